@@ -1,0 +1,100 @@
+"""Reads the spool back, for the worker: in order, each file once, a bad one set aside.
+
+Runs in the worker's process, never in a hook's; it lies here because it knows the same envelope.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+
+from claude_mem.capture import ledger, places, salvage
+from claude_mem.capture.spool import SUFFIX, VERSION
+from claude_mem.model.errors import EventUnreadable
+from claude_mem.model.spooled import Spooled
+
+STALE_TEMPORARY_S = 600
+MOST_BYTES = 32 << 20  # far above what a hook writes; a larger file is a stranger's
+
+
+class Spool:
+    """The spool of the data directory that is the working directory."""
+
+    def names(self) -> list[str]:
+        """All spooled files, oldest first: their names are times."""
+        try:
+            return sorted(name for name in os.listdir(places.SPOOL) if name.endswith(SUFFIX))
+        except FileNotFoundError:
+            return []
+
+    def weigh(self) -> tuple[int, int]:
+        """How many files wait, and their bytes, by listing."""
+        try:
+            with os.scandir(places.SPOOL) as entries:
+                sizes = [e.stat(follow_symlinks=False).st_size for e in entries if e.name.endswith(SUFFIX)]
+        except FileNotFoundError:
+            return 0, 0
+        return len(sizes), sum(sizes)
+
+    def read(self, name: str) -> Spooled:
+        """Raises EventUnreadable for what is no event of ours, FileNotFoundError when it has gone."""
+        content = _read_regular_file(f"{places.SPOOL}/{name}")
+        try:
+            envelope = json.loads(content.decode(errors="replace"), strict=False, parse_int=salvage.integer)
+        except (ValueError, RecursionError) as error:
+            raise EventUnreadable(f"not JSON: {error}") from error
+        match envelope:
+            case {"v": int(version), **_rest} if version > VERSION:
+                raise EventUnreadable(
+                    f"written by a newer version (envelope {version}, this one knows {VERSION})"
+                )
+            case {"v": 1, "id": str(id), "at": int(at), "event": str(event), "payload": dict(payload)}:
+                return Spooled(name, len(content), id, at, event, payload)
+        raise EventUnreadable("not an event's envelope")
+
+    def remove(self, done: Sequence[Spooled]) -> None:
+        """They are committed: take them out of the spool and off its ledger."""
+        for spooled in done:
+            os.unlink(f"{places.SPOOL}/{spooled.name}")
+        ledger.discharge(len(done), sum(spooled.size for spooled in done))
+
+    def set_aside(self, name: str) -> None:
+        """Keep a bad file where nobody trips over it again."""
+        os.makedirs(places.ASIDE, mode=0o700, exist_ok=True)
+        size = os.lstat(f"{places.SPOOL}/{name}").st_size
+        os.rename(f"{places.SPOOL}/{name}", f"{places.ASIDE}/{name}")
+        ledger.discharge(1, size)
+
+    def tidy(self, now_s: float) -> int:
+        """Remove what killed hooks left half-written, long ago."""
+        removed = 0
+        for path in _temporaries():
+            if now_s - os.lstat(path).st_mtime > STALE_TEMPORARY_S:
+                os.unlink(path)
+                removed += 1
+        return removed
+
+
+def _temporaries() -> Iterator[str]:
+    for directory in (places.SPOOL, places.PRIVATE):
+        if os.path.isdir(directory):
+            yield from (f"{directory}/{n}" for n in os.listdir(directory) if n.endswith(".tmp"))
+
+
+def _read_regular_file(path: str) -> bytes:
+    """No link is followed, no pipe waited for: a file of that name could be anybody's."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise EventUnreadable(f"cannot be opened: {error.strerror}") from error
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise EventUnreadable("not a regular file")
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise EventUnreadable(f"larger than {MOST_BYTES} bytes")
+    return content

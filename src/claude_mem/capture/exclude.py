@@ -1,0 +1,133 @@
+"""Decides which files' contents are never recorded, by the file's path."""
+
+from __future__ import annotations
+
+# A glob without a slash is matched against the path's last part, one with a slash against the whole path.
+DEFAULT_GLOBS: tuple[str, ...] = (
+    ".env",
+    ".env.*",
+    ".envrc",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.ppk",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".pypirc",
+    ".htpasswd",
+    ".git-credentials",
+    ".credentials.json",
+    "**/.aws/credentials",
+    "**/.docker/config.json",
+    "**/.kube/config",
+)
+
+# Written to be shared, and the first thing an agent reads in a new project.
+_SHARED = (".example", ".sample", ".template", ".dist", ".pub")
+
+# What can stand before a file name, or after it, in a JSON payload: a path separator, a separator of shell
+# words, the escape of a quote or a newline. Needed for names that ordinary code is full of: process.env.
+_BEFORE = ("/", "\\", '"', "'", "`", " ", "=", ";", "|", "<", ">", "(", ")", "&", "\\n", "\\t", "\\r")
+_AFTER = ("\\", '"', "'", "`", " ", "=", ";", "|", "<", ">", "(", ")", "&", "*", "?")
+
+# Lower-case strings one of which occurs in every payload that names a file of DEFAULT_GLOBS.
+NEEDLES: tuple[str, ...] = (
+    *(before + ".env" for before in _BEFORE),
+    *(".key" + after for after in _AFTER),
+    *(".pem", ".p12", ".pfx", ".ppk", ".jks", ".keystore", ".kdbx"),
+    *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
+    *("_netrc", ".netrc", ".pgpass", ".pypirc", ".htpasswd", ".git-credentials", ".credentials.json"),
+    *(".aws/credentials", ".docker/config", ".kube/config"),
+    *(".aws\\\\credentials", ".docker\\\\config", ".kube\\\\config"),
+)
+
+
+def is_excluded(path: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> bool:
+    parts = path.replace("\\", "/").lower().split("/")
+    if parts[-1].endswith(_SHARED):
+        return False
+    return any(_matches(parts, glob.lower()) for glob in globs)
+
+
+def mentions_excluded(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> bool:
+    """Whether a word of a shell command is an excluded path."""
+    return excluded_word(command, globs) is not None
+
+
+def excluded_word(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> str | None:
+    """The first excluded path among a shell command's words."""
+    for separator in "\"'`=;|<>()&":
+        command = command.replace(separator, " ")
+    for word in command.split():
+        # `cat .env*` reads .env as surely as `cat .env` does.
+        path = word.rstrip("*?")
+        if path and is_excluded(path, globs):
+            return path
+    return None
+
+
+def _matches(parts: list[str], glob: str) -> bool:
+    if "/" not in glob:
+        return _like(parts[-1], glob)
+    wanted = glob.removeprefix("~/").split("/")
+    if wanted[0] not in ("", "**"):
+        wanted.insert(0, "**")  # a relative glob holds in whichever directory it is found
+    return _walk(parts, wanted)
+
+
+def _walk(parts: list[str], wanted: list[str]) -> bool:
+    """Match path parts against glob parts, ** standing for any number of them."""
+    at = goal = 0
+    star = mark = -1
+    while at < len(parts):
+        if goal < len(wanted) and wanted[goal] == "**":
+            star, mark = goal, at
+            goal += 1
+        elif goal < len(wanted) and _like(parts[at], wanted[goal]):
+            at += 1
+            goal += 1
+        elif star >= 0:
+            # Only the last star is ever retried: what an earlier one matched cannot need to change.
+            mark += 1
+            at, goal = mark, star + 1
+        else:
+            return False
+    return all(rest == "**" for rest in wanted[goal:])
+
+
+def _like(name: str, glob: str) -> bool:
+    """Match a name against a glob of literals, * and ?; fnmatch would cost the import of re.
+
+    The literals between stars are looked for from left to right, each once.
+    """
+    chunks = glob.split("*")
+    if len(chunks) == 1:
+        return len(name) == len(glob) and _at(name, 0, glob)
+    first, last = chunks[0], chunks[-1]
+    end = len(name) - len(last)
+    if end < len(first) or not _at(name, 0, first) or not _at(name, end, last):
+        return False
+    at = len(first)
+    for chunk in chunks[1:-1]:
+        while at + len(chunk) <= end and not _at(name, at, chunk):
+            at += 1
+        at += len(chunk)
+        if at > end:
+            return False
+    return True
+
+
+def _at(name: str, at: int, chunk: str) -> bool:
+    if "?" not in chunk:
+        return name.startswith(chunk, at)
+    here = name[at : at + len(chunk)]
+    return len(here) == len(chunk) and all(c in ("?", h) for c, h in zip(chunk, here, strict=True))

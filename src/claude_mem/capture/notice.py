@@ -1,0 +1,71 @@
+"""Decides what the user is told when recording has a problem: once, plainly, at the start of a session."""
+
+from __future__ import annotations
+
+import json
+import posix
+
+from claude_mem.capture import places
+
+SAYS = {
+    "spool_full": "the spool is full, because no worker drains it",
+    "disk_full": "the disk is full",
+    "io_error": "the data directory cannot be written",
+    "late": "writing took too long",
+    "unreadable": "the hook was given something that is not JSON",
+    "crashed": "the hook failed",
+}
+MOST_BYTES = 2000
+
+
+def describe(reason: str, error: BaseException) -> str:
+    """One sentence: what, why, where, and what to do next."""
+    directory = places.data_directory(posix.environ).decode(errors="replace")
+    why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+    return f"claude-mem is not recording: {SAYS[reason]}{why}: {directory}. Run: claude-mem doctor"
+
+
+def tell(message: str) -> bytes:
+    """A hook's answer that shows `message` to the user, not to the model."""
+    return json.dumps({"continue": True, "suppressOutput": True, "systemMessage": message}).encode() + b"\n"
+
+
+def tell_now(problem: str | None) -> bytes | None:
+    """At a session's start: the problem of this moment, or else one that was kept, which is told once."""
+    kept = _take()
+    message = problem or kept
+    return tell(message) if message else None
+
+
+def keep(problem: str | None) -> None:
+    """Between starts the user is working: keep the message for the next one. An older message stands."""
+    if problem is None:
+        return
+    try:
+        fd = posix.open(
+            places.NOTICE,
+            posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC | posix.O_NOFOLLOW,
+            0o600,
+        )
+    except OSError:
+        return
+    try:
+        posix.write(fd, problem.encode(errors="replace"))
+    finally:
+        posix.close(fd)
+
+
+def _take() -> str:
+    try:
+        fd = posix.open(places.NOTICE, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+    except OSError:
+        return ""
+    try:
+        message = posix.read(fd, MOST_BYTES).decode(errors="replace").strip()
+    finally:
+        posix.close(fd)
+    try:
+        posix.unlink(places.NOTICE)
+    except OSError:
+        pass  # told again rather than not at all
+    return message

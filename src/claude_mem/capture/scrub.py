@@ -1,0 +1,247 @@
+"""Applies tags, secrets, exclusions and trimming to one payload, before anything of it touches the disk.
+
+Every hook imports this file to ask `is_suspect`, few go on to `scrub`; so the deciding modules are imported
+by the few, and what the question needs is spelled out here. A test compares it with what they know.
+"""
+
+from __future__ import annotations
+
+DEFAULT_GLOBS: tuple[str, ...]  # those of `exclude`; see __getattr__
+
+# One of these, or a URL with a password, is in the lower case of every payload that needs scrubbing.
+SUSPECT: tuple[bytes, ...] = (
+    # Any ASCII character may be spelled as a JSON escape, and would hide the others.
+    *rb"\u002 \u003 \u004 \u005 \u006 \u007".split(),
+    # Tags. Not `private` alone: it is a keyword of half the world's languages.
+    *rb"<private </private \/private lt;private lt;/private".split(),
+    *b"claude-mem-context system-reminder system_instruction system-instruction persisted-output".split(),
+    # Excluded files. Not `.env` or `.key` alone: code is full of process.env and item.key.
+    *rb"""/.env \.env ".env '.env `.env =.env ;.env |.env <.env >.env (.env ).env &.env \n.env \t.env \r.env
+        .key\ .key" .key' .key` .key= .key; .key| .key< .key> .key( .key) .key& .key* .key? .pem .p12 .pfx
+        .ppk .jks .keystore .kdbx id_rsa id_dsa id_ecdsa id_ed25519 .netrc _netrc .pgpass .pypirc
+        .git-credentials .credentials.json .aws/credentials .docker/config .kube/config .aws\\credentials
+        .docker\\config .kube\\config""".split(),
+    *(b" .env", b".key "),
+    # Secrets.
+    *rb"""akia asia abia acca aiza ya29. gocspx- private_key accountkey= accesskey ?sig= &sig=
+        q~ dop_v1_ doo_v1_ dor_v1_ v1.0- ltai hrku- sbp_ pscale_ sk- gsk_ hf_ r8_ pplx- xai- nvapi- lsv2_ ghp_
+        gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glrtr- glptt- glcbt- glimt- glagent- glft- glsoat-
+        glffct- gloas- glwt- gr1348941 atctt3 atatt3 atbb npm_ pypi-age cio rubygems_ dckr_pat_ dckr_oat_ xox
+        xapp- hooks.slack.com/ /api/webhooks/ discord :aa twilio sg. mailgun k_live_ k_test_ whsec_ sq0 eaaa
+        shpat_ shpca_ shppa_ shpss_ lin_api_ lin_oauth_ ntn_ figd_ pmak- glsa_ glc_ nrak- sntrys_ sntryu_
+        sntrya_ sntryi_ hvs. hvb. hvr. .atlasv1. dapi dp.pt. dp.st. eyj
+        authorization :\/\/ password passwd passphrase _pass _pwd ;pwd secret api_key apikey api-key
+        access_key access-key auth_key privatekey encryption_key signing_key account_key token= token: token"
+        token' token\ token>""".split(),
+    *(b"bearer ", b"curl ", b"private key-", b"private key -", b"private key block"),
+    *(b"token =", b"token :", b"token  ", b"-token ", b"token is "),
+)
+
+DEEPEST = 64
+TOO_DEEP = "[too deep]"
+IDENTITY_KEYS = (
+    *("session_id", "transcript_path", "cwd", "hook_event_name", "tool_name"),
+    *("tool_use_id", "prompt_id", "agent_id", "agent_type"),
+)
+PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "paths", "glob")
+RESPONSE_KEYS = ("tool_response", "tool_output", "tool_result", "error")
+
+
+def __getattr__(name: str) -> object:
+    """Give DEFAULT_GLOBS without importing its module in the hooks that do not ask for it."""
+    if name == "DEFAULT_GLOBS":
+        from claude_mem.capture import exclude
+
+        return exclude.DEFAULT_GLOBS
+    raise AttributeError(name)
+
+
+def is_suspect(payload: bytes) -> bool:
+    """Whether the payload may hold anything to hide; False is certain, True is not."""
+    low = payload.lower()
+    for needle in SUSPECT:  # a plain loop: any() with a generator takes twice as long
+        if needle in low:
+            return True
+    at = low.find(b"://")
+    while at >= 0:
+        user, found, _ = low[at + 3 : at + 515].partition(b"@")
+        if found and b":" in user and b'"' not in user:
+            return True
+        at = low.find(b"://", at + 3)
+    return False
+
+
+def scrub(
+    payload: dict[str, object],
+    *,
+    field_cap: int,
+    extra_rules: tuple[tuple[str, str], ...] = (),
+    globs: tuple[str, ...] | None = None,
+) -> tuple[dict[str, object], bool]:
+    """Return the payload without what must not be kept, and whether private text was among it.
+
+    `globs` are DEFAULT_GLOBS unless given.
+    """
+    scrubber = _Scrubber(payload, field_cap, extra_rules, globs)
+    clean = scrubber.mapping(payload, 1, IDENTITY_KEYS)
+    return clean, scrubber.hid_private
+
+
+class _Scrubber:
+    """One walk over one payload. A tag left open in a list stays open for the rest of that list."""
+
+    def __init__(
+        self,
+        payload: dict[str, object],
+        cap: int,
+        extra: tuple[tuple[str, str], ...],
+        globs: tuple[str, ...] | None,
+    ) -> None:
+        from claude_mem.capture import exclude, secrets, tags, trim
+
+        self.exclude, self.secrets, self.tags, self.trim = exclude, secrets, tags, trim
+        self.cap = cap
+        self.extra = extra
+        self.globs = exclude.DEFAULT_GLOBS if globs is None else globs
+        self.rules = secrets.relevant(_all_strings(payload))
+        self.hid_private = False
+        self.lists = 0  # how many lists are open around the walk
+        self.tag: str | None = None  # the tag left open in the list, and how often
+        self.tag_depth = 0
+
+    def value(self, value: object, depth: int) -> object:
+        if isinstance(value, str):
+            return self.trimmed(self.redacted(self.stripped(value)))
+        if isinstance(value, (dict, list)) and depth > DEEPEST:
+            return TOO_DEEP
+        if isinstance(value, dict):
+            return self.mapping(value, depth)
+        if isinstance(value, list):
+            return self.items(value, depth)
+        return value
+
+    def mapping(
+        self, owner: dict[str, object], depth: int, identity: tuple[str, ...] = ()
+    ) -> dict[str, object]:
+        file, whole = self.excluded(owner)
+        clean: dict[str, object] = {}
+        for key, value in owner.items():
+            if file and key in RESPONSE_KEYS:
+                kept = self.blank(value, file, depth + 1)
+            elif whole and key == "tool_input":
+                kept = self.blank(value, file, depth + 1, keep=PATH_KEYS)
+            elif isinstance(value, str) and key in identity:
+                kept = self.stripped(value)  # a session whose id were redacted would be another session
+            elif isinstance(value, str):
+                kept = self.value(self.secrets.redact_value(key, value), depth + 1)
+            else:
+                kept = self.value(value, depth + 1)
+            clean[self.label(key)] = kept
+        return clean
+
+    def items(self, values: list[object], depth: int) -> list[object]:
+        """A list. Strings side by side are read as lines of one text: a patch arrives so."""
+        self.lists += 1
+        clean: list[object] = []
+        lines: list[str] = []
+        for value in values:
+            if isinstance(value, str):
+                lines.append(value)
+                continue
+            clean += self.lines(lines)
+            lines = []
+            clean.append(self.value(value, depth + 1))
+        clean += self.lines(lines)
+        self.lists -= 1
+        if not self.lists:
+            self.tag, self.tag_depth = None, 0
+        return clean
+
+    def lines(self, lines: list[str]) -> list[str]:
+        if not lines:
+            return []
+        whole = "\n".join(lines)
+        clean = self.redacted(self.stripped(whole)).split("\n")
+        if len(clean) != whole.count("\n") + 1:
+            return [self.trimmed(line) for line in clean]
+        again: list[str] = []
+        at = 0
+        for line in lines:
+            end = at + line.count("\n") + 1
+            again.append(self.trimmed("\n".join(clean[at:end])))
+            at = end
+        return again
+
+    def label(self, text: str) -> str:
+        """A key, or a file's name: not part of the text around it."""
+        kept, _, private = self.tags.strip(text)
+        self.hid_private = self.hid_private or private
+        return self.trimmed(self.redacted(kept))
+
+    def stripped(self, text: str) -> str:
+        text, self.tag, self.tag_depth, private = self.tags.strip_nested(text, self.tag, self.tag_depth)
+        self.hid_private = self.hid_private or private
+        if not self.lists:
+            self.tag, self.tag_depth = None, 0
+        return text
+
+    def redacted(self, text: str) -> str:
+        if self.rules or self.extra:
+            return self.secrets.redact(text, self.extra, self.rules)
+        return text
+
+    def trimmed(self, text: str) -> str:
+        return self.trim.trim(text, self.cap)
+
+    def excluded(self, owner: dict[str, object]) -> tuple[str, bool]:
+        """The excluded file a tool use is about ("" for none), and whether all of it is about that file."""
+        tool_input = owner.get("tool_input")
+        if not isinstance(tool_input, dict):
+            return "", False
+        for key in PATH_KEYS:
+            for path in _strings(tool_input.get(key)):
+                if self.exclude.is_excluded(path.rstrip("*?"), self.globs):
+                    return self.file_name(path), True
+        word = self.exclude.excluded_word(" ".join(_strings(tool_input.get("command"))), self.globs)
+        return (self.file_name(word), False) if word else ("", False)
+
+    def file_name(self, path: str) -> str:
+        return self.label(path.replace("\\", "/").rpartition("/")[2]) or "a file"
+
+    def blank(self, value: object, file: str, depth: int, keep: tuple[str, ...] = ()) -> object:
+        """The same shape without its strings, save those of the keys to keep."""
+        if isinstance(value, str):
+            return self.trimmed(f"[excluded: contents of {file}]")
+        if isinstance(value, (dict, list)) and depth > DEEPEST:
+            return TOO_DEEP
+        if isinstance(value, dict):
+            return {
+                self.label(key): self.value(item, depth + 1)
+                if key in keep
+                else self.blank(item, file, depth + 1)
+                for key, item in value.items()
+            }
+        if isinstance(value, list):
+            return [self.blank(item, file, depth + 1) for item in value]
+        return value
+
+
+def _strings(value: object) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [item for item in values if isinstance(item, str)]
+
+
+def _all_strings(payload: dict[str, object]) -> str:
+    """Every string of the payload in one, to learn which keywords occur at all."""
+    found: list[str] = []
+    rest: list[object] = [payload]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            rest.extend(value.keys())
+            rest.extend(value.values())
+        elif isinstance(value, list):
+            rest.extend(value)
+    return "\n".join(found)

@@ -1,0 +1,1 @@
+"""One coding agent's dialect per file: its hook payloads in, our events out."""

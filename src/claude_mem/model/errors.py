@@ -1,0 +1,83 @@
+"""What can go wrong, as facts. The edge (CLI, HTTP, hook answer) writes the prose.
+
+ClaudeMemError
+├── SettingsError          a setting is unknown or has a bad value
+├── StoreError
+│   ├── StoreTooNew        the database was written by a newer version
+│   ├── StoreForeign       the file is somebody else's database
+│   ├── StoreDamaged       SQLite says the file is malformed
+│   └── StoreUnavailable   it cannot be written now: disk full, I/O error, read-only
+├── EventUnreadable        a spool file or payload is not an event we know
+└── WorkerError
+    ├── WorkerHung         the lock is held, but nobody answers
+    └── WorkerFailed       it was started and did not come up
+"""
+
+from __future__ import annotations
+
+
+class ClaudeMemError(Exception):
+    """Base of all errors of ours; `str()` is one plain sentence for a person."""
+
+
+class SettingsError(ClaudeMemError):
+    def __init__(self, key: str, value: object, allowed: str, where: str) -> None:
+        self.key, self.value, self.allowed, self.where = key, value, allowed, where
+        super().__init__(f"{where}: {key} is {value!r}; allowed: {allowed}.")
+
+
+class StoreError(ClaudeMemError):
+    """Base of what can be wrong with the database."""
+
+
+class StoreTooNew(StoreError):
+    def __init__(self, path: str, found: int, known: int) -> None:
+        self.path, self.found, self.known = path, found, known
+        super().__init__(
+            f"{path} was written by a newer version (schema {found}, this one knows {known}). "
+            "Upgrade claude-mem, or point CLAUDE_MEM_DATA_DIR elsewhere."
+        )
+
+
+class StoreForeign(StoreError):
+    def __init__(self, path: str, detail: str) -> None:
+        self.path, self.detail = path, detail
+        super().__init__(
+            f"{path} is not a database of this claude-mem ({detail}); it was left untouched. "
+            "Point CLAUDE_MEM_DATA_DIR elsewhere, or move the file away."
+        )
+
+
+class StoreDamaged(StoreError):
+    def __init__(self, path: str, detail: str) -> None:
+        self.path, self.detail = path, detail
+        super().__init__(f"{path} is damaged: {detail}.")
+
+
+class StoreUnavailable(StoreError):
+    def __init__(self, detail: str) -> None:
+        self.detail = detail
+        super().__init__(f"The database cannot be written: {detail}.")
+
+
+class EventUnreadable(ClaudeMemError):
+    """What arrived is not an event; the message says why."""
+
+
+class WorkerError(ClaudeMemError):
+    """Base of what can be wrong with the worker's life."""
+
+
+class WorkerHung(WorkerError):
+    def __init__(self, pid: int | None) -> None:
+        self.pid = pid
+        who = f"process {pid}" if pid else "another process"
+        super().__init__(
+            f"A worker ({who}) holds the lock but does not answer. Run: claude-mem worker restart"
+        )
+
+
+class WorkerFailed(WorkerError):
+    def __init__(self, detail: str) -> None:
+        self.detail = detail
+        super().__init__(f"The worker did not come up: {detail}. Look at: claude-mem worker logs")

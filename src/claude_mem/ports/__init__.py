@@ -1,0 +1,1 @@
+"""The shapes by which the stages see each other, in the words of the domain."""

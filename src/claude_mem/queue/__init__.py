@@ -1,0 +1,1 @@
+"""From spool files to leased batches: idempotent, in order, never losing one."""

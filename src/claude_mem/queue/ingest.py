@@ -1,0 +1,88 @@
+"""Moves spooled events into the store: in order, a batch to a transaction, each once.
+
+A file leaves the spool only after its event is committed, and the store takes the same event twice as once:
+a kill between the two loses nothing and doubles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from claude_mem.model.errors import EventUnreadable
+from claude_mem.model.event import Event
+from claude_mem.model.origin import Origin
+from claude_mem.model.spooled import Spooled
+from claude_mem.ports.spool import Spool
+from claude_mem.ports.store import Accepted, Arrival, Inbox
+
+BATCH = 256
+
+Parse = Callable[[Spooled], Event | None]
+
+
+class Counter(Protocol):
+    def count(self, name: str, by: int = 1) -> None: ...
+
+
+class Store(Inbox, Counter, Protocol): ...
+
+
+class Ingest:
+    """The one reader of the spool."""
+
+    def __init__(
+        self,
+        spool: Spool,
+        store: Store,
+        parse: Parse,
+        origin_of: Callable[[str | None], Origin],
+        skip_tools: frozenset[str],
+        log: Callable[[str], None],
+    ) -> None:
+        self._spool, self._store, self._parse = spool, store, parse
+        self._origin_of, self._skip_tools, self._log = origin_of, skip_tools, log
+
+    def drain(self) -> int:
+        """Take in all that is spooled now; returns how many files left the spool."""
+        taken = 0
+        while names := self._spool.names():
+            for start in range(0, len(names), BATCH):
+                self._take(names[start : start + BATCH])
+            taken += len(names)
+        return taken
+
+    def _take(self, names: list[str]) -> None:
+        spooled, arrivals, skipped = [], [], 0
+        for name in names:
+            try:
+                file = self._spool.read(name)
+                event = self._parse(file)
+            except EventUnreadable as error:
+                self._set_aside(name, error)
+                continue
+            spooled.append(file)
+            if event is not None and self.is_wanted(event):
+                arrivals.append(Arrival(event, self._origin_of(event.cwd)))
+            else:
+                skipped += 1
+        if arrivals:
+            self._store.accept(arrivals)
+        if skipped:
+            self._store.count("skipped", skipped)
+        self._spool.remove(spooled)
+
+    def is_wanted(self, event: Event) -> bool:
+        """The user's skip list: tools whose uses are not worth remembering."""
+        return event.tool is None or event.tool.name not in self._skip_tools
+
+    def accept(self, event: Event) -> Accepted:
+        """Take in one event that came by another way than the spool."""
+        if not self.is_wanted(event):
+            return Accepted()
+        return self._store.accept([Arrival(event, self._origin_of(event.cwd))])
+
+    def _set_aside(self, name: str, error: EventUnreadable) -> None:
+        self._log(f"set aside {name}: {error}")
+        self._spool.set_aside(name)
+        self._store.count("set_aside")

@@ -1,0 +1,124 @@
+"""Finds the repository, branch and commit of a working directory, without running git.
+
+Reads the few small files git keeps for it. Answers are remembered for a moment: the events of one turn come
+from one place.
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from claude_mem.model.origin import Origin
+
+REMEMBER_MS = 2_000
+MOST_REMEMBERED = 256
+NOWHERE = Origin(key="unknown", name="unknown", root="")
+
+
+class Origins:
+    """Resolves working directories; remembers the last few answers for a moment."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._known: dict[str, tuple[int, Origin]] = {}
+
+    def of(self, cwd: str | None) -> Origin:
+        if not cwd:
+            return NOWHERE
+        now = self._clock()
+        asked_at, origin = self._known.get(cwd, (None, NOWHERE))
+        if asked_at is not None and 0 <= now - asked_at < REMEMBER_MS:
+            return origin
+        origin = resolve(Path(cwd))
+        if len(self._known) >= MOST_REMEMBERED:
+            self._known.clear()
+        self._known[cwd] = (now, origin)
+        return origin
+
+
+def resolve(cwd: Path) -> Origin:
+    """The origin of work done in `cwd`; a directory outside any repository is its own project."""
+    try:
+        return _in_repository(cwd) or _bare_directory(cwd)
+    except (OSError, ValueError, configparser.Error):
+        return _bare_directory(cwd)  # unreadable or damaged: still a place with a name
+
+
+def _bare_directory(cwd: Path) -> Origin:
+    return Origin(key=str(cwd), name=cwd.name or str(cwd), root=str(cwd))
+
+
+def _in_repository(cwd: Path) -> Origin | None:
+    for top in (cwd, *cwd.parents):
+        dot_git = top / ".git"
+        if not dot_git.exists():
+            continue
+        git_dir = dot_git if dot_git.is_dir() else _linked(top, dot_git)
+        common = _common_directory(git_dir)
+        main_root = common.parent if common.name == ".git" else common
+        remote = _remote(common / "config")
+        branch, commit = _head(git_dir, common)
+        return Origin(
+            key=remote or str(main_root),
+            name=main_root.name or str(main_root),
+            root=str(main_root),
+            remote=remote,
+            worktree=str(top) if git_dir != common else None,
+            branch=branch,
+            commit=commit,
+        )
+    return None
+
+
+def _linked(top: Path, dot_git: Path) -> Path:
+    """A worktree's `.git` is a file that says where its directory is."""
+    _, _, target = dot_git.read_text(encoding="utf-8").partition("gitdir:")
+    return (top / target.strip()).resolve()
+
+
+def _common_directory(git_dir: Path) -> Path:
+    common = git_dir / "commondir"
+    return (git_dir / common.read_text(encoding="utf-8").strip()).resolve() if common.is_file() else git_dir
+
+
+def _remote(config: Path) -> str | None:
+    """The `origin` remote, else the first one."""
+    parser = configparser.ConfigParser(strict=False, interpolation=None, allow_no_value=True)
+    parser.read_string(config.read_text(encoding="utf-8", errors="replace").replace("\t", ""))
+    remotes = [section for section in parser.sections() if section.startswith("remote ")]
+    chosen = 'remote "origin"' if 'remote "origin"' in remotes else next(iter(remotes), None)
+    url = parser.get(chosen, "url", fallback=None) if chosen else None
+    return normalised(url) if url else None
+
+
+def normalised(url: str) -> str:
+    """One spelling for all addresses of a repository, without user name or password."""
+    url = url.strip()
+    scp_like = re.fullmatch(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)", url)
+    if scp_like:
+        host, path = scp_like.groups()
+    else:
+        host, _, path = re.sub(r"^[a-z+]+://(?:[^@/]*@)?", "", url, flags=re.IGNORECASE).partition("/")
+        host = re.sub(r":\d+$", "", host)
+    return f"{host.lower()}/{path.strip('/').removesuffix('.git')}"
+
+
+def _head(git_dir: Path, common: Path) -> tuple[str | None, str | None]:
+    head = (git_dir / "HEAD").read_text(encoding="utf-8").strip()
+    if not head.startswith("ref:"):
+        return None, head or None  # detached
+    ref = head.removeprefix("ref:").strip()
+    branch = ref.removeprefix("refs/heads/")
+    loose = common / ref
+    if loose.is_file():
+        return branch, loose.read_text(encoding="utf-8").strip()
+    packed = common / "packed-refs"
+    if packed.is_file():
+        for line in packed.read_text(encoding="utf-8").splitlines():
+            commit, _, name = line.partition(" ")
+            if name == ref:
+                return branch, commit
+    return branch, None  # no commit yet

@@ -1,0 +1,55 @@
+"""Decides what becomes of a batch after an attempt. Pure: a day of retries tests in microseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from claude_mem.model.outcome import Broken, Nothing, Observed, Outcome, Throttled, Unreadable
+
+MOST_ATTEMPTS = 3
+FIRST_BACKOFF_MS = 5_000
+LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Keep what was learned; the batch is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Told to come back later: not a failed attempt."""
+
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    until: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Park:
+    reason: str
+
+
+Decision = Settle | Wait | Retry | Park
+
+
+def backoff(attempt: int) -> int:
+    """Milliseconds after the given failed attempt: 5 s, 25 s, …"""
+    return min(FIRST_BACKOFF_MS * int(5 ** (attempt - 1)), LONGEST_WAIT_MS)
+
+
+def decide(outcome: Outcome, attempt: int, now: int) -> Decision:
+    match outcome:
+        case Observed() | Nothing():
+            return Settle()
+        case Throttled(until=until):
+            return Wait(min(max(until, now), now + LONGEST_WAIT_MS))
+        case Broken(reason=reason) | Unreadable(reason=reason):
+            return Retry(now + backoff(attempt), reason) if attempt < MOST_ATTEMPTS else Park(reason)
+        case _:
+            assert_never(outcome)

@@ -1,0 +1,1 @@
+"""Contract suites every adapter must pass. Shipped, so that adapter authors can run them."""

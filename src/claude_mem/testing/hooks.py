@@ -1,0 +1,92 @@
+"""Runs the hook as the client does: a process of its own, JSON on its standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import claude_mem.capture
+from claude_mem.capture import salvage
+
+HOOK = Path(claude_mem.capture.__file__).with_name("hook.py")
+DEADLINE_S = 30  # for the test, not the hook: a hang fails instead of blocking the suite
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    code: int
+    out: bytes
+    err: bytes
+
+    @property
+    def json(self) -> dict[str, Any]:
+        answer = json.loads(self.out)
+        assert isinstance(answer, dict)
+        return answer
+
+
+def command(verb: str = "hook") -> list[str]:
+    return [sys.executable, "-I", "-S", str(HOOK), verb]
+
+
+def environment(data_dir: Path, **more: str) -> dict[str, str]:
+    """A clean environment: nothing of the tester's own claude-mem leaks in."""
+    keep = {key: value for key, value in os.environ.items() if not key.startswith("CLAUDE")}
+    return keep | {"CLAUDE_MEM_DATA_DIR": str(data_dir)} | more
+
+
+def run(
+    data_dir: Path,
+    payload: bytes,
+    verb: str = "hook",
+    *,
+    wrap: Sequence[str] = (),
+    more: Mapping[str, str] | None = None,
+) -> Answered:
+    """`wrap` puts another program (strace) before the hook's command, `more` adds to its environment."""
+    done = subprocess.run(
+        [*wrap, *command(verb)],
+        input=payload,
+        capture_output=True,
+        env=environment(data_dir, **(more or {})),
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    return Answered(done.returncode, done.stdout, done.stderr)
+
+
+def spooled(data_dir: Path) -> list[dict[str, Any]]:
+    """The envelopes waiting in the spool, in their order."""
+    files = sorted((data_dir / "spool").glob("[0-9]*.json"))
+    return [json.loads(f.read_text(errors="replace"), strict=False, parse_int=salvage.integer) for f in files]
+
+
+@contextmanager
+def listening(data_dir: Path) -> Iterator[socket.socket]:
+    """Somebody listens on hook.sock, so hooks wake it and start no worker. Its backlog holds their lines."""
+    data_dir.mkdir(mode=0o700, exist_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        server.bind(str(data_dir / "hook.sock"))
+        server.listen(128)
+        yield server
+
+
+def lines(server: socket.socket) -> list[bytes]:
+    """What has been said to a listener so far."""
+    said: list[bytes] = []
+    server.setblocking(False)
+    while True:
+        try:
+            connection, _ = server.accept()
+        except BlockingIOError:
+            return said
+        with connection:
+            said.append(connection.recv(4096))

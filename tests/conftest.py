@@ -1,0 +1,35 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from claude_mem.testing import hooks
+
+# No timed assertions: a busy machine is not a bug.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the hour-long torture tests too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--long"):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="an hour long; run with --long"))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data directory that does not exist yet."""
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def awake(data: Path) -> Iterator[Path]:
+    """A data directory whose hook.sock somebody listens on: hooks start no worker."""
+    with hooks.listening(data):
+        yield data

@@ -1,0 +1,164 @@
+"""The hook process, run as the client runs it."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from claude_mem.testing import hooks, payloads
+
+CONTINUE = {"continue": True, "suppressOutput": True}
+
+RECORDED = {
+    "SessionStart": payloads.start(),
+    "UserPromptSubmit": payloads.prompt("create hello.txt please"),
+    "PostToolUse": payloads.bash("toolu_1"),
+    "PostToolUseFailure": payloads.failure("toolu_2", "Exit code 3\nbad"),
+    "Stop": payloads.stop("All done."),
+    "StopFailure": payloads.payload("StopFailure", error="rate_limit", last_assistant_message="API Error"),
+    "SubagentStop": payloads.payload("SubagentStop", agent_id="a", agent_type="general-purpose"),
+    "PreCompact": payloads.payload("PreCompact", trigger="manual", custom_instructions="keep names"),
+    "PostCompact": payloads.payload("PostCompact", trigger="manual", compact_summary="We did things."),
+    "SessionEnd": payloads.end(),
+}
+
+
+@pytest.mark.parametrize("event", RECORDED)
+def test_every_event_is_spooled_as_one_file_and_answered_with_the_documented_json(
+    awake: Path, event: str
+) -> None:
+    answered = hooks.run(awake, RECORDED[event])
+    assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
+    (envelope,) = hooks.spooled(awake)
+    assert (envelope["v"], envelope["event"]) == (1, event)
+    assert envelope["payload"] == json.loads(RECORDED[event])
+
+
+def test_what_comes_before_a_tool_is_answered_and_not_recorded(awake: Path) -> None:
+    answered = hooks.run(awake, payloads.payload("PreToolUse", tool_name="Read", tool_input={}))
+    assert (answered.code, answered.json) == (0, CONTINUE)
+    assert hooks.spooled(awake) == []
+
+
+@pytest.mark.parametrize(
+    ("verb", "event"),
+    [
+        ("context", "SessionStart"),
+        ("new", "UserPromptSubmit"),
+        ("save", "PostToolUse"),
+        ("summary", "Stop"),
+        ("cleanup", "SessionEnd"),
+    ],
+)
+def test_a_verb_names_the_event_when_the_payload_does_not(awake: Path, verb: str, event: str) -> None:
+    hooks.run(awake, b'{"session_id":"s1","cwd":"/p"}', verb)
+    (envelope,) = hooks.spooled(awake)
+    assert envelope["event"] == envelope["payload"]["hook_event_name"] == event
+
+
+def test_spool_names_keep_the_order_of_arrival_also_when_the_clock_was_set_back(awake: Path) -> None:
+    hooks.run(awake, payloads.bash("toolu_1"))
+    ledger = awake / "spool" / ".ledger"
+    far_future, rest = "9" * 19, ledger.read_text().split(" ", 1)[1]
+    ledger.write_text(f"{far_future:0>20} {rest}")
+    hooks.run(awake, payloads.bash("toolu_2"))
+    hooks.run(awake, payloads.bash("toolu_3"))
+    order = [envelope["payload"]["tool_use_id"] for envelope in hooks.spooled(awake)]
+    assert order == ["toolu_1", "toolu_2", "toolu_3"]
+
+
+def test_a_listening_worker_is_woken_with_the_hooks_version(data: Path) -> None:
+    from claude_mem import __version__
+
+    with hooks.listening(data) as worker:
+        hooks.run(data, payloads.bash("toolu_1"))
+        (line,) = hooks.lines(worker)
+    assert json.loads(line) == {"type": "wake", "version": __version__}
+
+
+def test_switched_off_it_reads_nothing_and_records_nothing(data: Path) -> None:
+    for switch in ("CLAUDE_MEM_OFF", "CLAUDE_MEM_OBSERVER"):
+        answered = hooks.run(data, payloads.bash("toolu_1"), more={switch: "1"})
+        assert (answered.code, answered.json) == (0, CONTINUE)
+        assert not data.exists()
+
+
+def test_past_its_bound_the_newest_event_is_dropped_and_counted_and_told_once(awake: Path) -> None:
+    hooks.run(awake, payloads.bash("toolu_1"))
+    ledger = awake / "spool" / ".ledger"
+    last, files, size, _, most_bytes = ledger.read_text().split()
+    ledger.write_text(f"{last} {files} {size} {1:020d} {most_bytes}\n")
+    answered = hooks.run(awake, payloads.bash("toolu_2"))
+    assert (answered.code, answered.json) == (0, CONTINUE)
+    assert [e["payload"]["tool_use_id"] for e in hooks.spooled(awake)] == ["toolu_1"]
+    assert "spool_full 000000000001" in (awake / "drops").read_text()
+    told = hooks.run(awake, payloads.payload("SessionStart", source="startup")).json
+    assert "spool is full" in told["systemMessage"]
+
+
+def test_a_kept_notice_is_told_at_the_next_start_and_only_there(awake: Path) -> None:
+    (awake / "notice").write_text("the database was damaged")
+    assert "systemMessage" not in hooks.run(awake, payloads.bash("toolu_1")).json
+    assert hooks.run(awake, payloads.start()).json["systemMessage"] == "the database was damaged"
+    assert "systemMessage" not in hooks.run(awake, payloads.start()).json
+
+
+def test_only_the_standard_library_is_loaded_and_nothing_heavy_on_the_fast_path(awake: Path) -> None:
+    import subprocess
+
+    probe = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import posix\n"
+        "posix._exit_for_real = posix._exit\n"
+        "def report(code):\n"
+        "    posix.write(2, '\\n'.join(sys.modules).encode()); posix._exit_for_real(code)\n"
+        "posix._exit = report\n"
+        "from claude_mem.capture.entry import main; main('hook')"
+    )
+    root = str(hooks.HOOK.parents[2])
+    done = subprocess.run(
+        [*hooks.command()[:3], "-c", probe, root],
+        input=payloads.bash("toolu_1"),
+        capture_output=True,
+        env=hooks.environment(awake),
+        check=True,
+    )
+    loaded = set(done.stderr.decode().split())
+    ours = {name for name in loaded if name.startswith("claude_mem")}
+    assert ours
+    assert {name.split(".")[1] for name in ours if "." in name} == {"capture"}
+    assert not loaded & {
+        "os",
+        "re",
+        "json",
+        "socket",
+        "subprocess",
+        "sqlite3",
+        "pathlib",
+        "dataclasses",
+        "typing",
+    }
+    import sys
+
+    builtin_or_stdlib = set(sys.stdlib_module_names)
+    assert {name.split(".")[0] for name in loaded - ours} <= builtin_or_stdlib | {"__main__"}
+
+
+def test_files_and_folders_are_private_under_any_umask(data: Path) -> None:
+    import os
+
+    before = os.umask(0)
+    try:
+        with hooks.listening(data):
+            hooks.run(data, payloads.bash("toolu_1"))
+            hooks.run(data, payloads.prompt("<private>all of it</private>"))
+            hooks.run(data, b"garbage")
+            modes = {
+                str(path.relative_to(data)): stat.S_IMODE(path.lstat().st_mode)
+                for path in data.rglob("*")
+                if path.name != "hook.sock"  # the test's own listener
+            }
+    finally:
+        os.umask(before)
+    assert modes
+    assert {name: oct(mode) for name, mode in modes.items() if mode not in (0o700, 0o600)} == {}

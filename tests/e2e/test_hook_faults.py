@@ -1,0 +1,215 @@
+"""The hook when something is broken: it exits 0, answers validly, and never half-writes an event."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from claude_mem.testing import faults, hooks, payloads
+
+CONTINUE = {"continue": True, "suppressOutput": True}
+
+
+def drops(data: Path) -> dict[str, int]:
+    counted = dict(line.split() for line in (data / "drops").read_text().splitlines())
+    return {reason: int(number) for reason, number in counted.items() if int(number)}
+
+
+def temporaries(data: Path) -> list[str]:
+    return [path.name for path in (data / "spool").glob(".*.tmp")]
+
+
+# Row 2: kill -9 of the hook in mid-write.
+
+
+@pytest.mark.parametrize(("syscall", "when"), [("write", 1), ("fsync", 1), ("rename", 1)])
+def test_a_hook_killed_before_the_rename_leaves_at_most_a_temporary_file(
+    awake: Path, syscall: str, when: int
+) -> None:
+    killed = hooks.run(awake, payloads.bash("toolu_1"), wrap=faults.killing(syscall, when))
+    assert killed.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    assert hooks.spooled(awake) == []
+    assert len(temporaries(awake)) <= 1
+
+
+def test_a_hook_killed_after_the_rename_has_left_a_whole_event(awake: Path) -> None:
+    hooks.run(awake, payloads.bash("toolu_1"), wrap=faults.killing("fsync", 2))
+    (envelope,) = hooks.spooled(awake)
+    assert envelope["payload"]["tool_use_id"] == "toolu_1"
+
+
+# Row 4: disk full.
+
+
+def test_on_a_full_disk_the_drop_is_counted_and_recording_resumes_when_space_is_freed(tmp_path: Path) -> None:
+    with faults.small_disk(tmp_path / "disk") as disk:
+        data = disk / "data"
+        with hooks.listening(data):
+            hooks.run(data, payloads.bash("toolu_1"))
+            hooks.run(data, b"garbage")  # a first drop, so that the counter's file exists
+            hog = faults.fill(disk)
+            answered = hooks.run(data, payloads.bash("toolu_2"))
+            assert (answered.code, answered.json) == (0, CONTINUE)
+            assert drops(data) == {"unreadable": 1, "disk_full": 1}
+            assert temporaries(data) == []
+            assert "the disk is full" in hooks.run(data, payloads.start()).json["systemMessage"]
+            hog.unlink()
+            hooks.run(data, payloads.bash("toolu_3"))
+            assert [e["payload"]["tool_use_id"] for e in hooks.spooled(data)] == ["toolu_1", "toolu_3"]
+
+
+# Row 5: EIO on fsync.
+
+
+@pytest.mark.parametrize("when", ["1", "2"])
+def test_an_event_that_could_not_be_synced_is_not_accepted_but_counted(awake: Path, when: str) -> None:
+    answered = hooks.run(awake, payloads.bash("toolu_1"), wrap=faults.failing("fsync", "EIO", when))
+    assert (answered.code, answered.json) == (0, CONTINUE)
+    assert hooks.spooled(awake) == []
+    assert temporaries(awake) == []
+    assert drops(awake) == {"io_error": 1}
+
+
+# Row 19: the home is read-only, foreign-owned, missing.
+
+
+@contextmanager
+def broken_home(kind: str, where: Path) -> Iterator[Path]:
+    match kind:
+        case "missing":
+            yield where / "nowhere" / "data"
+        case "foreign-owned":
+            data = where / "data"
+            data.mkdir()
+            os.chown(data, 65534, 65534)
+            yield data
+        case "read-only":
+            with faults.small_disk(where / "disk") as disk:
+                subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+                yield disk
+
+
+@pytest.mark.parametrize("kind", ["read-only", "foreign-owned", "missing"])
+def test_without_a_usable_data_directory_it_leaves_at_once_and_says_so_in_one_line(
+    tmp_path: Path, kind: str
+) -> None:
+    with broken_home(kind, tmp_path) as data:
+        started = hooks.run(data, payloads.start())
+        assert started.code == 0
+        assert "claude-mem is not recording" in started.json["systemMessage"]
+        assert "claude-mem doctor" in started.json["systemMessage"]
+        assert "\n" not in started.json["systemMessage"]
+        in_between = hooks.run(data, payloads.bash("toolu_1"))
+        assert (in_between.code, in_between.json, in_between.err) == (0, CONTINUE, b"")
+        assert not data.exists() or list(data.iterdir()) == []
+
+
+# Row 21: hostile standard input.
+
+HOSTILE = {
+    "nothing": b"",
+    "not JSON": b"garbage",
+    "a list": b"[1,2]",
+    "no session": b'{"hook_event_name":"Stop"}',
+    "an empty session": b'{"session_id":"","hook_event_name":"Stop"}',
+    "deep JSON": b'{"session_id":"s","hook_event_name":"PostToolUse","tool_input":' + b"[" * 200_000,
+    "a huge integer": b'{"session_id":"s","hook_event_name":"PostToolUse","n":' + b"9" * 9000 + b"}",
+    "invalid UTF-8": b'{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"\xff\xfe"}',
+    "NUL bytes": b'{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"a\x00b"}',
+    "lone surrogates": rb'{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"\ud800"}',
+    "a number as the event": b'{"session_id":"s","hook_event_name":7}',
+    "an unknown event": b'{"session_id":"s","hook_event_name":"Invented"}',
+    "a session with slashes": b'{"session_id":"../../etc/x","hook_event_name":"PostToolUse"}',
+    "a cut-off object": payloads.bash("toolu_1")[:-40],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_input_is_answered_without_a_traceback(awake: Path, name: str) -> None:
+    answered = hooks.run(awake, HOSTILE[name])
+    assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
+    for envelope in hooks.spooled(awake):
+        assert isinstance(envelope["payload"], dict)
+
+
+def test_a_payload_of_100_megabytes_is_capped_and_marked_and_keeps_its_tool_use_id(awake: Path) -> None:
+    answered = hooks.run(awake, payloads.bash("toolu_1", stdout="x" * 100_000_000))
+    assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
+    (envelope,) = hooks.spooled(awake)
+    kept = envelope["payload"]
+    assert kept["claude_mem_cut_off"] is True
+    assert kept["tool_use_id"] == "toolu_1"
+    assert "elided" in kept["tool_response"]["stdout"]
+    assert len(json.dumps(envelope)) < 200_000
+
+
+def test_long_fields_keep_head_and_tail_around_a_mark(awake: Path) -> None:
+    hooks.run(awake, payloads.bash("toolu_1", stdout="head" + "x" * 200_000 + "tail"))
+    (envelope,) = hooks.spooled(awake)
+    stdout = envelope["payload"]["tool_response"]["stdout"]
+    assert stdout.startswith("head")
+    assert stdout.endswith("tail")
+    assert "elided" in stdout
+    assert len(stdout) <= 64 << 10
+
+
+def test_an_endless_structure_is_kept_as_head_and_tail_of_its_text(awake: Path) -> None:
+    hooks.run(
+        awake, payloads.payload("PostToolUse", tool_name="X", tool_input=[1] * 900_000, tool_use_id="t")
+    )
+    (envelope,) = hooks.spooled(awake)
+    assert envelope["payload"]["tool_input"].startswith("[1,1,1,")
+    assert len(envelope["payload"]["tool_input"]) <= 64 << 10
+    assert envelope["payload"]["tool_use_id"] == "t"
+
+
+def test_standard_input_that_never_closes_does_not_hold_the_hook_and_what_came_is_kept(awake: Path) -> None:
+    reading, writing = os.pipe()
+    try:
+        hook = subprocess.Popen(
+            hooks.command(), stdin=reading, stdout=subprocess.PIPE, env=hooks.environment(awake)
+        )
+        os.write(writing, payloads.bash("toolu_1"))
+        out, _ = hook.communicate(timeout=hooks.DEADLINE_S)
+    finally:
+        os.close(writing)
+        os.close(reading)
+    assert (hook.returncode, json.loads(out)) == (0, CONTINUE)
+    assert [e["payload"]["tool_use_id"] for e in hooks.spooled(awake)] == ["toolu_1"]
+
+
+# The worker is there, but does not take the line.
+
+
+def test_a_worker_with_a_full_backlog_counts_as_there_and_is_not_waited_for(data: Path) -> None:
+    data.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as deaf:
+        deaf.bind(str(data / "hook.sock"))
+        deaf.listen(0)
+        for n in range(4):
+            assert hooks.run(data, payloads.bash(f"toolu_{n}")).code == 0
+    assert len(hooks.spooled(data)) == 4
+    assert not (data / "start.stamp").exists()
+
+
+def test_a_data_directory_longer_than_a_sockets_address_is_no_obstacle(tmp_path: Path) -> None:
+    data = tmp_path / ("long" * 30) / "data"
+    data.parent.mkdir()
+    data.mkdir(mode=0o700)
+    here = Path.cwd()
+    os.chdir(data)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+            server.bind("hook.sock")
+            server.listen(8)
+            hooks.run(data, payloads.bash("toolu_1"))
+            assert hooks.lines(server)
+    finally:
+        os.chdir(here)
+    assert len(hooks.spooled(data)) == 1

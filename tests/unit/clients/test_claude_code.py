@@ -1,0 +1,88 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_mem.clients import claude_code
+from claude_mem.model.errors import EventUnreadable
+from claude_mem.model.event import Event, Kind
+from claude_mem.testing import payloads
+
+
+def parse(payload: bytes, id: str = "e1") -> Event:
+    table: dict[str, Any] = json.loads(payload)
+    event = claude_code.parse(table["hook_event_name"], table, id=id, at=1)
+    assert event is not None
+    return event
+
+
+def test_a_tool_use_carries_name_input_and_response() -> None:
+    event = parse(payloads.bash("toolu_1", command="ls", stdout="é"))
+    assert event.kind is Kind.TOOL_USE
+    assert event.tool is not None
+    assert (event.tool.name, event.tool.use_id) == ("Bash", "toolu_1")
+    assert json.loads(event.tool.input or "")["command"] == "ls"
+    assert "é" in (event.tool.response or "")
+
+
+def test_a_failed_tool_carries_its_error_as_the_response() -> None:
+    event = parse(payloads.failure("toolu_1", "Exit code 3"))
+    assert event.kind is Kind.TOOL_FAILURE
+    assert event.tool is not None
+    assert event.tool.response == "Exit code 3"
+
+
+def test_a_stop_carries_the_last_assistant_message() -> None:
+    assert parse(payloads.stop("All done.")).text == "All done."
+
+
+def test_the_clients_own_inner_forks_are_no_events() -> None:
+    table = json.loads(payloads.payload("SubagentStop", agent_type=""))
+    assert claude_code.parse("SubagentStop", table, id="e", at=1) is None
+
+
+def test_an_unknown_event_or_a_missing_session_is_said_so() -> None:
+    with pytest.raises(EventUnreadable, match="Invented"):
+        claude_code.parse("Invented", {"session_id": "s"}, id="e", at=1)
+    with pytest.raises(EventUnreadable, match="session_id"):
+        claude_code.parse("Stop", {}, id="e", at=1)
+
+
+def test_the_same_tool_use_reported_by_two_hooks_has_one_effect() -> None:
+    payload = payloads.bash("toolu_1")
+    assert parse(payload, "a").effect_key == parse(payload, "b").effect_key
+    assert parse(payload).effect_key != parse(payloads.failure("toolu_1", "x")).effect_key
+
+
+def test_the_same_prompt_reported_by_two_hooks_has_one_effect_and_two_stops_of_a_turn_two() -> None:
+    assert parse(payloads.prompt("hi"), "a").effect_key == parse(payloads.prompt("hi"), "b").effect_key
+    assert parse(payloads.stop("one")).effect_key != parse(payloads.stop("two")).effect_key
+
+
+def test_without_any_id_of_the_clients_every_report_counts() -> None:
+    payload = payloads.prompt("hi", prompt_id=None)
+    assert parse(payload, "a").effect_key != parse(payload, "b").effect_key
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = ("session_id", "cwd", "tool_name", "tool_input", "tool_response", "tool_use_id", "prompt", "error",
+        "prompt_id", "agent_type", "prompt_number", "reason", "source", "last_assistant_message")  # fmt: skip
+
+
+@given(st.sampled_from(sorted(claude_code.KINDS)), st.dictionaries(st.sampled_from(KEYS), JSON))
+def test_whatever_the_fields_hold_it_is_an_event_or_a_clear_refusal(
+    name: str, table: dict[str, object]
+) -> None:
+    try:
+        event = claude_code.parse(name, table, id="e", at=1)
+    except EventUnreadable:
+        return
+    if event is not None:
+        for value in (event.session, event.text, event.note, event.cwd):
+            (value or "").encode()  # storable: no lone surrogates

@@ -1,0 +1,120 @@
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from claude_mem.queue.origin import NOWHERE, Origins, normalised, resolve
+
+
+def git(where: Path, *words: str) -> str:
+    settings = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"]
+    done = subprocess.run(["git", *settings, *words], cwd=where, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    root.mkdir()
+    git(root, "init", "-q")
+    (root / "a.txt").write_text("a")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    return root
+
+
+def test_a_folder_outside_any_repository_is_its_own_project(tmp_path: Path) -> None:
+    origin = resolve(tmp_path)
+    assert (origin.key, origin.name, origin.branch, origin.commit) == (
+        str(tmp_path),
+        tmp_path.name,
+        None,
+        None,
+    )
+
+
+def test_branch_and_commit_are_what_git_says(repository: Path) -> None:
+    origin = resolve(repository)
+    assert origin.branch == git(repository, "rev-parse", "--abbrev-ref", "HEAD")
+    assert origin.commit == git(repository, "rev-parse", "HEAD")
+
+
+def test_a_subfolder_belongs_to_its_repository(repository: Path) -> None:
+    inside = repository / "src" / "deep"
+    inside.mkdir(parents=True)
+    assert resolve(inside) == resolve(repository)
+
+
+def test_packed_references_are_read_too(repository: Path) -> None:
+    git(repository, "pack-refs", "--all")
+    assert resolve(repository).commit == git(repository, "rev-parse", "HEAD")
+
+
+def test_a_detached_head_has_a_commit_and_no_branch(repository: Path) -> None:
+    git(repository, "checkout", "-q", "--detach")
+    origin = resolve(repository)
+    assert (origin.branch, origin.commit) == (None, git(repository, "rev-parse", "HEAD"))
+
+
+def test_a_worktree_shares_the_key_and_has_its_own_branch(repository: Path, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere"
+    git(repository, "worktree", "add", "-q", "-b", "topic", str(other))
+    main, linked = resolve(repository), resolve(other)
+    assert (linked.key, linked.name) == (main.key, main.name)
+    assert (linked.branch, linked.worktree) == ("topic", str(other))
+
+
+def test_a_clone_with_the_same_remote_shares_the_key(repository: Path, tmp_path: Path) -> None:
+    git(repository, "remote", "add", "origin", "git@Example.com:team/shop.git")
+    clone = tmp_path / "copy"
+    git(tmp_path, "clone", "-q", str(repository), str(clone))
+    git(clone, "remote", "set-url", "origin", "https://me:secret@example.com/team/shop")
+    assert resolve(clone).key == resolve(repository).key == "example.com/team/shop"
+
+
+def test_a_repository_without_a_commit_has_a_branch_and_no_commit(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    assert (resolve(tmp_path).branch, resolve(tmp_path).commit) == ("main", None)
+
+
+def test_a_damaged_repository_is_still_a_place_with_a_name(repository: Path) -> None:
+    (repository / ".git" / "HEAD").unlink()
+    assert resolve(repository).name == "shop"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/team/shop.git",
+        "https://example.com/team/shop/",
+        "https://user:password@example.com/team/shop",
+        "ssh://git@example.com:22/team/shop.git",
+        "git@example.com:team/shop.git",
+        "EXAMPLE.com:team/shop",
+    ],
+)
+def test_all_spellings_of_a_remote_are_one(url: str) -> None:
+    assert normalised(url) == "example.com/team/shop"
+
+
+def test_an_answer_is_remembered_for_a_moment_and_then_asked_again(repository: Path) -> None:
+    now = 1_000_000
+    origins = Origins(lambda: now)
+    first = origins.of(str(repository))
+    git(repository, "checkout", "-q", "-b", "topic")
+    assert origins.of(str(repository)) is first
+    now += 10_000
+    assert origins.of(str(repository)).branch == "topic"
+
+
+def test_after_a_clock_set_back_an_answer_is_asked_again(repository: Path) -> None:
+    now = 1_000_000
+    origins = Origins(lambda: now)
+    origins.of(str(repository))
+    git(repository, "checkout", "-q", "-b", "topic")
+    now -= 900_000
+    assert origins.of(str(repository)).branch == "topic"
+
+
+def test_no_working_directory_is_nowhere() -> None:
+    assert Origins(lambda: 0).of(None) is NOWHERE

@@ -1,0 +1,37 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_mem.model.observation import Memory
+from claude_mem.model.outcome import Broken, Nothing, Observed, Throttled, Unreadable
+from claude_mem.queue.retry import LONGEST_WAIT_MS, Park, Retry, Settle, Wait, decide
+
+NOW = 1_700_000_000_000
+
+
+def test_what_was_observed_or_declined_is_settled() -> None:
+    assert decide(Observed(Memory()), 1, NOW) == Settle()
+    assert decide(Nothing(), 3, NOW) == Settle()
+
+
+def test_a_failure_is_retried_later_and_later_and_parked_after_three_attempts() -> None:
+    first, second = decide(Broken("500"), 1, NOW), decide(Broken("500"), 2, NOW)
+    assert isinstance(first, Retry)
+    assert isinstance(second, Retry)
+    assert NOW < first.until < second.until
+    assert decide(Broken("500"), 3, NOW) == Park("500")
+
+
+def test_an_unreadable_reply_is_kept_never_confirmed() -> None:
+    assert isinstance(decide(Unreadable("prose"), 1, NOW), Retry)
+    assert decide(Unreadable("prose"), 3, NOW) == Park("prose")
+
+
+def test_being_told_to_wait_is_not_a_failed_attempt_however_often() -> None:
+    assert decide(Throttled(NOW + 60_000), 99, NOW) == Wait(NOW + 60_000)
+
+
+@given(st.integers(min_value=0, max_value=1 << 62), st.integers(min_value=0, max_value=1 << 62))
+def test_no_clock_makes_a_wait_endless_or_early(until: int, now: int) -> None:
+    wait = decide(Throttled(until), 1, now)
+    assert isinstance(wait, Wait)
+    assert now <= wait.until <= now + LONGEST_WAIT_MS

@@ -1,0 +1,126 @@
+"""What a hook costs the user's agent, beside a Python that does nothing.
+
+    python benchmarks/hooks.py
+    python benchmarks/hooks.py --beside 'incumbent=node /path/to/save-hook.js'
+
+Every command gets the same payload on its standard input, once a round, in turn. Targets are CPU time as a ratio to
+`python -I -S -c pass` in the same run: 1.35 on the fast path, 2.5 on the careful path, and with the worker down at
+most 1.5 times what it is with the worker up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from measure import Run, in_turn, machine, table
+
+from claude_mem.serve import control
+from claude_mem.testing import hooks, payloads
+
+PLAIN = payloads.bash("toolu_1", stdout="line of output\n" * 110)
+CAREFUL = payloads.bash(
+    "toolu_1", session="careful", stdout="line of output\n" * 100 + "<private>x</private> PASSWORD=hunter2hunter2"
+)
+BARE = [sys.executable, "-I", "-S", "-c", "pass"]
+FAST, SLOW, DOWN = 1.35, 2.5, 1.5
+
+
+@contextmanager
+def worker(folder: Path, name: str) -> Iterator[Path]:
+    """A real worker on a data directory of its own."""
+    data = folder / name
+    data.mkdir(mode=0o700)
+    os.environ["CLAUDE_MEM_WORKER_PORT"] = "38777"
+    control.start(data)
+    try:
+        yield data
+    finally:
+        control.stop(data)
+
+
+@contextmanager
+def hung(folder: Path) -> Iterator[Path]:
+    with worker(folder, "hung") as data:
+        pid = control.status(data).pid
+        assert pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield data
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+
+def absent(folder: Path, name: str, spooled: int = 0) -> Path:
+    """No worker, and none can be started: its interpreter's stamp says one was started just now."""
+    data = folder / name
+    (data / "spool").mkdir(parents=True, mode=0o700)
+    for n in range(spooled):
+        (data / "spool" / f"{n:020d}-1-0000.json").write_bytes(b"{}")
+    return data
+
+
+def just_started(data: Path) -> None:
+    (data / "start.stamp").write_text("by the benchmark\n")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rounds", type=int, default=40)
+    options.add_argument(
+        "--beside", action="append", default=[], metavar="NAME=COMMAND", help="another hook, in the same run"
+    )
+    args = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        where = Path(folder)
+        up = stack.enter_context(worker(where, "up"))
+        stopped = stack.enter_context(hung(where))
+        down, full = absent(where, "down"), absent(where, "full", spooled=100_000)
+
+        def hook(data: Path, payload: bytes, *, stamped: bool = False) -> Run:
+            before = (lambda: just_started(data)) if stamped else (lambda: None)
+            return Run(hooks.command(), payload, hooks.environment(data), before)
+
+        runs = {
+            "python -I -S -c pass": Run(BARE),
+            "worker up, fast": hook(up, PLAIN),
+            "worker up, careful": hook(up, CAREFUL),
+            "worker down, fast": hook(down, PLAIN, stamped=True),
+            "worker down, careful": hook(down, CAREFUL, stamped=True),
+            "worker hung, fast": hook(stopped, PLAIN),
+            "100,000 spooled, fast": hook(full, PLAIN, stamped=True),
+        }
+        for other in args.beside:
+            name, _, words = other.partition("=")
+            runs[name] = Run(shlex.split(words), PLAIN)
+        costs = in_turn(runs, args.rounds)
+
+    bare, fast, slow = (costs[name].cpu_ms for name in list(runs)[:3])
+    targets = {
+        "worker up, fast": (fast / bare, FAST, "x bare"),
+        "worker up, careful": (slow / bare, SLOW, "x bare"),
+        "worker down, fast": (costs["worker down, fast"].cpu_ms / fast, DOWN, "x up"),
+        "worker down, careful": (costs["worker down, careful"].cpu_ms / slow, DOWN, "x up"),
+        "worker hung, fast": (costs["worker hung, fast"].cpu_ms / fast, DOWN, "x up"),
+        "100,000 spooled, fast": (costs["100,000 spooled, fast"].cpu_ms / fast, DOWN, "x up"),
+    }
+    rows = []
+    for name, cost in costs.items():
+        ratio, target, unit = targets.get(name, (0, 0, ""))
+        verdict = f"{ratio:.2f} {unit} (<= {target})" + ("" if ratio <= target else "  MISSED") if unit else ""
+        rows.append(
+            (name, f"{cost.cpu_ms:.1f}", f"{cost.cpu_ms / bare:.2f}", f"{cost.wall_ms:.1f}", verdict)
+        )
+    print(f"A hook's cost, 2 kB payload, median of {args.rounds} rounds in turn. {machine()}\n")
+    print(table(("", "CPU ms", "x bare", "wall ms", "target"), rows))
+
+
+if __name__ == "__main__":
+    main()

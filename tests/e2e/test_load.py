@@ -1,0 +1,71 @@
+"""Row 14: a burst of 10,000 events, and fifty sessions at once."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+from claude_mem.serve import control
+from claude_mem.testing import checker, hooks, payloads, workers
+
+BURST = """
+import os, sys, time
+os.chdir(sys.argv[1])
+from claude_mem.capture import spool
+from claude_mem.testing import payloads
+for n in range(int(sys.argv[3])):
+    who = int(sys.argv[2])
+    spool.put(b"PostToolUse", payloads.bash(f"toolu_{who}_{n:05d}", session=f"s{who}", stdout="y" * 1500), time.time_ns())
+"""
+MOST_RSS = 200 << 20
+
+
+def rss(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_burst_of_ten_thousand_events_is_taken_in_whole_in_order_and_in_bounded_memory(data: Path) -> None:
+    with workers.running(data):
+        senders = [
+            subprocess.Popen([sys.executable, "-c", BURST, str(data), str(who), "1000"]) for who in range(10)
+        ]
+        assert [sender.wait() for sender in senders] == [0] * 10
+        hooks.run(data, payloads.end("s0"))  # one hook, to wake the worker
+        workers.drained(data)
+        pid = control.status(data).pid
+        assert pid
+        assert rss(pid) < MOST_RSS
+        expected = [f"toolu_{who}_{n:05d}" for who in range(10) for n in range(1000)]
+        assert checker.check(data, expected)["ready"] == 10_000
+    with closing(sqlite3.connect(data / "claude-mem.db")) as db:
+        for who in range(10):
+            order = db.execute(
+                "SELECT tool_use_id FROM pending_messages JOIN sdk_sessions s ON s.id = session_id"
+                " WHERE s.claude_session_id = ? AND tool_use_id NOT NULL ORDER BY pending_messages.id",
+                (f"s{who}",),
+            )
+            ids = [row[0] for row in order]
+            assert ids == sorted(ids)
+
+
+def test_fifty_sessions_at_once_lose_nothing(data: Path) -> None:
+    def work(who: int) -> list[str]:
+        session = f"session-{who}"
+        assert hooks.run(data, payloads.start(session)).code == 0
+        assert hooks.run(data, payloads.prompt("go", session=session)).code == 0
+        ids = [f"toolu_{who}_{n}" for n in range(4)]
+        for id in ids:
+            assert hooks.run(data, payloads.bash(id, session=session)).code == 0
+        return ids
+
+    with workers.running(data):
+        with ThreadPoolExecutor(50) as sessions:
+            accepted = [id for ids in sessions.map(work, range(50)) for id in ids]
+        workers.drained(data)
+        where = checker.check(data, accepted)
+    assert where["ready"] == 200
+    with closing(sqlite3.connect(data / "claude-mem.db")) as db:
+        assert db.execute("SELECT count(*), min(prompt_counter) FROM sdk_sessions").fetchone() == (50, 1)

@@ -1,0 +1,79 @@
+"""Row 26: nothing outside the data directory is read or written, whatever names and links a stranger leaves."""
+
+import contextlib
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from claude_mem.serve import control
+from claude_mem.testing import hooks, payloads, workers
+
+NAMES = ["../../escape", "/etc/passwd", "a/../../b", "..", ".", "x\x00y", "x" * 5000, "\ud800", "a\nb"]
+
+
+def outside(data: Path) -> dict[str, bytes]:
+    return {
+        str(path): path.read_bytes()
+        for path in data.parent.rglob("*")
+        if path.is_file() and not path.is_symlink() and data not in path.parents
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_id_a_stranger_chooses_leads_out_of_the_data_directory(data: Path, name: str) -> None:
+    witness = data.parent / "witness.txt"
+    witness.write_text("untouched")
+    before = outside(data)
+    with workers.running(data):
+        for event in (
+            {"session_id": name, "hook_event_name": "UserPromptSubmit", "prompt": "<private>x</private>"},
+            {"session_id": name, "hook_event_name": "PostToolUse", "tool_name": name, "tool_use_id": name, "cwd": name},
+        ):
+            assert hooks.run(data, json.dumps(event).encode()).code == 0
+        workers.drained(data)
+        path = "/sessions/" + json.dumps(name)[1:-1].replace("/", "%2F").replace("\\", "%5C") + "/status"
+        assert control.request(data, "GET", path[:2000])[0] < 500
+    assert outside(data) == before
+
+
+@pytest.mark.parametrize("where", ["drops", "notice", "start.stamp", "spool/.ledger", "token", "worker.lock", "private/s1"])
+def test_a_link_planted_where_we_write_is_not_followed(data: Path, where: str) -> None:
+    victim = data.parent / "victim"
+    victim.write_text("untouched")
+    for folder in ("", "spool", "private"):
+        (data / folder).mkdir(mode=0o700, exist_ok=True)
+    (data / where).symlink_to(victim)
+    hooks.run(data, json.dumps({"session_id": "s1", "prompt": "<private>x</private>"}).encode(), "new")
+    hooks.run(data, payloads.start())
+    hooks.run(data, b"garbage")
+    workers.finish(data)
+    assert victim.read_text() == "untouched"
+
+
+def test_a_marker_swapped_for_a_link_again_and_again_changes_nothing_outside(data: Path) -> None:
+    precious = data.parent / "precious"
+    precious.write_text("keep me")
+    data.mkdir(mode=0o700)
+    (data / "private").mkdir(mode=0o700)
+    enough = threading.Event()
+
+    def swap() -> None:
+        marker = data / "private" / "s1"
+        while not enough.is_set():
+            with contextlib.suppress(FileExistsError):  # a hook was quicker
+                marker.unlink(missing_ok=True)
+                marker.symlink_to(precious)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        with hooks.listening(data):
+            for n in range(20):
+                prompt = {"session_id": "s1", "prompt": "<private>x</private>", "prompt_id": f"p{n}"}
+                assert hooks.run(data, json.dumps(prompt).encode(), "new").code == 0
+    finally:
+        enough.set()
+        swapping.join()
+    assert precious.read_text() == "keep me"

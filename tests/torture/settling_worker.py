@@ -1,0 +1,36 @@
+"""A worker whose observer only writes down which tool uses it was shown. Everything else is the product's own."""
+
+import select
+import socket
+import sys
+
+from claude_mem import settings, wiring
+from claude_mem.model.observation import Memory, Observation
+from claude_mem.serve import lock
+
+
+def main() -> None:
+    chosen = settings.load()
+    with lock.hold(chosen.place("worker.lock")):
+        chosen.place("hook.sock").unlink(missing_ok=True)
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        server.bind("hook.sock")
+        server.listen(128)
+        parts = wiring.build(chosen)
+        store = parts.store
+        while True:
+            parts.drain()
+            while lease := store.lease(20):  # type: ignore[attr-defined]  # the worker's faces need no queue
+                shown = [job.event.tool.use_id for job in lease.jobs if job.event.tool and job.event.tool.use_id]
+                memory = Memory((Observation("change", title=" ".join(shown)),)) if shown else Memory()
+                store.settle(lease, memory)  # type: ignore[attr-defined]
+            ready, _, _ = select.select([server], [], [], 0.5)
+            if ready:
+                server.accept()[0].close()
+
+
+if __name__ == "__main__":
+    import os
+
+    os.chdir(sys.argv[1])
+    main()

@@ -1,0 +1,147 @@
+"""kill -9 of hooks and workers at random moments, hundreds of times (row 1, and rows 2 and 9 on the way)."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from claude_mem.serve import lock
+from claude_mem.testing import checker, hooks, payloads
+
+SETTLING = Path(__file__).with_name("settling_worker.py")
+
+
+class Client:
+    """A coding agent that keeps using tools; a fifth of its hooks are killed in mid-flight."""
+
+    def __init__(self, data: Path, session: str, seed: int) -> None:
+        self.data, self.session, self.chance = data, session, random.Random(seed)
+        self.accepted: list[str] = []
+        self.maybe: list[str] = []
+        self.enough = threading.Event()
+        self.thread = threading.Thread(target=self._work)
+
+    def _work(self) -> None:
+        n = 0
+        while not self.enough.is_set():
+            n += 1
+            id = f"toolu_{self.session}_{n}"
+            hook = subprocess.Popen(
+                hooks.command(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                env=hooks.environment(self.data),
+            )
+            try:
+                hook.stdin.write(payloads.bash(id, session=self.session))  # type: ignore[union-attr]
+                hook.stdin.close()  # type: ignore[union-attr]
+            except BrokenPipeError:
+                pass
+            if self.chance.random() < 0.2:
+                try:
+                    hook.wait(self.chance.uniform(0, 0.02))
+                except subprocess.TimeoutExpired:
+                    hook.kill()
+            (self.accepted if hook.wait(hooks.DEADLINE_S) == 0 else self.maybe).append(id)
+
+
+def torment(data: Path, kills: int, start: Callable[[], subprocess.Popen[bytes]], longest: float) -> list[Client]:
+    """Kill whoever is the worker, again and again, while three sessions go on working."""
+    chance = random.Random(kills)
+    clients = [Client(data, f"session-{n}", seed=n) for n in range(3)]
+    for client in clients:
+        client.thread.start()
+    try:
+        for _ in range(kills):
+            worker = start()
+            try:
+                worker.wait(chance.uniform(0, longest))
+            except subprocess.TimeoutExpired:
+                worker.kill()
+            assert worker.wait() in (0, -signal.SIGKILL)
+            kill_holder(data)
+    finally:
+        for client in clients:
+            client.enough.set()
+            client.thread.join()
+        kill_holder(data)
+    return clients
+
+
+def kill_holder(data: Path) -> None:
+    """A hook may have started a worker of its own in between."""
+    while pid := lock.holder(data / "worker.lock"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def everything(clients: list[Client]) -> tuple[list[str], list[str]]:
+    return [id for c in clients for id in c.accepted], [id for c in clients for id in c.maybe]
+
+
+def settling_worker(data: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, str(SETTLING), str(data)], env=hooks.environment(data))
+
+
+def settle_all(data: Path, accepted: list[str], maybe: list[str]) -> dict[str, int]:
+    """Let a last worker finish in peace."""
+    worker = settling_worker(data)
+    try:
+        while True:
+            where = {}
+            if (data / "claude-mem.db").exists():
+                where = checker.check(data, accepted, maybe)
+                if not (where["spooled"] or where.get("ready") or where.get("leased")):
+                    return where
+            try:
+                worker.wait(0.2)
+            except subprocess.TimeoutExpired:
+                continue
+            pytest.fail(f"the last worker left with {worker.returncode} before all was settled: {where}")
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def run_settling(data: Path, kills: int) -> None:
+    data.mkdir(mode=0o700)
+
+    def start() -> subprocess.Popen[bytes]:
+        (data / "start.stamp").write_text("held: here the hooks start no worker of their own\n")
+        return settling_worker(data)
+
+    accepted, maybe = everything(torment(data, kills, start, longest=0.25))
+    where = settle_all(data, accepted, maybe)
+    assert len(accepted) > kills
+    assert where["done"] >= len(accepted)
+    print(f"{kills} kills, {len(accepted)} accepted, {len(maybe)} hooks killed, {where}")
+
+
+def test_nothing_accepted_is_lost_or_doubled_however_often_a_settling_worker_is_killed(data: Path) -> None:
+    run_settling(data, kills=200)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_the_same_for_an_hour(data: Path) -> None:
+    run_settling(data, kills=12_000)
+
+
+def test_nothing_accepted_is_lost_or_doubled_however_often_the_real_worker_is_killed(data: Path) -> None:
+    data.mkdir(mode=0o700)
+
+    def start() -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-E", "-P", "-m", "claude_mem", "worker", "run", "--from-hook"]
+        return subprocess.Popen(words, env=hooks.environment(data, CLAUDE_MEM_WORKER_PORT="39200"))
+
+    clients = torment(data, 60, start, longest=1.0)
+    accepted, maybe = everything(clients)
+    where = checker.check(data, accepted, maybe)
+    assert sum(where.values()) >= len(accepted) > 60

@@ -1,0 +1,151 @@
+-- Who worked where, what was asked, and the durable queue of what was done.
+
+CREATE TABLE projects (
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    key              TEXT NOT NULL UNIQUE,      -- the normalised remote, else the root's path
+    name             TEXT NOT NULL,             -- what people see
+    root             TEXT NOT NULL,
+    remote           TEXT,
+    created_at       TEXT NOT NULL,
+    created_at_epoch INTEGER NOT NULL
+);
+
+CREATE TABLE sdk_sessions (
+    id                 INTEGER PRIMARY KEY AUTOINCREMENT,
+    claude_session_id  TEXT NOT NULL UNIQUE,    -- the client's own id: the source of truth
+    sdk_session_id     TEXT UNIQUE,
+    project            TEXT NOT NULL,
+    project_id         INTEGER NOT NULL REFERENCES projects(id),
+    title              TEXT,
+    subtitle           TEXT,
+    first_user_prompt  TEXT,
+    prompt_counter     INTEGER NOT NULL DEFAULT 0,
+    status             TEXT NOT NULL CHECK (status IN
+                           ('initialized', 'active', 'summarizing', 'completed', 'failed', 'interrupted')),
+    client             TEXT NOT NULL,
+    cwd                TEXT,
+    transcript_path    TEXT,
+    branch             TEXT,
+    commit_sha         TEXT,
+    end_reason         TEXT,
+    created_at         TEXT NOT NULL,           -- ISO 8601, UTC
+    created_at_epoch   INTEGER NOT NULL,        -- milliseconds
+    updated_at         TEXT NOT NULL,
+    updated_at_epoch   INTEGER NOT NULL,
+    completed_at       TEXT,
+    completed_at_epoch INTEGER
+);
+
+CREATE INDEX sdk_sessions_by_project ON sdk_sessions (project_id);
+CREATE INDEX sdk_sessions_by_project_name ON sdk_sessions (project, created_at_epoch);
+CREATE INDEX sdk_sessions_by_status ON sdk_sessions (status, updated_at_epoch);
+CREATE INDEX sdk_sessions_by_activity ON sdk_sessions (updated_at_epoch);
+
+CREATE TABLE user_prompts (
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id       INTEGER NOT NULL REFERENCES sdk_sessions(id) ON DELETE CASCADE,
+    prompt_number    INTEGER NOT NULL,
+    prompt           TEXT,                      -- NULL: the turn was private
+    private          INTEGER NOT NULL DEFAULT 0 CHECK (private IN (0, 1)),
+    prompt_id        TEXT,
+    created_at       TEXT NOT NULL,
+    created_at_epoch INTEGER NOT NULL,
+    UNIQUE (session_id, prompt_number)
+);
+
+-- Every accepted event is exactly one row, and stays one: a second delivery meets its name here.
+CREATE TABLE pending_messages (
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    event_id         TEXT NOT NULL UNIQUE,
+    session_id       INTEGER NOT NULL REFERENCES sdk_sessions(id) ON DELETE CASCADE,
+    kind             TEXT NOT NULL,
+    effect_key       TEXT NOT NULL,
+    prompt_number    INTEGER NOT NULL,
+    tool_name        TEXT,
+    tool_use_id      TEXT,
+    tool_input       TEXT,
+    tool_response    TEXT,
+    text             TEXT,                      -- a prompt's text is in user_prompts, not here
+    note             TEXT,
+    prompt_id        TEXT,
+    agent_id         TEXT,
+    agent_type       TEXT,
+    cwd              TEXT,
+    branch           TEXT,
+    commit_sha       TEXT,
+    private          INTEGER NOT NULL DEFAULT 0 CHECK (private IN (0, 1)),
+    state            TEXT NOT NULL CHECK (state IN ('ready', 'leased', 'parked', 'done')),
+    attempts         INTEGER NOT NULL DEFAULT 0,
+    not_before_epoch INTEGER NOT NULL DEFAULT 0,
+    reason           TEXT,
+    created_at       TEXT NOT NULL,
+    created_at_epoch INTEGER NOT NULL,
+    settled_at_epoch INTEGER,
+    UNIQUE (session_id, effect_key)
+);
+
+CREATE INDEX pending_messages_by_state ON pending_messages (state);
+CREATE INDEX pending_messages_unsettled ON pending_messages (session_id, state, id) WHERE state <> 'done';
+CREATE INDEX pending_messages_ready_age ON pending_messages (created_at_epoch) WHERE state = 'ready';
+
+CREATE TABLE counters (
+    name  TEXT PRIMARY KEY,
+    value INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+
+-- How many jobs are in each state, kept by the triggers below: counting half a million rows takes too long.
+CREATE TABLE queue_figures (
+    state TEXT PRIMARY KEY,
+    jobs  INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+
+INSERT INTO queue_figures (state) VALUES ('ready'), ('leased'), ('parked'), ('done');
+
+-- Each session's next job, kept by the triggers below: finding the next session to work on must not walk
+-- over all the jobs of those that are busy or waiting.
+CREATE TABLE queue_heads (
+    session_id       INTEGER PRIMARY KEY REFERENCES sdk_sessions(id) ON DELETE CASCADE,
+    ready_id         INTEGER,                   -- its first ready job; NULL: none is ready
+    not_before_epoch INTEGER,                   -- that job's
+    leased           INTEGER NOT NULL DEFAULT 0 -- how many of its jobs are handed out
+);
+
+CREATE INDEX queue_heads_free ON queue_heads (ready_id, not_before_epoch)
+    WHERE leased = 0 AND ready_id IS NOT NULL;
+
+CREATE TRIGGER pending_messages_added AFTER INSERT ON pending_messages
+BEGIN
+    UPDATE queue_figures SET jobs = jobs + 1 WHERE state = NEW.state;
+END;
+
+CREATE TRIGGER pending_messages_added_ready AFTER INSERT ON pending_messages WHEN NEW.state = 'ready'
+BEGIN
+    INSERT INTO queue_heads (session_id, ready_id, not_before_epoch)
+    VALUES (NEW.session_id, NEW.id, NEW.not_before_epoch)
+    ON CONFLICT (session_id) DO UPDATE
+        SET ready_id = excluded.ready_id, not_before_epoch = excluded.not_before_epoch
+        WHERE ready_id IS NULL;
+END;
+
+CREATE TRIGGER pending_messages_moved AFTER UPDATE OF state, not_before_epoch ON pending_messages
+BEGIN
+    UPDATE queue_figures SET jobs = jobs - 1 WHERE state = OLD.state;
+    UPDATE queue_figures SET jobs = jobs + 1 WHERE state = NEW.state;
+    UPDATE queue_heads
+    SET leased = leased + (NEW.state = 'leased') - (OLD.state = 'leased'),
+        (ready_id, not_before_epoch) = (
+            SELECT id, not_before_epoch FROM pending_messages
+            WHERE session_id = NEW.session_id AND state = 'ready' AND state <> 'done' ORDER BY id LIMIT 1)
+    WHERE session_id = NEW.session_id;
+END;
+
+CREATE TRIGGER pending_messages_removed AFTER DELETE ON pending_messages
+BEGIN
+    UPDATE queue_figures SET jobs = jobs - 1 WHERE state = OLD.state;
+    UPDATE queue_heads
+    SET leased = leased - (OLD.state = 'leased'),
+        (ready_id, not_before_epoch) = (
+            SELECT id, not_before_epoch FROM pending_messages
+            WHERE session_id = OLD.session_id AND state = 'ready' AND state <> 'done' ORDER BY id LIMIT 1)
+    WHERE session_id = OLD.session_id;
+END;

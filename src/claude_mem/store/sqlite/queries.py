@@ -1,0 +1,28 @@
+"""Running the statements of `queries.sql` by name, whatever the shape of the values."""
+
+from __future__ import annotations
+
+import sqlite3
+from functools import cache
+from pathlib import Path
+
+from claude_mem.store.sqlite.storable import Value, storable
+
+
+@cache
+def queries() -> dict[str, str]:
+    """All of them; read once."""
+    text = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
+    _preface, *entries = text.split("\n-- name: ")
+    named = {}
+    for entry in entries:
+        name, _purpose, statement = entry.split("\n", 2)
+        named[name] = statement.strip()
+    return named
+
+
+def execute(db: sqlite3.Connection, query: str, /, **parameters: Value) -> sqlite3.Cursor:
+    try:
+        return db.execute(queries()[query], parameters)
+    except (UnicodeEncodeError, OverflowError):  # rare, so looked for only when SQLite has refused
+        return db.execute(queries()[query], {name: storable(value) for name, value in parameters.items()})

@@ -1,0 +1,185 @@
+-- Every statement the store runs, by name. `-- name: x` opens one; the next line says what it is for.
+
+-- name: find_event
+-- The session of an event that was accepted before, under the name the hook gave it.
+SELECT session_id FROM pending_messages WHERE event_id = :event_id;
+
+-- name: find_project
+-- A project by the key that worktrees and clones share.
+SELECT id FROM projects WHERE key = :key;
+
+-- name: add_project
+-- A project seen for the first time.
+INSERT INTO projects (key, name, root, remote, created_at, created_at_epoch)
+VALUES (:key, :name, :root, :remote, :created_at, :created_at_epoch);
+
+-- name: find_standing
+-- What an arrival may change in its session.
+SELECT id, status, prompt_counter, first_user_prompt IS NOT NULL AS named, updated_at_epoch,
+       completed_at_epoch, end_reason, cwd, transcript_path, branch, commit_sha
+FROM sdk_sessions WHERE claude_session_id = :claude_session_id;
+
+-- name: add_session
+-- A session heard of for the first time, by whichever of its events came first.
+INSERT INTO sdk_sessions (claude_session_id, project, project_id, status, client, cwd, transcript_path, branch,
+                          commit_sha, created_at, created_at_epoch, updated_at, updated_at_epoch)
+VALUES (:claude_session_id, :project, :project_id, :status, :client, :cwd, :transcript_path, :branch,
+        :commit_sha, :at, :at_epoch, :at, :at_epoch);
+
+-- name: change_session
+-- What a transaction's arrivals changed in a session.
+UPDATE sdk_sessions
+SET status = :status, prompt_counter = :prompt_counter,
+    first_user_prompt = COALESCE(first_user_prompt, :first_user_prompt),
+    cwd = :cwd, transcript_path = :transcript_path, branch = :branch, commit_sha = :commit_sha,
+    end_reason = :end_reason, updated_at = :updated_at, updated_at_epoch = :updated_at_epoch,
+    completed_at = :completed_at, completed_at_epoch = :completed_at_epoch
+WHERE id = :id;
+
+-- name: add_job
+-- An accepted event; nothing happens when its effect is already there.
+INSERT INTO pending_messages (event_id, session_id, kind, effect_key, prompt_number, tool_name, tool_use_id,
+                              tool_input, tool_response, text, note, prompt_id, agent_id, agent_type, cwd, branch,
+                              commit_sha, private, state, created_at, created_at_epoch, settled_at_epoch)
+VALUES (:event_id, :session_id, :kind, :effect_key, :prompt_number, :tool_name, :tool_use_id,
+        :tool_input, :tool_response, :text, :note, :prompt_id, :agent_id, :agent_type, :cwd, :branch,
+        :commit_sha, :private, :state, :created_at, :created_at_epoch, :settled_at_epoch)
+ON CONFLICT DO NOTHING;
+
+-- name: add_prompt
+-- What the user asked; no text when the turn was private.
+INSERT INTO user_prompts (session_id, prompt_number, prompt, private, prompt_id, created_at, created_at_epoch)
+VALUES (:session_id, :prompt_number, :prompt, :private, :prompt_id, :created_at, :created_at_epoch);
+
+-- name: next_session
+-- The free session whose next job is the oldest of those due; a wait past the horizon is a clock that jumped.
+SELECT session_id FROM queue_heads
+WHERE leased = 0 AND ready_id IS NOT NULL AND (not_before_epoch <= :now OR not_before_epoch > :horizon)
+ORDER BY ready_id LIMIT 1;
+
+-- name: ready_jobs
+-- A session's ready jobs in their order, with all that rebuilds the event.
+SELECT p.*, s.claude_session_id, s.client, s.project, s.transcript_path, u.prompt
+FROM pending_messages AS p
+JOIN sdk_sessions AS s ON s.id = p.session_id
+LEFT JOIN user_prompts AS u
+    ON p.kind = 'prompt' AND u.session_id = p.session_id AND u.prompt_number = p.prompt_number
+WHERE p.session_id = :session_id AND p.state = 'ready' AND p.state <> 'done'
+ORDER BY p.id LIMIT :limit;
+
+-- name: lease_job
+-- Hand a job out once more.
+UPDATE pending_messages SET state = 'leased', attempts = attempts + 1, reason = NULL
+WHERE id = :id AND state = 'ready';
+
+-- name: settle_job
+-- Done, if it is still held as it was handed out.
+UPDATE pending_messages SET state = 'done', settled_at_epoch = :now, reason = NULL
+WHERE id = :id AND state = 'leased' AND attempts = :attempts;
+
+-- name: postpone_job
+-- Ready again at a later time, if it is still held as it was handed out; a mere wait is no attempt.
+UPDATE pending_messages
+SET state = 'ready', not_before_epoch = :until, reason = :reason, attempts = attempts - :uncounted
+WHERE id = :id AND state = 'leased' AND attempts = :attempts;
+
+-- name: park_job
+-- Given up until somebody resumes it, if it is still held as it was handed out.
+UPDATE pending_messages SET state = 'parked', reason = :reason
+WHERE id = :id AND state = 'leased' AND attempts = :attempts;
+
+-- name: reclaim_jobs
+-- Every lease belongs to a holder that is gone.
+UPDATE pending_messages SET state = 'ready' WHERE state = 'leased';
+
+-- name: resume_jobs
+-- Every parked job starts anew.
+UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0, reason = NULL
+WHERE state = 'parked';
+
+-- name: resume_job
+-- One parked job starts anew.
+UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0, reason = NULL
+WHERE id = :id AND state = 'parked';
+
+-- name: provenance
+-- Where the work of a batch was done: its session, and the branch and commit of its last event.
+SELECT s.project, s.client, p.branch, p.commit_sha
+FROM pending_messages AS p
+JOIN sdk_sessions AS s ON s.id = p.session_id
+WHERE p.id = :id;
+
+-- name: add_observation
+-- Something worth remembering, with where it came from.
+INSERT INTO observations (session_id, project, type, title, subtitle, narrative, facts, concepts, files_read,
+                          files_modified, prompt_number, client, branch, commit_sha, tool_use_ids,
+                          created_at, created_at_epoch)
+VALUES (:session_id, :project, :type, :title, :subtitle, :narrative, :facts, :concepts, :files_read,
+        :files_modified, :prompt_number, :client, :branch, :commit_sha, :tool_use_ids,
+        :created_at, :created_at_epoch);
+
+-- name: add_summary
+-- What a turn came to.
+INSERT INTO session_summaries (session_id, project, request, investigated, learned, completed, next_steps,
+                               files_read, files_edited, notes, prompt_number, created_at, created_at_epoch)
+VALUES (:session_id, :project, :request, :investigated, :learned, :completed, :next_steps,
+        :files_read, :files_edited, :notes, :prompt_number, :created_at, :created_at_epoch);
+
+-- name: entitle_session
+-- A session is called by the first request that was understood.
+UPDATE sdk_sessions SET title = :title WHERE id = :session_id AND title IS NULL;
+
+-- name: session_by_id
+-- A session by the database's id.
+SELECT s.*, (SELECT COUNT(*) FROM pending_messages AS p WHERE p.session_id = s.id AND p.state <> 'done') AS pending
+FROM sdk_sessions AS s WHERE s.id = :session;
+
+-- name: session_by_client_id
+-- A session by the client's own id.
+SELECT s.*, (SELECT COUNT(*) FROM pending_messages AS p WHERE p.session_id = s.id AND p.state <> 'done') AS pending
+FROM sdk_sessions AS s WHERE s.claude_session_id = :session;
+
+-- name: fail_session
+-- An abort was asked for.
+UPDATE sdk_sessions SET status = 'failed' WHERE id = :session_id;
+
+-- name: interrupt_sessions
+-- Open sessions in which nothing happened for too long.
+UPDATE sdk_sessions SET status = 'interrupted'
+WHERE status IN ('initialized', 'active', 'summarizing') AND updated_at_epoch < :before;
+
+-- name: count_open_sessions
+-- Sessions somebody may still be working in.
+SELECT COUNT(*) FROM sdk_sessions WHERE status IN ('initialized', 'active', 'summarizing');
+
+-- name: figures
+-- How many jobs are in each state.
+SELECT state, jobs FROM queue_figures;
+
+-- name: oldest_ready
+-- Since when the longest waiting job has been ready.
+SELECT created_at_epoch FROM pending_messages INDEXED BY pending_messages_ready_age
+WHERE state = 'ready' ORDER BY created_at_epoch LIMIT 1;
+
+-- name: jobs_in_state
+-- A page of jobs in one state, with all that rebuilds the event.
+SELECT p.*, s.claude_session_id, s.client, s.project, s.transcript_path, u.prompt
+FROM pending_messages AS p
+JOIN sdk_sessions AS s ON s.id = p.session_id
+LEFT JOIN user_prompts AS u
+    ON p.kind = 'prompt' AND u.session_id = p.session_id AND u.prompt_number = p.prompt_number
+WHERE p.state = :state AND p.id > :after
+ORDER BY p.id LIMIT :limit;
+
+-- name: counters
+-- All that was counted over the store's life.
+SELECT name, value FROM counters;
+
+-- name: count
+-- Count something.
+INSERT INTO counters (name, value) VALUES (:name, :by)
+ON CONFLICT (name) DO UPDATE SET value = value + excluded.value;
+
+-- name: last_event_at
+-- When something last happened in any session.
+SELECT MAX(updated_at_epoch) FROM sdk_sessions;

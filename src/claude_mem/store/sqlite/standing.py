@@ -1,0 +1,154 @@
+"""How a session stands, held in memory while one transaction's arrivals change it, then written back once."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from claude_mem.model.event import Event, Kind
+from claude_mem.model.origin import Origin
+from claude_mem.model.session import Status, follow
+from claude_mem.ports.store import Arrival
+from claude_mem.store.sqlite.queries import execute
+from claude_mem.store.sqlite.storable import iso, text
+
+_BELIEVABLE = 2**31
+"""A prompt's number from a caller who has lost count must not use up all numbers there are."""
+
+
+@dataclass(slots=True)
+class Standing:
+    """The part of a session that arrivals change."""
+
+    id: int
+    status: Status | None  # None: nothing has arrived yet
+    updated_at: int
+    prompt_counter: int = 0
+    named: bool = False  # its first prompt is known
+    completed_at: int | None = None
+    end_reason: str | None = None
+    cwd: str | None = None
+    transcript_path: str | None = None
+    branch: str | None = None
+    commit: str | None = None
+    first_user_prompt: str | None = None  # to be written, if none is there yet
+    changed: bool = False
+
+    def follow(self, event: Event, origin: Origin) -> None:
+        """What an event, once accepted, changes."""
+        self.changed = True
+        self.status = follow(self.status, event.kind)
+        if event.kind is Kind.SESSION_END:
+            self.completed_at, self.end_reason = event.at, event.note
+        elif self.status is not Status.COMPLETED:
+            self.completed_at = self.end_reason = None  # resumed
+        if event.kind is Kind.PROMPT and not self.named and not event.private and event.text is not None:
+            self.named, self.first_user_prompt = True, event.text
+        self.cwd = self.cwd or event.cwd
+        self.transcript_path = event.transcript_path or self.transcript_path
+        if event.at >= self.updated_at:  # a late delivery does not tell where the work stands now
+            self.branch, self.commit = origin.branch, origin.commit
+            self.updated_at = event.at
+
+    def next_prompt(self, given: int | None) -> int:
+        """A prompt's number: one more than the last, or the caller's if that is further on."""
+        counted = self.prompt_counter + 1
+        return given if given is not None and counted < given < _BELIEVABLE else counted
+
+
+class Standings:
+    """The sessions and projects one transaction has met."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._sessions: dict[str, Standing] = {}
+        self._projects: dict[str, int] = {}
+
+    def of(self, arrival: Arrival) -> Standing:
+        """The arrival's session, made (with its project) if it is new: whatever came first, it is welcome."""
+        session = text(arrival.event.session)
+        if session not in self._sessions:
+            self._sessions[session] = self._find(session) or self._add(arrival)
+        return self._sessions[session]
+
+    def write_back(self) -> None:
+        for standing in self._sessions.values():
+            if standing.changed:
+                completed_at = standing.completed_at
+                execute(
+                    self._db,
+                    "change_session",
+                    id=standing.id,
+                    status=standing.status,
+                    prompt_counter=standing.prompt_counter,
+                    first_user_prompt=standing.first_user_prompt,
+                    cwd=standing.cwd,
+                    transcript_path=standing.transcript_path,
+                    branch=standing.branch,
+                    commit_sha=standing.commit,
+                    end_reason=standing.end_reason,
+                    updated_at=iso(standing.updated_at),
+                    updated_at_epoch=standing.updated_at,
+                    completed_at=None if completed_at is None else iso(completed_at),
+                    completed_at_epoch=completed_at,
+                )
+
+    def _find(self, session: str) -> Standing | None:
+        row = execute(self._db, "find_standing", claude_session_id=session).fetchone()
+        if row is None:
+            return None
+        return Standing(
+            id=row["id"],
+            status=Status(row["status"]),
+            prompt_counter=row["prompt_counter"],
+            named=bool(row["named"]),
+            updated_at=row["updated_at_epoch"],
+            completed_at=row["completed_at_epoch"],
+            end_reason=row["end_reason"],
+            cwd=row["cwd"],
+            transcript_path=row["transcript_path"],
+            branch=row["branch"],
+            commit=row["commit_sha"],
+        )
+
+    def _add(self, arrival: Arrival) -> Standing:
+        event, origin = arrival.event, arrival.origin
+        added = execute(
+            self._db,
+            "add_session",
+            claude_session_id=event.session,
+            project=event.project or origin.name,
+            project_id=self.project(origin, event.at),
+            status=follow(None, event.kind),
+            client=event.client,
+            cwd=event.cwd,
+            transcript_path=event.transcript_path,
+            branch=origin.branch,
+            commit_sha=origin.commit,
+            at=iso(event.at),
+            at_epoch=event.at,
+        )
+        assert added.lastrowid is not None
+        return Standing(id=added.lastrowid, status=None, updated_at=event.at)
+
+    def project(self, origin: Origin, at: int) -> int:
+        """The project's id; it is made if it is new."""
+        key = text(origin.key)
+        if key not in self._projects:
+            row = execute(self._db, "find_project", key=key).fetchone()
+            self._projects[key] = row["id"] if row else self._add_project(origin, at)
+        return self._projects[key]
+
+    def _add_project(self, origin: Origin, at: int) -> int:
+        added = execute(
+            self._db,
+            "add_project",
+            key=origin.key,
+            name=origin.name,
+            root=origin.root,
+            remote=origin.remote,
+            created_at=iso(at),
+            created_at_epoch=at,
+        )
+        assert added.lastrowid is not None
+        return added.lastrowid

@@ -1,0 +1,165 @@
+"""The store's one face: each promise is a function of a connection, run here in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+
+from claude_mem.model.errors import StoreDamaged
+from claude_mem.model.job import Figures, Job, Lease, State
+from claude_mem.model.observation import Memory
+from claude_mem.model.session import Session
+from claude_mem.ports.clock import Clock
+from claude_mem.ports.store import Accepted, Arrival
+from claude_mem.store.sqlite import backup, inbox, overview, quarantine, queue, schema, sessions
+from claude_mem.store.sqlite.connection import BUSY_TIMEOUT_MS, open_reader
+from claude_mem.store.sqlite.files import clear_drafts, private_directory
+from claude_mem.store.sqlite.quarantine import Recovered
+from claude_mem.store.sqlite.readers import Readers
+from claude_mem.store.sqlite.writer import Writer
+
+
+class SqliteStore:
+    """Inbox, Queue, Sessions and Overview on one SQLite file. Any thread may call it; any call may block."""
+
+    def __init__(
+        self, path: Path, db: sqlite3.Connection, *, clock: Clock, backups: Path, recovered: Recovered | None
+    ) -> None:
+        self.path = path
+        self.backups = backups
+        self.recovered = recovered
+        """What was done about a damaged database when this one was opened; None: it was whole."""
+        self._clock = clock
+        self._readers = Readers(path)
+        self._writer = Writer(db, path)
+
+    @classmethod
+    def open(cls, path: Path, *, clock: Clock, backups: Path) -> SqliteStore:
+        """Make, migrate or recover the database as needed. Raises StoreForeign and StoreTooNew with the file
+        untouched, StoreUnavailable when it cannot be written; never for damage (see `recovered`)."""
+        private_directory(path.parent)
+        try:
+            db = _open_whole(path, clock, backups)
+        except StoreDamaged as damage:
+            recovered = quarantine.recover(path, clock=clock, backups=backups, detail=damage.detail)
+            db = _open_whole(path, clock, backups)
+            return cls(path, db, clock=clock, backups=backups, recovered=recovered)
+        return cls(path, db, clock=clock, backups=backups, recovered=None)
+
+    def close(self) -> None:
+        """Finish what is being written, then let go of the file."""
+        self._readers.close()
+        self._writer.close()
+
+    def __enter__(self) -> SqliteStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Inbox
+
+    def accept(self, arrivals: Sequence[Arrival]) -> Accepted:
+        return self._writer.run(lambda db: inbox.accept(db, arrivals, self._clock()))
+
+    # Queue
+
+    def lease(self, limit: int) -> Lease | None:
+        return self._writer.run(lambda db: queue.lease(db, limit, self._clock()))
+
+    def settle(self, lease: Lease, memory: Memory) -> None:
+        self._writer.run(lambda db: queue.settle(db, lease, memory, self._clock()))
+
+    def postpone(self, lease: Lease, until: int, reason: str, *, failed: bool) -> None:
+        self._writer.run(lambda db: queue.postpone(db, lease, until, reason, failed=failed))
+
+    def park(self, lease: Lease, reason: str) -> None:
+        self._writer.run(lambda db: queue.park(db, lease, reason))
+
+    def reclaim(self) -> int:
+        return self._writer.run(queue.reclaim)
+
+    def resume(self, job_ids: Sequence[int] | None = None) -> int:
+        return self._writer.run(lambda db: queue.resume(db, job_ids))
+
+    # Sessions
+
+    def find(self, session: int | str) -> Session | None:
+        with self._readers.read() as db:
+            return sessions.find(db, session)
+
+    def fail(self, session_id: int) -> None:
+        self._writer.run(lambda db: sessions.fail(db, session_id))
+
+    def interrupt_silent(self, before: int) -> int:
+        return self._writer.run(lambda db: sessions.interrupt_silent(db, before))
+
+    def count_open(self) -> int:
+        with self._readers.read() as db:
+            return sessions.count_open(db)
+
+    # Overview
+
+    def figures(self) -> Figures:
+        with self._readers.read() as db:
+            return overview.figures(db)
+
+    def jobs(self, state: State, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
+        with self._readers.read() as db:
+            return overview.jobs(db, state, limit, after)
+
+    def counters(self) -> dict[str, int]:
+        with self._readers.read() as db:
+            return overview.counters(db)
+
+    def count(self, name: str, by: int = 1) -> None:
+        self._writer.run(lambda db: overview.count(db, name, by))
+
+    def last_event_at(self) -> int | None:
+        with self._readers.read() as db:
+            return overview.last_event_at(db)
+
+    # Upkeep: what the worker does when nobody is waiting
+
+    def checkpoint(self) -> bool:
+        """Empty the log into the database; False if a reader stood in the way of some of it."""
+        return self._writer.alone(_checkpoint)
+
+    def check(self) -> None:
+        """Read the whole file through, however large; StoreDamaged says what is wrong (see `recover`)."""
+        with closing(open_reader(self.path)) as db:
+            quarantine.check(db, self.path)
+
+    def backup(self) -> Path:
+        return backup.make(self.path, self.backups, self._clock())
+
+    def backup_if_due(self) -> Path | None:
+        return backup.make_if_due(self.path, self.backups, self._clock())
+
+
+def _open_whole(path: Path, clock: Clock, backups: Path) -> sqlite3.Connection:
+    db = schema.open_current(path, clock=clock, backups=backups)
+    try:
+        quarantine.check_schema(db, path)
+        if path.stat().st_size <= quarantine.CHECK_UP_TO:
+            quarantine.check(db, path)
+        clear_drafts(path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _checkpoint(db: sqlite3.Connection) -> bool:
+    # No waiting for a reader (a backup may take seconds): the writers behind us are somebody's hooks.
+    db.execute("PRAGMA busy_timeout = 0")
+    try:
+        busy, _in_log, _moved = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    return not busy

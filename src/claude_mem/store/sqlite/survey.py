@@ -1,0 +1,70 @@
+"""A look at a database from outside: nothing is made, migrated or changed, whatever state it is in."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
+from claude_mem.model.job import Figures
+from claude_mem.store import migrate
+from claude_mem.store.sqlite import backup, header, overview, quarantine, schema
+from claude_mem.store.sqlite.connection import open_reader
+from claude_mem.store.sqlite.faults import translated
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    path: Path
+    exists: bool = False
+    bytes: int = 0
+    schema: int | None = None
+    known_schema: int = 0
+    problem: str | None = None  # damaged, foreign, too new or unreadable, as a sentence
+    checked: bool = False  # read through, not only looked at
+    figures: Figures | None = None
+    last_event_at: int | None = None
+    backups: int = 0
+    newest_backup_at: int | None = None
+
+
+def look(path: Path, backups: Path) -> Survey:
+    known = schema.migrations()
+    kept = backup.found(backups)
+    facts = Survey(
+        path,
+        known_schema=len(known),
+        backups=len(kept),
+        newest_backup_at=int(kept[0].at.timestamp() * 1000) if kept else None,
+    )
+    try:
+        return _with_database(facts, known)
+    except StoreError as error:
+        return replace(facts, exists=True, problem=str(error))
+
+
+def _with_database(facts: Survey, known: tuple[migrate.Migration, ...]) -> Survey:
+    path = facts.path
+    with translated(path):
+        found = header.read(path)
+        if found is None:
+            return facts
+        size = path.stat().st_size
+    match migrate.plan(found, known):
+        case migrate.Foreign():
+            raise StoreForeign(str(path), "it holds somebody else's tables")
+        case migrate.TooNew():
+            raise StoreTooNew(str(path), found=found.version, known=len(known))
+        case migrate.Create():
+            return facts
+    facts = replace(facts, exists=True, bytes=size, schema=found.version)
+    if found.version < len(known):
+        return facts  # older: the worker migrates it at its next start, until then our queries do not fit
+    with closing(open_reader(path)) as db, translated(path):
+        checked = size <= quarantine.CHECK_UP_TO
+        if checked:
+            quarantine.check(db, path)
+        return replace(
+            facts, checked=checked, figures=overview.figures(db), last_event_at=overview.last_event_at(db)
+        )

@@ -1,0 +1,316 @@
+"""Row 20: every old schema becomes the fresh one, through any kill; foreign and newer ones stay untouched."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
+from claude_mem.store.sqlite import SqliteStore, header, schema
+from claude_mem.store.sqlite.connection import open_writer
+from claude_mem.testing.store_contract import NOON, Events, SettableClock, arrivals
+
+KNOWN = schema.migrations()
+OLD = range(1, len(KNOWN))
+
+CHANGES = (
+    "fsync",
+    "fdatasync",
+    "rename",
+    "renameat",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "ftruncate",
+    "pwrite64",
+)
+
+ROWS = """
+INSERT INTO projects VALUES (1, 'k', 'n', '/r', NULL, 't', 1);
+INSERT INTO sdk_sessions (id, claude_session_id, project, project_id, status, client,
+                          created_at, created_at_epoch, updated_at, updated_at_epoch)
+VALUES (1, 's1', 'n', 1, 'active', 'c', 't', 1, 't', 1);
+INSERT INTO user_prompts (session_id, prompt_number, prompt, created_at, created_at_epoch)
+VALUES (1, 1, 'hello', 't', 1);
+INSERT INTO pending_messages (event_id, session_id, kind, effect_key, prompt_number, state, created_at,
+                              created_at_epoch, text)
+VALUES ('e1', 1, 'prompt', 'k1', 1, 'ready', 't', 1, NULL),
+       ('e2', 1, 'stop', 'k2', 1, 'ready', 't', 2, 'said');
+INSERT INTO counters VALUES ('accepted', 2);
+"""
+
+CHILD = """
+import sys
+from pathlib import Path
+from claude_mem.store.sqlite import SqliteStore
+path = Path(sys.argv[1])
+SqliteStore.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / "backups").close()
+"""
+
+
+def make_old(path: Path, version: int) -> Path:
+    """A database as the release that knew so many migrations made it, with a little in it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    schema.create(path, KNOWN[0].sql, 1)
+    with closing(open_writer(path)) as db:
+        for migration in KNOWN[1:version]:
+            schema.apply(db, migration.sql, migration.version)
+        db.executescript(ROWS)
+    return path
+
+
+def shape(path: Path) -> dict[str, Any]:
+    """All that makes two databases the same to whoever uses them."""
+    with closing(sqlite3.connect(path)) as db:
+        entries = db.execute(
+            "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+        ).fetchall()
+        found: dict[str, Any] = {f"{kind} {name}": (table, _plain(sql)) for kind, name, table, sql in entries}
+        for kind, name, _table, _sql in entries:
+            if kind in ("table", "view"):
+                found[f"columns of {name}"] = db.execute(f"PRAGMA table_xinfo({name})").fetchall()
+                found[f"keys of {name}"] = sorted(db.execute(f"PRAGMA foreign_key_list({name})").fetchall())
+            if kind == "index":
+                found[f"columns of {name}"] = db.execute(f"PRAGMA index_xinfo({name})").fetchall()
+        for pragma in (
+            "application_id",
+            "user_version",
+            "journal_mode",
+            "encoding",
+            "page_size",
+            "auto_vacuum",
+        ):
+            found[pragma] = db.execute(f"PRAGMA {pragma}").fetchone()
+        found["figures"] = sorted(state for (state,) in db.execute("SELECT state FROM queue_figures"))
+    return found
+
+
+def _plain(sql: str | None) -> str:
+    without_comments = re.sub(r"--[^\n]*", "", sql or "")
+    return " ".join(without_comments.split())
+
+
+def everything_in(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+
+
+def open_store(path: Path) -> SqliteStore:
+    return SqliteStore.open(path, clock=SettableClock(), backups=path.parent / "backups")
+
+
+def open_and_be_killed(path: Path, call: str, number: int) -> bool:
+    """Open and close the store in a process that is killed at the so-manieth system call of that name."""
+    # `?`: on some processors there is no such call, but another that does the same
+    trace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace=?{call}"]
+    trace += ["-e", f"inject=?{call}:signal=SIGKILL:when={number}"]
+    ended = subprocess.run([*trace, sys.executable, "-c", CHILD, str(path)], check=False)
+    assert ended.returncode in (0, -signal.SIGKILL)
+    return ended.returncode != 0
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    path = tmp_path / "fresh" / "claude-mem.db"
+    open_store(path).close()
+    return path
+
+
+def assert_migrated(path: Path, fresh: Path) -> None:
+    assert shape(path) == shape(fresh)
+    with open_store(path) as store:
+        assert store.recovered is None
+        assert store.figures().ready == 2
+        lease = store.lease(10)
+        assert lease is not None
+        assert [job.event.text for job in lease.jobs] == ["hello", "said"]
+        store.reclaim()
+
+
+def test_the_fresh_schema_is_all_migrations_in_turn(tmp_path: Path, fresh: Path) -> None:
+    migrated = make_old(tmp_path / "migrated.db", len(KNOWN))
+    assert shape(migrated) == shape(fresh)
+
+
+def test_the_fresh_schema_says_its_version(fresh: Path) -> None:
+    assert shape(fresh)["user_version"] == (len(KNOWN),)
+
+
+@pytest.mark.parametrize("version", OLD)
+def test_an_old_database_becomes_the_fresh_one_and_keeps_its_rows(
+    tmp_path: Path, fresh: Path, version: int
+) -> None:
+    path = make_old(tmp_path / "old" / "claude-mem.db", version)
+    open_store(path).close()
+    assert_migrated(path, fresh)
+
+
+@pytest.mark.parametrize("version", OLD)
+def test_a_backup_is_there_before_a_migration_begins(tmp_path: Path, version: int) -> None:
+    path = make_old(tmp_path / "old" / "claude-mem.db", version)
+    open_store(path).close()
+    (backup,) = (path.parent / "backups").iterdir()
+    assert backup.name == f"claude-mem-20251009-085320-pre-migration-{version}-to-{len(KNOWN)}.db"
+    with closing(sqlite3.connect(backup)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (version,)
+        assert db.execute("SELECT COUNT(*) FROM pending_messages").fetchone() == (2,)
+
+
+def test_an_up_to_date_database_is_not_backed_up_at_each_start(fresh: Path) -> None:
+    open_store(fresh).close()
+    assert [path.name for path in fresh.parent.iterdir()] == ["claude-mem.db"]
+
+
+def test_only_the_last_backups_before_a_migration_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    for day in range(4):
+        make_old(folder / "claude-mem.db", 1)
+        clock = SettableClock(NOON + day * 86_400_000)
+        SqliteStore.open(folder / "claude-mem.db", clock=clock, backups=folder / "backups").close()
+    kept = sorted(path.name[:22] for path in (folder / "backups").iterdir())
+    assert kept == ["claude-mem-20251011-08", "claude-mem-20251012-08"]
+
+
+def test_a_migration_that_fails_leaves_the_version_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_old(tmp_path / "old" / "claude-mem.db", len(KNOWN))
+    broken = "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);"
+    bad = type(KNOWN[0])(len(KNOWN) + 1, "bad", broken)
+    monkeypatch.setattr(schema, "migrations", lambda: (*KNOWN, bad))
+    before = shape(path)
+    with pytest.raises(StoreError, match="nowhere"):
+        open_store(path)
+    assert shape(path) == before
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace to kill at a system call")
+def test_a_migration_killed_anywhere_is_finished_by_the_next_start(tmp_path: Path, fresh: Path) -> None:
+    old = make_old(tmp_path / "old" / "claude-mem.db", 1)
+    seen = set()
+    kills = 0
+    for call in CHANGES:
+        for number in itertools.count(1):
+            folder = tmp_path / "killed"
+            shutil.copytree(old.parent, folder)
+            path = folder / old.name
+            killed = open_and_be_killed(path, call, number)
+            found = header.read(path)
+            assert found is not None
+            seen.add(found.version)
+            with open_store(path) as store:
+                assert store.recovered is None
+            assert_migrated(path, fresh)
+            assert all("pre-migration" in one.name for one in (folder / "backups").iterdir())
+            shutil.rmtree(folder)
+            if not killed:
+                break
+            kills += 1
+    assert kills > 40
+    assert seen == {1, 2, 3}, "it was caught at every version on the way"
+
+
+def test_a_database_from_the_future_is_not_touched(fresh: Path) -> None:
+    with closing(open_writer(fresh)) as db:
+        db.execute("PRAGMA user_version = 99")
+    before = everything_in(fresh.parent)
+    with pytest.raises(StoreTooNew) as raised:
+        open_store(fresh)
+    assert (raised.value.found, raised.value.known) == (99, len(KNOWN))
+    assert everything_in(fresh.parent) == before
+
+
+def test_a_version_from_the_future_that_is_only_in_the_log_is_seen_and_not_touched(
+    fresh: Path, tmp_path: Path
+) -> None:
+    """As a newer release killed in the middle leaves it."""
+    left = tmp_path / "left"
+    left.mkdir()
+    with closing(open_writer(fresh)) as db:
+        db.execute("CREATE TABLE later (x)")
+        db.execute("PRAGMA user_version = 99")
+        for name in ("claude-mem.db", "claude-mem.db-wal"):
+            shutil.copy(fresh.with_name(name), left / name)
+    before = everything_in(left)
+    with pytest.raises(StoreTooNew):
+        open_store(left / "claude-mem.db")
+    assert everything_in(left) == before
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_somebody_elses_database_is_not_touched(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "theirs" / "claude-mem.db"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA journal_mode = {mode}")
+        db.execute("CREATE TABLE sdk_sessions (id)")
+        db.commit()
+    path.chmod(0o644)
+    before = everything_in(path.parent)
+    with pytest.raises(StoreForeign):
+        open_store(path)
+    assert everything_in(path.parent) == before
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_no_file_and_an_empty_file_become_a_fresh_database(
+    tmp_path: Path, fresh: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "new" / "claude-mem.db"
+    if content is not None:
+        path.parent.mkdir()
+        path.write_bytes(content)
+    open_store(path).close()
+    assert shape(path) == shape(fresh)
+
+
+def test_a_database_without_tables_becomes_ours(tmp_path: Path, fresh: Path) -> None:
+    path = tmp_path / "new" / "claude-mem.db"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = wal")
+    assert path.stat().st_size > 0
+    open_store(path).close()
+    assert shape(path) == shape(fresh)
+
+
+def test_a_log_without_its_database_is_not_played_into_a_fresh_one(fresh: Path) -> None:
+    wal = fresh.with_name("claude-mem.db-wal")
+    with open_store(fresh) as store:
+        store.accept(arrivals(Events().tool()))
+        log = wal.read_bytes()
+    fresh.unlink()
+    wal.write_bytes(log)
+    with open_store(fresh) as store:
+        assert store.figures().ready == 0
+        assert store.recovered is None
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace to kill at a system call")
+def test_a_creation_killed_anywhere_is_done_by_the_next_start(tmp_path: Path, fresh: Path) -> None:
+    kills = 0
+    for call in CHANGES:
+        for number in itertools.count(1):
+            folder = tmp_path / "killed"
+            folder.mkdir()
+            path = folder / "claude-mem.db"
+            killed = open_and_be_killed(path, call, number)
+            with open_store(path) as store:
+                assert store.recovered is None
+            assert shape(path) == shape(fresh)
+            assert [one.name for one in folder.iterdir()] == ["claude-mem.db"], "no draft is left"
+            shutil.rmtree(folder)
+            if not killed:
+                break
+            kills += 1
+    assert kills > 20

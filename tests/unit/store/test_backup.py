@@ -1,0 +1,176 @@
+"""Backups: made while in use, kept for a week, put back without losing what was there."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign
+from claude_mem.store.sqlite import SqliteStore, restore
+from claude_mem.testing.store_contract import HOUR, NOON, Events, SettableClock, arrivals
+
+DAY = 24 * HOUR
+Open = Callable[[], SqliteStore]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def jobs_in(path: Path) -> int:
+    with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as db:
+        return int(db.execute("SELECT COUNT(*) FROM pending_messages").fetchone()[0])
+
+
+def test_a_backup_is_one_whole_file_with_all_that_was_committed(
+    open_store: Open, events: Events, backups: Path
+) -> None:
+    with open_store() as store:
+        store.accept(arrivals(events.tool(), events.tool()))
+        made = store.backup()
+        assert names(backups) == ["claude-mem-20251009-085320.db"]
+        assert jobs_in(made) == 2
+
+
+def test_a_backup_killed_half_way_leaves_nothing_once_the_next_is_made(
+    open_store: Open, backups: Path
+) -> None:
+    backups.mkdir(parents=True)
+    for left_over in (".claude-mem-draft.db", ".claude-mem-draft.db-journal"):
+        (backups / left_over).write_bytes(b"half")
+    with open_store() as store:
+        store.backup()
+    assert names(backups) == ["claude-mem-20251009-085320.db"]
+
+
+def test_one_backup_a_day_is_made(open_store: Open, clock: SettableClock) -> None:
+    with open_store() as store:
+        assert store.backup_if_due() is not None
+        clock.now = NOON + DAY - 1000
+        assert store.backup_if_due() is None
+        clock.now = NOON + DAY
+        assert store.backup_if_due() is not None
+
+
+def test_a_clock_that_jumped_back_puts_no_backup_off(open_store: Open, clock: SettableClock) -> None:
+    with open_store() as store:
+        store.backup()
+        clock.now = NOON - 30 * DAY
+        assert store.backup_if_due() is not None
+        assert store.backup_if_due() is None, "and there is no storm of them either"
+
+
+def test_the_last_backup_of_each_of_the_newest_seven_days_is_kept(
+    open_store: Open, clock: SettableClock, backups: Path
+) -> None:
+    with open_store() as store:
+        for number in range(8):
+            clock.now = NOON + number * 26 * HOUR
+            assert store.backup_if_due()
+            clock.now += HOUR
+            store.backup()
+        clock.now = NOON + 8 * 26 * HOUR
+        assert store.backup_if_due()
+    assert names(backups) == [
+        f"claude-mem-202510{at}5320.db"
+        for at in ("11-13", "12-15", "13-17", "14-19", "15-21", "16-23", "18-00")
+    ]
+
+
+def test_cleaning_up_follows_no_link_and_touches_nothing_of_others(
+    open_store: Open, clock: SettableClock, backups: Path, tmp_path: Path
+) -> None:
+    precious = tmp_path / "precious.db"
+    precious.write_text("precious")
+    backups.mkdir(parents=True)
+    (backups / "claude-mem-20200101-000000.db").symlink_to(precious)
+    (backups / "my-own-copy.db").write_text("mine")
+    with open_store() as store:
+        for day in range(9):
+            clock.now = NOON + day * DAY
+            store.backup_if_due()
+    assert precious.read_text() == "precious"
+    assert {"claude-mem-20200101-000000.db", "my-own-copy.db"} < set(names(backups))
+    assert len(names(backups)) == 2 + 7
+
+
+def test_backups_that_are_a_link_are_refused(open_store: Open, backups: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    with open_store() as store:
+        backups.symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(StoreForeign):
+            store.backup()
+    assert names(tmp_path / "elsewhere") == []
+
+
+def test_restoring_the_newest_puts_what_was_there_aside(
+    open_store: Open, events: Events, clock: SettableClock, database: Path, backups: Path
+) -> None:
+    with open_store() as store:
+        store.accept(arrivals(events.tool()))
+        store.backup()
+        store.accept(arrivals(events.tool()))
+    restored = restore(database, clock=clock, backups=backups)
+    assert restored.restored_from == backups / "claude-mem-20251009-085320.db"
+    assert restored.moved_aside is not None
+    assert jobs_in(restored.moved_aside / "claude-mem.db") == 2
+    with open_store() as store:
+        assert store.figures().ready == 1
+        assert store.recovered is None
+
+
+def test_restoring_skips_a_damaged_backup_for_the_one_before(
+    open_store: Open, clock: SettableClock, database: Path, backups: Path
+) -> None:
+    with open_store() as store:
+        whole = store.backup()
+    (backups / "claude-mem-20300101-000000.db").write_bytes(b"SQLite format 3\0" + bytes(5000))
+    (backups / "claude-mem-20300102-000000.db").write_bytes(b"")
+    assert restore(database, clock=clock, backups=backups).restored_from == whole
+
+
+def test_restoring_from_a_damaged_file_or_a_link_changes_nothing(
+    open_store: Open, clock: SettableClock, database: Path, backups: Path, tmp_path: Path
+) -> None:
+    with open_store() as store:
+        whole = store.backup()
+    before = database.read_bytes()
+    bad, link = tmp_path / "bad.db", tmp_path / "link.db"
+    bad.write_bytes(whole.read_bytes()[:-4096])
+    link.symlink_to(whole)
+    with pytest.raises(StoreDamaged):
+        restore(database, clock=clock, backups=backups, source=bad)
+    with pytest.raises(StoreForeign):
+        restore(database, clock=clock, backups=backups, source=link)
+    assert database.read_bytes() == before
+    assert names(database.parent) == ["backups", "claude-mem.db"]
+
+
+def test_restoring_over_a_link_is_refused(
+    open_store: Open, clock: SettableClock, database: Path, backups: Path, tmp_path: Path
+) -> None:
+    with open_store() as store:
+        store.backup()
+    database.rename(tmp_path / "moved.db")
+    database.symlink_to(tmp_path / "moved.db")
+    with pytest.raises(StoreForeign):
+        restore(database, clock=clock, backups=backups)
+
+
+def test_restoring_without_a_backup_says_so(clock: SettableClock, database: Path, backups: Path) -> None:
+    with pytest.raises(StoreError, match="no backup"):
+        restore(database, clock=clock, backups=backups)
+
+
+def test_two_restores_in_one_second_both_keep_what_was_there(
+    open_store: Open, clock: SettableClock, database: Path, backups: Path
+) -> None:
+    with open_store() as store:
+        store.backup()
+    first = restore(database, clock=clock, backups=backups)
+    second = restore(database, clock=clock, backups=backups)
+    assert first.moved_aside != second.moved_aside

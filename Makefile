@@ -1,0 +1,89 @@
+# Everything here sets itself up: Python 3.11 or newer and make are all it takes.
+# .venv is made once, from hash-pinned locks, and again only when they or pyproject.toml change.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet --quiet install
+RUN := $(VENV)/.ready-to-run
+DEV := $(VENV)/.ready-to-test
+LOCKER := build/locker
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs bench install lock clean strace
+
+help: ## say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(RUN) ## replay a recorded session in a throwaway data directory, and show what became of it
+	@$(PY) -m claude_mem demo
+
+test: lint strace ## everything that must hold: lint, types, layers, docs, tests
+	@echo "== tests"
+	@$(PY) -m pytest
+
+lint: $(DEV) ## style, types, layers, and whether the docs still tell the truth
+	@echo "== style"
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@echo "== types"
+	@$(PY) -m mypy
+	@echo "== layers"
+	@$(VENV)/bin/lint-imports
+	@echo "== docs"
+	@$(PY) scripts/docs.py --check
+
+docs: $(DEV) ## write docs/cli.md and docs/settings.md anew from the code
+	@$(PY) scripts/docs.py
+
+bench: $(DEV) ## measure, each figure with its baseline beside it
+	@set -e; for script in $$(grep -l __main__ benchmarks/*.py); do echo "== $$script"; $(PY) "$$script"; done
+
+install: ## install the command claude-mem for daily use
+	@PYTHON="$(PYTHON)" bash scripts/install.sh
+
+lock: ## pin the newest dependencies, with their hashes, in requirements/
+	@set -e; python="$$(bash scripts/find-python.sh "$(PYTHON)")"; "$$python" -m venv --clear $(LOCKER)
+	@$(LOCKER)/bin/python -m pip --disable-pip-version-check --quiet --quiet install pip-tools
+	@for lock in "run" "dev --extra dev"; do \
+		set -e; set -- $$lock; name=$$1; shift; echo "requirements/$$name.txt"; \
+		CUSTOM_COMPILE_COMMAND="make lock" $(LOCKER)/bin/python -m piptools compile --quiet --upgrade \
+			--generate-hashes --all-build-deps --allow-unsafe --strip-extras "$$@" \
+			--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+			--output-file "requirements/$$name.txt" pyproject.toml; \
+	done
+
+clean: ## remove what was made here
+	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A Python that was removed or upgraded leaves a .venv that no longer runs: make it anew.
+$(PY):
+	@set -e; python="$$(bash scripts/find-python.sh "$(PYTHON)")"; \
+	echo "Setting up $(VENV) with $$("$$python" --version) (once) ..."; \
+	"$$python" -m venv --clear $(VENV) || { \
+		echo "This Python cannot make virtual environments. On Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(RUN): pyproject.toml requirements/run.txt $(PY)
+	@echo "Installing what it needs to run ..."
+	@$(PIP) --require-hashes --requirement requirements/run.txt
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): requirements/dev.txt $(RUN)
+	@echo "Installing what it needs to be tested ..."
+	@$(PIP) --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+# The fault tests kill processes at chosen system calls. Without strace they would prove nothing, so no skipping.
+strace:
+	@if ! command -v strace > /dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+			echo "Installing strace for the fault tests ..."; \
+			apt-get install -y -qq strace > /dev/null 2>&1 || { \
+				apt-get update -qq > /dev/null 2>&1; apt-get install -y -qq strace > /dev/null 2>&1; } || true; \
+		fi; \
+	fi; \
+	command -v strace > /dev/null || { \
+		echo "make test needs strace (its fault tests kill processes at chosen system calls)." >&2; \
+		echo "Install it and run make test again. On Debian or Ubuntu: sudo apt-get install strace" >&2; exit 1; }

@@ -1,0 +1,121 @@
+"""Writes the pages that are made of the code: docs/cli.md from --help, docs/settings.md from SETTINGS.
+
+With --check it changes nothing, and fails if a page no longer says what the code does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from claude_mem import settings
+from claude_mem.cli import parser
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+MADE = "<!-- Made of the code by scripts/docs.py; run `make docs` after a change. -->"
+
+CLI = """\
+# The command line
+
+Data goes to standard output, talk to standard error. Where there is data, `--json` prints it for programs.
+No colour where standard output is no terminal, or `NO_COLOR` is set.
+
+| exit code | means |
+|--:|---|
+| 0 | ok |
+| 1 | something is wrong; a sentence on standard error says what |
+| 2 | the command line or a setting is wrong |
+| 130 | interrupted with Ctrl-C |
+| 141 | nobody reads the output any more |
+
+A hook verb always exits 0.
+"""
+
+SETTINGS = """\
+# Settings
+
+Each setting is a key of `settings.json` in the data directory, and an environment variable of the same name,
+which wins. An unknown key or a bad value is an error that names the key, the value and what is allowed; the
+worker does not start with it, and hooks go on recording. After a change: `claude-mem worker restart`.
+
+```json
+{
+  "CLAUDE_MEM_WORKER_PORT": 37800,
+  "CLAUDE_MEM_EXCLUDE_PATHS": ["**/vault/*"]
+}
+```
+"""
+
+SWITCHES = """\
+## Variables that are no settings
+
+| variable | means |
+|---|---|
+| `CLAUDE_MEM_DATA_DIR` | the data directory, instead of `~/.claude-mem` |
+| `CLAUDE_MEM_OFF` | anything but empty, `0` or `false`: hooks record nothing |
+| `CLAUDE_MEM_OBSERVER` | set by claude-mem for agents it runs itself: their hooks record nothing |
+"""
+
+
+def cli_page() -> str:
+    # So that the page is the same wherever it is made.
+    os.environ |= {"COLUMNS": "80", "NO_COLOR": "1"}
+    sections = [f"## `{name}`\n\n```text\n{text}```\n" for name, text in _helps(parser.build())]
+    return "\n".join((MADE, CLI, *sections))
+
+
+def _helps(command: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    yield command.prog, command.format_help()
+    for action in command._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from _helps(inner)
+
+
+def settings_page() -> str:
+    defaults = {field.name: field.default for field in dataclasses.fields(settings.Settings)}
+    rows = []
+    for setting in settings.SETTINGS:
+        rows += [
+            f"## `{setting.key}`\n",
+            f"{setting.meaning}\n",
+            f"- Allowed: {setting.allowed}",
+            f"- Default: {_shown(defaults[setting.field])}\n",
+        ]
+    return "\n".join((MADE, SETTINGS, *rows, SWITCHES))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, frozenset | tuple):
+        return ", ".join(f"`{item}`" for item in sorted(value)) or "none"
+    return f"`{value}`"
+
+
+PAGES = {"cli.md": cli_page, "settings.md": settings_page}
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--check", action="store_true")
+    check = options.parse_args().check
+    stale = []
+    for name, made in PAGES.items():
+        page, text = DOCS / name, made()
+        if page.exists() and page.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if not check:
+            page.write_text(text, encoding="utf-8")
+    if check and stale:
+        print(f"docs/{', docs/'.join(stale)}: no longer what the code says. Run: make docs", file=sys.stderr)
+        return 1
+    print("docs: " + (f"written: {', '.join(stale)}" if stale else "up to date"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

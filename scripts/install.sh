@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Installs the command claude-mem: with uv or pipx when one of them is there, else in a virtual environment of its own.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+next_steps() {
+    echo "Next: connect it to Claude Code. This prints the hooks for your settings file:"
+    echo "    $1 hooks"
+}
+
+if command -v uv > /dev/null; then
+    uv tool install --quiet --force --python ">=3.11" .
+    bin="$(uv tool dir --bin)/claude-mem"
+    echo "Installed with uv: $bin    (to remove: uv tool uninstall claude-mem-py)"
+elif command -v pipx > /dev/null; then
+    pipx install --quiet --force --python "$(bash scripts/find-python.sh "${PYTHON:-python3}")" .
+    bin="$(pipx environment --value PIPX_BIN_DIR)/claude-mem"
+    echo "Installed with pipx: $bin    (to remove: pipx uninstall claude-mem-py)"
+else
+    home="${XDG_DATA_HOME:-$HOME/.local/share}/claude-mem-py"
+    bin="$HOME/.local/bin/claude-mem"
+    python="$(bash scripts/find-python.sh "${PYTHON:-python3}")"
+    echo "Neither uv nor pipx is here, so it gets a virtual environment of its own ..."
+    "$python" -m venv "$home"
+    pip=("$home/bin/python" -m pip --disable-pip-version-check --quiet --quiet install)
+    "${pip[@]}" --require-hashes --requirement requirements/run.txt
+    "${pip[@]}" --no-deps --no-build-isolation --force-reinstall .
+    mkdir -p "$(dirname "$bin")"
+    ln -sfn "$home/bin/claude-mem" "$bin"
+    echo "Installed in $home, linked as $bin"
+    echo "(to remove: rm -r '$home' '$bin')"
+fi
+
+if [ "$(command -v claude-mem || true)" != "$bin" ]; then
+    echo "Note: $(dirname "$bin") is not on your PATH, or another claude-mem comes before it."
+fi
+"$bin" --version
+next_steps "$bin"

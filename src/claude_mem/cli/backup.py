@@ -1,0 +1,38 @@
+"""`claude-mem backup`."""
+
+from __future__ import annotations
+
+import argparse
+
+from claude_mem import settings
+from claude_mem.capture import places
+from claude_mem.cli import say
+from claude_mem.cli.command import Commands, json_flag
+from claude_mem.model.errors import ClaudeMemError
+
+
+def add(commands: Commands) -> None:
+    json_flag(
+        commands.add(
+            "backup",
+            "copy the database now, and print where the copy is",
+            more="Safe while the worker runs. The worker itself makes one a day and keeps seven.",
+            example="claude-mem backup",
+            run=_run,
+        )
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    from claude_mem import wiring
+
+    chosen = settings.load()
+    if not chosen.place(places.DATABASE).exists():
+        raise ClaudeMemError("There is no database yet: the worker makes it. Run: claude-mem worker start")
+    with say.patiently("Copying the database ..."):
+        made = wiring.backup(chosen)
+    if args.json:
+        say.data({"path": str(made), "bytes": made.stat().st_size})
+    else:
+        print(made)
+    return 0

@@ -1,0 +1,46 @@
+"""What every command has: a purpose, an example, a function that runs it, an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+OK, WRONG, USAGE = 0, 1, 2
+INTERRUPTED = 128 + signal.SIGINT
+UNREAD = 128 + signal.SIGPIPE  # nobody reads the output any more
+
+Run = Callable[[argparse.Namespace], int]
+
+
+class Commands:
+    """A level of the command line to which commands are added."""
+
+    def __init__(self, subparsers: Any) -> None:  # argparse keeps the type to itself
+        self._subparsers = subparsers
+
+    def add(
+        self, name: str, purpose: str, *, example: str, run: Run, more: str = ""
+    ) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = self._subparsers.add_parser(
+            name,
+            help=purpose,
+            description=f"{purpose[0].upper()}{purpose[1:]}." + (f"\n\n{more}" if more else ""),
+            epilog="Example:\n" + "\n".join(f"  {line}" for line in example.splitlines()),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        parser.set_defaults(run=run)
+        return parser
+
+
+def help_of(parser: argparse.ArgumentParser) -> int:
+    """A level was named, but no command on it."""
+    parser.print_help(sys.stderr)
+    return USAGE
+
+
+def json_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print data instead of prose")

@@ -1,0 +1,103 @@
+"""`claude-mem demo`: a recorded session goes through the real thing, and you see what became of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from claude_mem import __version__
+from claude_mem.capture import places
+from claude_mem.cli import say
+from claude_mem.cli.command import OK, WRONG, Commands, json_flag
+
+if TYPE_CHECKING:
+    from claude_mem.cli.demo.report import Report
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "demo",
+        "replay a recorded session, and show what became of it",
+        more=(
+            "Runs the real hook command and a real worker in a throwaway data directory: no\n"
+            "account, no network, your own memory untouched. Leaves nothing behind."
+        ),
+        example="claude-mem demo",
+        run=_run,
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="leave the directory and its worker, to look around"
+    )
+    json_flag(parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from claude_mem.cli.demo import replay, report, stage
+
+    payloads = replay.recorded()
+    show = say.talk if args.json else print
+    show(
+        f"claude-mem {__version__}: a recorded session of {len(payloads)} events goes through the real hook\n"
+        "command into a throwaway data directory. No account, no network.\n"
+    )
+    with stage.stage(keep=args.keep) as data_dir:
+        made = _play(payloads, data_dir)
+        if args.json:
+            say.data(asdict(made))
+        else:
+            paint = say.Paint(sys.stdout)
+            parts = (
+                report.hooks(made),
+                report.events(made, paint),
+                report.hidden(made, paint),
+                report.cost(made),
+            )
+            print("\n\n".join(parts))
+        if args.keep:
+            show("\n" + _kept(data_dir))
+    if not args.keep:
+        show("\nThe worker is stopped, the data directory removed.")
+    for problem in made.problems:
+        say.talk(f"claude-mem: the demo went wrong: {problem}.")
+    return WRONG if made.problems else OK
+
+
+def _play(payloads: list[bytes], data_dir: Path) -> Report:
+    from claude_mem.cli.demo import hidden, replay, report, stage, stored
+    from claude_mem.serve import control
+
+    env = replay.environment(data_dir, stage.free_port())
+    runs = list(replay.replay(payloads, env, data_dir))
+    last = time.monotonic()
+
+    stage.until(lambda: control.status(data_dir).state == "running", "no worker came up", data_dir)
+    stage.until(
+        lambda: not any((data_dir / places.SPOOL).glob("*.json")), "the spool was not drained", data_dir
+    )
+    drained = time.monotonic() - last
+    session, events = stored.read(data_dir / places.DATABASE)
+    return report.Report(
+        hooks=[hook for hook, _ in runs],
+        bare=[bare for _, bare in runs],
+        drained_after_s=drained,
+        session=session,
+        events=events,
+        search=hidden.search(data_dir),
+    )
+
+
+def _kept(data_dir: Path) -> str:
+    query = "SELECT prompt_number, prompt FROM user_prompts"
+    return (
+        "The data directory and its worker are still there. Look around:\n\n"
+        f"  export CLAUDE_MEM_DATA_DIR={data_dir}\n"
+        "  claude-mem doctor\n"
+        "  claude-mem worker status\n"
+        f"  sqlite3 {data_dir / places.DATABASE} '{query}'\n\n"
+        "When you are done:\n\n"
+        f"  claude-mem worker stop && rm -r {data_dir.parent} && unset CLAUDE_MEM_DATA_DIR"
+    )

@@ -1,0 +1,105 @@
+"""The demo's report, as text of 80 columns. Pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from claude_mem.cli import say
+from claude_mem.cli.demo.hidden import HIDDEN, INSTEAD, KEPT, Search
+from claude_mem.cli.demo.replay import Answered, Run
+from claude_mem.cli.demo.stored import StoredEvent, StoredSession
+
+WIDTH = 80
+WORDS = {"session_start": "start", "session_end": "end", "subagent_stop": "subagent"}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    hooks: list[Answered]
+    bare: list[Run]
+    drained_after_s: float
+    session: StoredSession
+    events: list[StoredEvent]
+    search: Search
+
+    @property
+    def problems(self) -> list[str]:
+        """What a demo must not show."""
+        wrong = []
+        if any(
+            hook.code != 0 or hook.answer != {"continue": True, "suppressOutput": True} for hook in self.hooks
+        ):
+            wrong.append("a hook failed or gave a wrong answer")
+        wrong += [f"{what} was found" for what, text in HIDDEN.items() if self.search.found[text]]
+        if not self.search.found[KEPT]:
+            wrong.append(f"the search finds nothing, not even {KEPT!r}")
+        return wrong
+
+
+def hooks(report: Report) -> str:
+    return (
+        f"Hooks   {len(report.hooks)} run, each a process of its own; all answered and left with 0\n"
+        f"Worker  started by the first hook; had it all {report.drained_after_s:.1f} s after the last one"
+    )
+
+
+def events(report: Report, paint: say.Paint) -> str:
+    session = report.session
+    lines = [
+        f"Session {session.id[:8]}, project {session.project}: {session.status}, "
+        f"{say.many(session.prompts, 'prompt')}, {say.many(len(report.events), 'event')} kept",
+        "",
+    ]
+    number = 0
+    for event in report.events:
+        turn = "" if event.prompt == number else str(event.prompt)
+        number = event.prompt
+        row = f"  {turn:>2}  {event.tool or WORDS.get(event.kind, event.kind):<9}"
+        room = WIDTH - len(row) - 6
+        row += f"{say.fit(_what(event), room - 1):<{room}}{event.state}"
+        lines.append(paint("bold" if event.kind == "prompt" else "dim", row))
+    return "\n".join(lines)
+
+
+def _what(event: StoredEvent) -> str:
+    if event.private:
+        return "(private: no text, and nothing of what its tools did)"
+    return f"{event.what} (failed)" if event.kind == "tool_failure" else event.what
+
+
+def hidden(report: Report, paint: say.Paint) -> str:
+    lines = [f"Looked for in all {report.search.files} files of the data directory, byte by byte:", ""]
+    for what, text in HIDDEN.items():
+        verdict = paint("red", "FOUND    ") if report.search.found[text] else paint("green", "not there")
+        instead = INSTEAD.get(what, "")
+        lines.append(f"  {verdict}  {what:<39}{instead if report.search.found.get(instead) else ''}".rstrip())
+    lines.append(f"  there      {KEPT!r}, said openly: the search does find things")
+    return "\n".join(lines)
+
+
+def cost(report: Report) -> str:
+    bare = _medians(report.bare)
+    rows = [
+        ("python -I -S -c pass", bare),
+        ("a hook", _medians([hook for hook in report.hooks if not hook.careful])),
+        ("a hook that has to scrub", _medians([hook for hook in report.hooks if hook.careful])),
+    ]
+    lines = [
+        "What a hook costs: medians, a bare interpreter run beside each",
+        "",
+        f"{'time':>40}{'processor':>20}",
+    ]
+    for name, (wall, cpu) in rows:
+        lines.append(f"  {name:<26}{_beside(wall, bare[0])}{_beside(cpu, bare[1])}".rstrip())
+    return "\n".join(lines)
+
+
+def _medians(runs: Sequence[Run]) -> tuple[float, float]:
+    return statistics.median(run.wall_ms for run in runs), statistics.median(run.cpu_ms for run in runs)
+
+
+def _beside(value: float, bare: float) -> str:
+    ratio = "" if value == bare or not bare else f"x {value / bare:.2f}"
+    return f"{value:>9.1f} ms  {ratio:<6}"

@@ -1,0 +1,54 @@
+"""Reads back what became of the session, through the documented tables, as anybody with sqlite3 could."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    id: str
+    project: str
+    status: str
+    prompts: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    prompt: int
+    kind: str
+    tool: str | None
+    what: str  # one line, for people
+    private: bool
+    state: str
+
+
+def read(database: Path) -> tuple[StoredSession, list[StoredEvent]]:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
+        id_, project, status, prompts, cwd = db.execute(_query("session")).fetchone()
+        rows = db.execute(_query("events")).fetchall()
+    events = [
+        StoredEvent(prompt, kind, tool, _line(tool_input, text, cwd), bool(private), state)
+        for prompt, kind, tool, tool_input, text, private, state in rows
+    ]
+    return StoredSession(id_, project, status, prompts), events
+
+
+def _line(tool_input: str | None, text: str | None, cwd: str) -> str:
+    """What a tool was asked to do in one line, else what was said."""
+    try:
+        asked = json.loads(tool_input or "{}")
+    except ValueError:
+        asked = {}
+    file = str(asked.get("file_path") or "").removeprefix(f"{cwd}/")
+    return str(asked.get("command") or file or text or "")
+
+
+def _query(name: str) -> str:
+    script = (resources.files(__package__) / "show.sql").read_text(encoding="utf-8")
+    return script.partition(f"-- name: {name}\n")[2].partition("-- name:")[0]

@@ -1,0 +1,105 @@
+"""What doctor knows before it judges: facts, each of which may also be unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """It could not be found out; `why` is a short clause."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    path: str
+    version: str
+    sqlite: str
+    start_ms: float | Unknown  # of `python -I -S -c pass`, the floor of every hook
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    path: str
+    exists: bool
+    is_directory: bool = True
+    owner: int = 0
+    me: int = 0
+    writable: bool = True
+    open_to_others: tuple[str, ...] = ()  # what others can reach, the first few by name
+    open_count: int = 0
+    foreign: tuple[str, ...] = ()  # what belongs to another user
+    filesystem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    problem: str | None = None  # None: settings are valid
+    off: str | None = None  # the variable that switches recording off
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    state: str  # running, stopped, hung
+    pid: int | None = None
+    port: int | None = None
+    version: str | None = None
+    ours: str = ""
+    wanted_port: int = 37777
+    hook_socket_answers: bool | Unknown = False
+    trouble: str | None = None  # why it can take nothing in just now
+    mishaps: int = 0  # failures its loops have swallowed so as to go on
+
+
+@dataclass(frozen=True, slots=True)
+class Spool:
+    files: int = 0
+    bytes: int = 0
+    most_files: int = 0
+    most_bytes: int = 0
+    oldest_age_s: float | None = None
+    newest_age_s: float | None = None  # of the last event that was ever admitted
+    aside: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    ready: int = 0
+    leased: int = 0
+    parked: int = 0
+    done: int = 0
+    oldest_age_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    exists: bool = False
+    bytes: int = 0
+    schema: int | None = None
+    known_schema: int = 0
+    problem: str | None = None  # what a look at it found: damaged, foreign, too new
+    checked: bool = False  # read through, not only looked at
+    figures: Queue | None = None  # None: there is none, or it is of another schema
+    last_event_age_s: float | None = None
+    backups: int = 0
+    newest_backup_age_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    free: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    interpreter: Interpreter | Unknown
+    directory: Directory | Unknown
+    configuration: Configuration | Unknown
+    worker: Worker | Unknown
+    spool: Spool | Unknown
+    database: Database | Unknown
+    drops: dict[str, int] | Unknown
+    disk: Disk | Unknown

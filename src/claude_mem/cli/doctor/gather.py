@@ -1,0 +1,262 @@
+"""Gathers doctor's facts: the thin edge to the machine. Changes nothing; every question has a deadline."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from claude_mem import __version__, settings
+from claude_mem.capture import drops, ledger, places
+from claude_mem.cli.doctor import facts
+from claude_mem.cli.doctor.within import Question
+from claude_mem.model.errors import SettingsError
+from claude_mem.settings import Settings
+
+DEADLINE_S = 5.0
+ANSWER_WITHIN_S = 2.0
+LOOK_AT_MOST = 20_000  # entries of the data directory; a full spool holds ten times as many
+NAME_AT_MOST = 3
+STARTS = 5
+
+
+def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
+    until = time.monotonic() + DEADLINE_S
+    configuration = Question(lambda: _configuration(environ))
+    interpreter = Question(_interpreter)
+    said = configuration.answer(until)
+    data_dir = settings.data_directory(environ)
+    chosen = said[1] if isinstance(said, tuple) else Settings(data_dir=data_dir)
+    directory = Question(lambda: _directory(data_dir))
+    worker = Question(lambda: _worker(chosen))
+    spool = Question(lambda: _spool(chosen, time.time()))
+    database = Question(lambda: _database(chosen, time.time()))
+    counted = Question(lambda: _drops(data_dir))
+    disk = Question(lambda: _disk(data_dir))
+    return facts.Facts(
+        interpreter=interpreter.answer(until),
+        directory=directory.answer(until),
+        configuration=said[0] if isinstance(said, tuple) else said,
+        worker=worker.answer(until),
+        spool=spool.answer(until),
+        database=database.answer(until),
+        drops=counted.answer(until),
+        disk=disk.answer(until),
+    )
+
+
+def _configuration(environ: Mapping[str, str]) -> tuple[facts.Configuration, Settings]:
+    as_bytes = {os.fsencode(key): os.fsencode(value) for key, value in environ.items()}
+    off = None
+    if places.is_off(as_bytes):
+        off = "CLAUDE_MEM_OBSERVER" if "CLAUDE_MEM_OBSERVER" in environ else "CLAUDE_MEM_OFF"
+    try:
+        return facts.Configuration(None, off), settings.load(environ)
+    except SettingsError as error:
+        return facts.Configuration(str(error), off), Settings(data_dir=settings.data_directory(environ))
+
+
+def _interpreter() -> facts.Interpreter:
+    took: float | facts.Unknown
+    try:
+        took = min(_start_ms() for _ in range(STARTS))
+    except (OSError, subprocess.SubprocessError) as error:
+        took = facts.Unknown(str(error))
+    return facts.Interpreter(sys.executable, platform.python_version(), sqlite3.sqlite_version, took)
+
+
+def _start_ms() -> float:
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True, timeout=ANSWER_WITHIN_S)
+    return (time.perf_counter() - began) * 1000
+
+
+def _directory(path: Path) -> facts.Directory:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return facts.Directory(str(path), exists=False)
+    if not stat.S_ISDIR(found.st_mode):
+        return facts.Directory(str(path), exists=True, is_directory=False)
+    me = os.geteuid()
+    open_to_others, foreign = [], []
+    for name, entry in _entries(path, found):
+        if entry.st_uid != me:
+            foreign.append(name)
+        # Nobody can reach a link's mode, and what it leads to is not ours to judge.
+        elif stat.S_IMODE(entry.st_mode) & 0o077 and not stat.S_ISLNK(entry.st_mode):
+            open_to_others.append(name)
+    return facts.Directory(
+        path=str(path),
+        exists=True,
+        owner=found.st_uid,
+        me=me,
+        writable=os.access(path, os.R_OK | os.W_OK | os.X_OK) and not _is_read_only(path),
+        open_to_others=tuple(open_to_others[:NAME_AT_MOST]),
+        open_count=len(open_to_others),
+        foreign=tuple(foreign[:NAME_AT_MOST]),
+        filesystem=_filesystem(path),
+    )
+
+
+def _entries(path: Path, found: os.stat_result) -> Iterator[tuple[str, os.stat_result]]:
+    """The directory and what is in it, up to a limit."""
+    yield ".", found
+    left = LOOK_AT_MOST
+    folders = [path]
+    while folders:
+        for entry in _listed(folders.pop()):
+            left -= 1
+            if not left:
+                return
+            try:
+                yield str(Path(entry.path).relative_to(path)), entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue  # drained while we looked
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(Path(entry.path))
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []  # what is wrong with the folder itself has been noted already
+
+
+def _is_read_only(path: Path) -> bool:
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def _filesystem(path: Path) -> str | None:
+    """Its type, as the kernel names it; None where there is no /proc to ask."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    real, best, kind = path.resolve(), Path("/"), None
+    for line in mounts.splitlines():
+        fields, _, rest = line.partition(" - ")
+        point = Path(fields.split()[4].replace("\\040", " "))
+        if real.is_relative_to(point) and len(point.parts) >= len(best.parts):
+            best, kind = point, rest.split()[0]
+    return kind
+
+
+def _worker(chosen: Settings) -> facts.Worker:
+    from claude_mem.serve import control
+
+    now = control.status(chosen.data_dir, deadline_s=ANSWER_WITHIN_S)
+    answers: bool | facts.Unknown = False
+    if now.state == "running":
+        try:
+            answers = _hook_socket_answers(chosen.data_dir)
+        except OSError as error:
+            answers = facts.Unknown(error.strerror or str(error))
+    health = now.health or {}
+    trouble, mishaps = health.get("reason"), health.get("mishaps")
+    return facts.Worker(
+        state=now.state,
+        pid=now.pid,
+        port=now.port,
+        version=now.version,
+        ours=__version__,
+        wanted_port=chosen.worker_port,
+        hook_socket_answers=answers,
+        trouble=trouble if isinstance(trouble, str) else None,
+        mishaps=sum(mishaps.values()) if isinstance(mishaps, dict) else 0,
+    )
+
+
+def _hook_socket_answers(data_dir: Path) -> bool:
+    """Ask as a recall hook does, and wait for the one line that comes back."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(ANSWER_WITHIN_S)
+        folder = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            # Through the descriptor, because a socket's address has room for 108 bytes only.
+            near = Path(f"/proc/self/fd/{folder}")
+            client.connect(str((near if near.exists() else data_dir) / places.HOOK_SOCK))
+        finally:
+            os.close(folder)
+        client.sendall(b'{"type":"ask","question":"doctor"}\n')
+        return client.recv(4096) != b""
+
+
+def _spool(chosen: Settings, now: float) -> facts.Spool:
+    folder = chosen.place(places.SPOOL)
+    names, size = [], 0
+    if folder.is_dir():
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".json"):
+                    names.append(entry.name)
+                    size += entry.stat(follow_symlinks=False).st_size
+    try:
+        last, _, _, most_files, most_bytes = ledger.parse(chosen.place(places.LEDGER).read_bytes())
+    except FileNotFoundError:
+        last, most_files, most_bytes = 0, chosen.spool_max_files, chosen.spool_max_bytes
+    aside = chosen.place(places.ASIDE)
+    return facts.Spool(
+        files=len(names),
+        bytes=size,
+        most_files=most_files,
+        most_bytes=most_bytes,
+        oldest_age_s=now - _named_at(min(names)) if names else None,
+        newest_age_s=now - last / 1e9 if last else None,
+        aside=len(list(aside.iterdir())) if aside.is_dir() else 0,
+    )
+
+
+def _named_at(name: str) -> float:
+    """A spooled file's name begins with its time in nanoseconds."""
+    digits = name.partition("-")[0]
+    return int(digits) / 1e9 if digits.isdigit() else time.time()
+
+
+def _drops(data_dir: Path) -> dict[str, int]:
+    try:
+        return drops.parse((data_dir / places.DROPS).read_bytes())
+    except FileNotFoundError:
+        return drops.parse(b"")
+
+
+def _database(chosen: Settings, now: float) -> facts.Database:
+    from claude_mem import wiring
+
+    def age(at_ms: int | None) -> float | None:
+        return None if at_ms is None else now - at_ms / 1000
+
+    seen = wiring.survey(chosen)
+    figures = seen.figures
+    return facts.Database(
+        exists=seen.exists,
+        bytes=seen.bytes,
+        schema=seen.schema,
+        known_schema=seen.known_schema,
+        problem=seen.problem,
+        checked=seen.checked,
+        figures=None
+        if figures is None
+        else facts.Queue(
+            figures.ready, figures.leased, figures.parked, figures.done, age(figures.oldest_ready_at)
+        ),
+        last_event_age_s=age(seen.last_event_at),
+        backups=seen.backups,
+        newest_backup_age_s=age(seen.newest_backup_at),
+    )
+
+
+def _disk(data_dir: Path) -> facts.Disk:
+    there = next(path for path in (data_dir, *data_dir.absolute().parents) if path.exists())
+    usage = shutil.disk_usage(there)
+    return facts.Disk(usage.free, usage.total)

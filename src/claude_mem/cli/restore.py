@@ -1,0 +1,80 @@
+"""`claude-mem restore`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from claude_mem import settings
+from claude_mem.cli import say
+from claude_mem.cli.command import OK, USAGE, WRONG, Commands, json_flag
+from claude_mem.model.errors import ClaudeMemError
+
+ATTEMPTS = 3
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "restore",
+        "put a backup in the database's place",
+        more=(
+            "Without a FILE, the newest backup that is whole. The database that was there is\n"
+            "moved aside, not deleted; what is spooled stays. A running worker is restarted."
+        ),
+        example="claude-mem restore\nclaude-mem restore --yes claude-mem-20260131-090000.db",
+        run=_run,
+    )
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the backup to restore")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    json_flag(parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    chosen = settings.load()
+    if not chosen.data_dir.is_dir():
+        raise ClaudeMemError(f"There is nothing to restore: {chosen.data_dir} does not exist.")
+    if not args.yes:
+        if not sys.stdin.isatty():
+            say.talk("claude-mem: restore replaces the database; say --yes to do so without being asked.")
+            return USAGE
+        if not _agreed(f"Replace the database in {chosen.data_dir} with {args.file or 'the newest backup'}?"):
+            say.talk("Nothing was changed.")
+            return WRONG
+    with say.patiently("Stopping the worker and restoring ..."):
+        source, aside = _restored(chosen, args.file)
+    if args.json:
+        say.data({"restored_from": str(source), "moved_aside": aside and str(aside)})
+    else:
+        print(f"Restored from {source}")
+        if aside is not None:
+            print(f"The database that was there is now in {aside}")
+    return OK
+
+
+def _agreed(question: str) -> bool:
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _restored(chosen: settings.Settings, file: Path | None) -> tuple[Path, Path | None]:
+    """What was restored, and where the former database is. A worker that ran runs again, whatever happens."""
+    from claude_mem import wiring
+    from claude_mem.serve import control
+    from claude_mem.serve.lock import LockHeld
+
+    was_running = False
+    try:
+        for attempts_left in reversed(range(ATTEMPTS)):
+            was_running |= control.stop(chosen.data_dir)
+            try:
+                done = wiring.restore(chosen, file)
+            except LockHeld:
+                if not attempts_left:
+                    raise
+                continue  # a hook has started another worker in between
+            break
+    finally:
+        if was_running:
+            control.start(chosen.data_dir)
+    return done.restored_from, done.moved_aside

@@ -1,0 +1,62 @@
+"""How the worker and its queue stand: from its own mouth while it runs, else from what lies on the disk."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from claude_mem import wiring
+from claude_mem.capture import places
+from claude_mem.serve import control
+from claude_mem.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    state: str  # running, stopped, hung
+    pid: int | None
+    port: int | None
+    version: str | None
+    uptime_s: float | None
+    spooled: int
+    ready: int | None  # None, this and the next: there is no database, or it cannot be read
+    leased: int | None
+    parked: int | None
+    done: int | None
+    oldest_age_s: float | None  # of the oldest event that waits in the queue
+
+    def as_data(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def look(settings: Settings) -> Status:
+    worker = control.status(settings.data_dir)
+    health: dict[str, Any] = dict(worker.health or {})
+    queue = health.get("queue") or {}
+    if not queue:
+        figures = wiring.survey(settings).figures
+        if figures is not None:
+            queue = asdict(figures)
+            if figures.oldest_ready_at is not None:
+                queue["oldestAgeMs"] = time.time() * 1000 - figures.oldest_ready_at
+    return Status(
+        state=worker.state,
+        pid=worker.pid,
+        port=worker.port,
+        version=worker.version,
+        uptime_s=health.get("uptime"),
+        spooled=_spooled(settings),
+        ready=queue.get("ready"),
+        leased=queue.get("leased"),
+        parked=queue.get("parked"),
+        done=queue.get("done"),
+        oldest_age_s=queue["oldestAgeMs"] / 1000 if queue.get("oldestAgeMs") else None,
+    )
+
+
+def _spooled(settings: Settings) -> int:
+    try:
+        return sum(path.suffix == ".json" for path in settings.place(places.SPOOL).iterdir())
+    except FileNotFoundError:
+        return 0

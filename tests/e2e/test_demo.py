@@ -1,0 +1,122 @@
+"""The demo: it shows the truth, and leaves nothing behind, however it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_mem.cli.demo import hidden, replay
+from claude_mem.serve import control
+from claude_mem.testing import workers
+
+DEADLINE_S = 60
+COMMAND = [sys.executable, "-m", "claude_mem", "demo"]
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Everything the demo makes is made in here; a home it must not touch is beside it."""
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "home").mkdir()
+    rest = {key: value for key, value in os.environ.items() if not key.startswith("CLAUDE")}
+    yield rest | {"TMPDIR": str(tmp_path / "tmp"), "HOME": str(tmp_path / "home")}
+    for data_dir in (tmp_path / "tmp").glob("*/data"):
+        workers.finish(data_dir)
+
+
+def run(env: dict[str, str], *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *args], env=env, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
+
+
+def test_the_recorded_session_holds_what_the_demo_says_it_hides() -> None:
+    recorded = b"\n".join(replay.recorded()).decode()
+    for text in (*hidden.HIDDEN.values(), hidden.KEPT):
+        assert text in recorded
+    assert set(hidden.INSTEAD) <= set(hidden.HIDDEN)
+
+
+def test_the_recorded_payloads_have_the_clients_shape() -> None:
+    for line in replay.recorded():
+        assert line.startswith(b'{"session_id":"')
+        payload = json.loads(line)
+        assert {"session_id", "transcript_path", "cwd", "hook_event_name"} <= set(payload)
+
+
+def test_the_demo_shows_what_became_of_the_session_in_80_columns(env: dict[str, str], tmp_path: Path) -> None:
+    said = run(env)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "project parcel: completed, 4 prompts, 25 events kept" in said.stdout
+    assert said.stdout.count("not there") == len(hidden.HIDDEN)
+    assert max(map(len, said.stdout.splitlines())) <= 80
+    assert not any(text in said.stdout for text in hidden.HIDDEN.values())
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_the_demo_tells_the_same_as_data(env: dict[str, str]) -> None:
+    said = run(env, "--json")
+    report: Any = json.loads(said.stdout)
+    assert said.returncode == 0
+    assert len(report["hooks"]) == len(replay.recorded())
+    assert all(hook["code"] == 0 for hook in report["hooks"])
+    private = [event for event in report["events"] if event["private"]]
+    assert [event["kind"] for event in private] == ["prompt", "stop"]
+    assert all(event["what"] == "" for event in private)
+
+
+def test_a_memory_that_is_switched_off_does_not_switch_the_demo_off(env: dict[str, str]) -> None:
+    assert run(env | {"CLAUDE_MEM_OFF": "1", "CLAUDE_MEM_DATA_DIR": "/nowhere"}).returncode == 0
+
+
+def test_kept_on_request_the_directory_has_a_running_worker_and_says_how_to_end_it(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    said = run(env, "--keep")
+    (data_dir,) = (tmp_path / "tmp").glob("*/data")
+    assert control.status(data_dir).state == "running"
+    assert f"export CLAUDE_MEM_DATA_DIR={data_dir}" in said.stdout
+    assert f"rm -r {data_dir.parent}" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+@pytest.mark.parametrize("when", ["the first hook ran", "the worker answers"])
+def test_a_demo_that_is_interrupted_leaves_nothing_behind(
+    env: dict[str, str], tmp_path: Path, number: signal.Signals, code: int, when: str
+) -> None:
+    def reached() -> bool:
+        for data_dir in (tmp_path / "tmp").glob("*/data"):
+            if when == "the first hook ran":
+                return (data_dir / "start.stamp").exists()
+            return control.status(data_dir).state == "running"
+        return False
+
+    with subprocess.Popen(COMMAND, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as demo:
+        workers.until(reached, when)
+        demo.send_signal(number)
+        _, said = demo.communicate(timeout=DEADLINE_S)
+    assert (demo.returncode, said) == (code, b"")
+    assert list((tmp_path / "tmp").iterdir()) == []
+    # The lock is free a moment before its holder's process has ended.
+    workers.until(lambda: workers_of(tmp_path) == [], "no process is left")
+
+
+def workers_of(folder: Path) -> list[str]:
+    """Processes of anybody's whose environment names a data directory in `folder`."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(folder).encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found

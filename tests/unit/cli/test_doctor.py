@@ -1,0 +1,30 @@
+"""Doctor's screen: the answer first, nothing wider than the screen but what is to be copied."""
+
+import io
+
+from claude_mem.cli import say
+from claude_mem.cli.doctor import render
+from claude_mem.cli.doctor.judge import Finding
+
+PLAIN = say.Paint(io.StringIO())
+
+
+def test_the_first_line_answers_the_question() -> None:
+    assert render([Finding("disk", "ok", "fine")], PLAIN, 80).startswith("recording: yes\n")
+    full = Finding("disk", "bad", "full", next="make room", stops="the disk is full")
+    assert render([full], PLAIN, 80).startswith("recording: no, because the disk is full\n")
+
+
+def test_every_finding_is_a_line_with_its_next_step_under_it() -> None:
+    screen = render([Finding("worker", "warn", "not running", next="claude-mem worker start")], PLAIN, 80)
+    assert screen.splitlines()[2:] == [
+        "  warn  worker       not running",
+        "                   → claude-mem worker start",
+    ]
+
+
+def test_long_findings_are_wrapped_but_paths_stay_whole() -> None:
+    path = "/a/very/long/path" * 6
+    screen = render([Finding("directory", "bad", f"{path} cannot be written " + "at all " * 20)], PLAIN, 80)
+    assert path in screen
+    assert all(len(line) <= 80 for line in screen.splitlines() if path not in line)

@@ -36,16 +36,24 @@ def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, by
     if payload is None:
         raise NotAPayload
     event = payload.get("hook_event_name") or BY_VERB.get(verb)
-    session = payload.get("session_id")
-    if not isinstance(event, str) or not isinstance(session, str) or not session:
+    if not isinstance(event, str):
         raise NotAPayload
     if not whole:
         payload["claude_mem_cut_off"] = True
-    rules, globs = custom_rules()
-    clean, hid_private = scrub.scrub(payload, field_cap=FIELD_CAP, extra_rules=rules, globs=globs)
-    clean["hook_event_name"] = event
-    kept = _without_private_turns(event, session, clean, hid_private)
+    kept = clean(event, payload, *custom_rules())
     return event.encode(errors="replace"), None if kept is None else _encode(kept)
+
+
+def clean(
+    event: str, payload: dict[str, object], rules: tuple[tuple[str, str], ...], globs: tuple[str, ...]
+) -> dict[str, object] | None:
+    """What may be kept of a payload; None when that is nothing."""
+    session = payload.get("session_id")
+    if not isinstance(session, str) or not session:
+        raise NotAPayload
+    scrubbed, hid_private = scrub.scrub(payload, field_cap=FIELD_CAP, extra_rules=rules, globs=globs)
+    scrubbed["hook_event_name"] = event
+    return _without_private_turns(event, session, scrubbed, hid_private)
 
 
 def _without_private_turns(

@@ -91,10 +91,13 @@ def _read_regular_file(path: str) -> bytes:
         raise
     except OSError as error:
         raise EventUnreadable(f"cannot be opened: {error.strerror}") from error
-    with os.fdopen(fd, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise EventUnreadable("not a regular file")
-        content = file.read(MOST_BYTES + 1)
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            content = file.read(MOST_BYTES + 1)
+    finally:
+        os.close(fd)
     if len(content) > MOST_BYTES:
         raise EventUnreadable(f"larger than {MOST_BYTES} bytes")
     return content

@@ -52,10 +52,7 @@ NEEDLES: tuple[str, ...] = (
 
 
 def is_excluded(path: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> bool:
-    parts = path.replace("\\", "/").lower().split("/")
-    if parts[-1].endswith(_SHARED):
-        return False
-    return any(_matches(parts, glob.lower()) for glob in globs)
+    return _is_excluded(path, tuple(glob.lower() for glob in globs))
 
 
 def mentions_excluded(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> bool:
@@ -67,12 +64,18 @@ def excluded_word(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> str |
     """The first excluded path among a shell command's words."""
     for separator in "\"'`=;|<>()&":
         command = command.replace(separator, " ")
-    for word in command.split():
+    lowered = tuple(glob.lower() for glob in globs)
+    for word in dict.fromkeys(command.split()):
         # `cat .env*` reads .env as surely as `cat .env` does.
         path = word.rstrip("*?")
-        if path and is_excluded(path, globs):
+        if path and _is_excluded(path, lowered):
             return path
     return None
+
+
+def _is_excluded(path: str, globs: tuple[str, ...]) -> bool:
+    parts = path.replace("\\", "/").lower().split("/")
+    return not parts[-1].endswith(_SHARED) and any(_matches(parts, glob) for glob in globs)
 
 
 def _matches(parts: list[str], glob: str) -> bool:

@@ -75,7 +75,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("stripe-key", "k_live_|k_test_", _START + r"[sr]k_(?:live|test)_[0-9A-Za-z]{10,}", "sk_live_AbCdEfGhIjKlMnOpQrStUvWx"),
     ("webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{20,}=*", "whsec_AbCdEfGhIjKlMnOpQrStUvWxYz012345"),
     ("square-token", "sq0", r"sq0[a-z]{3}-[\w-]{22,}", "sq0atp-AbCdEfGhIjKlMnOpQrStUv"),
-    ("square-token", "eaaa", _RUN_START + r"EAAA[\w-]{56,}", "EAAA" + "AbCdEfGhIjKlMnOp_rSt" * 3),
+    ("square-token", "eaaa", r"(?:(?<![\w/+-])|(?<=\\[nrt]))EAAA[\w-]{56,}", "EAAA" + "AbCdEfGhIjKlMnOp_rSt" * 3),
     ("shopify-token", "shpat_|shpca_|shppa_|shpss_", r"shp(?:at|ca|pa|ss)_[0-9A-Za-z]{32,}", "shpat_0123456789abcdef0123456789abcdef"),
     # Tools
     ("linear-key", "lin_api_|lin_oauth_", r"lin_(?:api|oauth)_[0-9A-Za-z]{32,}", "lin_api_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd"),
@@ -126,11 +126,14 @@ _HEADERS = ("authorization", "cookie")
 
 _BLANK = " \t\r\n"
 _QUOTES = "\"'`"
-_VALUE_ENDS = frozenset(_BLANK + _QUOTES + "\\;&|<>")
+_URL_ENDS = (*_BLANK, *_QUOTES, "<", ">", _MARK)
+_VALUE_ENDS = (*_URL_ENDS, "\\", ";", "&", "|")
+_DIGITS = "0123456789"
 _WORDS = frozenset(
-    ("string", "required", "optional", "undefined", "password", "passwd", "secret", "hidden", "boolean")
+    ("string", "required", "optional", "undefined", "password", "pass", "passwd", "pwd", "secret", "boolean")
 )
-_LONGEST_LOOK = 512  # of a value, before deciding: keeps `token=token=token=…` linear
+_PASSES = 4  # what a mark replaced may have kept its surroundings from being seen for what they are
+_LONGEST_LOOK = 256  # of a value, before deciding: keeps `token=token=token=…` linear
 
 
 def relevant(text: str) -> tuple[tuple[str, str, str, str], ...]:
@@ -145,6 +148,17 @@ def redact(
     rules: tuple[tuple[str, str, str, str], ...] = RULES,
 ) -> str:
     """Replace every secret by `[redacted:<rule>]`. `extra` are the user's own (name, pattern) pairs."""
+    for _ in range(_PASSES):
+        before = text
+        text = _redact_once(text, extra, rules)
+        if text == before:
+            break
+    return text
+
+
+def _redact_once(
+    text: str, extra: tuple[tuple[str, str], ...], rules: tuple[tuple[str, str, str, str], ...]
+) -> str:
     low = text.lower()
     live = {pattern or name: name for name, keyword, pattern, _ in rules if keyword in low}
     if "private-key" in live:
@@ -160,7 +174,7 @@ def redact(
 def redact_value(key: str, value: str) -> str:
     """Redact the value of a parsed mapping, whose key alone may say that it is a secret."""
     low = key.lower()
-    if value.startswith(_MARK) or _is_placeholder(value):
+    if _is_placeholder(value):
         return value
     if low.endswith(_PASSWORDS) and len(value) >= 4 and value.lower() not in _WORDS:
         return _MARK + "assignment]"
@@ -252,7 +266,8 @@ def _dashes_end(low: str, at: int) -> int:
 
 def _is_mention(text: str, at: int) -> bool:
     """Whether the header is just spoken of, as in `if "-----BEGIN PRIVATE KEY-----" in line`."""
-    return text[at : at + 1] in ('"', "'", "`", ")", "/") and not _has_run(text[at : at + 200])
+    after = text[at : at + 200]
+    return after.lstrip("\\")[:1] in ('"', "'", "`", ")", "/") and not _has_run(after)
 
 
 def _has_dashes_before(low: str, at: int) -> bool:
@@ -284,11 +299,7 @@ def _url_passwords(text: str) -> list[tuple[int, int]]:
 
 def _password_in(text: str, start: int) -> tuple[int, int] | None:
     """The password of user:password@host at the start of a URL's authority."""
-    window = text[start : start + _LONGEST_LOOK]
-    for at, character in enumerate(window):
-        if character in " \t\r\n\"'`<>":
-            window = window[:at]
-            break
+    window = text[start : _run_end(text, start, start + _LONGEST_LOOK, _URL_ENDS)]
     colon = window.find(":")
     slash = window.find("/")
     at_sign = window.rfind("@", 0, slash) if slash >= 0 else window.rfind("@")
@@ -297,7 +308,7 @@ def _password_in(text: str, start: int) -> tuple[int, int] | None:
     if not 0 <= colon < at_sign or (0 <= slash < colon):
         return None
     password = window[colon + 1 : at_sign]
-    if password.startswith(_MARK) or _is_placeholder(password):
+    if not password or password.lower() in _WORDS or _is_placeholder(password):
         return None
     return start + colon + 1, start + at_sign
 
@@ -320,13 +331,11 @@ def _assigned(text: str) -> list[tuple[int, int]]:
 def _value_at(text: str, at: int, end: int, is_password: bool) -> tuple[int, int] | None:
     """The secret value assigned to the name text[at:end], if one is."""
     start, tight = _after_separator(text, at, end)
-    if start < 0:
+    if start < 0 or "::" in text[max(at - 40, 0) : at].rpartition('"')[2] or _is_in_path(text, at, end):
         return None
     if _opens_quote(text, start):
         return _quoted(text, start, is_password)
-    stop = start
-    while stop < len(text) and stop < start + _LONGEST_LOOK and text[stop] not in _VALUE_ENDS:
-        stop += 1
+    stop = _run_end(text, start, start + _LONGEST_LOOK)
     value = text[start:stop].rstrip(",.)]}:")
     if value.isidentifier() and text[stop : stop + 3] == " = ":  # a type between the name and its value
         return _quoted(text, stop + 3, is_password) if _opens_quote(text, stop + 3) else None
@@ -334,9 +343,30 @@ def _value_at(text: str, at: int, end: int, is_password: bool) -> tuple[int, int
         return None
     # NAME=value, as in .env files: there even `postgres` is a password.
     is_env = tight and text[at:end].isupper() and len(value) >= 4 and value.lower() not in _WORDS
-    if is_env or (_is_random(value, 6 if is_password else 8) and not value.isdigit()):
-        return start, start + len(value)
+    # A name with one digit in it, as in `key: Pkcs7Key`, is code; as a password it is all too likely.
+    digits = sum(value.count(digit) for digit in _DIGITS)
+    is_name = value.isdigit() or (digits < 2 and value.isidentifier() and not is_password)
+    if is_env or (_is_random(value, 6 if is_password else 8) and not is_name):
+        return start, _whole(text, start, start + len(value))
     return None
+
+
+def _whole(text: str, start: int, stop: int) -> int:
+    """The end of a value that was looked at up to `stop`."""
+    return stop if stop < start + _LONGEST_LOOK else _run_end(text, stop, len(text))
+
+
+def _run_end(text: str, at: int, limit: int, ends: tuple[str, ...] = _VALUE_ENDS) -> int:
+    """Where the first of `ends` stands. By searches, since a loop over characters is ten times slower."""
+    for end in ends:
+        found = text.find(end, at, limit)
+        limit = found if found >= 0 else limit
+    return min(limit, len(text))
+
+
+def _is_in_path(text: str, at: int, end: int) -> bool:
+    """Whether the name is one part of an identifier: arn:aws:secretsmanager:eu-west-1:1234:secret:name."""
+    return text[at - 1 : at] == ":" and text[end : end + 1] == ":"
 
 
 def _opens_quote(text: str, at: int) -> bool:
@@ -351,20 +381,18 @@ def _quoted(text: str, start: int, is_password: bool) -> tuple[int, int] | None:
     stop = text.find(closing, value_start, value_start + _LONGEST_LOOK)
     while len(closing) == 1 and stop > 0 and text[stop - 1] == "\\":
         stop = text.find(closing, stop + 1, value_start + _LONGEST_LOOK)
-    if stop < 0:
-        stop = min(len(text), value_start + _LONGEST_LOOK)
-    value = text[value_start:stop]
-    if value.startswith(_MARK) or _is_placeholder(value) or any(blank in value for blank in _BLANK):
+    if stop < 0:  # longer than we look, or never closed: a value all the same
+        stop = _run_end(text, value_start, value_start + _LONGEST_LOOK)
+    value = text[value_start:stop].partition(_MARK)[0]
+    stop = value_start + len(value)
+    if _is_placeholder(value) or any(blank in value for blank in _BLANK):
         return None
     low = value.lower()
-    if (
-        is_password
-        and len(value) >= 6
-        and low not in _WORDS
-        and not (low.endswith(_PASSWORDS) and "_" in low)
-    ):
-        return value_start, stop
-    return (value_start, stop) if _is_random(value, 8) else None
+    # Any word may be a password, but not a field's name (`user_password`) or an address.
+    is_word = low in _WORDS or (low.endswith(_PASSWORDS) and "_" in low) or "://" in low or low[:4] == "arn:"
+    if (is_password and len(value) >= 6 and not is_word) or _is_random(value, 8):
+        return value_start, _whole(text, value_start, stop)
+    return None
 
 
 def _after_separator(text: str, at: int, end: int) -> tuple[int, bool]:
@@ -402,7 +430,7 @@ def _is_random(value: str, least: int) -> bool:
     """Whether the value has what names and words lack: length, a digit, and no blank or path about it."""
     return (
         len(value) >= least
-        and any(character.isdigit() for character in value)
+        and any(digit in value for digit in _DIGITS)
         and not any(blank in value for blank in _BLANK)
         and "://" not in value
         and not (value.startswith(("/", "./", "../", "~/")) and value.count("/") > 1)
@@ -412,10 +440,13 @@ def _is_random(value: str, least: int) -> bool:
 
 
 def _is_placeholder(value: str) -> bool:
-    """Whether the value stands for a secret that is elsewhere: $TOKEN, ${TOKEN}, <token>, your-token, xxxx."""
+    """Whether the value stands for a secret that is elsewhere: $TOKEN, ${TOKEN}, <token>, your-token, xxxx.
+
+    The mark of a redaction is one too: it starts with a bracket.
+    """
     low = value.lower()
     return (
-        value.startswith(("$", "<", "{", "%", "[", "*", "#"))
+        value.startswith(("$", "<", "&lt;", "{", "%", "[", "*", "#", "!0", "!1"))
         or "${" in value
         or "{{" in value
         or "xxxx" in low

@@ -1,0 +1,162 @@
+"""Row 23: DNS rebinding, CSRF, no token, cross-site GET: each of them against every route of the table."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.unit.serve import driving
+from tests.unit.serve.driving import Driven, Reply
+
+from claude_mem.serve.app import TABLE
+
+BODY = (
+    b'{"claudeSessionId":"victim","userPrompt":"x","prompt":"x","tool_name":"Read","isProcessing":true,'
+    b'"reason":"exit"}'
+)
+ROUTES = [(row.method, row.path.replace("{id}", "victim")) for row in TABLE]
+READS = [(method, path) for method, path in ROUTES if method == "GET"]
+
+Attack = tuple[str, dict[str, str], int]
+
+ATTACKS: list[Attack] = [
+    ("no token", {"Authorization": ""}, 401),
+    ("a wrong token", {"Authorization": "Bearer " + "A" * 43}, 401),
+    ("an empty token", {"Authorization": "Bearer "}, 401),
+    ("another scheme", {"Authorization": "Basic {token}"}, 401),
+    ("a rebound host", {"Host": "evil.example:{port}"}, 421),
+    ("a rebound host without a port", {"Host": "evil.example"}, 421),
+    ("another port", {"Host": "127.0.0.1:1"}, 421),
+    ("no host", {"Host": ""}, 421),
+    ("a foreign origin", {"Origin": "http://evil.example"}, 403),
+    ("a null origin", {"Origin": "null"}, 403),
+    ("an origin on another port", {"Origin": "http://127.0.0.1:1"}, 403),
+    ("an https origin", {"Origin": "https://127.0.0.1:{port}"}, 403),
+    ("a cross-site fetch", {"Sec-Fetch-Site": "cross-site"}, 403),
+    ("a same-site fetch", {"Sec-Fetch-Site": "same-site"}, 403),
+    ("a form post", {"Authorization": "", "Content-Type": "text/plain"}, 401),
+    (
+        "a cross-site page",
+        {"Authorization": "", "Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"},
+        403,
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
+    with driving.started(tmp_path_factory.mktemp("worker") / "data") as driven:
+        yield driven
+
+
+@pytest.fixture(autouse=True)
+def nothing_happened(worker: Driven) -> Iterator[None]:
+    """After every refused request the store is as empty as before, and so is the directory."""
+    yield
+    assert worker.counters() == {}, "a refused request reached the store"
+    assert worker.ask("GET", "/health")[1]["activeSessions"] == 0
+    assert not (worker.data / "activity.flag").exists(), "a refused request wrote a file"
+    assert worker.process.poll() is None, "a refused request stopped the worker"
+
+
+def attacked(worker: Driven, method: str, path: str, headers: dict[str, str]) -> Reply:
+    filled = {
+        name: value.replace("{port}", str(worker.port)).replace("{token}", worker.token)
+        for name, value in headers.items()
+    }
+    return worker.tcp(method, path, BODY if method == "POST" else None, worker.with_token() | filled)
+
+
+def assert_hardened(reply: Reply) -> None:
+    assert reply.headers["cache-control"] == "no-store"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert not [name for name in reply.headers if name.startswith("access-control-")]
+    assert "server" not in reply.headers
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+@pytest.mark.parametrize(("what", "headers", "status"), ATTACKS, ids=[attack[0] for attack in ATTACKS])
+def test_every_attack_is_refused_on_every_route(
+    worker: Driven, method: str, path: str, what: str, headers: dict[str, str], status: int
+) -> None:
+    reply = attacked(worker, method, path, headers)
+    assert reply.status == status, what
+    assert set(reply.json["error"]) == {"code", "message"}
+    assert worker.token.encode() not in reply.raw
+    assert ("www-authenticate" in reply.headers) == (status == 401)
+    assert_hardened(reply)
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+@pytest.mark.parametrize("name", ["token", "access_token", "authorization", "Authorization"])
+def test_a_token_in_the_query_opens_nothing(worker: Driven, method: str, path: str, name: str) -> None:
+    reply = attacked(worker, method, f"{path}?{name}={worker.token}", {"Authorization": ""})
+    assert reply.status == 401
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_a_cookie_opens_nothing(worker: Driven, method: str, path: str) -> None:
+    headers = {"Authorization": "", "Cookie": f"token={worker.token}"}
+    assert attacked(worker, method, path, headers).status == 401
+
+
+@pytest.mark.parametrize("path", sorted({path for _, path in ROUTES}))
+def test_a_preflight_is_granted_nothing(worker: Driven, path: str) -> None:
+    asking = {
+        "Authorization": "",
+        "Origin": "http://evil.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization",
+    }
+    reply = attacked(worker, "OPTIONS", path, asking)
+    assert reply.status == 403
+    assert_hardened(reply)
+
+
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/favicon.ico", "/../token", "/%2e%2e/token"])
+def test_what_does_not_exist_asks_for_the_token_too(worker: Driven, path: str) -> None:
+    assert attacked(worker, "GET", path, {"Authorization": ""}).status == 401
+
+
+def test_the_worker_cannot_be_stopped_over_tcp_even_with_the_token(worker: Driven) -> None:
+    reply = attacked(worker, "POST", "/api/admin/shutdown", {})
+    assert (reply.status, reply.json["error"]["code"]) == (404, "no_route")
+    assert_hardened(reply)
+
+
+@pytest.mark.parametrize(("method", "path"), READS)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+def test_the_token_opens_every_read(worker: Driven, method: str, path: str, host: str) -> None:
+    own = {
+        "Host": f"{host}:{worker.port}",
+        "Origin": f"http://{host}:{worker.port}",
+        "Sec-Fetch-Site": "same-origin",
+    }
+    reply = attacked(worker, method, path, own)
+    assert reply.status == (404 if path == "/sessions/victim/status" else 200)
+    assert_hardened(reply)
+
+
+def test_a_forwarding_header_changes_nobodys_mind(worker: Driven) -> None:
+    headers = {
+        "Host": "evil.example",
+        "X-Forwarded-Host": f"127.0.0.1:{worker.port}",
+        "X-Forwarded-For": "127.0.0.1",
+    }
+    assert attacked(worker, "GET", "/health", headers).status == 421
+
+
+def test_only_the_loopback_is_listened_on(worker: Driven) -> None:
+    listening = [
+        line.split()[1]
+        for line in Path("/proc/net/tcp").read_text().splitlines()
+        if line.split()[3] == "0A" and int(line.split()[1].partition(":")[2], 16) == worker.port
+    ]
+    assert [address.partition(":")[0] for address in listening] == ["0100007F"]
+
+
+def test_the_keys_are_their_owners_alone(worker: Driven) -> None:
+    for name in ("token", "worker.sock", "hook.sock", "worker.json", "worker.lock", "logs/worker.log"):
+        assert (worker.data / name).stat().st_mode & 0o777 == 0o600, name
+    assert worker.data.stat().st_mode & 0o777 == 0o700
+    assert worker.token not in worker.log()
+    assert worker.token not in (worker.data / "worker.json").read_text()

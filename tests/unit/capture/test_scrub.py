@@ -1,0 +1,324 @@
+"""One payload, scrubbed of all that must not be kept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_mem.capture import exclude, scrub, secrets, tags
+
+CANARY = "kanarienvogel"
+TOKEN = "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
+CAP = 10_000
+
+
+def clean(payload: dict[str, object]) -> dict[str, object]:
+    return scrub.scrub(payload, field_cap=CAP)[0]
+
+
+def tool(tool_input: dict[str, object], response: object, **more: object) -> dict[str, object]:
+    return {
+        "session_id": "s1",
+        "tool_name": "Read",
+        "tool_input": tool_input,
+        "tool_response": response,
+        **more,
+    }
+
+
+def test_a_payload_without_anything_to_hide_is_unchanged() -> None:
+    payload = tool(
+        {"file_path": "/p/a.py"}, {"content": "x = 1\n", "n": 1, "f": 1.5, "b": True, "z": None, "l": []}
+    )
+    assert scrub.scrub(payload, field_cap=CAP) == (payload, False)
+
+
+def test_every_string_is_stripped_redacted_and_trimmed_at_any_depth() -> None:
+    payload: dict[str, object] = {
+        "prompt": f"a <private>{CANARY}</private> b",
+        "deep": [{"x": [{"y": f"use {TOKEN} now"}]}],
+        "long": "a" * 3 * CAP,
+    }
+    result, hid_private = scrub.scrub(payload, field_cap=CAP)
+    assert result["prompt"] == "a  b"
+    assert result["deep"] == [{"x": [{"y": "use [redacted:github-token] now"}]}]
+    assert len(str(result["long"])) <= CAP
+    assert hid_private
+
+
+def test_keys_are_scrubbed_too() -> None:
+    assert clean({f"k {TOKEN}": 1, f"<private>{CANARY}</private>x": 2}) == {
+        "k [redacted:github-token]": 1,
+        "x": 2,
+    }
+
+
+def test_the_given_payload_is_not_altered() -> None:
+    payload: dict[str, object] = {"a": [f"<private>{CANARY}</private>"]}
+    clean(payload)
+    assert payload == {"a": [f"<private>{CANARY}</private>"]}
+
+
+def test_a_reminder_of_the_client_is_removed_but_is_not_private_text() -> None:
+    assert scrub.scrub({"prompt": "a<system-reminder>x</system-reminder>b"}, field_cap=CAP) == (
+        {"prompt": "ab"},
+        False,
+    )
+
+
+def test_a_tag_opened_in_one_line_of_a_list_hides_the_lines_after_it() -> None:
+    lines = [" a", "+<private>", f"+{CANARY}", "+</private>", " b"]
+    result, hid_private = scrub.scrub({"structuredPatch": [{"lines": lines, "n": 5}]}, field_cap=CAP)
+    assert result == {"structuredPatch": [{"lines": [" a", "+", " b"], "n": 5}]}
+    assert hid_private
+
+
+def test_a_tag_left_open_in_a_list_hides_what_follows_in_that_list_and_no_more() -> None:
+    payload: dict[str, object] = {
+        "blocks": [
+            {"text": "<private><private>"},
+            7,
+            {"text": CANARY},
+            f"</private>{CANARY}",
+            [CANARY],
+            CANARY,
+        ],
+        "after": "kept",
+    }
+    result = clean(payload)
+    assert CANARY not in json.dumps(result)
+    assert result["after"] == "kept"
+
+
+def test_a_tag_left_open_in_one_field_does_not_hide_the_next() -> None:
+    assert clean({"a": "<private>x", "b": "kept"}) == {"a": "", "b": "kept"}
+
+
+def test_a_private_key_spread_over_the_lines_of_a_list_is_hidden() -> None:
+    lines = ["a", "-----BEGIN PRIVATE KEY-----", CANARY, "-----END PRIVATE KEY-----", "b"]
+    assert clean({"lines": lines}) == {"lines": ["a", "[redacted:private-key]", "b"]}
+
+
+def test_lines_that_keep_their_number_keep_their_grouping() -> None:
+    assert clean({"l": ["a\nb", f"c {TOKEN}", "d"]}) == {"l": ["a\nb", "c [redacted:github-token]", "d"]}
+
+
+@pytest.mark.parametrize("key", ["file_path", "path", "notebook_path"])
+def test_the_contents_of_an_excluded_file_are_not_recorded(key: str) -> None:
+    payload = tool(
+        {key: "/p/.env", "old_string": CANARY, "edits": [{"new_string": CANARY}], "limit": 5},
+        {"file": {"content": CANARY, "lines": [CANARY], "numLines": 3}},
+        error=CANARY,
+    )
+    hidden = "[excluded: contents of .env]"
+    assert clean(payload) == {
+        "session_id": "s1",
+        "tool_name": "Read",
+        "tool_input": {key: "/p/.env", "old_string": hidden, "edits": [{"new_string": hidden}], "limit": 5},
+        "tool_response": {"file": {"content": hidden, "lines": [hidden], "numLines": 3}},
+        "error": hidden,
+    }
+
+
+@pytest.mark.parametrize("command", ["cat .env", ["bash", "-lc", "cat .env"]])
+def test_the_output_of_a_command_that_reads_an_excluded_file_is_not_recorded(command: object) -> None:
+    result = clean(tool({"command": command}, {"stdout": CANARY, "interrupted": False}, error=CANARY))
+    hidden = "[excluded: contents of .env]"
+    assert result["tool_input"] == {"command": command}
+    assert result["tool_response"] == {"stdout": hidden, "interrupted": False}
+    assert result["error"] == hidden
+
+
+def test_an_excluded_file_among_a_batch_of_tools_hides_only_its_own_contents() -> None:
+    result = clean({"tool_calls": [tool({"path": "/p/.env"}, CANARY), tool({"path": "/p/a"}, "kept")]})
+    assert CANARY not in json.dumps(result)
+    assert "kept" in json.dumps(result)
+
+
+def test_a_users_own_globs_and_patterns_are_used() -> None:
+    payload = tool({"file_path": "/p/salaries.csv"}, CANARY, prompt="ACME-1234")
+    result, _ = scrub.scrub(payload, field_cap=CAP, extra_rules=(("acme", r"ACME-\d+"),), globs=("*.csv",))
+    assert result["tool_response"] == "[excluded: contents of salaries.csv]"
+    assert result["prompt"] == "[redacted:acme]"
+
+
+def test_the_example_of_an_env_file_is_recorded() -> None:
+    assert clean(tool({"file_path": "/p/.env.example"}, "A=b"))["tool_response"] == "A=b"
+
+
+def test_the_value_of_a_secret_key_is_redacted_in_parsed_json() -> None:
+    assert clean({"env": {"DB_PASSWORD": "hunter2", "API_KEY": "a1b2c3d4e5"}}) == {
+        "env": {"DB_PASSWORD": "[redacted:assignment]", "API_KEY": "[redacted:assignment]"}
+    }
+
+
+@pytest.mark.parametrize("key", scrub.IDENTITY_KEYS)
+def test_what_identifies_a_session_is_never_redacted(key: str) -> None:
+    assert clean({key: f"/p/{TOKEN}"}) == {key: f"/p/{TOKEN}"}
+    assert clean({key: f"/p/<private>{CANARY}</private>"}) == {key: "/p/"}
+
+
+def test_json_of_any_depth_is_scrubbed_without_a_recursion_error() -> None:
+    value: object = CANARY
+    for level in range(5000):
+        value = [value] if level % 2 else {"k": value}
+    result = clean({"tool_response": value, "b": 1})
+    assert CANARY not in repr(result)
+    assert scrub.TOO_DEEP in repr(result)
+    hidden = clean(tool({"path": ".env"}, value))
+    assert CANARY not in repr(hidden)
+
+
+def test_what_lies_at_the_deepest_level_allowed_is_kept() -> None:
+    value: object = "kept"
+    for _ in range(50):
+        value = [value]
+    assert "kept" in repr(clean({"a": value}))
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\x00b", "\udfff<private>x", "İ" * 10, "\u2028\x1b[0m"])
+def test_odd_characters_pass(text: str) -> None:
+    assert clean({"a": text, "l": [text, 10**30]})["l"] is not None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=8), JSON, max_size=4))
+def test_any_payload_can_be_scrubbed_and_scrubbing_twice_is_scrubbing_once(
+    payload: dict[str, object],
+) -> None:
+    once = clean(payload)
+    assert clean(once) == once
+
+
+# --- which payloads are worth scrubbing ---
+
+
+def test_the_suspects_cover_every_tag_every_keyword_and_every_excluded_file() -> None:
+    wanted = [keyword for keyword in secrets.KEYWORDS if keyword not in ("://", "token\t")]  # see is_suspect
+    for needle in (*wanted, *exclude.NEEDLES, *(f"<{tag}" for tag in tags.HIDDEN_TAGS)):
+        assert any(suspect in needle.encode() for suspect in scrub.SUSPECT), needle
+
+
+def test_every_suspect_is_wanted_and_spelled_as_it_is_searched() -> None:
+    wanted = [n.encode() for n in (*secrets.KEYWORDS, *exclude.NEEDLES)]
+    wanted += [
+        f"{bracket}{tag}".encode()
+        for tag in tags.HIDDEN_TAGS
+        for bracket in ("<", "</", "<\\/", "&lt;", "&lt;/")
+    ]
+    wanted += [rf"\u00{digit}".encode() for digit in "234567"]
+    for suspect in scrub.SUSPECT:
+        assert suspect == suspect.lower()
+        assert any(suspect in needle for needle in wanted), suspect
+    for common, family in scrub._FAMILIES:
+        assert all(common in member for member in family), common
+
+
+@pytest.mark.parametrize(
+    ("name", "example"), sorted({(name, example) for name, _, _, example in secrets.RULES})
+)
+def test_a_payload_with_any_kind_of_secret_is_suspect(name: str, example: str) -> None:
+    assert scrub.is_suspect(json.dumps({"a": example}).encode())
+    assert scrub.is_suspect(json.dumps({"a": json.dumps({"b": example})}).encode())
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"a": "<Private>x"},
+        {"a": "x</PRIVATE>"},
+        {"a": r"\u003cprivate\u003e"},
+        {"a": "&lt;private&gt;"},
+        {"a": r"<\/private>"},
+        {"tool_input": {"file_path": "/p/.env"}},
+        {"tool_input": {"file_path": "C:\\p\\.env"}},
+        {"tool_input": {"file_path": ".env"}},
+        {"tool_input": {"file_path": "a/server.key"}},
+        {"tool_input": {"command": "cat a\n.env"}},
+        {"tool_input": {"command": "cat .env"}},
+        {"tool_input": {"command": "cat x.key\nls"}},
+        {"password": "hunter2"},
+        {"token": "a1b2c3d4e5f6"},
+        {"a": "https://u:p4ssw0rd@host/"},
+    ],
+)
+def test_whatever_scrubbing_would_change_is_suspect(payload: dict[str, object]) -> None:
+    assert scrub.is_suspect(json.dumps(payload).encode())
+
+
+@pytest.mark.parametrize("character", "<p.k")
+def test_an_ascii_character_spelled_as_an_escape_is_suspect(character: str) -> None:
+    assert scrub.is_suspect(b'{"a":"\\u%04X"}' % ord(character))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "private int x; public: private:",
+        "const v = process.env.HOME; os.environ; item.key.name; dict.keys(); e.keyCode",
+        "max_tokens=4096 tokens, input_tokens: 3",
+        "see https://example.com/a@b and http://localhost:3000/x",
+        "\x1b[0m ansi \u2028",
+    ],
+)
+def test_ordinary_payloads_are_not_suspect(text: str) -> None:
+    assert not scrub.is_suspect(json.dumps({"tool_name": "Read", "a": text}, ensure_ascii=False).encode())
+
+
+PIECES = st.sampled_from(
+    [
+        *(example for _, _, _, example in secrets.RULES),
+        *(
+            "<private>",
+            "</private>",
+            "token",
+            "password",
+            " = ",
+            ": ",
+            "=",
+            '"',
+            "'",
+            "\n",
+            "a1b2c3d4e5f6",
+            "\\",
+            "/",
+        ),
+        *(".env", ".key", "cat ", "://", "u:p1@h", " is ", "--", "\t"),
+    ]
+)
+SOUP = st.lists(PIECES, max_size=6).map("".join)
+
+
+@given(st.sampled_from(["a", "token", "password", "prompt"]), SOUP, SOUP)
+def test_a_payload_that_is_not_suspect_is_not_changed_by_scrubbing(key: str, text: str, command: str) -> None:
+    payload: dict[str, object] = {key: text, "tool_input": {"command": command}, "tool_response": text}
+    if not scrub.is_suspect(json.dumps(payload, ensure_ascii=False).encode()):
+        assert scrub.scrub(payload, field_cap=CAP) == (payload, False)
+
+
+def test_asking_whether_a_payload_is_suspect_imports_nothing_dear() -> None:
+    program = (
+        "import sys; sys.path[:0] = [sys.argv[1]]; from claude_mem.capture import scrub;"
+        "scrub.is_suspect(b'{}');"
+        "extra = {'re', 'os', 'json', 'typing', 'claude_mem.capture.secrets', 'claude_mem.capture.exclude'};"
+        "sys.exit(bool(extra & set(sys.modules)))"
+    )
+    source = scrub.__file__.rsplit("/", 3)[0]
+    assert subprocess.run([sys.executable, "-I", "-S", "-c", program, source], check=False).returncode == 0
+
+
+def test_the_default_globs_are_those_of_exclude() -> None:
+    assert scrub.DEFAULT_GLOBS == exclude.DEFAULT_GLOBS
+    with pytest.raises(AttributeError):
+        scrub.NOTHING_OF_THE_KIND  # noqa: B018

@@ -1,0 +1,187 @@
+"""Ingest on a real spool and a real database; only the process boundary is left out."""
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from claude_mem import settings, wiring
+from claude_mem.model.job import State
+from claude_mem.serve.parts import Parts
+from claude_mem.testing import hooks, payloads
+
+
+@pytest.fixture
+def parts(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
+    """The worker's parts, in its working directory."""
+    data.mkdir(mode=0o700)
+    (data / "spool").mkdir(mode=0o700)
+    monkeypatch.chdir(data)
+    with hooks.listening(data):
+        built = wiring.build(settings.load(hooks.environment(data)))
+        yield built
+        built.close()
+
+
+def spool(data: Path, name: str, content: bytes) -> Path:
+    path = data / "spool" / f"{name}.json"
+    path.write_bytes(content)
+    return path
+
+
+def envelope(id: str, payload: bytes, event: str = "PostToolUse", at: int = 1_700_000_000_000) -> bytes:
+    return b'{"v":1,"id":"%s","at":%d,"event":"%s","payload":%s}\n' % (
+        id.encode(),
+        at,
+        event.encode(),
+        payload,
+    )
+
+
+def queued(parts: Parts) -> list[str]:
+    jobs = parts.store.jobs(State.READY, 10_000)
+    return [job.event.tool.use_id or "" for job, _ in jobs if job.event.tool]
+
+
+def test_what_hooks_spooled_becomes_a_session_prompts_and_queued_events(parts: Parts, data: Path) -> None:
+    for event in (
+        payloads.start(),
+        payloads.prompt("fix the login"),
+        payloads.bash("toolu_1"),
+        payloads.stop("Done."),
+        payloads.end(),
+    ):
+        hooks.run(data, event)
+    assert parts.drain() == 5
+    session = parts.store.find(payloads.SESSION)
+    assert session is not None
+    assert (session.prompt_counter, session.first_user_prompt, session.status) == (
+        1,
+        "fix the login",
+        "completed",
+    )
+    assert (session.project, session.pending) == ("proj", 3)
+    assert hooks.spooled(data) == []
+    assert parts.spooled() == (0, 0)
+
+
+def test_a_file_that_is_still_there_after_its_commit_is_taken_once(parts: Parts, data: Path) -> None:
+    content = envelope("e1", payloads.bash("toolu_1"))
+    spool(data, "1", content)
+    parts.drain()
+    spool(data, "1", content)
+    parts.drain()
+    assert queued(parts) == ["toolu_1"]
+    assert parts.store.counters()["duplicate"] == 1
+
+
+def test_events_of_a_session_keep_their_order(parts: Parts, data: Path) -> None:
+    names = [f"{n:020d}" for n in range(600)]
+    for name in random.Random(7).sample(names, len(names)):
+        spool(data, name, envelope(f"e{name}", payloads.bash(f"toolu_{name}")))
+    parts.drain()
+    assert queued(parts) == [f"toolu_{name}" for name in names]
+
+
+# Row 7: foreign and damaged spool files.
+
+BAD = {
+    "garbage": b"\x00\xff garbage",
+    "empty": b"",
+    "half an event": envelope("e1", payloads.bash("toolu_1"))[:200],
+    "a newer envelope": b'{"v":2,"id":"e","at":1,"event":"Stop","payload":{}}',
+    "somebody else's JSON": b'{"hello": "world"}',
+    "an unknown event": envelope("e1", payloads.bash("t"), event="Invented"),
+    "no session": envelope("e1", b"{}"),
+    "deep JSON": b"[" * 200_000,
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_file_is_set_aside_kept_and_counted_and_the_rest_goes_on(
+    parts: Parts, data: Path, kind: str
+) -> None:
+    spool(data, "1", BAD[kind])
+    spool(data, "2", envelope("e2", payloads.bash("toolu_2")))
+    parts.drain()
+    assert queued(parts) == ["toolu_2"]
+    assert (data / "spool" / "aside" / "1.json").read_bytes() == BAD[kind]
+    assert parts.store.counters()["set_aside"] == 1
+    assert not (data / "spool" / "1.json").exists()
+
+
+def test_a_link_a_pipe_or_a_folder_in_the_spool_is_neither_followed_nor_waited_for(
+    parts: Parts, data: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "outside.json"
+    secret.write_bytes(envelope("e1", payloads.bash("toolu_outside")))
+    (data / "spool" / "1.json").symlink_to(secret)
+    os.mkfifo(data / "spool" / "2.json")
+    (data / "spool" / "3.json").mkdir()
+    spool(data, "4", envelope("e4", payloads.bash("toolu_4")))
+    parts.drain()
+    assert queued(parts) == ["toolu_4"]
+    assert secret.exists()
+    assert parts.store.counters()["set_aside"] == 3
+
+
+# Row 8: the clock jumps.
+
+
+def test_order_follows_the_names_not_the_times_inside(parts: Parts, data: Path) -> None:
+    spool(data, "1", envelope("e1", payloads.bash("toolu_1"), at=1_900_000_000_000))
+    spool(data, "2", envelope("e2", payloads.bash("toolu_2"), at=1_600_000_000_000))
+    parts.drain()
+    assert queued(parts) == ["toolu_1", "toolu_2"]
+
+
+def test_tools_on_the_skip_list_are_counted_and_not_queued(parts: Parts, data: Path) -> None:
+    skipped = payloads.payload("PostToolUse", tool_name="TodoWrite", tool_input={}, tool_use_id="toolu_1")
+    spool(data, "1", envelope("e1", skipped))
+    parts.drain()
+    assert queued(parts) == []
+    assert parts.store.counters()["skipped"] == 1
+
+
+def test_what_an_older_hook_let_through_is_scrubbed_again(parts: Parts, data: Path) -> None:
+    leaky = payloads.bash("toolu_1", stdout="<private>canary-1</private> ghp_" + "a1B2" * 9)
+    spool(data, "1", envelope("e1", leaky))
+    parts.drain()
+    ((job, _),) = parts.store.jobs(State.READY, 10)
+    assert job.event.tool is not None
+    assert "canary-1" not in (job.event.tool.response or "")
+    assert "redacted" in (job.event.tool.response or "")
+
+
+def test_the_ledger_carries_the_users_limits_to_the_hooks(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (data / "spool").mkdir(parents=True, mode=0o700)
+    monkeypatch.chdir(data)
+    built = wiring.build(settings.load(hooks.environment(data, CLAUDE_MEM_SPOOL_MAX_FILES="100")))
+    built.close()
+    with hooks.listening(data):
+        hooks.run(data, payloads.bash("toolu_1"))
+    _, files, _, most_files, _ = map(int, (data / "spool" / ".ledger").read_text().split())
+    assert (files, most_files) == (1, 100)
+
+
+def test_an_event_received_from_elsewhere_is_scrubbed_and_committed_before_it_is_acknowledged(
+    parts: Parts,
+) -> None:
+    accepted = parts.receive(
+        "PostToolUse", json.loads(payloads.bash("toolu_1", stdout="<private>canary-1</private>ok"))
+    )
+    assert accepted.fresh == 1
+    ((job, _),) = parts.store.jobs(State.READY, 10)
+    assert job.event.tool is not None
+    assert "canary-1" not in (job.event.tool.response or "")
+
+
+def test_tool_uses_received_for_a_private_turn_are_not_recorded(parts: Parts) -> None:
+    parts.receive("UserPromptSubmit", json.loads(payloads.prompt("<private>canary-1</private>")))
+    assert parts.receive("PostToolUse", json.loads(payloads.bash("toolu_1"))).fresh == 0
+    assert queued(parts) == []

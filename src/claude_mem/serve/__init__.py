@@ -1,0 +1,1 @@
+"""The worker: its life, its sockets and its HTTP application."""

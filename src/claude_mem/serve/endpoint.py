@@ -1,0 +1,112 @@
+"""What one row of the route table says: a request's fields, its answers, and who handles it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.running import Running
+
+FieldType = Literal["string", "integer", "number", "boolean", "object", "array", "any"]
+
+LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a request's body or query, or of an answer."""
+
+    name: str
+    type: FieldType
+    about: str
+    example: object = None
+    required: bool = False
+    also: tuple[str, ...] = ()  # other names the documents use for it
+    least: int = 0
+    most: int = LARGEST
+    fields: tuple[Field, ...] = ()  # of an object, or of an array's items
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    about: str
+    fields: tuple[Field, ...] = ()
+    media_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, parsed: what a handler sees."""
+
+    running: Running
+    request: Request
+    body: dict[str, object]
+    query: dict[str, object]
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    method: Literal["GET", "POST", "DELETE"]
+    path: str
+    handler: Handler
+    summary: str
+    answers: tuple[Answer, ...]
+    body: tuple[Field, ...] = ()
+    query: tuple[Field, ...] = ()
+    socket_only: bool = False  # over TCP it does not exist, token or not
+
+
+def pick(fields: Sequence[Field], found: Mapping[str, object]) -> dict[str, object]:
+    """The fields' values by their first names; what is missing is None. Raises Refusal naming the field."""
+    picked: dict[str, object] = {}
+    for field in fields:
+        value = next((found[name] for name in (field.name, *field.also) if found.get(name) is not None), None)
+        if field.required and value in (None, ""):
+            raise Refusal(400, "missing_field", f"{field.name} is missing.", field=field.name)
+        if value is not None:
+            _check(field, value)
+        picked[field.name] = value
+    return picked
+
+
+def pick_query(fields: Sequence[Field], found: Mapping[str, str]) -> dict[str, object]:
+    """As `pick`, for text from a query string."""
+    values: dict[str, object] = dict(found)
+    for field in fields:
+        text = found.get(field.name)
+        if (
+            field.type == "integer"
+            and text is not None
+            and text.isascii()
+            and text.isdigit()
+            and len(text) < 19
+        ):
+            values[field.name] = int(text)
+    return pick(fields, values)
+
+
+def _check(field: Field, value: object) -> None:
+    match field.type:
+        case "string":
+            fits = isinstance(value, str)
+        case "integer":
+            fits = isinstance(value, int) and not isinstance(value, bool)
+        case "boolean":
+            fits = isinstance(value, bool)
+        case _:
+            fits = True
+    if not fits:
+        article = "an" if field.type == "integer" else "a"
+        raise Refusal(400, "bad_field", f"{field.name} is not {article} {field.type}.", field=field.name)
+    if isinstance(value, int) and field.type == "integer" and not field.least <= value <= field.most:
+        allowed = f"from {field.least} to {field.most}"
+        raise Refusal(400, "bad_field", f"{field.name} is not {allowed}.", field=field.name)

@@ -1,0 +1,94 @@
+"""Decides when a newer version takes the worker over, so that it happens once and never back and forth.
+
+An upgraded hook tells its version with every wake. A worker that hears of a newer one stops between jobs and
+starts its own interpreter once more: after an upgrade in place that is the new version. If it is still the
+old one (two installs side by side), it finds the record of the handover and stays away; the newer install's
+hooks start their own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from claude_mem.serve import whole
+
+HONOURED_MS = 60 * 60 * 1000
+"""For how long a worker started by an older hook stays away after a handover."""
+
+_VERSION = re.compile(
+    r"(?P<release>\d{1,9}(?:\.\d{1,9}){0,5})"
+    r"(?:(?P<stage>a|b|rc)(?P<nth>\d{1,9}))?"
+    r"(?:\.post(?P<post>\d{1,9}))?(?:\.dev(?P<dev>\d{1,9}))?(?:\+[a-z0-9.]{1,40})?",
+    re.ASCII,
+)
+_STAGES = {"a": 1, "b": 2, "rc": 3, None: 4}
+
+Order = tuple[tuple[int, ...], int, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    to: str
+    at: int  # epoch milliseconds
+
+
+def order(version: str) -> Order | None:
+    """A key that sorts versions as packaging does; None for what is no version."""
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return None
+    release = [int(part) for part in match["release"].split(".")]
+    while len(release) > 1 and release[-1] == 0:
+        release.pop()
+    is_dev = match["dev"] is not None
+    stage = 0 if is_dev and not (match["stage"] or match["post"]) else _STAGES[match["stage"]]
+    return (
+        tuple(release),
+        stage,
+        int(match["nth"] or 0),
+        int(match["post"]) + 1 if match["post"] else 0,
+        0 if is_dev else 1,
+        int(match["dev"] or 0),
+    )
+
+
+def is_newer(one: str, than: str) -> bool:
+    """False whenever either is no version: garbage moves nothing."""
+    first, second = order(one), order(than)
+    return first is not None and second is not None and first > second
+
+
+def should_hand_over(running: str, hook: str, last: Handover | None, now: int) -> bool:
+    """Whether a worker of version `running` makes way on hearing from a hook of version `hook`."""
+    if not is_newer(hook, than=running):
+        return False
+    # It made way a moment ago and runs again because a person said so: that stands.
+    return last is None or not _is_recent(last, now) or is_newer(hook, than=last.to)
+
+
+def should_stay_away(starting: str, last: Handover | None, now: int) -> bool:
+    """Whether a worker that a hook started leaves the field to the newer one it was handed over to."""
+    return last is not None and _is_recent(last, now) and is_newer(last.to, than=starting)
+
+
+def _is_recent(last: Handover, now: int) -> bool:
+    return 0 <= now - last.at < HONOURED_MS
+
+
+def read(path: Path) -> Handover | None:
+    """The last handover; None when there was none, or its record says nothing."""
+    try:
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    to, at = record.get("to"), record.get("at")
+    return Handover(to, at) if isinstance(to, str) and type(at) is int else None
+
+
+def write(path: Path, handover: Handover) -> None:
+    whole.write(path, json.dumps(asdict(handover)).encode())

@@ -1,0 +1,166 @@
+"""The worker's life, from the lock to the last file removed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from claude_mem.capture import places
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.serve import app, handover, home, journal, lock, spawn, token, upkeep
+from claude_mem.serve.faces import Faces
+from claude_mem.serve.handover import Handover
+from claude_mem.serve.lock import Held, LockHeld
+from claude_mem.serve.parts import Parts
+from claude_mem.serve.running import Running, log
+from claude_mem.settings import Settings
+
+HANDOVER = Path("handover.json")
+THREADS = 20
+"""Sixteen callers' commits can be waited for side by side; the rest are the worker's own loops."""
+GRACE_S = 5.0
+MOST_FILES = 4096
+
+
+def run(
+    settings: Settings,
+    build: Callable[[Settings], Parts],
+    *,
+    from_hook: bool,
+    version: str,
+    successor: Sequence[str] | None = None,
+) -> int:
+    """Be the worker until told to stop; returns the exit code. `successor` is what a handover starts."""
+    os.umask(0o077)
+    settings = replace(settings, data_dir=settings.data_dir.absolute())
+    try:
+        left = home.prepare(settings.data_dir)
+        os.chdir(settings.data_dir)
+        if from_hook and handover.should_stay_away(version, handover.read(HANDOVER), time.time_ns() // 10**6):
+            return 0
+        with lock.hold(Path(places.WORKER_LOCK)) as held:
+            made_way = _work(settings, build, version, held, left)
+    except LockHeld as error:
+        return 0 if from_hook else _say(error)
+    except (ClaudeMemError, OSError) as error:
+        return _say(error)
+    if made_way:
+        spawn.detached(successor or spawn.worker_command(from_hook=True), settings.data_dir)
+    return 0
+
+
+def _work(
+    settings: Settings,
+    build: Callable[[Settings], Parts],
+    version: str,
+    held: Held,
+    left: list[str],
+) -> bool:
+    """Live with the lock held; True when a newer version is to follow."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the terminal it was started from may close
+    _raise_file_limit()
+    with journal.opened(Path(places.LOGS), settings.log_level):
+        for what in left:
+            log.warning("left as it is: %s", what)
+        try:
+            parts = build(settings)
+            try:
+                return asyncio.run(_live(parts, version, held))
+            finally:
+                parts.close()
+        except Exception:
+            log.exception("the worker ends")
+            raise
+
+
+async def _live(parts: Parts, version: str, held: Held) -> bool:
+    loop = asyncio.get_running_loop()
+    threads = ThreadPoolExecutor(THREADS, thread_name_prefix="worker")
+    loop.set_default_executor(threads)
+    loop.set_exception_handler(journal.loop_trouble)
+    running = Running(parts)
+    for wanted in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(wanted, running.stop)
+
+    def on_wake(hook_version: str) -> None:
+        if handover.is_newer(hook_version, than=version):
+            _make_way(running, version, hook_version)
+
+    faces = Faces(running, app.build(running), token.ensure(Path(places.TOKEN)), on_wake)
+    await faces.open()
+    log.info("worker %s, process %d, port %s", version, running.pid, running.port)
+    root = parts.settings.data_dir
+    loops = [
+        asyncio.create_task(upkeep.keep_drained(running)),
+        asyncio.create_task(upkeep.keep_house(running, root)),
+        asyncio.create_task(upkeep.keep_watch(running, faces, held, root / places.WORKER_LOCK)),
+    ]
+    await running.stopping.wait()
+    log.info("stopping")
+    await _wind_down(faces, loops, threads)
+    return running.handing_over_to is not None
+
+
+def _make_way(running: Running, version: str, hook_version: str) -> None:
+    now = running.parts.clock()
+    if not handover.should_hand_over(version, hook_version, handover.read(HANDOVER), now):
+        return
+    try:
+        handover.write(HANDOVER, Handover(hook_version, now))
+    except OSError as error:
+        # Without the record nothing would keep two installs from handing over for ever: stay.
+        running.swallow("handover", error)
+        return
+    log.info("a hook of version %s called; handing over", hook_version)
+    running.handing_over_to = hook_version
+    running.stop()
+
+
+async def _wind_down(faces: Faces, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor) -> None:
+    """Finish what is running, within bounds. What will not end is cut off: it can all be done again."""
+    deadline = time.monotonic() + GRACE_S
+    await faces.close()
+    await asyncio.wait(loops, timeout=max(0.0, deadline - time.monotonic()))
+    if not await _ended(threads, max(0.1, deadline - time.monotonic())):
+        log.warning("something is still running after %s s; leaving it", GRACE_S)
+        logging.shutdown()
+        os._exit(0)
+
+
+async def _ended(threads: ThreadPoolExecutor, within_s: float) -> bool:
+    """Not the loop's own way: in Python 3.11 that cannot be given up on."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+
+    def join() -> None:
+        threads.shutdown(wait=True)
+        loop.call_soon_threadsafe(ended.set)
+
+    threading.Thread(target=join, daemon=True).start()
+    try:
+        async with asyncio.timeout(within_s):
+            await ended.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+def _raise_file_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _say(error: Exception) -> int:
+    print(error, file=sys.stderr)
+    return 1

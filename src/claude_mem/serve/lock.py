@@ -1,0 +1,107 @@
+"""Decides who is the worker of a data directory: whoever holds the record lock on `worker.lock`.
+
+The kernel frees the lock when its holder dies and names the holder when asked, so nobody is ever judged by a
+number in a file. A record lock has one trap: closing *any* descriptor of the file in the holding process
+drops it. The holder therefore opens the file once, and never asks `holder` about its own.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from claude_mem.model.errors import WorkerError, WorkerFailed
+
+UNSEEN = 0
+"""The holder lives in another process namespace: it is there, but the kernel has no name for it here."""
+
+# struct flock is type, whence, start, length, pid on Linux; start, length, pid, type, whence on macOS.
+_LAYOUT, _TYPE_AT, _PID_AT = ("hhqqi4x", 0, 4) if sys.platform == "linux" else ("qqihh", 3, 2)
+
+
+class LockHeld(WorkerError):
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        super().__init__(f"A worker is already running for this data directory (process {pid or 'unknown'}).")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The lock, while it is ours."""
+
+    fd: int
+
+    def is_at(self, path: Path) -> bool:
+        """Whether the file we locked still is the one at `path`; a deleted one keeps nobody out."""
+        try:
+            return os.path.samestat(os.fstat(self.fd), path.lstat())
+        except FileNotFoundError:
+            return False
+
+
+@contextmanager
+def hold(path: Path) -> Iterator[Held]:
+    """Hold the lock for as long as the block runs, or raise LockHeld."""
+    held = _locked(path)
+    try:
+        yield held
+    finally:
+        os.close(held.fd)
+
+
+def holder(path: Path) -> int | None:
+    """The holder's process id as the kernel knows it (or UNSEEN); None when the lock is free."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        return _holder(fd)
+    finally:
+        os.close(fd)
+
+
+def _locked(path: Path) -> Held:
+    while True:
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise WorkerFailed(f"{path} cannot be opened ({error.strerror})") from error
+        try:
+            if _lock(fd) and (held := Held(fd)).is_at(path):
+                return held
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)  # the holder left, or the file was replaced, just now: look again
+
+
+def _lock(fd: int) -> bool:
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        pid = _holder(fd)
+        if pid is not None:
+            raise LockHeld(pid) from None
+        return False
+    return True
+
+
+def _holder(fd: int) -> int | None:
+    question = struct.pack(_LAYOUT, *_asking())
+    answer = struct.unpack(_LAYOUT, fcntl.fcntl(fd, fcntl.F_GETLK, question))
+    if answer[_TYPE_AT] == fcntl.F_UNLCK:
+        return None
+    return max(UNSEEN, int(answer[_PID_AT]))
+
+
+def _asking() -> list[int]:
+    fields = [0, 0, 0, 0, 0]
+    fields[_TYPE_AT] = fcntl.F_WRLCK
+    return fields

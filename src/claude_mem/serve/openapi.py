@@ -1,0 +1,131 @@
+"""Describes the route table as an OpenAPI 3.1 document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from claude_mem.serve import fields
+from claude_mem.serve.endpoint import LARGEST, Answer, Endpoint, Field
+
+Json = dict[str, object]
+
+_ID: Json = {
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "description": "A sessionDbId, or the agent's own id of the session.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 1024},
+    "example": "7",
+}
+
+
+def document(table: Sequence[Endpoint], version: str, port: int | None) -> Json:
+    """All routes that exist over TCP."""
+    paths: dict[str, Json] = {}
+    for endpoint in table:
+        if not endpoint.socket_only:
+            paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "claude-mem",
+            "version": version,
+            "description": "A coding agent's memory. `claude-mem token` prints the token this port asks for.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": f"http://127.0.0.1:{port or 37777}"}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Error": _object((fields.ERROR,))},
+        },
+    }
+
+
+def _operation(endpoint: Endpoint) -> Json:
+    words = re.findall(r"[a-z]+", endpoint.path)
+    operation: Json = {
+        "operationId": "_".join([endpoint.method.lower(), *words]),
+        "summary": endpoint.summary,
+        "responses": {
+            str(answer.status): _response(answer) for answer in (*endpoint.answers, *fields.COMMON)
+        },
+    }
+    parameters: list[Json] = [_ID] if "{id}" in endpoint.path else []
+    parameters += [
+        {
+            "name": field.name,
+            "in": "query",
+            "description": field.about,
+            "schema": _schema(field, nullable=False),
+        }
+        for field in endpoint.query
+    ]
+    if parameters:
+        operation["parameters"] = parameters
+    if endpoint.method == "POST":
+        required = any(field.required for field in endpoint.body)
+        content = {"application/json": {"schema": _object(endpoint.body), "example": _example(endpoint.body)}}
+        operation["requestBody"] = {"required": required, "content": content}
+    return operation
+
+
+def _response(answer: Answer) -> Json:
+    schema: Json
+    if answer.fields == (fields.ERROR,):
+        schema = {"$ref": "#/components/schemas/Error"}
+    elif answer.media_type != "application/json":
+        schema = {"type": "string"}
+    else:
+        schema = _object(answer.fields)
+    media: Json = {"schema": schema}
+    if answer.fields:
+        media["example"] = _example(answer.fields)
+    return {"description": answer.about, "content": {answer.media_type: media}}
+
+
+def _object(of: Sequence[Field]) -> Json:
+    """Fields not listed are ignored in a request, and may be added to an answer."""
+    properties: Json = {}
+    for field in of:
+        for name in (field.name, *field.also):
+            properties[name] = _schema(field, nullable=not field.required)
+    schema: Json = {"type": "object", "properties": properties}
+    required = [field for field in of if field.required]
+    if any(field.also for field in required):
+        names = [[field.name, *field.also] for field in required]
+        schema["allOf"] = [{"anyOf": [{"required": [name]} for name in group]} for group in names]
+    elif required:
+        schema["required"] = [field.name for field in required]
+    return schema
+
+
+def _schema(field: Field, *, nullable: bool) -> Json:
+    schema: Json = {"description": field.about}
+    if field.type == "any":
+        return schema
+    if field.type == "object" and field.fields:
+        schema |= _object(field.fields)
+    elif field.type == "array":
+        schema["items"] = _object(field.fields)
+    elif field.type == "integer":
+        schema["minimum"] = field.least
+        if field.most != LARGEST:
+            schema["maximum"] = field.most
+    elif field.type == "string" and field.required:
+        schema["minLength"] = 1
+    schema["type"] = [field.type, "null"] if nullable else field.type
+    return schema
+
+
+def _example(of: Sequence[Field]) -> Json:
+    return {field.name: _example_of(field) for field in of}
+
+
+def _example_of(field: Field) -> object:
+    if field.fields:
+        inner = _example(field.fields)
+        return [inner] if field.type == "array" else inner
+    return field.example

@@ -1,0 +1,52 @@
+"""What the worker is made of: the composition root fills it, the worker only calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from claude_mem.ports.clock import Clock
+from claude_mem.ports.store import Accepted, Inbox, Overview, Sessions
+from claude_mem.settings import Settings
+
+
+class Store(Inbox, Sessions, Overview, Protocol):
+    """As much of the store as the worker's faces need. Its methods block, and any thread may call them."""
+
+
+def no_answer(question: dict[str, object]) -> str:
+    """Recall is not built yet: nothing is known."""
+    del question
+    return ""
+
+
+def never_private(prompt: str) -> bool:
+    del prompt
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Every callable here blocks; the worker calls them from threads of its own."""
+
+    settings: Settings
+    version: str
+    clock: Clock
+    store: Store
+    receive: Callable[[str, dict[str, object]], Accepted]
+    """(hook event name, payload in the client's field names): scrubs, parses, commits.
+    Raises EventUnreadable, StoreUnavailable."""
+    drain: Callable[[], int]
+    """Moves spooled events into the store; returns how many. Called again until it returns 0."""
+    spooled: Callable[[], tuple[int, int]]
+    """Files and bytes waiting in the spool."""
+    drops: Callable[[], dict[str, int]]
+    """What could not be kept, by reason."""
+    maintain: Callable[[], None]
+    """Hourly upkeep: backup, interrupted sessions, clean-up."""
+    close: Callable[[], None]
+    ask: Callable[[dict[str, object]], str] = no_answer
+    """A recall hook's question; the context to show, or nothing."""
+    is_private: Callable[[str], bool] = never_private
+    """Whether nothing of this prompt may be kept."""

@@ -1,0 +1,42 @@
+"""Hands what a caller reported to the store, in the words of a hook's payload, and says what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from claude_mem.ports.store import Accepted
+from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.running import Running
+
+PROMPT = "UserPromptSubmit"
+TOOL_USE = "PostToolUse"
+STOP = "Stop"
+START = "SessionStart"
+END = "SessionEnd"
+
+LONGEST_ID = 1024
+
+
+async def report(running: Running, event: str, session: object, **payload: object) -> Accepted:
+    """Commit one event; durable on return. Raises Refusal, EventUnreadable, StoreUnavailable."""
+    if not isinstance(session, str) or not session.strip():
+        raise Refusal(400, "missing_field", "The session's id is missing.", field="session_id")
+    if len(session) > LONGEST_ID:
+        raise Refusal(
+            400, "bad_field", f"The session's id is longer than {LONGEST_ID} characters.", field="session_id"
+        )
+    said = {name: value for name, value in payload.items() if value is not None}
+    try:
+        return await asyncio.to_thread(running.parts.receive, event, {"session_id": session, **said})
+    except RecursionError:
+        raise Refusal(400, "too_deep", "The event nests too deep to be kept.") from None
+
+
+def outcome(accepted: Accepted) -> dict[str, object]:
+    """`skipped`: it was understood, and is not worth or not allowed to be kept."""
+    skipped = not accepted.fresh and not accepted.duplicate
+    return {
+        "status": "skipped" if skipped else "queued",
+        "sessionDbId": accepted.session_ids[0] if accepted.session_ids else None,
+        "duplicate": accepted.duplicate > 0,
+    }

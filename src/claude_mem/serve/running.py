@@ -1,0 +1,54 @@
+"""What the faces of a running worker share."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from claude_mem.serve.parts import Parts
+
+log = logging.getLogger("claude_mem.serve")
+
+PROTOCOL = 1
+"""The version of what is said over the sockets and HTTP; raised when an old client would break."""
+
+
+@dataclass(slots=True)
+class Running:
+    parts: Parts
+    port: int | None = None  # None: the loopback could not be had; the sockets serve alone
+    pid: int = field(default_factory=os.getpid)
+    born: float = field(default_factory=time.monotonic)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    handing_over_to: str | None = None
+    trouble: str | None = None  # why nothing can be taken in just now, as one sentence
+    mishaps: Counter[str] = field(default_factory=Counter)
+    """What a loop of ours swallowed so as to go on, by the loop's name."""
+
+    @property
+    def uptime_s(self) -> float:
+        return time.monotonic() - self.born
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.wake.set()  # the drain looks up, and sees that it is over
+
+    def swallow(self, where: str, error: BaseException) -> None:
+        """The worker's loops outlive any one failure; each is counted, and shown by /health and /metrics."""
+        self.mishaps[where] += 1
+        log.error("%s failed", where, exc_info=error)
+
+
+def resident_bytes() -> int:
+    """The memory this process occupies now (its peak, where the system tells no more)."""
+    if sys.platform == "linux":
+        with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - the kernel's file, on every scrape
+            return int(statm.read().split()[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

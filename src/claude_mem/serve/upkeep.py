@@ -1,0 +1,88 @@
+"""The worker's three loops: the spool is drained, the house kept, the doors watched.
+
+Each outlives any one failure, counts it, and ends when the worker stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+from claude_mem.model.errors import StoreError
+from claude_mem.serve import home
+from claude_mem.serve.faces import Faces
+from claude_mem.serve.lock import Held
+from claude_mem.serve.running import Running, log
+
+DRAIN_EVERY_S = 3.0
+"""A wake that was never sent (a hook killed just before) delays an event no longer than this."""
+AFTER_FAILURE_S = 1.0
+"""A full disk is not asked again for every hook that calls."""
+MAINTAIN_EVERY_S = 3600.0
+WATCH_EVERY_S = 2.0
+
+
+async def keep_drained(running: Running) -> None:
+    while not running.stopping.is_set():
+        running.wake.clear()
+        if await _drain(running):
+            await _until(running.wake, DRAIN_EVERY_S)
+        else:
+            await _until(running.stopping, AFTER_FAILURE_S)
+
+
+async def _drain(running: Running) -> bool:
+    try:
+        while not running.stopping.is_set():
+            if await asyncio.to_thread(running.parts.drain) == 0:
+                break
+    except StoreError as error:
+        if running.trouble != str(error):
+            log.warning("the spool is not drained: %s", type(error).__name__)
+        running.trouble = str(error)
+    except Exception as error:  # the pump's top: it may not end while the worker lives
+        running.trouble = f"The spool cannot be drained ({type(error).__name__}); see the worker's log."
+        running.swallow("drain", error)
+    else:
+        running.trouble = None
+        return True
+    return False
+
+
+async def keep_house(running: Running, root: Path) -> None:
+    try:
+        for left in await asyncio.to_thread(home.tighten, root):
+            log.warning("left as it is: %s", left)
+    except OSError as error:
+        running.swallow("tighten", error)
+    while not running.stopping.is_set():
+        try:
+            await asyncio.to_thread(running.parts.maintain)
+        except Exception as error:  # a backup that failed is tried again; the worker goes on
+            running.swallow("maintain", error)
+        await _until(running.stopping, MAINTAIN_EVERY_S)
+
+
+async def keep_watch(running: Running, faces: Faces, held: Held, lock: Path) -> None:
+    failing = False
+    while not running.stopping.is_set():
+        if not held.is_at(lock):
+            # Deleted, or the directory moved: another worker may hold the directory now, so this one must go.
+            log.warning("worker.lock is no longer the file this worker holds; stopping")
+            running.stop()
+            return
+        try:
+            await faces.heal()
+            failing = False
+        except OSError as error:
+            if not failing:
+                running.swallow("heal", error)
+            failing = True
+        await _until(running.stopping, WATCH_EVERY_S)
+
+
+async def _until(event: asyncio.Event, within_s: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            await event.wait()

@@ -1,0 +1,78 @@
+"""Speaks HTTP over `worker.sock`, where no token is sent: how the command line reaches the worker."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from claude_mem.capture import places
+
+LONGEST_ADDRESS = 100
+"""A socket's path may be 108 bytes on Linux, 104 on macOS."""
+
+
+def request(
+    data_dir: Path, method: str, path: str, body: object = None, *, deadline_s: float = 5.0
+) -> tuple[int, dict[str, object]]:
+    """The status and the JSON object answered (other text as "text"). Raises OSError when nobody answers."""
+    connection = _Connection(data_dir, deadline_s)
+    try:
+        content = None if body is None else json.dumps(body).encode()
+        connection.request(method, path, content, {"Content-Type": "application/json"} if content else {})
+        response = connection.getresponse()
+        return response.status, _object(response.read())
+    except http.client.HTTPException as error:
+        raise ConnectionError(f"the worker hung up: {type(error).__name__}") from error
+    finally:
+        connection.close()
+
+
+def _object(raw: bytes) -> dict[str, object]:
+    try:
+        found = json.loads(raw)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"text": raw.decode(errors="replace")}
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, data_dir: Path, deadline_s: float) -> None:
+        super().__init__("localhost", timeout=deadline_s)
+        self._data_dir = data_dir
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.sock.settimeout(self.timeout)
+            with _address(self._data_dir) as address:
+                self.sock.connect(address)
+        except BaseException:
+            self.close()
+            raise
+
+
+@contextmanager
+def _address(data_dir: Path) -> Iterator[str]:
+    """A path short enough for a socket's address, however long the data directory's is."""
+    path = str(data_dir / places.WORKER_SOCK)
+    if len(os.fsencode(path)) <= LONGEST_ADDRESS:
+        yield path
+        return
+    folder = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if sys.platform == "linux":
+            yield f"/proc/self/fd/{folder}/{places.WORKER_SOCK}"
+        else:
+            os.fchdir(folder)
+            yield places.WORKER_SOCK
+    finally:
+        os.fchdir(here)
+        os.close(here)
+        os.close(folder)

@@ -1,0 +1,426 @@
+"""The HTTP API and the hook line, as their callers meet them: over real sockets, on a real worker."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.unit.serve import driving
+from tests.unit.serve.driving import Driven
+
+from claude_mem.serve import guard, hookline
+from claude_mem.serve.app import TABLE
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
+    with driving.started(tmp_path_factory.mktemp("worker") / "data") as driven:
+        yield driven
+
+
+def test_health_tells_who_and_how_the_worker_is(worker: Driven) -> None:
+    status, health = worker.ask("GET", "/health")
+    assert status == 200
+    assert health["status"] == "ok"
+    assert (health["pid"], health["port"]) == (worker.pid, worker.port)
+    assert (health["version"], health["protocol"]) == ("0.1.0", 1)
+    assert health["uptime"] > 0
+    assert health["memory"]["rss"] > 1 << 20
+    assert set(health["queue"]) == {"spooled", "ready", "leased", "parked", "done", "oldestAgeMs"}
+    assert isinstance(health["activeSessions"], int)
+
+
+class TestTheSecondGeneration:
+    def test_a_prompt_makes_the_session_and_prompts_count_up(self, worker: Driven) -> None:
+        prompt = {"claudeSessionId": "two-1", "project": "shop", "prompt": "Fix it", "cwd": "/home/ada/shop"}
+        status, first = worker.ask("POST", "/api/sessions/init", prompt)
+        assert (status, first["promptNumber"], first["duplicate"]) == (200, 1, False)
+        status, second = worker.ask("POST", "/api/sessions/init", prompt | {"prompt": "And that"})
+        assert (second["sessionDbId"], second["promptNumber"]) == (first["sessionDbId"], 2)
+
+    def test_a_session_may_be_made_known_without_a_prompt(self, worker: Driven) -> None:
+        status, answer = worker.ask("POST", "/api/sessions/init", {"claudeSessionId": "two-2"})
+        assert (status, answer["promptNumber"], answer["status"]) == (200, 0, "initialized")
+
+    def test_a_private_prompt_is_said_to_be_skipped(self, worker: Driven) -> None:
+        prompt = {"claudeSessionId": "two-3", "userPrompt": "<private>x</private>"}
+        _, answer = worker.ask("POST", "/api/sessions/init", prompt)
+        assert (answer["private"], answer["skipped"]) == (True, True)
+
+    def test_a_tool_use_is_queued_once_whatever_it_brings_along(self, worker: Driven) -> None:
+        use = {
+            "contentSessionId": "two-4",
+            "tool_name": "Read",
+            "tool_use_id": "toolu_1",
+            "tool_input": {"a": 1},
+        }
+        status, answer = worker.ask("POST", "/api/sessions/observations", use)
+        assert (status, answer["status"], answer["duplicate"]) == (202, "queued", False)
+        status, again = worker.ask("POST", "/api/sessions/observations", use)
+        assert (status, again["duplicate"], again["sessionDbId"]) == (202, True, answer["sessionDbId"])
+
+    def test_a_tool_on_the_skip_list_is_understood_and_not_queued(self, worker: Driven) -> None:
+        use = {"claudeSessionId": "two-5", "tool_name": "TodoWrite"}
+        status, answer = worker.ask("POST", "/api/sessions/observations", use)
+        assert (status, answer["status"]) == (200, "skipped")
+
+    def test_a_session_is_summarized_and_completed(self, worker: Driven) -> None:
+        words = {"claudeSessionId": "two-6", "last_user_message": "Thanks", "last_assistant_message": "Done."}
+        assert worker.ask("POST", "/api/sessions/summarize", words)[0] == 202
+        assert worker.ask("GET", "/sessions/two-6/status")[1]["status"] == "summarizing"
+        assert (
+            worker.ask("POST", "/api/sessions/complete", {"claudeSessionId": "two-6", "reason": "exit"})[0]
+            == 202
+        )
+        assert worker.ask("GET", "/sessions/two-6/status")[1]["status"] == "completed"
+
+    def test_the_newest_documents_example_without_the_prefix_is_served(self, worker: Driven) -> None:
+        example = {"sessionId": "two-7", "project": "default", "userPrompt": "hello"}
+        assert worker.ask("POST", "/sessions/init", example)[0] == 200
+
+
+class TestTheFirstGeneration:
+    def test_a_session_is_addressed_by_its_number_or_by_the_clients_id(self, worker: Driven) -> None:
+        _, made = worker.ask("POST", "/sessions/one-1/init", {"project": "shop", "userPrompt": "Fix it"})
+        number = made["sessionDbId"]
+        use = {"tool_name": "Bash", "tool_input": '{"command":"ls"}', "tool_output": "ok", "prompt_number": 1}
+        assert worker.ask("POST", f"/sessions/{number}/observations", use)[0] == 202
+        status, summary = worker.ask("POST", f"/sessions/{number}/summarize", {"prompt_number": 1})
+        assert (status, summary["sessionDbId"]) == (202, number)
+        status, session = worker.ask("GET", f"/sessions/{number}/status")
+        assert status == 200
+        assert session == {
+            "sessionDbId": number,
+            "claudeSessionId": "one-1",
+            "sdkSessionId": None,
+            "project": "shop",
+            "status": "summarizing",
+            "promptCounter": 1,
+            "pendingMessages": 3,
+            "queueLength": 3,
+        }
+
+    def test_an_unknown_clients_id_is_made(self, worker: Driven) -> None:
+        assert worker.ask("POST", "/sessions/one-2/observations", {"tool_name": "Read"})[0] == 202
+
+    @pytest.mark.parametrize("action", ["init", "observations", "summarize"])
+    def test_an_unknown_number_is_not_found_and_what_to_do_is_said(self, worker: Driven, action: str) -> None:
+        status, answer = worker.ask("POST", f"/sessions/987654/{action}", {"userPrompt": "x"})
+        assert (status, answer["error"]["code"]) == (404, "unknown_session")
+        assert "/api/sessions/init" in answer["error"]["message"]
+
+    def test_an_aborted_session_is_failed_and_its_events_stay(self, worker: Driven) -> None:
+        worker.ask("POST", "/sessions/one-3/observations", {"tool_name": "Read"})
+        status, answer = worker.ask("DELETE", "/sessions/one-3")
+        assert (status, answer["status"], answer["pendingMessages"]) == (200, "failed", 1)
+        assert worker.ask("GET", "/sessions/one-3/status")[1]["status"] == "failed"
+
+    @pytest.mark.parametrize(
+        ("method", "path"), [("DELETE", "/sessions/nobody"), ("GET", "/sessions/nobody/status")]
+    )
+    def test_a_session_nobody_knows_is_not_found(self, worker: Driven, method: str, path: str) -> None:
+        assert worker.ask(method, path)[0] == 404
+
+    def test_a_number_too_large_for_the_database_is_a_clients_id(self, worker: Driven) -> None:
+        assert worker.ask("GET", f"/sessions/{'9' * 40}/status")[0] == 404
+
+
+class TestTheFigures:
+    def test_the_activity_flag_is_kept_as_the_documents_have_it(self, worker: Driven) -> None:
+        assert worker.ask("POST", "/api/processing", {"isProcessing": True, "project": "shop"})[0] == 200
+        flag = json.loads((worker.data / "activity.flag").read_bytes())
+        assert (flag["active"], flag["project"]) == (True, "shop")
+        assert isinstance(flag["timestamp"], int)
+        assert worker.ask("GET", "/api/processing")[1]["isProcessing"] is True
+        worker.ask("POST", "/api/processing", {"isProcessing": False})
+        assert "project" not in json.loads((worker.data / "activity.flag").read_bytes())
+
+    def test_the_queue_is_told_in_pages_without_a_word_of_its_text(self, worker: Driven) -> None:
+        for number in range(3):
+            use = {"claudeSessionId": "queue", "tool_name": "Read", "tool_input": f"canary-{number}"}
+            worker.ask("POST", "/api/sessions/observations", use)
+        status, page = worker.ask("GET", "/api/queue?state=ready&limit=2")
+        assert status == 200
+        assert len(page["jobs"]) == 2
+        assert page["drops"] == {"spool_full": 2}
+        assert page["counters"]["accepted"] >= 3
+        _, rest = worker.ask("GET", f"/api/queue?state=ready&limit=500&after={page['next']}")
+        assert rest["next"] is None
+        assert {job["id"] for job in page["jobs"]}.isdisjoint(job["id"] for job in rest["jobs"])
+        assert "canary" not in json.dumps([page, rest])
+
+    @pytest.mark.parametrize(
+        "query", ["limit=0", "limit=x", "limit=9999", "after=-1", "state=lost", "limit=%FF"]
+    )
+    def test_a_bad_page_is_refused_naming_the_field(self, worker: Driven, query: str) -> None:
+        status, answer = worker.ask("GET", f"/api/queue?{query}")
+        assert (status, answer["error"]["field"]) == (400, query.partition("=")[0])
+
+    def test_metrics_are_prometheus_text(self, worker: Driven) -> None:
+        reply = worker.tcp("GET", "/metrics", headers=worker.with_token())
+        assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        lines = reply.raw.decode().splitlines()
+        assert 'claude_mem_queue_jobs{state="parked"} 0' in lines
+        assert 'claude_mem_drops_total{reason="spool_full"} 2' in lines
+        samples = [line for line in lines if not line.startswith("#")]
+        assert all(float(line.rpartition(" ")[2]) >= 0 for line in samples)
+        for name in ("spool_files", "spool_bytes", "uptime_seconds", "resident_memory_bytes"):
+            assert any(line.startswith(f"claude_mem_{name} ") for line in samples)
+        for outcome in ("accepted", "duplicate", "set_aside"):
+            assert any(line.startswith(f'claude_mem_events_total{{outcome="{outcome}"}}') for line in samples)
+
+    def test_the_api_describes_itself(self, worker: Driven) -> None:
+        status, document = worker.ask("GET", "/openapi.json")
+        assert (status, document["openapi"]) == (200, "3.1.0")
+        assert document["servers"] == [{"url": f"http://127.0.0.1:{worker.port}"}]
+
+
+class TestBadInput:
+    POSTS = sorted(
+        {row.path.replace("{id}", "bad") for row in TABLE if row.method == "POST" and not row.socket_only}
+    )
+    NONSENSE = (
+        b"{",
+        b"[]",
+        b"null",
+        b'"x"',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b'{"claudeSessionId":' + b"9" * 5000 + b"}",
+        b'{"claudeSessionId":NaN}',
+    )
+
+    @pytest.mark.parametrize("path", POSTS)
+    @pytest.mark.parametrize("body", NONSENSE)
+    def test_nonsense_is_a_bad_request_on_every_route(self, worker: Driven, path: str, body: bytes) -> None:
+        reply = worker.tcp("POST", path, body, worker.with_token())
+        assert reply.status == 400
+        assert reply.json["error"]["code"] in ("bad_json", "too_deep")
+
+    @pytest.mark.parametrize("path", [path for path in POSTS if path.startswith("/api/sessions/")])
+    @pytest.mark.parametrize("session", [None, "", "   ", 5, ["x"], {"a": 1}, "x" * 5000])
+    def test_a_session_without_an_id_is_refused(self, worker: Driven, path: str, session: object) -> None:
+        status, answer = worker.ask("POST", path, {"claudeSessionId": session})
+        assert status == 400
+        assert answer["error"]["field"] in ("claudeSessionId", "session_id")
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "\ud800",
+            "a\0b",
+            "ж" * 1000,
+            "\N{GRINNING FACE}",
+            "\u202e",
+            "'; DROP TABLE x; --",
+            "\uffff",
+        ],
+    )
+    def test_strange_text_is_taken_in_anywhere(self, worker: Driven, value: str) -> None:
+        body = {
+            "claudeSessionId": "strange" + value,
+            "project": value,
+            "prompt": value,
+            "cwd": "/" + value,
+            "tool_name": value,
+            "tool_input": {value: [value]},
+            "tool_response": value,
+            "last_assistant_message": value,
+            "reason": value,
+        }
+        for action in ("init", "observations", "summarize", "complete"):
+            assert worker.ask("POST", f"/api/sessions/{action}", body)[0] in (200, 202)
+
+    @pytest.mark.parametrize(
+        "path", ["/sessions/%00/status", "/sessions/%FF%FE/status", "/sessions/%ED%A0%80/status"]
+    )
+    def test_strange_paths_are_not_found(self, worker: Driven, path: str) -> None:
+        assert worker.tcp("GET", path, headers=worker.with_token()).status == 404
+
+    def test_a_wrong_type_is_refused_naming_the_field(self, worker: Driven) -> None:
+        _, answer = worker.ask("POST", "/api/processing", {"isProcessing": "yes"})
+        assert answer["error"]["field"] == "isProcessing"
+        _, answer = worker.ask("POST", "/sessions/x/summarize", {"prompt_number": 10**30})
+        assert answer["error"]["field"] == "prompt_number"
+
+    @pytest.mark.parametrize(
+        "media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
+    )
+    def test_what_is_not_json_is_an_unsupported_type(self, worker: Driven, media_type: str) -> None:
+        headers = worker.with_token() | {"Content-Type": media_type}
+        reply = worker.tcp("POST", "/api/processing", b'{"isProcessing":true}', headers)
+        assert (reply.status, reply.json["error"]["code"]) == (415, "not_json")
+
+    def test_a_wrong_method_is_told_the_right_ones(self, worker: Driven) -> None:
+        reply = worker.tcp("DELETE", "/api/processing", headers=worker.with_token())
+        assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD, POST")
+
+    @pytest.mark.parametrize("path", ["/", "/nowhere", "/health/", "//health", "/api/../health", "/HEALTH"])
+    def test_an_unknown_path_is_not_found_and_never_redirected(self, worker: Driven, path: str) -> None:
+        reply = worker.tcp("GET", path, headers=worker.with_token())
+        assert (reply.status, reply.json["error"]["code"]) == (404, "no_route")
+
+    def test_a_body_at_the_bound_is_read_and_one_past_it_is_too_large(self, worker: Driven) -> None:
+        def padded(size: int) -> bytes:
+            head = b'{"claudeSessionId":"large","tool_input":"'
+            return head + b"x" * (size - len(head) - 2) + b'"}'
+
+        path = "/api/sessions/observations"
+        assert worker.tcp("POST", path, padded(guard.MOST_BYTES), worker.with_token()).status == 202
+        assert worker.tcp("POST", path, padded(guard.MOST_BYTES + 1), worker.with_token()).status == 413
+
+    @pytest.mark.parametrize("listener", ["tcp", "unix"])
+    def test_a_chunked_body_is_counted_as_it_comes(self, worker: Driven, listener: str) -> None:
+        before = worker.counters()["accepted"]
+        head = (
+            f"POST /api/sessions/observations HTTP/1.1\r\nHost: 127.0.0.1:{worker.port}\r\n"
+            f"Authorization: Bearer {worker.token}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+        if listener == "tcp":
+            sock = socket.create_connection(("127.0.0.1", worker.port), timeout=driving.DEADLINE_S)
+        else:
+            sock = socket.socket(socket.AF_UNIX)
+            sock.settimeout(driving.DEADLINE_S)
+            sock.connect(str(worker.data / "worker.sock"))
+        with sock:
+            sock.sendall(head.encode())
+            for _ in range(guard.MOST_BYTES // 0x100000 + 1):
+                sock.sendall(chunk)
+            assert sock.recv(64).startswith(b"HTTP/1.1 413 ")
+        assert worker.counters()["accepted"] == before
+
+    def test_a_bug_is_answered_without_a_word_about_it_and_logged_without_the_payload(
+        self, worker: Driven
+    ) -> None:
+        (worker.data / "bug").touch()
+        try:
+            status, answer = worker.ask("POST", "/sessions/x/observations", {"tool_input": "canary-secret"})
+        finally:
+            (worker.data / "bug").unlink()
+        assert (status, answer["error"]["code"]) == (500, "internal")
+        assert worker.ask("GET", "/health")[1]["mishaps"]["request"] == 1
+        assert "RuntimeError" in worker.log()
+        assert "canary-secret" not in worker.log()
+
+    def test_garbage_instead_of_http_ends_that_connection_only(self, worker: Driven) -> None:
+        with socket.create_connection(("127.0.0.1", worker.port), timeout=driving.DEADLINE_S) as sock:
+            sock.sendall(b"\x16\x03\x01 this is no HTTP\r\n\r\n")
+            assert sock.recv(64).startswith(b"HTTP/1.1 400 ")
+        assert worker.ask("GET", "/health")[0] == 200
+
+
+def test_a_full_disk_is_unavailable_and_recovers_without_a_restart(worker: Driven) -> None:
+    (worker.data / "disk-is-full").touch()
+    use = json.dumps({"claudeSessionId": "full", "tool_name": "Read"}).encode()
+    try:
+        reply = worker.tcp("POST", "/api/sessions/observations", use, worker.with_token())
+        assert (reply.status, reply.json["error"]["code"]) == (503, "unavailable")
+        assert int(reply.headers["retry-after"]) > 0
+    finally:
+        (worker.data / "disk-is-full").unlink()
+    assert worker.tcp("POST", "/api/sessions/observations", use, worker.with_token()).status == 202
+
+
+class TestTheHookLine:
+    def test_an_observation_is_answered_after_its_commit(self, worker: Driven) -> None:
+        line = {
+            "type": "observation",
+            "session_id": "line-1",
+            "tool_name": "Read",
+            "tool_input": '{"file_path": "/path"}',
+            "tool_output": '{"content": "..."}',
+        }
+        before = worker.counters()["accepted"]
+        [answer] = worker.say(json.dumps(line).encode() + b"\n", replies=1)
+        assert answer["ok"] is True
+        assert worker.counters()["accepted"] == before + 1
+        assert worker.ask("GET", "/sessions/line-1/status")[1]["sessionDbId"] == answer["sessionDbId"]
+
+    def test_a_session_is_finalized(self, worker: Driven) -> None:
+        [answer] = worker.say(b'{"type":"finalize","session_id":"line-2"}\n', replies=1)
+        assert answer["ok"] is True
+        assert worker.ask("GET", "/sessions/line-2/status")[1]["status"] == "summarizing"
+
+    def test_nothing_is_recalled_yet_and_that_is_said(self, worker: Driven) -> None:
+        assert worker.say(b'{"type":"ask","prompt":"?"}\n', replies=1) == [{"type": "answer", "context": ""}]
+
+    def test_a_wake_drains_the_spool_and_is_not_answered(self, worker: Driven) -> None:
+        file = worker.data / "spool" / "00000000000000000001-1-aaaa.json"
+        file.write_text("{}")
+        said = worker.say(b'{"type":"wake","version":"0.1.0"}\n', b'{"type":"ask"}\n', replies=1)
+        assert said == [{"type": "answer", "context": ""}]
+        driving.until("the spool is drained", lambda: not file.exists())
+
+    @pytest.mark.parametrize(
+        ("line", "word"),
+        [
+            (b'{"type":"observation","tool_name":"Read"}', "session_id"),
+            (b'{"type":"finalize"}', "session_id"),
+            (b'{"type":"observation","session_id":5}', "session"),
+            (b"{}", "type"),
+            (b'{"type":"dance"}', "type"),
+            (b'{"type":["wake"]}', "type"),
+            (b"not json", "JSON"),
+            (b"[1,2]", "object"),
+            (b"\xff\xfe\x00", "UTF-8"),
+            (b"[" * 100_000, "deeper"),
+        ],
+    )
+    def test_nonsense_is_answered_with_what_is_wrong_and_the_line_stays_up(
+        self, worker: Driven, line: bytes, word: str
+    ) -> None:
+        wrong, right = worker.say(line + b"\n", b'{"type":"ask"}\n', replies=2)
+        assert word in wrong["error"]
+        assert right["type"] == "answer"
+
+    def test_a_line_too_long_ends_that_connection_only(self, worker: Driven) -> None:
+        with driving.connected(worker.data / "hook.sock") as sock:
+
+            def talk() -> None:
+                with suppress(OSError):  # it hangs up on us, as it should
+                    sock.sendall(b"x" * (hookline.LONGEST_LINE * 3))
+
+            talking = threading.Thread(target=talk)
+            talking.start()
+            answer = sock.makefile("rb").readline()
+            talking.join(driving.DEADLINE_S)
+        assert b"longer than" in answer
+        assert worker.say(b'{"type":"ask"}\n', replies=1)
+
+    def test_more_connections_than_there_is_room_for_are_told_so(self, worker: Driven) -> None:
+        held = [socket.socket(socket.AF_UNIX) for _ in range(hookline.MOST_CONNECTIONS + 20)]
+        try:
+            for sock in held:
+                sock.settimeout(driving.DEADLINE_S)
+                sock.connect(str(worker.data / "hook.sock"))
+            assert b"Too many" in held[-1].recv(200)
+        finally:
+            for sock in held:
+                sock.close()
+        driving.until("there is room again", lambda: "type" in worker.say(b'{"type":"ask"}\n', replies=1)[0])
+
+    def test_a_full_disk_is_an_error_that_says_try_again(self, worker: Driven) -> None:
+        (worker.data / "disk-is-full").touch()
+        try:
+            [answer] = worker.say(b'{"type":"finalize","session_id":"line-9"}\n', replies=1)
+        finally:
+            (worker.data / "disk-is-full").unlink()
+        assert answer["retry"] is True
+        assert "disk full" in answer["error"]
+
+
+def test_a_failing_drain_degrades_the_health_until_it_works_again(data: Path) -> None:
+    with driving.started(data) as worker:
+        (data / "disk-is-full").touch()
+        (data / "spool" / "00000000000000000001-1-aaaa.json").write_text("{}")
+        worker.poke()
+        driving.until("it is said", lambda: worker.ask("GET", "/health")[1]["status"] == "degraded")
+        assert "disk full" in worker.ask("GET", "/health")[1]["reason"]
+        (data / "disk-is-full").unlink()
+        driving.until("it recovers", lambda: worker.ask("GET", "/health")[1]["status"] == "ok")
+        assert worker.counters()["accepted"] == 1

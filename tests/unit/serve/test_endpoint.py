@@ -1,0 +1,53 @@
+import pytest
+
+from claude_mem.serve.endpoint import Field, pick, pick_query
+from claude_mem.serve.refusal import Refusal
+
+SESSION = Field("session", "string", "", required=True, also=("sessionId",))
+NUMBER = Field("number", "integer", "", least=1, most=9)
+FLAG = Field("flag", "boolean", "")
+ANY = Field("any", "any", "")
+
+
+def test_what_is_missing_is_none_and_what_is_not_asked_for_is_ignored() -> None:
+    assert pick((NUMBER, FLAG, ANY), {"other": 1}) == {"number": None, "flag": None, "any": None}
+
+
+def test_a_field_is_found_under_its_other_names() -> None:
+    assert pick((SESSION,), {"sessionId": "s"}) == {"session": "s"}
+    assert pick((SESSION,), {"session": None, "sessionId": "s"}) == {"session": "s"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        (SESSION, None),
+        (SESSION, ""),
+        (SESSION, 5),
+        (SESSION, ["s"]),
+        (NUMBER, "3"),
+        (NUMBER, True),
+        (NUMBER, 1.5),
+        (NUMBER, 0),
+        (NUMBER, 10),
+        (NUMBER, 10**400),
+        (FLAG, 1),
+        (FLAG, "true"),
+    ],
+)
+def test_a_bad_value_is_refused_naming_the_field(field: Field, value: object) -> None:
+    with pytest.raises(Refusal) as refused:
+        pick((field,), {field.name: value})
+    assert (refused.value.status, refused.value.field) == (400, field.name)
+
+
+@pytest.mark.parametrize("value", [0, "", [], {}, False, {"a": [1]}])
+def test_anything_goes_where_anything_is_asked_for(value: object) -> None:
+    assert pick((ANY,), {"any": value}) == {"any": value}
+
+
+def test_a_query_holds_text_and_numbers_are_read_from_it() -> None:
+    assert pick_query((NUMBER,), {"number": "7"}) == {"number": 7}
+    for bad in ("x", "", "-1", "٣", "1" * 40, "1.0"):
+        with pytest.raises(Refusal):
+            pick_query((NUMBER,), {"number": bad})

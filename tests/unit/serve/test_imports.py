@@ -1,0 +1,43 @@
+"""A worker starts light: what is heavy is imported late, or never."""
+
+import signal
+from pathlib import Path
+
+from tests.unit.serve import driving
+
+HEAVY = {
+    "anthropic",
+    "chromadb",
+    "claude_agent_sdk",
+    "httpx",
+    "mcp",
+    "numpy",
+    "onnxruntime",
+    "openai",
+    "pydantic",
+}
+
+
+def test_a_worker_imports_nothing_heavy(data: Path) -> None:
+    process = driving.launched(
+        data, "--port", str(driving.free_port()), wrap=["env", "PYTHONPROFILEIMPORTTIME=1"]
+    )
+    driving.until("the worker answers", lambda: process.poll() is not None or driving.answers(data))
+    process.send_signal(signal.SIGTERM)
+    _, profile = process.communicate(timeout=driving.DEADLINE_S)
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in profile.decode().splitlines()}
+    assert {"starlette", "uvicorn", "httptools", "claude_mem"} <= imported, (
+        "the profile tells what is imported"
+    )
+    assert not HEAVY & imported
+
+
+def test_asking_after_a_worker_imports_no_server(data: Path) -> None:
+    import subprocess
+    import sys
+
+    script = "import sys, claude_mem.serve.control; print(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=driving.environment(), capture_output=True, text=True, check=True
+    )
+    assert not {"starlette", "uvicorn", "asyncio", "anyio", "sqlite3"} & set(done.stdout.split())

@@ -3,9 +3,9 @@
     python benchmarks/hooks.py
     python benchmarks/hooks.py --beside 'incumbent=node /path/to/save-hook.js'
 
-Every command gets the same payload on its standard input, once a round, in turn. Targets are CPU time as a ratio to
-`python -I -S -c pass` in the same run: 1.35 on the fast path, 2.5 on the careful path, and with the worker down at
-most 1.5 times what it is with the worker up.
+Every command gets the same payload on its standard input, once a round, in turn. Targets are CPU time as a
+ratio to `python -I -S -c pass` in the same run: 1.35 on the fast path, 2.5 on the careful path, and with the
+worker down at most 1.5 times what it is with the worker up.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from measure import Run, in_turn, machine, table
-
 from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads
+from measure import Run, in_turn, machine, table
 
 PLAIN = payloads.bash("toolu_1", stdout="line of output\n" * 110)
-CAREFUL = payloads.bash(
-    "toolu_1", session="careful", stdout="line of output\n" * 100 + "<private>x</private> PASSWORD=hunter2hunter2"
-)
+SECRETS = "<private>x</private> PASSWORD=hunter2hunter2"
+CAREFUL = payloads.bash("toolu_1", session="careful", stdout="line of output\n" * 100 + SECRETS)
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 FAST, SLOW, DOWN = 1.35, 2.5, 1.5
 
@@ -72,7 +70,9 @@ def just_started(data: Path) -> None:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--rounds", type=int, default=40)
     options.add_argument(
         "--beside", action="append", default=[], metavar="NAME=COMMAND", help="another hook, in the same run"
@@ -114,10 +114,10 @@ def main() -> None:
     rows = []
     for name, cost in costs.items():
         ratio, target, unit = targets.get(name, (0, 0, ""))
-        verdict = f"{ratio:.2f} {unit} (<= {target})" + ("" if ratio <= target else "  MISSED") if unit else ""
-        rows.append(
-            (name, f"{cost.cpu_ms:.1f}", f"{cost.cpu_ms / bare:.2f}", f"{cost.wall_ms:.1f}", verdict)
+        verdict = (
+            f"{ratio:.2f} {unit} (<= {target})" + ("" if ratio <= target else "  MISSED") if unit else ""
         )
+        rows.append((name, f"{cost.cpu_ms:.1f}", f"{cost.cpu_ms / bare:.2f}", f"{cost.wall_ms:.1f}", verdict))
     print(f"A hook's cost, 2 kB payload, median of {args.rounds} rounds in turn. {machine()}\n")
     print(table(("", "CPU ms", "x bare", "wall ms", "target"), rows))
 

@@ -41,7 +41,12 @@ def once(run: Run) -> tuple[float, float]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     subprocess.run(
-        list(run.words), input=run.stdin, env=run.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        list(run.words),
+        input=run.stdin,
+        env=run.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,  # another product's hook may fail; that has its price too
     )
     wall = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -61,8 +66,13 @@ def in_turn(runs: Mapping[str, Run], rounds: int) -> dict[str, Cost]:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head))]
-    lines = ["  ".join(c.ljust(w) if n == 0 else c.rjust(w) for n, (c, w) in enumerate(zip(row, widths, strict=True)))
-             for row in (head, *rows)]  # fmt: skip
+    lines = [
+        "  ".join(
+            cell.rjust(width) if n else cell.ljust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in (head, *rows)
+    ]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 

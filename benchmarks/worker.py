@@ -1,9 +1,9 @@
-"""How fast the worker starts, how small it is, and how much it takes in, each beside a baseline of the same run.
+"""How fast the worker starts, how small it is, how much it takes in; each beside a baseline of the same run.
 
     python benchmarks/worker.py
 
-Baselines: a bare Starlette application on uvicorn for the start, the memory and the requests; the same rows written
-to a bare SQLite file (same pragmas, same batches) for the ingest.
+Baselines: a bare Starlette application on uvicorn for the start, the memory and the requests; the same rows
+written to a bare SQLite file (same pragmas, same batches) for the ingest.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from measure import machine, table
-
 from claude_mem.capture import ledger
 from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads
+from measure import machine, table
 
 BARE_APP = """
 import sys, uvicorn
@@ -193,8 +192,14 @@ def posts(folder: Path, connections: int, each: int) -> tuple[float, float]:
     return bare, ours
 
 
+def row(name: str, bare: float, ours: float, target: str) -> tuple[str, ...]:
+    return name, f"{bare:,.0f}", f"{ours:,.0f}", f"{ours / bare:.2f}", target
+
+
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--events", type=int, default=20_000)
     args = options.parse_args()
@@ -204,11 +209,11 @@ def main() -> None:
         bare_rows, our_rows = ingest(folder, args.events)
         bare_posts, our_posts = posts(folder, 16, 250)
     rows = [
-        ("start to healthy, ms", f"{bare_s * 1000:.0f}", f"{our_s * 1000:.0f}", f"{our_s / bare_s:.2f}", "<= 2.5 x"),
-        ("idle RSS, MiB", f"{bare_mib:.0f}", f"{our_mib:.0f}", f"{our_mib / bare_mib:.2f}", "<= 60 MiB"),
-        ("spool to database, events/s", f"{bare_rows:,.0f}", f"{our_rows:,.0f}", f"{our_rows / bare_rows:.2f}", ">= 2,000"),
-        ("acknowledged POST/s, 16 connections", f"{bare_posts:,.0f}", f"{our_posts:,.0f}", f"{our_posts / bare_posts:.2f}", ">= 1,000"),
-    ]  # fmt: skip
+        row("start to healthy, ms", bare_s * 1000, our_s * 1000, "<= 2.5 x"),
+        row("idle RSS, MiB", bare_mib, our_mib, "<= 60 MiB"),
+        row("spool to database, events/s", bare_rows, our_rows, ">= 2,000"),
+        row("acknowledged POST/s, 16 connections", bare_posts, our_posts, ">= 1,000"),
+    ]
     print(f"The worker beside a bare Starlette application and a bare SQLite file. {machine()}\n")
     print(table(("", "bare", "ours", "ours/bare", "target"), rows))
 

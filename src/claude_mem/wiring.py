@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from claude_mem import __version__
-from claude_mem.capture import careful, drain, drops, ledger, places, scrub
+from claude_mem.capture import careful, drain, drops, ledger, places, scrub, tags
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import ClaudeMemError, EventUnreadable
 from claude_mem.model.event import Event
@@ -84,7 +84,13 @@ def build(settings: Settings) -> Parts:
         drops=drops.read,
         maintain=maintain,
         close=store.close,
+        is_private=is_wholly_private,
     )
+
+
+def is_wholly_private(prompt: str) -> bool:
+    kept, _, hid_private = tags.strip(prompt)
+    return hid_private and not kept.strip()
 
 
 def _open(settings: Settings) -> SqliteStore:

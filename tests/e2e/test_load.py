@@ -16,9 +16,10 @@ import os, sys, time
 os.chdir(sys.argv[1])
 from claude_mem.capture import spool
 from claude_mem.testing import payloads
+who = int(sys.argv[2])
 for n in range(int(sys.argv[3])):
-    who = int(sys.argv[2])
-    spool.put(b"PostToolUse", payloads.bash(f"toolu_{who}_{n:05d}", session=f"s{who}", stdout="y" * 1500), time.time_ns())
+    event = payloads.bash(f"toolu_{who}_{n:05d}", session=f"s{who}", stdout="y" * 1500)
+    spool.put(b"PostToolUse", event, time.time_ns())
 """
 MOST_RSS = 200 << 20
 

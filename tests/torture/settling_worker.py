@@ -1,4 +1,4 @@
-"""A worker whose observer only writes down which tool uses it was shown. Everything else is the product's own."""
+"""A worker whose observer only writes down which tool uses it was shown. All else is the product's own."""
 
 import select
 import socket
@@ -21,7 +21,9 @@ def main() -> None:
         while True:
             parts.drain()
             while lease := store.lease(20):  # type: ignore[attr-defined]  # the worker's faces need no queue
-                shown = [job.event.tool.use_id for job in lease.jobs if job.event.tool and job.event.tool.use_id]
+                shown = [
+                    job.event.tool.use_id for job in lease.jobs if job.event.tool and job.event.tool.use_id
+                ]
                 memory = Memory((Observation("change", title=" ".join(shown)),)) if shown else Memory()
                 store.settle(lease, memory)  # type: ignore[attr-defined]
             ready, _, _ = select.select([server], [], [], 0.5)

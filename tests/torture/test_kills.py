@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from claude_mem.serve import lock
-from claude_mem.testing import checker, hooks, payloads
+from claude_mem.testing import checker, hooks, payloads, workers
 
 SETTLING = Path(__file__).with_name("settling_worker.py")
 
@@ -52,7 +52,9 @@ class Client:
             (self.accepted if hook.wait(hooks.DEADLINE_S) == 0 else self.maybe).append(id)
 
 
-def torment(data: Path, kills: int, start: Callable[[], subprocess.Popen[bytes]], longest: float) -> list[Client]:
+def torment(
+    data: Path, kills: int, start: Callable[[], subprocess.Popen[bytes]], longest: float
+) -> list[Client]:
     """Kill whoever is the worker, again and again, while three sessions go on working."""
     chance = random.Random(kills)
     clients = [Client(data, f"session-{n}", seed=n) for n in range(3)]
@@ -71,7 +73,7 @@ def torment(data: Path, kills: int, start: Callable[[], subprocess.Popen[bytes]]
         for client in clients:
             client.enough.set()
             client.thread.join()
-        kill_holder(data)
+        workers.finish(data)
     return clients
 
 

@@ -39,18 +39,12 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
     (b"key", b"api_key apikey api-key access_key accesskey access-key auth_key accountkey=".split()),
     (b"_key", b"encryption_key signing_key account_key".split()),
     (b"pass", b"password passwd passphrase _pass .pgpass".split()),
-    (
-        b"token",
-        [
-            *rb"""token= token: token" token' token\ token>""".split(),
-            *(b"token =", b"token :", b"token  ", b"-token ", b"token is "),
-        ],
-    ),
+    (b"token", rb"""token= token: token" token' token\ token>""".split()),
+    (b"token ", [b"token =", b"token :", b"token  ", b"-token ", b"token is "]),
     (b"gh", b"ghp_ gho_ ghu_ ghs_ ghr_".split()),
     (
         b"gl",
-        b"""glpat- gldt- glrt- glrtr- glptt- glcbt- glimt- glagent- glft- glsoat- glffct- gloas- glwt-
-        glsa_ glc_""".split(),
+        b"glpat- gldt- glrt glptt- glcbt- glimt- glagent- glft- glsoat- glffct- gloas- glwt- glc_".split(),
     ),
     (b"~", [b"q~"]),
 )
@@ -61,7 +55,7 @@ _ALONE: list[bytes] = [
     r8_ pplx- xai- nvapi- lsv2_ github_pat_ gr1348941 atctt3 atatt3 atbb npm_ pypi-age cio rubygems_ dckr_ xox
     xapp- hooks.slack.com/ /api/webhooks/ discord :aa twilio sg. mailgun k_live_ k_test_ whsec_ sq0 eaaa
     shpat_ shpca_ shppa_ shpss_ lin_api_ lin_oauth_ ntn_ figd_ pmak- nrak- sntry hvs. hvb. hvr. .atlasv1.
-    dapi dp.pt. dp.st. eyj authorization :\/\/ _pwd ;pwd""".split(),
+    dapi glsa_ dp.pt. dp.st. eyj authorization :\/\/ _pwd ;pwd""".split(),
     *(b"bearer ", b"curl "),
 ]
 
@@ -70,6 +64,7 @@ SUSPECT: tuple[bytes, ...] = (*_ALONE, *(member for _, family in _FAMILIES for m
 
 DEEPEST = 64
 TOO_DEEP = "[too deep]"
+MARGIN = 16 << 10  # read beyond what is kept: longer than any secret, a private key included
 IDENTITY_KEYS = (
     *("session_id", "transcript_path", "cwd", "hook_event_name", "tool_name"),
     *("tool_use_id", "prompt_id", "agent_id", "agent_type"),
@@ -136,7 +131,11 @@ class _Scrubber:
         self.cap = cap
         self.extra = extra
         self.globs = exclude.DEFAULT_GLOBS if globs is None else globs
-        self.rules = secrets.relevant(_all_strings(payload))
+        strings = _all_strings(payload)
+        low = "\n".join(strings).lower()
+        self.has_tags = any(tag in low for tag in tags.HIDDEN_TAGS)
+        self.rules = secrets.relevant("\n".join(t for t in strings if not self.is_far_too_long(t)))
+        self.labels: dict[str, str] = {}
         self.hid_private = False
         self.lists = 0  # how many lists are open around the walk
         self.tag: str | None = None  # the tag left open in the list, and how often
@@ -144,7 +143,7 @@ class _Scrubber:
 
     def value(self, value: object, depth: int) -> object:
         if isinstance(value, str):
-            return self.trimmed(self.redacted(self.stripped(value)))
+            return self.text(self.stripped(value))
         if isinstance(value, (dict, list)) and depth > DEEPEST:
             return TOO_DEEP
         if isinstance(value, dict):
@@ -174,6 +173,8 @@ class _Scrubber:
 
     def items(self, values: list[object], depth: int) -> list[object]:
         """A list. Strings side by side are read as lines of one text: a patch arrives so."""
+        if {str, dict, list}.isdisjoint(map(type, values)):
+            return values.copy()  # a million numbers are not worth a walk
         self.lists += 1
         clean: list[object] = []
         lines: list[str] = []
@@ -181,8 +182,9 @@ class _Scrubber:
             if isinstance(value, str):
                 lines.append(value)
                 continue
-            clean += self.lines(lines)
-            lines = []
+            if lines:
+                clean += self.lines(lines)
+                lines = []
             clean.append(self.value(value, depth + 1))
         clean += self.lines(lines)
         self.lists -= 1
@@ -196,22 +198,41 @@ class _Scrubber:
         whole = "\n".join(lines)
         clean = self.redacted(self.stripped(whole)).split("\n")
         if len(clean) != whole.count("\n") + 1:
-            return [self.trimmed(line) for line in clean]
+            return [self.trim.trim(line, self.cap) for line in clean]
         again: list[str] = []
         at = 0
         for line in lines:
             end = at + line.count("\n") + 1
-            again.append(self.trimmed("\n".join(clean[at:end])))
+            again.append(self.trim.trim("\n".join(clean[at:end]), self.cap))
             at = end
         return again
 
     def label(self, text: str) -> str:
         """A key, or a file's name: not part of the text around it."""
-        kept, _, private = self.tags.strip(text)
-        self.hid_private = self.hid_private or private
-        return self.trimmed(self.redacted(kept))
+        if text not in self.labels:
+            kept, _, private = self.tags.strip(text)
+            self.hid_private = self.hid_private or private
+            self.labels[text] = self.text(kept)
+        return self.labels[text]
+
+    def text(self, text: str) -> str:
+        """Redacted and trimmed. Of a text far over the cap only the ends are read: no more is kept of it."""
+        if not self.is_far_too_long(text):
+            return self.trim.trim(self.redacted(text), self.cap)
+        head, tail = text[: 2 * self.cap + MARGIN], text[-self.cap - MARGIN :]
+        if any(self.secrets.redact(end, self.extra) != end for end in (head, tail)):
+            # Marks are short, and may bring the cut into what is kept: then no half of a secret, which no
+            # rule would know, may stand there.
+            head = self.secrets.redact(head[: head.replace("\n", " ").rfind(" ")], self.extra)
+            tail = self.secrets.redact(tail[tail.replace("\n", " ").find(" ") + 1 :], self.extra)
+        return self.trim.join(head, tail, len(text), self.cap)
+
+    def is_far_too_long(self, text: str) -> bool:
+        return len(text) > 4 * (self.cap + MARGIN)
 
     def stripped(self, text: str) -> str:
+        if not self.has_tags:
+            return text
         text, self.tag, self.tag_depth, private = self.tags.strip_nested(text, self.tag, self.tag_depth)
         self.hid_private = self.hid_private or private
         if not self.lists:
@@ -222,9 +243,6 @@ class _Scrubber:
         if self.rules or self.extra:
             return self.secrets.redact(text, self.extra, self.rules)
         return text
-
-    def trimmed(self, text: str) -> str:
-        return self.trim.trim(text, self.cap)
 
     def excluded(self, owner: dict[str, object]) -> tuple[str, bool]:
         """The excluded file a tool use is about ("" for none), and whether all of it is about that file."""
@@ -244,7 +262,7 @@ class _Scrubber:
     def blank(self, value: object, file: str, depth: int, keep: tuple[str, ...] = ()) -> object:
         """The same shape without its strings, save those of the keys to keep."""
         if isinstance(value, str):
-            return self.trimmed(f"[excluded: contents of {file}]")
+            return self.trim.trim(f"[excluded: contents of {file}]", self.cap)
         if isinstance(value, (dict, list)) and depth > DEEPEST:
             return TOO_DEEP
         if isinstance(value, dict):
@@ -264,8 +282,8 @@ def _strings(value: object) -> list[str]:
     return [item for item in values if isinstance(item, str)]
 
 
-def _all_strings(payload: dict[str, object]) -> str:
-    """Every string of the payload in one, to learn which keywords occur at all."""
+def _all_strings(payload: dict[str, object]) -> list[str]:
+    """Every string of the payload, keys too, to learn which tags and keywords occur at all."""
     found: list[str] = []
     rest: list[object] = [payload]
     while rest:
@@ -273,8 +291,8 @@ def _all_strings(payload: dict[str, object]) -> str:
         if isinstance(value, str):
             found.append(value)
         elif isinstance(value, dict):
-            rest.extend(value.keys())
+            found.extend(value)
             rest.extend(value.values())
-        elif isinstance(value, list):
+        elif isinstance(value, list) and not {str, dict, list}.isdisjoint(map(type, value)):
             rest.extend(value)
-    return "\n".join(found)
+    return found

@@ -23,7 +23,9 @@ def check(data_dir: Path, accepted: Iterable[str], maybe: Iterable[str] = ()) ->
     with closing(sqlite3.connect(f"file:{data_dir / 'claude-mem.db'}?mode=ro", uri=True)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
-        rows = db.execute("SELECT tool_use_id, state FROM pending_messages WHERE tool_use_id NOT NULL").fetchall()
+        rows = db.execute(
+            "SELECT tool_use_id, state FROM pending_messages WHERE tool_use_id NOT NULL"
+        ).fetchall()
         remembered = [row[0] for row in db.execute("SELECT title FROM observations WHERE type = 'change'")]
     ids = Counter(row[0] for row in rows)
     assert [id for id, times in ids.items() if times > 1] == [], "queued twice"

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from claude_mem.serve import control, lock
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.serve import control
 
 PATIENCE_S = 60  # far more than anything takes; a hang fails instead of blocking the suite
 
@@ -45,11 +46,25 @@ def running(data_dir: Path) -> Iterator[Path]:
 
 
 def finish(data_dir: Path) -> None:
-    """No worker of this data directory is left, however it was started and whatever state it is in."""
-    if pid := lock.holder(data_dir / "worker.lock"):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
+    """No worker of this data directory is left: not a hung one, not one that a hook has only just started."""
+    with suppress(ClaudeMemError, OSError):
         control.stop(data_dir)
+    while left := processes(data_dir):
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def processes(data_dir: Path) -> list[int]:
+    """All workers of this data directory, also those that do not hold its lock (yet)."""
+    mark = b"CLAUDE_MEM_DATA_DIR=" + os.fsencode(data_dir) + b"\0"
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            is_worker = b"claude_mem\0worker\0run" in (process / "cmdline").read_bytes()
+            if is_worker and mark in (process / "environ").read_bytes() + b"\0":
+                found.append(int(process.name))
+    return found
 
 
 def drained(data_dir: Path) -> None:

@@ -26,7 +26,7 @@ def canaries() -> list[bytes]:
 
 
 def session_full_of_secrets() -> list[bytes]:
-    """Each example in a prompt, an input, an output, an error, and JSON within JSON; private text likewise."""
+    """Each example in a prompt, an input, an output, an error, JSON within JSON; private text likewise."""
     events = [payloads.start()]
     for n, text in enumerate([*EXAMPLES, f"<private>{PRIVATE}</private>", f"<PRIVATE >{PRIVATE}"]):
         nested = json.dumps({"inner": json.dumps({"config": text})})
@@ -59,8 +59,13 @@ def test_no_canary_is_found_anywhere_after_a_session_full_of_them(data: Path) ->
         assert port
         token = (data / "token").read_text().strip()
         for n, text in enumerate(EXAMPLES):
-            body = {"claudeSessionId": "api", "tool_name": "Bash", "tool_input": text, "tool_response": {"x": text},
-                    "tool_use_id": f"api-{n}"}  # fmt: skip
+            body = {
+                "claudeSessionId": "api",
+                "tool_name": "Bash",
+                "tool_input": text,
+                "tool_response": {"x": text},
+                "tool_use_id": f"api-{n}",
+            }
             status, reply = workers.ask(port, "POST", "/api/sessions/observations", body, token=token)
             assert status == 202
             replies.append(reply)

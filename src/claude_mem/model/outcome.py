@@ -38,4 +38,15 @@ class Unreadable:
     reason: str
 
 
-Outcome = Observed | Nothing | Throttled | Broken | Unreadable
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Asking again is useless until somebody changes something: a login, a key, a model's name. The batch is
+    kept and no attempt is counted; the user is told once."""
+
+    reason: str  # one plain sentence that says what to do
+
+
+Failure = Throttled | Broken | Paused
+"""Why there is no reply, by facts of the transport (status, error type), never by its wording."""
+
+Outcome = Observed | Nothing | Unreadable | Failure

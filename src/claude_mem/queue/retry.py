@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from claude_mem.model.outcome import Broken, Nothing, Observed, Outcome, Throttled, Unreadable
+from claude_mem.model.outcome import Broken, Nothing, Observed, Outcome, Paused, Throttled, Unreadable
 
 MOST_ATTEMPTS = 3
 FIRST_BACKOFF_MS = 5_000
 LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
+LOOK_AGAIN_MS = 5 * 60 * 1000  # how soon a pause is tested for being over
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ def decide(outcome: Outcome, attempt: int, now: int) -> Decision:
             return Settle()
         case Throttled(until=until):
             return Wait(min(max(until, now), now + LONGEST_WAIT_MS))
+        case Paused():
+            return Wait(now + LOOK_AGAIN_MS)
         case Broken(reason=reason) | Unreadable(reason=reason):
             return Retry(now + backoff(attempt), reason) if attempt < MOST_ATTEMPTS else Park(reason)
         case _:

@@ -51,6 +51,40 @@ def test_every_string_is_stripped_redacted_and_trimmed_at_any_depth() -> None:
     assert hid_private
 
 
+def test_of_a_text_far_over_the_cap_both_ends_are_redacted_and_no_half_of_a_secret_is_left() -> None:
+    for offset in range(0, 50, 7):
+        filler = "x" * offset + " " + f"{TOKEN} " * 8000
+        result, _ = scrub.scrub({"a": f"first {filler} last", "b": 1}, field_cap=3000)
+        text = str(result["a"])
+        assert text.startswith("first ")
+        assert text.endswith(" last")
+        assert len(text) <= 3000
+        assert "AbCd" not in text
+
+
+@pytest.mark.parametrize("secret", ["PASSWORD=" + "a1" * 2000, "eyJ" + "a1" * 2000 + ".eyJzdWIiOiIx.c2ln"])
+def test_of_a_text_full_of_long_secrets_no_half_of_one_is_left(secret: str) -> None:
+    for offset in range(0, 5000, 501):
+        filler = "x" * offset + f" {secret}" * 40
+        text = str(clean({"a": f"first{filler} last"})["a"])
+        assert "a1a1" not in text
+        assert text.endswith(" last")
+
+
+def test_a_private_tag_in_the_middle_of_a_text_far_over_the_cap_hides_its_tail() -> None:
+    text = "a " * 100_000 + "<private>" + f"{CANARY} " * 30_000
+    result, hid_private = scrub.scrub({"a": text}, field_cap=3000)
+    assert CANARY not in str(result)
+    assert hid_private
+
+
+def test_a_list_of_numbers_is_copied() -> None:
+    numbers = [1, 2.5, None, True]
+    result = clean({"a": numbers})["a"]
+    assert result == numbers
+    assert result is not numbers
+
+
 def test_keys_are_scrubbed_too() -> None:
     assert clean({f"k {TOKEN}": 1, f"<private>{CANARY}</private>x": 2}) == {
         "k [redacted:github-token]": 1,

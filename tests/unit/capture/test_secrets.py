@@ -160,6 +160,7 @@ api_key = os.environ["OPENAI_API_KEY"]
 const apiKey = process.env.API_KEY
 TOKEN=$OTHER
 PASSWORD=${X}
+API_KEY=prefix-${KEY_1}
 --token "$TOKEN"
 export API_KEY=<your-api-key>
 API_KEY=your-api-key-here
@@ -337,6 +338,12 @@ PIECES = st.sampled_from(
 @given(st.lists(st.one_of(PIECES, st.text(max_size=3)), max_size=12).map("".join))
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = redact(text)
+    assert redact(once) == once
+
+
+def test_what_one_redaction_uncovers_is_redacted_in_the_same_call() -> None:
+    once = redact("token is a1.API_KEY=0123456789abcdef://host")
+    assert once == "token is [redacted:assignment][redacted:assignment]"
     assert redact(once) == once
 
 

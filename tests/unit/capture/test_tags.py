@@ -82,6 +82,8 @@ def test_a_tag_cut_off_at_the_end_of_the_text_hides_what_there_is_of_it(text: st
 
 
 def test_a_closing_tag_that_is_not_whole_does_not_close() -> None:
+    assert strip(f"a<private>x</private {CANARY}") == ("a", "private", True)
+    assert strip(f"a<private>x</private reason>{CANARY}") == ("a", "private", True)
     assert CANARY not in kept(f"a<private>x</private <private>{CANARY}")
     assert CANARY not in kept(f"a<private>x</privateer>{CANARY}")
     assert CANARY not in kept(f"a<private>{CANARY}</private")

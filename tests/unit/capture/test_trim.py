@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.capture.trim import trim
+from claude_mem.capture.trim import join, trim
 
 
 def test_a_string_within_the_cap_is_unchanged() -> None:
@@ -20,6 +20,12 @@ def test_the_head_and_the_tail_are_kept_and_the_rest_is_counted() -> None:
     assert set(tail) == {"T"}
     assert len(head) in range(2 * len(tail), 2 * len(tail) + 3)
     assert marker == f"[… {10_000 - len(head) - len(tail)} characters elided …]"
+
+
+def test_the_ends_of_a_text_may_be_given_apart() -> None:
+    head, marker, tail = join("H" * 50, "T" * 5, 10_000, 100).split("\n")
+    assert (set(head), tail) == ({"H"}, "TTTTT")
+    assert marker.startswith("[… 99")
 
 
 def test_a_cap_too_small_for_the_marker_cuts() -> None:

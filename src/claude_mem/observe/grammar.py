@@ -1,0 +1,236 @@
+"""Decides what a model's reply says: memory, an explicit nothing, or something that is not in our grammar.
+
+Total: any text is read, in time linear in its length. Permissive inside a block, strict about confirming: a
+reply without a usable block and without an explicit "nothing" is Unreadable, so its batch is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from claude_mem.model.observation import Memory, Observation, ObservationType, Summary
+from claude_mem.model.outcome import Nothing, Observed, Unreadable
+from claude_mem.observe import field, tags
+from claude_mem.observe.tags import Tag
+
+MOST_BLOCKS = 50
+MOST_ITEMS = 20
+MOST_FILES = 200
+MOST_PREVIEW = 200
+
+TYPES: dict[str, ObservationType] = {name: name for name in get_args(ObservationType)}
+ITEMS = {
+    "facts": "fact",
+    "concepts": "concept",
+    "files_read": "file",
+    "files_modified": "file",
+    "files_edited": "file",
+}
+BLOCKS = {
+    "observation": frozenset(
+        (
+            "type",
+            "title",
+            "subtitle",
+            "narrative",
+            "text",
+            "facts",
+            "concepts",
+            "files_read",
+            "files_modified",
+        )
+    ),
+    "summary": frozenset(
+        (
+            "request",
+            "investigated",
+            "learned",
+            "completed",
+            "next_steps",
+            "notes",
+            "files_read",
+            "files_edited",
+        )
+    ),
+}
+EMPTY = frozenset(("nothing", "skip_summary"))
+WRAPPER = "observations"  # not asked for, often given; empty it is an answer too
+NAMES = frozenset().union(*BLOCKS.values(), BLOCKS, ITEMS.values(), EMPTY, (WRAPPER,))
+
+_BULLETS = ("- ", "* ", "• ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    name: str
+    texts: dict[str, str]
+    lists: dict[str, tuple[str, ...]]
+    whole: bool  # it has its end, or something follows that begins anew
+
+
+def read(text: str) -> Observed | Nothing | Unreadable:
+    text = field.storable(text)
+    if not text.strip():
+        return Unreadable("The reply is empty.")
+    found = tags.find(text, NAMES)
+    observations: list[Observation] = []
+    summaries: list[Summary] = []
+    damaged = False
+    for block in _blocks(text, found):
+        observation = _observation(block) if block.name == "observation" else None
+        summary = _summary(block) if block.name == "summary" else None
+        if observation and len(observations) < MOST_BLOCKS:
+            observations.append(observation)
+        if summary and len(summaries) < MOST_BLOCKS:
+            summaries.append(summary)
+        damaged = damaged or not (block.whole or observation or summary)
+    if observations or summaries:
+        return Observed(Memory(tuple(observations), tuple(summaries)))
+    # Cut off before its first whole field, a reply was about to say something: that is no "nothing".
+    if not damaged and _says_nothing(text, found):
+        return Nothing()
+    ours = any(tag.name in BLOCKS or tag.name == WRAPPER for tag in found)
+    return Unreadable(
+        _reason("The reply's tags hold no text" if ours else "The reply has no tag of ours", text)
+    )
+
+
+def _blocks(text: str, found: Sequence[Tag]) -> Iterator[_Block]:
+    index = 0
+    while index < len(found):
+        tag = found[index]
+        index += 1
+        if tag.name not in BLOCKS or tag.closing:
+            continue
+        if tag.void:
+            yield _Block(tag.name, {}, {}, whole=True)
+            continue
+        block, index = _block(text, found, index, tag.name)
+        yield block
+
+
+def _block(text: str, found: Sequence[Tag], index: int, name: str) -> tuple[_Block, int]:
+    """The block whose opening tag stands before index, and where reading goes on."""
+    fields = BLOCKS[name]
+    texts: dict[str, str] = {}
+    lists: dict[str, tuple[str, ...]] = {}
+    while index < len(found):
+        tag = found[index]
+        if tag.name in BLOCKS:
+            closes = tag.closing and tag.name == name
+            if closes or not tag.closing:
+                return _Block(name, texts, lists, whole=True), index + closes
+        index += 1
+        if tag.name not in fields or tag.closing or tag.void:
+            continue
+        end = tag.closed_by if tag.closed_by is not None else _next_part(found, index, fields)
+        cut = end >= len(found)
+        until = len(text) if cut else found[end].start
+        if tag.name in ITEMS:
+            items = _items(text, tag, found[index:end], until, cut=cut)
+            lists[tag.name] = lists.get(tag.name) or items
+        elif not cut:  # half a sentence is not what the model had to say
+            texts[tag.name] = texts.get(tag.name) or field.plain(text[tag.end : until])
+        index = end + 1 if tag.closed_by is not None else end
+    return _Block(name, texts, lists, whole=False), index
+
+
+def _next_part(found: Sequence[Tag], index: int, fields: frozenset[str]) -> int:
+    """Where a field without its closing tag ends: at whatever begins or ends a part of the reply."""
+    while index < len(found):
+        tag = found[index]
+        if tag.name in BLOCKS or (tag.name in fields and not tag.closing):
+            break
+        index += 1
+    return index
+
+
+def _items(text: str, opening: Tag, inside: Sequence[Tag], until: int, *, cut: bool) -> tuple[str, ...]:
+    """What a list holds: the texts in its tags, or its lines when it has none."""
+    name = ITEMS[opening.name]
+    items = [tag for tag in inside if tag.name == name and not tag.void]
+    opened = [tag for tag in items if not tag.closing]
+    if opened:
+        spans = zip(opened, _ends(opened, [tag.start for tag in items], until), strict=True)
+        values = [text[tag.end : end] for tag, end in spans if not (cut and end == until)]
+    else:
+        lines = text[opening.end : until].split("\n")
+        values = [_unbulleted(line) for line in (lines[:-1] if cut else lines)]
+        if name == "concept":
+            values = [part for value in values for part in value.split(",")]
+    return tuple(field.one_line(field.plain(value)) for value in values)
+
+
+def _ends(opened: Sequence[Tag], starts: Sequence[int], until: int) -> Iterator[int]:
+    """For each opening tag the next tag of its name, or the end of the list."""
+    following = iter([*starts, until])
+    end = next(following)
+    for tag in opened:
+        while end <= tag.start:
+            end = next(following)
+        yield end
+
+
+def _unbulleted(line: str) -> str:
+    line = line.strip()
+    return line[2:] if line.startswith(_BULLETS) else line
+
+
+def _observation(block: _Block) -> Observation | None:
+    texts, lists = block.texts, block.lists
+    kind = TYPES.get("".join(texts.get("type", "").lower().replace("-", " ").split()), "change")
+    told = texts.get("text", "")  # the older form: type and text, nothing else
+    title = field.cut(field.one_line(texts.get("title", ""))) or field.first_sentence(told)
+    subtitle = field.cut(field.one_line(texts.get("subtitle", "")))
+    narrative = field.cut(texts.get("narrative") or told)
+    facts = field.first(lists.get("facts", ()), MOST_ITEMS)
+    if not (title or subtitle or narrative or facts):
+        return None
+    concepts = [concept.partition(":")[0].strip() for concept in lists.get("concepts", ())]
+    return Observation(
+        type=kind,
+        title=title,
+        subtitle=subtitle,
+        narrative=narrative,
+        facts=facts,
+        concepts=field.first((each for each in concepts if each.lower() != kind), MOST_ITEMS),
+        files_read=field.first(lists.get("files_read", ()), MOST_FILES),
+        files_modified=field.first(lists.get("files_modified", ()), MOST_FILES),
+    )
+
+
+def _summary(block: _Block) -> Summary | None:
+    texts = {name: field.cut(value) for name, value in block.texts.items()}
+    if not any(texts.values()):
+        return None
+    return Summary(
+        request=texts.get("request"),
+        investigated=texts.get("investigated"),
+        learned=texts.get("learned"),
+        completed=texts.get("completed"),
+        next_steps=texts.get("next_steps"),
+        files_read=field.first(block.lists.get("files_read", ()), MOST_FILES),
+        files_edited=field.first(block.lists.get("files_edited", ()), MOST_FILES),
+        notes=texts.get("notes"),
+    )
+
+
+def _says_nothing(text: str, found: Sequence[Tag]) -> bool:
+    for tag in found:
+        if tag.name in EMPTY and not tag.closing:
+            return True
+        if tag.name == WRAPPER and tag.void:
+            return True
+        if tag.name == WRAPPER and tag.closed_by is not None:
+            inside = text[tag.end : found[tag.closed_by].start]
+            if not inside.strip():
+                return True
+    return False
+
+
+def _reason(what: str, text: str) -> str:
+    start = text.lstrip()[: 2 * MOST_PREVIEW]
+    shown = field.one_line("".join(char if char.isprintable() else " " for char in start))
+    return field.cut(f"{what}: {shown}", MOST_PREVIEW) or what

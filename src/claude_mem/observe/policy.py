@@ -1,0 +1,46 @@
+"""Decides when a session's events go out. Pure: a day's work tests in microseconds.
+
+A call pays for its instructions whatever it is about, so events are gathered: a turn, or as much of one as
+fits a prompt, never one tool use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from claude_mem.model.batch import Gathered
+
+ENOUGH_CHARACTERS = 60_000
+ENOUGH_EVENTS = 60
+IDLE_MS = 90_000
+LONGEST_HOLD_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """Now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Not yet; look again then, or when something arrives."""
+
+    at: int  # epoch milliseconds, after now
+
+
+Decision = Go | Later
+
+
+def decide(gathered: Gathered, now: int) -> Decision:
+    # Nothing of ours waits longer than a day: a time further ahead is of a clock that has been set back.
+    if now < gathered.due_at <= now + LONGEST_HOLD_MS:
+        return Later(gathered.due_at)
+    if gathered.attempts > 0 or gathered.turn_ended:
+        return Go()
+    if gathered.characters >= ENOUGH_CHARACTERS or gathered.events >= ENOUGH_EVENTS:
+        return Go()
+    quiet_at = gathered.newest_at + IDLE_MS
+    # Likewise an event from the future: waiting for its time to come could take years.
+    if quiet_at <= now or gathered.newest_at > now + IDLE_MS:
+        return Go()
+    return Later(quiet_at)

@@ -13,12 +13,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from claude_mem.capture import ledger, places
 from claude_mem.model.errors import SettingsError
 
 Parse = Callable[[object], Any]
+Verbosity = Literal["minimal", "normal", "verbose"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,20 @@ class Settings:
     secret_patterns: tuple[tuple[str, str], ...] = ()
     exclude_paths: tuple[str, ...] = ()
     log_level: str = "INFO"
+    provider: str = "auto"
+    model: str | None = None
+    summary_model: str | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+    claude_path: str | None = None
+    verbosity: Verbosity = "normal"
+    mode: str = "code"
+    language: str | None = None
+    daily_tokens: int = 2_000_000
+    session_tokens: int = 1_000_000
+    daily_usd: float = 2.0
+    session_usd: float = 1.0
+    delete_timeout_ms: int = 5_000
 
     def place(self, name: str) -> Path:
         """Where something of `capture.places` lies."""
@@ -77,10 +92,35 @@ def _patterns(value: object) -> tuple[tuple[str, str], ...]:
     return tuple(table.items())
 
 
-def _level(value: object) -> str:
-    if value not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+def _one_of(*allowed: str) -> Parse:
+    def parse(value: object) -> str:
+        if value not in allowed:
+            raise ValueError
+        return str(value)
+
+    return parse
+
+
+def _amount(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError
+    number = float(value)
+    if not 0 <= number <= 1_000_000:
         raise ValueError
-    return str(value)
+    return number
+
+
+def _text(value: object) -> str | None:
+    if not isinstance(value, str):
+        raise TypeError
+    return value.strip() or None
+
+
+def _url(value: object) -> str | None:
+    text = _text(value)
+    if text is not None and not re.match(r"https?://[^/\s]+", text):
+        raise ValueError
+    return text
 
 
 SETTINGS = (
@@ -131,7 +171,106 @@ SETTINGS = (
         "log_level",
         "How much the worker writes to its log.",
         "DEBUG, INFO, WARNING or ERROR",
-        _level,
+        _one_of("DEBUG", "INFO", "WARNING", "ERROR"),
+    ),
+    Setting(
+        "CLAUDE_MEM_PROVIDER",
+        "provider",
+        "Who turns events into memory. auto: claude if its command is there and logged in, anthropic or "
+        "openai if a key or an address is set, else offline, which needs no model.",
+        "auto, claude, anthropic, openai or offline",
+        _one_of("auto", "claude", "anthropic", "openai", "offline"),
+    ),
+    Setting(
+        "CLAUDE_MEM_MODEL",
+        "model",
+        "The model that observes; without it, the provider's cheap one.",
+        "a model's name",
+        _text,
+    ),
+    Setting(
+        "CLAUDE_MEM_SUMMARY_MODEL",
+        "summary_model",
+        "The model for batches that end a turn; without it, the one that observes.",
+        "a model's name",
+        _text,
+    ),
+    Setting(
+        "CLAUDE_MEM_BASE_URL",
+        "base_url",
+        "The address of an OpenAI-compatible endpoint, or of another one that speaks Anthropic's protocol.",
+        "an address such as http://127.0.0.1:11434/v1",
+        _url,
+    ),
+    Setting(
+        "CLAUDE_MEM_API_KEY",
+        "api_key",
+        "The provider's key; without it ANTHROPIC_API_KEY or OPENAI_API_KEY.",
+        "a key",
+        _text,
+    ),
+    Setting(
+        "CLAUDE_CODE_PATH",
+        "claude_path",
+        "Where the claude command is, if not on the PATH.",
+        "a path",
+        _text,
+    ),
+    Setting(
+        "CLAUDE_MEM_VERBOSITY",
+        "verbosity",
+        "How much is worth remembering.",
+        "minimal, normal or verbose",
+        _one_of("minimal", "normal", "verbose"),
+    ),
+    Setting(
+        "CLAUDE_MEM_MODE",
+        "mode",
+        "What to look for: `code`, or a file of yours in modes/ in the data directory.",
+        "the name of a mode",
+        _text,
+    ),
+    Setting(
+        "CLAUDE_MEM_LANGUAGE",
+        "language",
+        "The language memory is written in; without it, the model's choice.",
+        "a language's name, such as Deutsch",
+        _text,
+    ),
+    Setting(
+        "CLAUDE_MEM_DAILY_TOKENS",
+        "daily_tokens",
+        "How many tokens a day may cost; past it the offline observer takes over. 0: no limit.",
+        "a whole number from 0 to 1000000000",
+        _integer(0, 1_000_000_000),
+    ),
+    Setting(
+        "CLAUDE_MEM_SESSION_TOKENS",
+        "session_tokens",
+        "The same for one session.",
+        "a whole number from 0 to 1000000000",
+        _integer(0, 1_000_000_000),
+    ),
+    Setting(
+        "CLAUDE_MEM_DAILY_USD",
+        "daily_usd",
+        "How many US dollars a day may cost, where prices are known. 0: no limit.",
+        "a number from 0 to 1000000",
+        _amount,
+    ),
+    Setting(
+        "CLAUDE_MEM_SESSION_USD",
+        "session_usd",
+        "The same for one session.",
+        "a number from 0 to 1000000",
+        _amount,
+    ),
+    Setting(
+        "CLAUDE_MEM_DELETE_TIMEOUT",
+        "delete_timeout_ms",
+        "How many milliseconds an aborted session's work may take to end.",
+        "a whole number from 0 to 60000",
+        _integer(0, 60_000),
     ),
 )
 FILE_ONLY = ("CLAUDE_MEM_SECRET_PATTERNS", "CLAUDE_MEM_EXCLUDE_PATHS")
@@ -152,7 +291,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     for key, value in _read(file).items():
         chosen |= _parsed(_known(key, value, str(file)), value, str(file))
     for key, value in environ.items():
-        if key.startswith("CLAUDE_MEM_") and key not in SWITCHES:
+        if key in _BY_KEY or (key.startswith("CLAUDE_MEM_") and key not in SWITCHES):
             chosen |= _parsed(_known(key, value, "the environment"), value, "the environment")
     return Settings(data_dir=data_dir, **chosen)
 

@@ -4,7 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_mem.model.batch import Gathered
-from claude_mem.observe.policy import IDLE_MS, LONGEST_HOLD_MS, Go, Later, decide
+from claude_mem.observe.policy import (
+    ENOUGH_CHARACTERS,
+    ENOUGH_EVENTS,
+    IDLE_MS,
+    LONGEST_HOLD_MS,
+    Go,
+    Later,
+    decide,
+)
 
 NOW = 1_700_000_000_000
 SOME = Gathered(1, events=3, characters=900, oldest_at=NOW - 5_000, newest_at=NOW - 1_000, turn_ended=False)
@@ -21,9 +29,9 @@ def test_a_turn_that_ended_goes_out() -> None:
 
 
 def test_enough_text_or_enough_events_go_out_before_the_turn_ends() -> None:
-    assert decide(replace(SOME, characters=60_000), NOW) == Go()
-    assert decide(replace(SOME, characters=59_999, events=59), NOW) != Go()
-    assert decide(replace(SOME, events=60), NOW) == Go()
+    assert decide(replace(SOME, characters=ENOUGH_CHARACTERS), NOW) == Go()
+    assert decide(replace(SOME, characters=ENOUGH_CHARACTERS - 1, events=ENOUGH_EVENTS - 1), NOW) != Go()
+    assert decide(replace(SOME, events=ENOUGH_EVENTS), NOW) == Go()
 
 
 def test_a_batch_that_failed_goes_out_again_as_soon_as_it_is_due() -> None:
@@ -46,7 +54,7 @@ def test_a_hundred_tool_uses_in_a_row_are_a_handful_of_calls() -> None:
     calls = gathered = 0
     for second in range(100):
         gathered += 1
-        waiting = replace(SOME, events=gathered, characters=gathered * 1_500, newest_at=NOW + second * 1_000)
+        waiting = replace(SOME, events=gathered, characters=gathered * 6_000, newest_at=NOW + second * 1_000)
         if decide(replace(waiting, turn_ended=second == 99), NOW + second * 1_000) == Go():
             calls, gathered = calls + 1, 0
     assert calls == 3

@@ -5,6 +5,7 @@ import pytest
 
 from claude_mem.model.errors import SettingsError
 from claude_mem.settings import SETTINGS, Settings, load
+from claude_mem.settings.table import BORROWED
 
 
 def environment(data: Path, **more: str) -> dict[str, str]:
@@ -67,5 +68,12 @@ def test_a_file_that_is_no_json_object_is_named(tmp_path: Path, content: str) ->
         load(environment(tmp_path))
 
 
-def test_every_field_but_the_data_directory_has_a_setting() -> None:
-    assert {setting.field for setting in SETTINGS} == set(Settings.__slots__) - {"data_dir"}
+def test_every_field_but_the_data_directory_has_a_setting_or_is_borrowed() -> None:
+    named = {setting.field for setting in SETTINGS} | set(BORROWED.values())
+    assert named == set(Settings.__slots__) - {"data_dir"}
+
+
+def test_a_key_is_never_printed(tmp_path: Path) -> None:
+    settings = load(environment(tmp_path, CLAUDE_MEM_API_KEY="canary-1", ANTHROPIC_API_KEY="canary-2"))
+    assert (settings.api_key, settings.anthropic_api_key) == ("canary-1", "canary-2")
+    assert "canary" not in repr(settings)

@@ -88,9 +88,18 @@ _FIRST_GENERATION = (
         "DELETE",
         "/sessions/{id}",
         sessions.abort,
-        "Mark a session failed. Its queued events stay queued.",
+        "Mark a session failed and let go of its work. Its queued events stay queued.",
         (
-            Answer(200, "Marked.", (Field("status", "string", "failed", "failed"), f.DB_ID, f.PENDING)),
+            Answer(
+                200,
+                "Marked.",
+                (
+                    Field("status", "string", "failed", "failed"),
+                    f.DB_ID,
+                    f.PENDING,
+                    Field("stopped", "boolean", "Nobody works on it any more.", True),
+                ),
+            ),
             f.UNKNOWN,
             f.UNAVAILABLE,
         ),

@@ -28,7 +28,8 @@ class Field:
     required: bool = False
     also: tuple[str, ...] = ()  # other names the documents use for it
     least: int = 0
-    most: int = LARGEST
+    most: int | None = None
+    choices: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()  # of an object, or of an array's items
 
 
@@ -69,12 +70,12 @@ def pick(fields: Sequence[Field], found: Mapping[str, object]) -> dict[str, obje
     """The fields' values by their first names; what is missing is None. Raises Refusal naming the field."""
     picked: dict[str, object] = {}
     for field in fields:
-        value = next((found[name] for name in (field.name, *field.also) if found.get(name) is not None), None)
-        if field.required and value in (None, ""):
+        names = (field.name, *field.also)
+        given = [_checked(field, found[name]) for name in names if found.get(name) is not None]
+        said = [value for value in given if not (isinstance(value, str) and not value.strip())]
+        if field.required and not said:
             raise Refusal(400, "missing_field", f"{field.name} is missing.", field=field.name)
-        if value is not None:
-            _check(field, value)
-        picked[field.name] = value
+        picked[field.name] = next(iter(said or given), None)
     return picked
 
 
@@ -94,7 +95,9 @@ def pick_query(fields: Sequence[Field], found: Mapping[str, str]) -> dict[str, o
     return pick(fields, values)
 
 
-def _check(field: Field, value: object) -> None:
+def _checked(field: Field, value: object) -> object:
+    if field.type == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)  # to JSON, 1.0 is an integer too
     match field.type:
         case "string":
             fits = isinstance(value, str)
@@ -107,6 +110,11 @@ def _check(field: Field, value: object) -> None:
     if not fits:
         article = "an" if field.type == "integer" else "a"
         raise Refusal(400, "bad_field", f"{field.name} is not {article} {field.type}.", field=field.name)
-    if isinstance(value, int) and field.type == "integer" and not field.least <= value <= field.most:
-        allowed = f"from {field.least} to {field.most}"
+    if field.choices and value not in field.choices:
+        allowed = ", ".join(field.choices)
+        raise Refusal(400, "bad_field", f"{field.name} is none of {allowed}.", field=field.name)
+    most = LARGEST if field.most is None else field.most
+    if isinstance(value, int) and field.type == "integer" and not field.least <= value <= most:
+        allowed = f"from {field.least} to {most}"
         raise Refusal(400, "bad_field", f"{field.name} is not {allowed}.", field=field.name)
+    return value

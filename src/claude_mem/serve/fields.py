@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from claude_mem.serve.endpoint import Answer, Field
+from claude_mem.model.job import State
+from claude_mem.serve.endpoint import LARGEST, Answer, Field
 
 SESSION = Field(
     "claudeSessionId",
@@ -19,10 +20,20 @@ CWD = Field("cwd", "string", "The directory the agent works in.", "/home/ada/sho
 USER_PROMPT = Field("userPrompt", "string", "What the user asked.", "Fix the login bug", also=("prompt",))
 PROMPT = Field("prompt", "string", "What the user asked.", "Fix the login bug", also=("userPrompt",))
 GIVEN_NUMBER = Field(
-    "promptNumber", "integer", "The prompt's number; else it is counted.", 1, also=("prompt_number",)
+    "promptNumber",
+    "integer",
+    "The prompt's number; else it is counted.",
+    1,
+    also=("prompt_number",),
+    most=LARGEST,
 )
 PROMPT_NUMBER = Field(
-    "prompt_number", "integer", "The prompt it belongs to; else the latest.", 1, also=("promptNumber",)
+    "prompt_number",
+    "integer",
+    "The prompt it belongs to; else the latest.",
+    1,
+    also=("promptNumber",),
+    most=LARGEST,
 )
 TOOL_USE = (
     Field("tool_name", "string", "The tool's name.", "Read"),
@@ -84,9 +95,9 @@ JOB = (
     Field("reason", "string", "Why it is where it is.", "unreadable reply"),
 )
 PAGING = (
-    Field("state", "string", "Which jobs to list: ready, leased, parked or done.", "parked"),
+    Field("state", "string", "Which jobs to list; parked if not said.", "parked", choices=tuple(State)),
     Field("limit", "integer", "How many at most.", 50, least=1, most=500),
-    Field("after", "integer", "The `next` of the page before.", 0),
+    Field("after", "integer", "The `next` of the page before.", 0, most=LARGEST),
 )
 
 HEALTH = (
@@ -101,6 +112,7 @@ HEALTH = (
     Field("activeSessions", "integer", "Sessions somebody may still work in.", 2),
     Field("queue", "object", "The queue at a glance.", fields=QUEUE),
     Field("mishaps", "object", "Failures the worker outlived, by where.", {}),
+    Field("observer", "object", "Who observes, why, and what holds it up.", {"provider": "offline"}),
 )
 QUEUE_PAGE = (
     *QUEUE,

@@ -10,8 +10,10 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.job import Figures, Job, State
 from claude_mem.serve import metrics
 from claude_mem.serve.endpoint import Call
-from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.running import PROTOCOL, Running, resident_bytes
+
+PAGE = 50
+"""How many jobs are listed when nobody says."""
 
 
 async def health(call: Call) -> Response:
@@ -19,13 +21,15 @@ async def health(call: Call) -> Response:
 
 
 async def queue(call: Call) -> Response:
-    state, limit, after = call.query["state"] or State.PARKED, call.query["limit"], call.query["after"]
-    if state not in list(State):
-        allowed = ", ".join(State)
-        raise Refusal(400, "bad_field", f"state is none of {allowed}.", field="state")
-    limit = limit if isinstance(limit, int) else 50
-    after = after if isinstance(after, int) else 0
-    return JSONResponse(await asyncio.to_thread(_queue, call.running, State(str(state)), limit, after))
+    state, limit, after = call.query["state"], call.query["limit"], call.query["after"]
+    page = await asyncio.to_thread(
+        _queue,
+        call.running,
+        State(str(state or State.PARKED)),
+        limit if isinstance(limit, int) else PAGE,
+        after if isinstance(after, int) else 0,
+    )
+    return JSONResponse(page)
 
 
 async def scrape(call: Call) -> Response:
@@ -54,6 +58,7 @@ def _health(running: Running) -> dict[str, object]:
         "activeSessions": active,
         "queue": queue,
         "mishaps": dict(running.mishaps),
+        "observer": parts.observing(),
     }
 
 

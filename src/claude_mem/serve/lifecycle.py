@@ -29,6 +29,8 @@ HANDOVER = Path("handover.json")
 THREADS = 20
 """Sixteen callers' commits can be waited for side by side; the rest are the worker's own loops."""
 GRACE_S = 5.0
+OBSERVERS = 2
+"""Sessions observed at the same time: a slow model holds up one other, not all."""
 MOST_FILES = 4096
 
 
@@ -102,6 +104,7 @@ async def _live(parts: Parts, version: str, held: Held) -> bool:
     root = parts.settings.data_dir
     loops = [
         asyncio.create_task(upkeep.keep_drained(running)),
+        *(asyncio.create_task(upkeep.keep_observing(running)) for _ in range(OBSERVERS)),
         asyncio.create_task(upkeep.keep_house(running, root)),
         asyncio.create_task(upkeep.keep_watch(running, faces, held, root / places.WORKER_LOCK)),
     ]

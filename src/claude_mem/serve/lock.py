@@ -61,6 +61,8 @@ def holder(path: Path) -> int | None:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise WorkerFailed(f"{path} cannot be opened ({error.strerror})") from error
     try:
         return _holder(fd)
     finally:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from claude_mem.serve import fields
-from claude_mem.serve.endpoint import LARGEST, Answer, Endpoint, Field
+from claude_mem.serve.endpoint import Answer, Endpoint, Field
 
 Json = dict[str, object]
 
@@ -91,15 +91,22 @@ def _object(of: Sequence[Field]) -> Json:
     properties: Json = {}
     for field in of:
         for name in (field.name, *field.also):
-            properties[name] = _schema(field, nullable=not field.required)
+            properties[name] = _schema(field, nullable=bool(field.also) or not field.required)
     schema: Json = {"type": "object", "properties": properties}
-    required = [field for field in of if field.required]
-    if any(field.also for field in required):
-        names = [[field.name, *field.also] for field in required]
-        schema["allOf"] = [{"anyOf": [{"required": [name]} for name in group]} for group in names]
-    elif required:
-        schema["required"] = [field.name for field in required]
+    if names := [field.name for field in of if field.required and not field.also]:
+        schema["required"] = names
+    if groups := [_one_of_its_names(field) for field in of if field.required and field.also]:
+        schema["allOf"] = groups
     return schema
+
+
+def _one_of_its_names(field: Field) -> Json:
+    return {
+        "anyOf": [
+            {"required": [name], "properties": {name: {"type": field.type, "pattern": r"\S"}}}
+            for name in (field.name, *field.also)
+        ]
+    }
 
 
 def _schema(field: Field, *, nullable: bool) -> Json:
@@ -112,9 +119,11 @@ def _schema(field: Field, *, nullable: bool) -> Json:
         schema["items"] = _object(field.fields)
     elif field.type == "integer":
         schema["minimum"] = field.least
-        if field.most != LARGEST:
+        if field.most is not None:
             schema["maximum"] = field.most
-    elif field.type == "string" and field.required:
+    elif field.choices:
+        schema["enum"] = list(field.choices)
+    elif field.type == "string" and not nullable:
         schema["minLength"] = 1
     schema["type"] = [field.type, "null"] if nullable else field.type
     return schema

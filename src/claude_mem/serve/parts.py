@@ -26,6 +26,19 @@ def never_private(prompt: str) -> bool:
     return False
 
 
+def nothing_to_do() -> None:
+    """A worker without an observer only captures."""
+
+
+def nobody_at_work(session_id: int) -> bool:
+    del session_id
+    return True
+
+
+def nobody_observes() -> dict[str, object]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Every callable here blocks; the worker calls them from threads of its own."""
@@ -50,3 +63,9 @@ class Parts:
     """A recall hook's question; the context to show, or nothing."""
     is_private: Callable[[str], bool] = never_private
     """Whether nothing of this prompt may be kept."""
+    pump: Callable[[], int | None] = nothing_to_do
+    """Observes one batch, if one is due; epoch milliseconds to look again, None: when something arrives."""
+    abort: Callable[[int], bool] = nobody_at_work
+    """Lets go of a session's running work, within the user's time for it; True once nobody works on it."""
+    observing: Callable[[], dict[str, object]] = nobody_observes
+    """Who observes and why, and what holds it up."""

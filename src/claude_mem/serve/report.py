@@ -27,9 +27,11 @@ async def report(running: Running, event: str, session: object, **payload: objec
         )
     said = {name: value for name, value in payload.items() if value is not None}
     try:
-        return await asyncio.to_thread(running.parts.receive, event, {"session_id": session, **said})
+        accepted = await asyncio.to_thread(running.parts.receive, event, {"session_id": session, **said})
     except RecursionError:
         raise Refusal(400, "too_deep", "The event nests too deep to be kept.") from None
+    running.news.set()
+    return accepted
 
 
 def outcome(accepted: Accepted) -> dict[str, object]:

@@ -26,6 +26,7 @@ class Running:
     pid: int = field(default_factory=os.getpid)
     born: float = field(default_factory=time.monotonic)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
+    news: asyncio.Event = field(default_factory=asyncio.Event)  # something was queued: it may be due
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     handing_over_to: str | None = None
     trouble: str | None = None  # why nothing can be taken in just now, as one sentence
@@ -38,7 +39,8 @@ class Running:
 
     def stop(self) -> None:
         self.stopping.set()
-        self.wake.set()  # the drain looks up, and sees that it is over
+        self.wake.set()  # the loops look up, and see that it is over
+        self.news.set()
 
     def swallow(self, where: str, error: BaseException) -> None:
         """The worker's loops outlive any one failure; each is counted, and shown by /health and /metrics."""

@@ -47,9 +47,19 @@ async def status(call: Call) -> Response:
 
 
 async def abort(call: Call) -> Response:
+    """Its work is let go of, its events stay."""
     session = await _existing(call)
-    await asyncio.to_thread(call.running.parts.store.fail, session.id)
-    return JSONResponse({"status": "failed", "sessionDbId": session.id, "pendingMessages": session.pending})
+    parts = call.running.parts
+    await asyncio.to_thread(parts.store.fail, session.id)
+    ended = await asyncio.to_thread(parts.abort, session.id)
+    return JSONResponse(
+        {
+            "status": "failed",
+            "sessionDbId": session.id,
+            "pendingMessages": session.pending,
+            "stopped": ended,
+        }
+    )
 
 
 async def init(call: Call) -> Response:

@@ -1,4 +1,4 @@
-"""The worker's three loops: the spool is drained, the house kept, the doors watched.
+"""The worker's loops: the spool is drained, what waits is observed, the house kept, the doors watched.
 
 Each outlives any one failure, counts it, and ends when the worker stops.
 """
@@ -9,7 +9,7 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 
-from claude_mem.model.errors import StoreError
+from claude_mem.model.errors import StoreDamaged, StoreError
 from claude_mem.serve import home
 from claude_mem.serve.faces import Faces
 from claude_mem.serve.lock import Held
@@ -20,6 +20,8 @@ DRAIN_EVERY_S = 3.0
 AFTER_FAILURE_S = 1.0
 """A full disk is not asked again for every hook that calls."""
 MAINTAIN_EVERY_S = 3600.0
+OBSERVE_EVERY_S = 60.0
+"""However long the wait that was asked for: a clock may be set meanwhile."""
 WATCH_EVERY_S = 2.0
 
 
@@ -37,6 +39,9 @@ async def _drain(running: Running) -> bool:
         while not running.stopping.is_set():
             if await asyncio.to_thread(running.parts.drain) == 0:
                 break
+            running.news.set()
+    except StoreDamaged as error:
+        _leave_it_to_the_next(running, error)
     except StoreError as error:
         if running.trouble != str(error):
             log.warning("the spool is not drained: %s", type(error).__name__)
@@ -50,6 +55,22 @@ async def _drain(running: Running) -> bool:
     return False
 
 
+async def keep_observing(running: Running) -> None:
+    """One of a few side by side: each step holds a session of its own."""
+    while not running.stopping.is_set():
+        running.news.clear()
+        try:
+            look_again = await asyncio.to_thread(running.parts.pump)
+        except Exception as error:  # the pump's top: the batch went back to the queue
+            running.swallow("pump", error)
+            await _until(running.stopping, AFTER_FAILURE_S)
+            continue
+        now = running.parts.clock()
+        wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - now) / 1000
+        if wait_s > 0:
+            await _until(running.news, min(wait_s, OBSERVE_EVERY_S))
+
+
 async def keep_house(running: Running, root: Path) -> None:
     try:
         for left in await asyncio.to_thread(home.tighten, root):
@@ -59,6 +80,8 @@ async def keep_house(running: Running, root: Path) -> None:
     while not running.stopping.is_set():
         try:
             await asyncio.to_thread(running.parts.maintain)
+        except StoreDamaged as error:
+            _leave_it_to_the_next(running, error)
         except Exception as error:  # a backup that failed is tried again; the worker goes on
             running.swallow("maintain", error)
         await _until(running.stopping, MAINTAIN_EVERY_S)
@@ -80,6 +103,13 @@ async def keep_watch(running: Running, faces: Faces, held: Held, lock: Path) -> 
                 running.swallow("heal", error)
             failing = True
         await _until(running.stopping, WATCH_EVERY_S)
+
+
+def _leave_it_to_the_next(running: Running, error: StoreDamaged) -> None:
+    """A damaged database is mended when it is opened: stop, and the next hook starts a worker that does."""
+    running.trouble = str(error)
+    running.swallow("store", error)
+    running.stop()
 
 
 async def _until(event: asyncio.Event, within_s: float) -> None:

@@ -18,6 +18,15 @@ def test_a_field_is_found_under_its_other_names() -> None:
     assert pick((SESSION,), {"session": None, "sessionId": "s"}) == {"session": "s"}
 
 
+def test_a_bad_value_under_another_name_is_refused_too() -> None:
+    with pytest.raises(Refusal):
+        pick((SESSION,), {"session": "s", "sessionId": 5})
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    assert pick((NUMBER,), {"number": 3.0}) == {"number": 3}
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -1,11 +1,10 @@
-"""Puts one of each together: the only importer of concrete adapters."""
+"""Puts the worker's parts together."""
 
 from __future__ import annotations
 
 import logging
 import os
 import time
-from pathlib import Path
 
 from claude_mem import __version__
 from claude_mem.capture import careful, drain, drops, ledger, places, scrub, tags
@@ -17,21 +16,13 @@ from claude_mem.model.spooled import Spooled
 from claude_mem.ports.store import Accepted
 from claude_mem.queue.ingest import Ingest
 from claude_mem.queue.origin import Origins
-from claude_mem.serve import lock
 from claude_mem.serve.parts import Parts
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Recovered, Restored, SqliteStore
-from claude_mem.store.sqlite import backup as backups
-from claude_mem.store.sqlite import restore as put_in_place
-from claude_mem.store.sqlite import survey as surveying
-from claude_mem.store.sqlite.survey import Survey
+from claude_mem.store.sqlite import Recovered, SqliteStore
+from claude_mem.wiring import observer
+from claude_mem.wiring.clock import now
 
-log = logging.getLogger(__name__)
-
-
-def now() -> int:
-    """Epoch milliseconds."""
-    return time.time_ns() // 1_000_000
+log = logging.getLogger("claude_mem")
 
 
 def build(settings: Settings) -> Parts:
@@ -73,6 +64,20 @@ def build(settings: Settings) -> Parts:
         store.backup_if_due()
         store.checkpoint()
 
+    def tell(message: str) -> None:
+        log.warning("%s", message)
+        leave_notice(settings, f"claude-mem: {message}")
+
+    pump, chosen, model = observer.pump(settings, store, tell)
+
+    def observing() -> dict[str, object]:
+        return {"provider": chosen.provider, "why": chosen.why, "paused": pump.paused}
+
+    def close() -> None:
+        if model is not None:
+            model.close()
+        store.close()
+
     return Parts(
         settings=settings,
         version=__version__,
@@ -83,7 +88,10 @@ def build(settings: Settings) -> Parts:
         spooled=spool.weigh,
         drops=drops.read,
         maintain=maintain,
-        close=store.close,
+        close=close,
+        pump=pump.step,
+        abort=lambda session_id: pump.abort(session_id, settings.delete_timeout_ms / 1000),
+        observing=observing,
         is_private=is_wholly_private,
     )
 
@@ -125,25 +133,3 @@ def leave_notice(settings: Settings, message: str) -> None:
         temporary.rename(settings.place(places.NOTICE))
     except OSError:
         log.exception("the notice could not be left: %s", message)
-
-
-def backup(settings: Settings) -> Path:
-    """Copy the database now; a running worker goes on."""
-    return backups.make(settings.place(places.DATABASE), settings.place(places.BACKUPS), now())
-
-
-def restore(settings: Settings, source: Path | None) -> Restored:
-    """Put a backup (without a source, the newest whole one) in the database's place. Holds the worker's lock
-    meanwhile, so that no hook starts a worker in between; raises LockHeld if one runs."""
-    with lock.hold(settings.place(places.WORKER_LOCK)):
-        return put_in_place(
-            settings.place(places.DATABASE),
-            clock=now,
-            backups=settings.place(places.BACKUPS),
-            source=source,
-        )
-
-
-def survey(settings: Settings) -> Survey:
-    """What the database holds, seen from outside; works with the worker up, down or never there."""
-    return surveying.look(settings.place(places.DATABASE), settings.place(places.BACKUPS))

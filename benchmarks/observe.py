@@ -1,0 +1,141 @@
+"""How fast the offline observer reads real sessions, beside a `json.loads` of the same bytes, and its yield.
+
+    python benchmarks/observe.py [FOLDER OF TRANSCRIPTS]
+
+Every transcript is replayed into the events its hooks would have reported, cut at each Stop, and observed.
+The baseline parses the same tool inputs and answers and does nothing with them. Target: 500 events a second.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from claude_mem.clients import claude_code
+from claude_mem.model.batch import Batch
+from claude_mem.model.event import Event, Kind
+from claude_mem.model.observation import Memory
+from claude_mem.providers.offline import Offline, findings, outline, paths
+from claude_mem.testing.transcripts import replay
+from measure import machine, table
+
+TRANSCRIPTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"
+T = TypeVar("T")
+ROUNDS = 5
+TARGET = 500
+
+
+def main(folder: Path) -> int:
+    sessions = {path.name[:8]: list(batches(path)) for path in sorted(folder.glob("*.jsonl*"))}
+    if not sessions:
+        print(f"no transcripts in {folder}", file=sys.stderr)
+        return 2
+    rows, totals, kinds = [], Counter[str](), Counter[str]()
+    for name, found in sessions.items():
+        memories, observing = best(observed, found)
+        _, parsing = best(parsed, found)
+        events = sum(len(batch.events) for batch in found)
+        uses = sum(event.tool is not None for batch in found for event in batch.events)
+        kept = [observation for memory in memories for observation in memory.observations]
+        kinds.update(observation.type for observation in kept)
+        totals.update(
+            events=events,
+            uses=uses,
+            kept=len(kept),
+            observing=int(observing * 1e9),
+            parsing=int(parsing * 1e9),
+        )
+        rows.append(row(name, events, uses, len(kept), observing, parsing))
+    seconds, baseline = totals["observing"] / 1e9, totals["parsing"] / 1e9
+    rows.append(row("all", totals["events"], totals["uses"], totals["kept"], seconds, baseline))
+    head = (
+        "session",
+        "events",
+        "tool uses",
+        "observations",
+        "per 100 uses",
+        "events/s",
+        "json.loads events/s",
+        "times the baseline",
+    )
+    print(table(head, rows))
+    print()
+    print(
+        table(
+            ("type", "observations", "share"),
+            [(kind, str(n), f"{n / kinds.total():.0%}") for kind, n in kinds.most_common()],
+        )
+    )
+    print()
+    met = totals["events"] / seconds >= TARGET
+    print(f"{machine()}; best of {ROUNDS}; target {TARGET} events/s: {'met' if met else 'MISSED'}")
+    return 0 if met else 1
+
+
+def batches(path: Path) -> Iterator[Batch]:
+    """A session's events, cut at each Stop as the policy does."""
+    gathered: list[Event] = []
+    request: str | None = None
+    for number, (at, payload) in enumerate(replay(path)):
+        event = claude_code.parse(str(payload["hook_event_name"]), payload, id=f"{number:08}", at=at)
+        if event is None:
+            continue
+        request = event.text if event.kind is Kind.PROMPT else request
+        gathered.append(event)
+        if event.kind is Kind.STOP:
+            yield _batch(gathered, request)
+            gathered = []
+    if gathered:
+        yield _batch(gathered, request)
+
+
+def _batch(events: list[Event], request: str | None) -> Batch:
+    folder = next((event.cwd for event in events if event.cwd), "") or ""
+    return Batch(
+        folder.replace("\\", "/").rstrip("/").split("/")[-1], events[0].session, tuple(events), request
+    )
+
+
+def observed(found: list[Batch]) -> list[Memory]:
+    for remembered in (findings.statements, outline._by_kind, outline._kind, paths.nature):
+        remembered.cache_clear()  # each round as cold as a first one
+    observer = Offline()
+    recorded: tuple[str, ...] = ()
+    memories = []
+    for batch in found:
+        memory = observer.observe(Batch(batch.project, batch.session, batch.events, batch.request, recorded))
+        recorded += tuple(observation.title or "" for observation in memory.observations)
+        memories.append(memory)
+    return memories
+
+
+def parsed(found: list[Batch]) -> None:
+    """The baseline: the same texts, parsed and dropped."""
+    for event in (event for batch in found for event in batch.events):
+        for text in (event.tool.input, event.tool.response) if event.tool else ():
+            if text and text[:1] in "{[":
+                json.loads(text)
+
+
+def best(work: Callable[[list[Batch]], T], found: list[Batch]) -> tuple[T, float]:
+    took = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        result = work(found)
+        took.append(time.perf_counter() - began)
+    return result, min(took)
+
+
+def row(name: str, events: int, uses: int, kept: int, observing: float, parsing: float) -> tuple[str, ...]:
+    density = f"{100 * kept / uses:.1f}" if uses else "–"
+    speeds = (f"{events / observing:,.0f}", f"{events / parsing:,.0f}", f"{observing / parsing:.0f}")
+    return (name, str(events), str(uses), str(kept), density, *speeds)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else TRANSCRIPTS))

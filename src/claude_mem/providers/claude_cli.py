@@ -1,0 +1,101 @@
+"""Finds the Claude Code command, and says why it cannot be used: absent, not logged in, too old.
+
+Cheap, so that `auto` and `doctor` can ask: the SDK is looked for, not imported; credentials are seen, not
+read.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+OLDEST = (2, 1, 248)
+"""The first that takes a prompt as it is written. Older ones read local files that it mentions
+(`@/etc/passwd`), and what we send quotes files and web pages that a stranger may have written."""
+
+LOGINS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CODE_USE_FOUNDRY",
+)
+NO_SDK = "The Claude Agent SDK is not installed. Install it with: pip install 'claude-mem-py[claude]'"
+NO_COMMAND = "The claude command was not found. Install Claude Code, or set CLAUDE_CODE_PATH to where it is."
+NO_LOGIN = "Claude Code is not logged in. Run claude and log in with /login."
+
+
+def find(cli_path: str | None = None) -> str | None:
+    """The command to run: the user's choice, the copy inside the SDK, or the one on the PATH."""
+    if cli_path:
+        return shutil.which(cli_path)
+    bundled = bundled_cli()
+    if bundled and os.access(bundled, os.X_OK):
+        return str(bundled)
+    return shutil.which("claude")
+
+
+def bundled_cli() -> Path | None:
+    spec = importlib.util.find_spec("claude_agent_sdk")  # finds a package of that name without running it
+    return Path(spec.origin).with_name("_bundled") / "claude" if spec and spec.origin else None
+
+
+def available(cli_path: str | None = None, environ: Mapping[str, str] | None = None) -> str | None:
+    """None if Claude can be asked, else the reason as a sentence."""
+    environ = os.environ if environ is None else environ
+    if bundled_cli() is None:
+        return NO_SDK
+    if find(cli_path) is None:
+        return NO_COMMAND
+    return None if logged_in(environ) else NO_LOGIN
+
+
+def logged_in(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
+    if any(environ.get(name) for name in LOGINS):
+        return True
+    home = Path(environ.get("HOME") or Path.home())
+    config = Path(environ["CLAUDE_CONFIG_DIR"]) if environ.get("CLAUDE_CONFIG_DIR") else None
+    if ((config or home / ".claude") / ".credentials.json").exists():
+        return True
+    # On a Mac the credentials are in the keychain; that an account is known is the best one can see.
+    return platform == "darwin" and _mentions_account((config or home) / ".claude.json")
+
+
+def _mentions_account(file: Path) -> bool:
+    try:
+        return b'"oauthAccount"' in file.read_bytes()
+    except OSError:
+        return False
+
+
+def too_old(command: str, *, deadline_s: float) -> str | None:
+    """None if it is recent enough, else the reason as a sentence. The SDK's own copy always is."""
+    if command == str(bundled_cli()):
+        return None
+    try:
+        said = subprocess.run(  # noqa: S603 the command the user chose
+            [command, "--version"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=deadline_s,
+            check=False,
+            text=True,
+            errors="replace",
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        said = ""
+    version = re.match(r"\s*(\d{1,6})\.(\d{1,6})\.(\d{1,6})\b", said)
+    wanted = ".".join(map(str, OLDEST))
+    if version is None:
+        return f"{command} does not say which version of Claude Code it is; {wanted} or later is needed."
+    if tuple(map(int, version.groups())) < OLDEST:
+        found = ".".join(version.groups())
+        return f"Claude Code at {command} is too old ({found}); {wanted} or later is needed. Update it."
+    return None

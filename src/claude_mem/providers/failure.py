@@ -1,0 +1,146 @@
+"""Decides what a failed call means: wait, try again, or pause until somebody changes something.
+
+By status and error type alone, never by wording: what a server writes changes with its version and may quote
+the prompt. For the same reason nothing of its text goes into a reason but an error type that looks like one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import assert_never
+
+from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
+from claude_mem.providers.wire import Unreached
+
+LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
+SHORTEST_WAIT_MS = 1000  # "Retry-After: 0" is no licence to storm
+DEFAULT_WAIT_MS = 60 * 1000  # when told to wait, but not how long; jitter adds up to as much again
+
+STATUS_OF_TYPE = {
+    # the Messages API, also in the middle of a stream or under a 200
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    # Claude Code
+    "invalid_request": 400,
+    "authentication_failed": 401,
+    "model_not_found": 404,
+    "rate_limit": 429,
+    "server_error": 500,
+    "overloaded": 529,
+    # OpenAI
+    "context_length_exceeded": 413,
+    "insufficient_quota": 402,
+    "invalid_api_key": 401,
+    "rate_limit_exceeded": 429,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Whom we asked, in the words for a person."""
+
+    who: str  # "The Anthropic API"
+    model: str
+    credential: str  # "The Anthropic API key"
+    remedy: str  # "Set ANTHROPIC_API_KEY"
+    model_setting: str = "CLAUDE_MEM_MODEL"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The other side answered, but not with a reply."""
+
+    status: int
+    type: str | None = None
+    retry_after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """It answered 200, with something that is no reply."""
+
+    what: str  # "not JSON"
+
+
+Fact = Refused | Unusable | Unreached
+
+
+def classify(fact: Fact, asked: Asked, *, now: int, jitter: float) -> Failure:
+    """`now` in epoch milliseconds; `jitter` from 0 to 1."""
+    match fact:
+        case Unreached(trouble=trouble):
+            return Broken(f"{asked.who} {trouble}.")
+        case Unusable(what=what):
+            return Broken(f"{asked.who} answered, but with {what}.")
+        case Refused():
+            return _of_status(fact, asked, now, jitter)
+        case _:
+            assert_never(fact)
+
+
+def _of_status(  # noqa: PLR0911 one return for each kind of status, and nothing else
+    fact: Refused, asked: Asked, now: int, jitter: float
+) -> Failure:
+    match fact.status:
+        case 429:
+            return Throttled(until=wait_until(fact.retry_after, now=now, jitter=jitter))
+        case 401 | 403:
+            return Paused(
+                f"{asked.credential} is refused ({fact.status}). {asked.remedy}, then it resumes by itself."
+            )
+        case 402:
+            return Paused(
+                f"{asked.who} wants to be paid first (402). Add credit there, or use another provider "
+                "(CLAUDE_MEM_PROVIDER); then it resumes by itself."
+            )
+        case 404:
+            return Paused(
+                f"{asked.who} does not know the model {asked.model!r} (404). Set {asked.model_setting} "
+                "to one it knows, then it resumes by itself."
+            )
+        case status if 300 <= status < 400:
+            return Paused(
+                f"{asked.who} has moved ({status}), and redirects are not followed. Correct its base URL, "
+                "then it resumes by itself."
+            )
+        case 413:
+            return Broken(f"{asked.who} finds the request too long (413).")
+        case 400:
+            return Broken(
+                f"{asked.who} finds the request invalid, perhaps too long (400{_named(fact.type)})."
+            )
+        case status:
+            return Broken(f"{asked.who} answered {status}{_named(fact.type)}.")
+
+
+def wait_until(retry_after: str | None, *, now: int, jitter: float) -> int:
+    """Epoch milliseconds. Retry-After holds seconds or a date; anything else counts as unsaid."""
+    told = _told_ms(retry_after, now)
+    wait = DEFAULT_WAIT_MS * (1 + jitter) if told is None else max(told, SHORTEST_WAIT_MS)
+    return now + int(min(wait, LONGEST_WAIT_MS))
+
+
+def _told_ms(retry_after: str | None, now: int) -> float | None:
+    from email.utils import parsedate_to_datetime
+
+    text = (retry_after or "").strip()
+    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,6})?", text):
+        return float(text) * 1000
+    try:
+        return parsedate_to_datetime(text).timestamp() * 1000 - now
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _named(type: str | None) -> str:
+    """Only what looks like an error's name: a server may put anything there, a key or a prompt included."""
+    return f", {type}" if type and re.fullmatch(r"[a-z]+(_[a-z]+){0,5}", type) and len(type) <= 40 else ""

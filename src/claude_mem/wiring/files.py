@@ -1,0 +1,37 @@
+"""What is done to the database from outside the worker: looked at, copied, put back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from claude_mem.capture import places
+from claude_mem.serve import lock
+from claude_mem.settings import Settings
+from claude_mem.store.sqlite import Restored
+from claude_mem.store.sqlite import backup as backups
+from claude_mem.store.sqlite import restore as put_in_place
+from claude_mem.store.sqlite import survey as surveying
+from claude_mem.store.sqlite.survey import Survey
+from claude_mem.wiring.clock import now
+
+
+def backup(settings: Settings) -> Path:
+    """Copy the database now; a running worker goes on."""
+    return backups.make(settings.place(places.DATABASE), settings.place(places.BACKUPS), now())
+
+
+def restore(settings: Settings, source: Path | None) -> Restored:
+    """Put a backup (without a source, the newest whole one) in the database's place. Holds the worker's lock
+    meanwhile, so that no hook starts a worker in between; raises LockHeld if one runs."""
+    with lock.hold(settings.place(places.WORKER_LOCK)):
+        return put_in_place(
+            settings.place(places.DATABASE),
+            clock=now,
+            backups=settings.place(places.BACKUPS),
+            source=source,
+        )
+
+
+def survey(settings: Settings) -> Survey:
+    """What the database holds, seen from outside; works with the worker up, down or never there."""
+    return surveying.look(settings.place(places.DATABASE), settings.place(places.BACKUPS))

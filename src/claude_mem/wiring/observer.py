@@ -1,0 +1,91 @@
+"""Puts the observing half together: the chosen provider, the manner, the budget, the pump."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from claude_mem.model.batch import Gathered
+from claude_mem.observe import mode, policy
+from claude_mem.observe.budget import Limits, Spent
+from claude_mem.observe.observer import Manner, Observer
+from claude_mem.ports.observer import Model
+from claude_mem.providers import anthropic_api, claude_agent_sdk, claude_cli, openai_compatible
+from claude_mem.providers.choice import Choice, There, choose
+from claude_mem.providers.offline import Offline
+from claude_mem.queue.pump import Pump
+from claude_mem.settings import Settings
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.wiring.clock import now
+
+OPENAI_URL = "https://api.openai.com/v1"
+MODES = "modes"
+
+
+def choice(settings: Settings) -> Choice:
+    """Who observes, and why."""
+    return choose(
+        settings.provider,
+        There(
+            claude=claude_cli.available(settings.claude_path),
+            anthropic_key=bool(settings.api_key or settings.anthropic_api_key),
+            openai_key=bool(settings.openai_api_key),
+            base_url=bool(settings.base_url or settings.openai_base_url),
+            model=bool(settings.model),
+        ),
+    )
+
+
+def model(settings: Settings, provider: str) -> Model | None:
+    """The chosen provider's model; None: none is needed."""
+    match provider:
+        case "claude":
+            return claude_agent_sdk.ClaudeModel(
+                cli_path=settings.claude_path,
+                model=settings.model or claude_agent_sdk.OBSERVE_MODEL,
+                summary_model=settings.summary_model,
+            )
+        case "anthropic":
+            return anthropic_api.AnthropicModel(
+                api_key=settings.api_key or settings.anthropic_api_key or "",
+                base_url=settings.base_url or settings.anthropic_base_url or anthropic_api.BASE_URL,
+                model=settings.model or anthropic_api.OBSERVE_MODEL,
+                summary_model=settings.summary_model,
+            )
+        case "openai":
+            return openai_compatible.OpenAiModel(
+                base_url=settings.base_url or settings.openai_base_url or OPENAI_URL,
+                api_key=settings.api_key or settings.openai_api_key,
+                model=settings.model or "",
+                summary_model=settings.summary_model,
+            )
+    return None
+
+
+def pump(
+    settings: Settings, store: SqliteStore, tell: Callable[[str], None]
+) -> tuple[Pump, Choice, Model | None]:
+    chosen = choice(settings)
+    asked = model(settings, chosen.provider)
+    manner = Manner(
+        mode=mode.load(settings.mode, [settings.place(MODES)]),
+        verbosity=settings.verbosity,
+        language=settings.language,
+        limits=Limits(
+            daily_tokens=settings.daily_tokens or None,
+            session_tokens=settings.session_tokens or None,
+            daily_usd=settings.daily_usd or None,
+            session_usd=settings.session_usd or None,
+        ),
+    )
+
+    def spent(session_id: int) -> Spent:
+        so_far = store.spent(session_id, now())
+        return Spent(so_far.daily_tokens, so_far.session_tokens, so_far.daily_usd, so_far.session_usd)
+
+    observer = Observer(asked, Offline(), manner, spent, tell)
+    return Pump(store, observer.observe, due_at, now, tell), chosen, asked
+
+
+def due_at(gathered: Gathered, at: int) -> int:
+    decision = policy.decide(gathered, at)
+    return decision.at if isinstance(decision, policy.Later) else at

@@ -1,0 +1,175 @@
+"""Reading what the servers of both protocols, and Claude Code, send: odd shapes included."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_mem.model.outcome import Broken, Paused, Throttled
+from claude_mem.model.prompt import Prompt, Reply
+from claude_mem.providers import anthropic_api, openai_compatible
+from claude_mem.providers.answer import document
+from claude_mem.providers.claude_said import Said, conclude
+from claude_mem.providers.failure import Refused, Unusable
+from claude_mem.providers.wire import Answer
+from claude_mem.testing.model_server import ModelServer, Say
+
+NOON = 1_760_000_000_000
+PROMPT = Prompt("s" * 40, "u" * 60)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["type", "content", "text", "usage", "choices", "message", "error", "code", "prompt_tokens"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def answer(body: object, status: int = 200, **headers: str) -> Answer:
+    return Answer(status, headers, json.dumps(body).encode())
+
+
+def completion(content: object, **more: object) -> dict[str, Any]:
+    return {"choices": [{"message": {"role": "assistant", "content": content}}], **more}
+
+
+def test_an_error_under_a_200_counts_as_the_error_it_is() -> None:
+    """OpenRouter passes the status of the server behind it in the body."""
+    assert document(answer({"error": {"code": 429, "message": "slow down"}})) == Refused(429)
+    assert document(answer({"error": {"type": "overloaded_error"}})) == Refused(529, "overloaded_error")
+    assert document(answer({"error": "something"})) == Refused(500)
+
+
+def test_openai_s_code_says_more_than_its_type() -> None:
+    error = {"type": "invalid_request_error", "code": "context_length_exceeded"}
+    assert document(answer({"error": error}, 400)) == Refused(400, "context_length_exceeded")
+
+
+@given(ANYTHING)
+def test_any_json_is_read_into_a_reply_or_a_fact(body: object) -> None:
+    found = document(answer(body))
+    if isinstance(found, dict):
+        assert isinstance(anthropic_api.read(found, "m"), Reply | Unusable)
+        assert isinstance(openai_compatible.read(found, PROMPT, "m"), Reply | Unusable)
+
+
+@given(st.binary())
+def test_any_bytes_are_read_into_a_document_or_a_fact(body: bytes) -> None:
+    assert document(Answer(200, {}, body)) is not None
+
+
+def test_json_nested_past_all_bounds_is_a_fact() -> None:
+    assert document(Answer(200, {}, b"[" * 200_000)) == Unusable("something that is not JSON")
+
+
+def test_thinking_is_left_out_of_a_reply() -> None:
+    blocks = [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "a"},
+        {"type": "text", "text": "b"},
+    ]
+    reply = anthropic_api.read({"type": "message", "content": blocks}, "m")
+    assert isinstance(reply, Reply)
+    assert reply.text == "ab"
+
+
+def test_the_instructions_are_marked_for_anthropic_s_cache() -> None:
+    with ModelServer([Say("ok")]) as server:
+        anthropic_api.AnthropicModel(base_url=f"{server.url}/v1/", api_key="k").ask(PROMPT, deadline_s=30)
+    request = server.requests[0]
+    assert request.path == "/v1/messages"
+    assert request.body["system"] == [
+        {"type": "text", "text": PROMPT.system, "cache_control": {"type": "ephemeral"}}
+    ]
+    assert (request.headers["anthropic-version"], request.headers["x-api-key"]) == ("2023-06-01", "<secret>")
+
+
+def test_a_server_that_does_not_count_is_estimated_and_that_is_said() -> None:
+    reply = openai_compatible.read(completion("x" * 20), PROMPT, "llama3.2")
+    assert isinstance(reply, Reply)
+    spend = reply.spend
+    assert (spend.provider, spend.input_tokens, spend.output_tokens) == ("openai (estimated)", 25, 5)
+    assert spend.cost_usd is None
+
+
+def test_what_openrouter_billed_is_what_it_cost() -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 2, "cost": 0.5}
+    reply = openai_compatible.read(completion("x", usage=usage), PROMPT, "claude-haiku-4-5")
+    assert isinstance(reply, Reply)
+    assert reply.spend.cost_usd == 0.5
+
+
+def test_a_reply_in_parts_is_put_together() -> None:
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    reply = openai_compatible.read(completion(parts), PROMPT, "m")
+    assert isinstance(reply, Reply)
+    assert reply.text == "ab"
+
+
+def test_a_local_server_needs_no_key() -> None:
+    with ModelServer([Say("ok", usage=False)]) as server:
+        model = openai_compatible.OpenAiModel(base_url=f"{server.url}/v1", model="llama3.2")
+        assert isinstance(model.ask(PROMPT, deadline_s=30), Reply)
+    assert "authorization" not in server.requests[0].headers
+
+
+def concluded(**said: Any) -> object:
+    return conclude(Said(**said), "haiku", now=NOON, jitter=0.5)
+
+
+def test_a_subscription_s_limit_waits_until_it_resets() -> None:
+    assert concluded(error="rate_limit", status=429, resets_at_s=NOON // 1000 + 5000) == Throttled(
+        NOON + 5_000_000
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ("authentication_failed", Paused),
+        ("billing_error", Paused),
+        ("model_not_found", Paused),
+        ("rate_limit", Throttled),
+        ("server_error", Broken),
+        ("invalid_request", Broken),
+        ("unknown", Broken),
+        ("one_of_next_year", Broken),
+    ],
+)
+def test_claude_code_s_own_names_for_errors_are_understood_without_a_status(error: str, kind: type) -> None:
+    assert isinstance(concluded(error=error, terminal_reason="api_error"), kind)
+
+
+def test_a_prompt_too_long_is_said_to_be() -> None:
+    outcome = concluded(error="invalid_request", status=400, terminal_reason="prompt_too_long")
+    assert outcome == Broken("Claude Code finds the request too long (413).")
+
+
+def test_a_refusal_to_answer_is_broken() -> None:
+    assert isinstance(concluded(error="invalid_request", stop_reason="refusal"), Broken)
+
+
+def test_what_was_said_before_the_output_limit_is_kept() -> None:
+    reply = concluded(error="max_output_tokens", texts=["<a/>", "<b"], terminal_reason="api_error")
+    assert isinstance(reply, Reply)
+    assert reply.text == "<a/><b"
+
+
+def test_a_reply_that_came_just_before_the_deadline_is_kept() -> None:
+    reply = concluded(completed=True, texts=["x"], missed_deadline=True, exit_code=-9)
+    assert isinstance(reply, Reply)
+
+
+def test_a_crash_names_its_exit_code() -> None:
+    assert concluded(exit_code=3) == Broken("Claude Code ended with exit code 3 before it answered.")

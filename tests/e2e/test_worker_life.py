@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -317,11 +316,12 @@ class TestDoorsAndFloor:
             (data / "worker.lock").unlink()
             assert worker.process.wait(driving.DEADLINE_S) == 0
 
-    def test_a_worker_whose_home_was_removed_leaves(self, data: Path) -> None:
+    def test_a_worker_whose_home_was_moved_away_leaves(self, data: Path) -> None:
         with driving.started(data) as worker:
-            shutil.rmtree(data)
+            moved = data.rename(data.with_name("moved"))
             assert worker.process.wait(driving.DEADLINE_S) == 0
-            assert not data.exists()
+            assert not data.exists(), "it does not come back to where it was"
+            assert not (moved / "hook.sock").exists()
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_a_signal_ends_it_in_order_and_nothing_is_left(self, data: Path, number: signal.Signals) -> None:

@@ -105,7 +105,7 @@ def _dumps(value: object) -> str:
 
 
 def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """The user's own secret patterns and excluded paths. `settings.py` checks and explains them; a broken
+    """The user's own secret patterns and excluded paths. `settings` checks and explains them; a broken
     file must not stop a hook, so here what cannot be read counts as not set."""
     try:
         with open(places.SETTINGS, encoding="utf-8") as file:

@@ -17,6 +17,7 @@ from claude_mem.ports.spool import Spool
 from claude_mem.ports.store import Accepted, Arrival, Inbox
 
 BATCH = 256
+MOST_AT_ONCE = 16 * BATCH  # between two calls the worker can stop
 
 Parse = Callable[[Spooled], Event | None]
 
@@ -44,13 +45,11 @@ class Ingest:
         self._origin_of, self._skip_tools, self._log = origin_of, skip_tools, log
 
     def drain(self) -> int:
-        """Take in all that is spooled now; returns how many files left the spool."""
-        taken = 0
-        while names := self._spool.names():
-            for start in range(0, len(names), BATCH):
-                self._take(names[start : start + BATCH])
-            taken += len(names)
-        return taken
+        """Take in the oldest of what is spooled; returns how many files left the spool, 0 when it is empty."""
+        names = self._spool.names()[:MOST_AT_ONCE]
+        for start in range(0, len(names), BATCH):
+            self._take(names[start : start + BATCH])
+        return len(names)
 
     def _take(self, names: list[str]) -> None:
         spooled, arrivals, skipped = [], [], 0

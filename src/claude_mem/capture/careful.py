@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 
-from claude_mem.capture import places, private, salvage, scrub, trim
+from claude_mem.capture import places, private, scrub, trim
 from claude_mem.capture.drops import NotAPayload
+from claude_mem.capture.payload import parse
 
 FIELD_CAP = 64 << 10
 PAYLOAD_CAP = 1 << 20
@@ -32,7 +33,11 @@ TEXT_KEYS = (
 
 def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, bytes | None]:
     """The event's name, and its scrubbed payload; None when nothing of it may be recorded."""
-    payload = salvage.salvage(head.decode(errors="replace"), tail.decode(errors="replace"))
+    payload = parse(head.decode(errors="replace")) if whole else None
+    if payload is None:
+        from claude_mem.capture import salvage  # two patterns to compile, which the whole ones need not pay
+
+        payload = salvage.salvage(head.decode(errors="replace"), tail.decode(errors="replace"))
     if payload is None:
         raise NotAPayload
     event = payload.get("hook_event_name") or BY_VERB.get(verb)

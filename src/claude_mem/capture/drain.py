@@ -10,7 +10,8 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 
-from claude_mem.capture import ledger, places, salvage
+from claude_mem.capture import ledger, places
+from claude_mem.capture.payload import integer
 from claude_mem.capture.spool import SUFFIX, VERSION
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.spooled import Spooled
@@ -42,7 +43,7 @@ class Spool:
         """Raises EventUnreadable for what is no event of ours, FileNotFoundError when it has gone."""
         content = _read_regular_file(f"{places.SPOOL}/{name}")
         try:
-            envelope = json.loads(content.decode(errors="replace"), strict=False, parse_int=salvage.integer)
+            envelope = json.loads(content.decode(errors="replace"), strict=False, parse_int=integer)
         except (ValueError, RecursionError) as error:
             raise EventUnreadable(f"not JSON: {error}") from error
         match envelope:

@@ -6,8 +6,9 @@ tool use's id, is looked for in the tail.
 
 from __future__ import annotations
 
-import json
 import re
+
+from claude_mem.capture.payload import parse
 
 MARK = "[… cut off …]"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
@@ -17,26 +18,13 @@ _USE_ID = re.compile(r'"tool_use_id"\s*:\s*"([\w.:-]{1,128})"')
 
 def salvage(head: str, tail: str) -> dict[str, object] | None:
     """The payload as far as it came, or None when it never was a JSON object."""
-    payload = _parse(head) or _parse(_closed(head))
+    payload = parse(head) or parse(_closed(head))
     if payload is None:
         return None
     ids = _USE_ID.findall(tail)
     if ids and "tool_use_id" not in payload:
         payload["tool_use_id"] = ids[-1]
     return payload
-
-
-def _parse(text: str) -> dict[str, object] | None:
-    try:
-        value = json.loads(text, strict=False, parse_int=integer)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def integer(digits: str) -> object:
-    """Python refuses to read integers of thousands of digits; nobody needs them as numbers."""
-    return int(digits) if len(digits) < 20 else digits
 
 
 def _closed(head: str) -> str:

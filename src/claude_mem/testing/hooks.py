@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import claude_mem.capture
-from claude_mem.capture import salvage
+from claude_mem.capture.payload import integer
 
 HOOK = Path(claude_mem.capture.__file__).with_name("hook.py")
 DEADLINE_S = 30  # for the test, not the hook: a hang fails instead of blocking the suite
@@ -38,9 +38,10 @@ def command(verb: str = "hook") -> list[str]:
 
 
 def environment(data_dir: Path, **more: str) -> dict[str, str]:
-    """A clean environment: nothing of the tester's own claude-mem leaks in."""
+    """A clean environment: nothing of the tester's own claude-mem leaks in, and a worker that a hook starts
+    observes offline."""
     keep = {key: value for key, value in os.environ.items() if not key.startswith("CLAUDE")}
-    return keep | {"CLAUDE_MEM_DATA_DIR": str(data_dir)} | more
+    return keep | {"CLAUDE_MEM_DATA_DIR": str(data_dir), "CLAUDE_MEM_PROVIDER": "offline"} | more
 
 
 def run(
@@ -66,7 +67,7 @@ def run(
 def spooled(data_dir: Path) -> list[dict[str, Any]]:
     """The envelopes waiting in the spool, in their order."""
     files = sorted((data_dir / "spool").glob("[0-9]*.json"))
-    return [json.loads(f.read_text(errors="replace"), strict=False, parse_int=salvage.integer) for f in files]
+    return [json.loads(f.read_text(errors="replace"), strict=False, parse_int=integer) for f in files]
 
 
 @contextmanager

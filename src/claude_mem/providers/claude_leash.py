@@ -33,8 +33,8 @@ exec {command} "$@"
 
 
 class Leash:
-    """A private directory (mode 0700) with the script to start, an empty directory to start it in, and one for
-    what it writes to the side; gone afterwards."""
+    """A private directory (mode 0700) with the script to start, an empty directory to start it in, and one
+    for what it writes to the side; gone afterwards."""
 
     def __init__(self, command: str) -> None:
         self._place = Path(tempfile.mkdtemp(prefix="claude-mem-"))

@@ -15,96 +15,41 @@ import socket
 import ssl
 import struct
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+
+from claude_mem.testing import model_protocol as protocol
+from claude_mem.testing.model_script import (
+    Cut,
+    Drip,
+    Hang,
+    Raw,
+    Request,
+    Reset,
+    Say,
+    Script,
+    Status,
+    Step,
+    StreamError,
+)
+
+__all__ = [
+    "Cut",
+    "Drip",
+    "Hang",
+    "ModelServer",
+    "Raw",
+    "Request",
+    "Reset",
+    "Say",
+    "Script",
+    "Status",
+    "Step",
+    "StreamError",
+]
 
 SECRET_HEADERS = ("x-api-key", "authorization", "proxy-authorization")
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """Answer with this text, in the protocol and the manner (plain, streaming) that was asked for."""
-
-    text: str
-    input_tokens: int = 1000
-    cache_write_tokens: int = 100
-    cached_tokens: int = 200
-    output_tokens: int = 50
-    stop_reason: str = "end_turn"
-    usage: bool = True  # False: leave the usage out, as some local servers do
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """Answer with an error, shaped as the protocol does it."""
-
-    code: int
-    headers: Mapping[str, str] = field(default_factory=dict)
-    type: str = "error_of_the_script"
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """Answer 200 with these bytes: malformed JSON, HTML, nothing at all."""
-
-    body: bytes
-    content_type: str = "application/json"
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Begin as Say would, and close the connection half-way."""
-
-    text: str = "half of this is lost"
-
-
-@dataclass(frozen=True, slots=True)
-class StreamError:
-    """Begin a stream, then send an error in it; asked for a plain answer, send that error under a 200."""
-
-    type: str = "overloaded_error"
-
-
-@dataclass(frozen=True, slots=True)
-class Drip:
-    """Answer so slowly that it never ends: a byte every so often, of the headers or of the body."""
-
-    every_s: float = 0.05
-    of: str = "body"  # or "headers"
-
-
-class Reset:
-    """Reset the connection (RST) instead of answering."""
-
-
-class Hang:
-    """Say nothing until `server.release()`, or until the server closes."""
-
-
-Step = Say | Status | Raw | Cut | StreamError | Drip | Reset | Hang
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    method: str
-    path: str
-    headers: Mapping[str, str]  # names in lower case; of a secret only that it was there: "<secret>"
-    body: dict[str, Any]
-    size: int  # bytes of the body
-
-    @property
-    def speaks_openai(self) -> bool:
-        return "/chat/completions" in self.path
-
-    @property
-    def streams(self) -> bool:
-        return bool(self.body.get("stream"))
-
-
-Script = Sequence[Step] | Callable[[Request], Step]
 
 
 class ModelServer:
@@ -238,23 +183,27 @@ class _Handler(BaseHTTPRequestHandler):
             case Say():
                 self._say(step, request)
             case Status(code=code, headers=headers, type=type):
-                self._send(code, _error(type, request), headers=headers)
+                self._send(code, protocol.error(type, request), headers=headers)
             case Raw(body=body, content_type=content_type):
                 self._send(200, body, content_type)
             case Cut(text=text):
                 whole = (
-                    b"".join(_stream(Say(text), request)) if request.streams else _plain(Say(text), request)
+                    b"".join(protocol.stream(Say(text), request))
+                    if request.streams
+                    else protocol.plain(Say(text), request)
                 )
                 self._head(200, len(whole), "text/event-stream" if request.streams else "application/json")
                 self.wfile.write(whole[: len(whole) // 2])
                 self.close_connection = True
             case StreamError(type=type) if request.streams:
-                begun = next(iter(_stream(Say(""), request)))
+                begun = next(iter(protocol.stream(Say(""), request)))
                 self._send(
-                    200, begun + _event("error", json.loads(_error(type, request))), "text/event-stream"
+                    200,
+                    begun + protocol.event("error", json.loads(protocol.error(type, request))),
+                    "text/event-stream",
                 )
             case StreamError(type=type):
-                self._send(200, _error(type, request))
+                self._send(200, protocol.error(type, request))
             case Drip():
                 self._drip(step)
             case Reset():
@@ -267,9 +216,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _say(self, step: Say, request: Request) -> None:
         if request.streams:
-            self._send(200, b"".join(_stream(step, request)), "text/event-stream")
+            self._send(200, b"".join(protocol.stream(step, request)), "text/event-stream")
         else:
-            self._send(200, _plain(step, request))
+            self._send(200, protocol.plain(step, request))
 
     def _drip(self, step: Drip) -> None:
         self.close_connection = True
@@ -301,75 +250,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-
-def _error(type: str, request: Request) -> bytes:
-    error = {"type": type, "message": "the script says so"}
-    shaped = {"error": error | {"code": type}} if request.speaks_openai else {"type": "error", "error": error}
-    return json.dumps(shaped).encode()
-
-
-def _usage(step: Say) -> dict[str, int]:
-    return {
-        "input_tokens": step.input_tokens,
-        "cache_creation_input_tokens": step.cache_write_tokens,
-        "cache_read_input_tokens": step.cached_tokens,
-        "output_tokens": step.output_tokens,
-    }
-
-
-def _message(step: Say, request: Request) -> dict[str, Any]:
-    return {
-        "id": "msg_scripted",
-        "type": "message",
-        "role": "assistant",
-        "model": request.body.get("model", "scripted"),
-        "content": [{"type": "text", "text": step.text}] if step.text else [],
-        "stop_reason": step.stop_reason,
-        "stop_sequence": None,
-        "usage": _usage(step),
-    }
-
-
-def _plain(step: Say, request: Request) -> bytes:
-    if not request.speaks_openai:
-        return json.dumps(_message(step, request)).encode()
-    prompt = step.input_tokens + step.cache_write_tokens + step.cached_tokens
-    answer: dict[str, Any] = {
-        "id": "chatcmpl-scripted",
-        "object": "chat.completion",
-        "model": request.body.get("model", "scripted"),
-        "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": step.text}}
-        ],
-    }
-    if step.usage:
-        answer["usage"] = {
-            "prompt_tokens": prompt,
-            "completion_tokens": step.output_tokens,
-            "total_tokens": prompt + step.output_tokens,
-            "prompt_tokens_details": {"cached_tokens": step.cached_tokens},
-        }
-    return json.dumps(answer).encode()
-
-
-def _event(name: str, data: Mapping[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
-
-
-def _stream(step: Say, request: Request) -> Iterator[bytes]:
-    """The events of a streaming Messages answer."""
-    message = _message(step, request)
-
-    def event(name: str, **data: Any) -> bytes:
-        return _event(name, {"type": name, **data})
-
-    begun = message | {"content": [], "stop_reason": None, "usage": _usage(step) | {"output_tokens": 1}}
-    yield event("message_start", message=begun)
-    if step.text:
-        yield event("content_block_start", index=0, content_block={"type": "text", "text": ""})
-        yield event("content_block_delta", index=0, delta={"type": "text_delta", "text": step.text})
-        yield event("content_block_stop", index=0)
-    ended = {"stop_reason": step.stop_reason, "stop_sequence": None}
-    yield event("message_delta", delta=ended, usage={"output_tokens": step.output_tokens})
-    yield event("message_stop")

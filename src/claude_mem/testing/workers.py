@@ -7,15 +7,17 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve import control
 
 PATIENCE_S = 60  # far more than anything takes; a hang fails instead of blocking the suite
+API_KEY = "key-for-the-scripted-server"
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -28,21 +30,42 @@ def until(condition: Callable[[], bool], what: str) -> None:
 
 
 @contextmanager
-def running(data_dir: Path) -> Iterator[Path]:
-    """A worker, started as a person starts it."""
+def running(data_dir: Path, **env: str) -> Iterator[Path]:
+    """A worker, started as a person starts it, with `env` in its environment. Without a provider there, it
+    observes offline: no test reaches out because of what its tester has installed."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    before = os.environ.get("CLAUDE_MEM_DATA_DIR")
-    os.environ["CLAUDE_MEM_DATA_DIR"] = str(data_dir)
-    os.environ["CLAUDE_MEM_WORKER_PORT"] = str(free_port())
+    ours = {
+        "CLAUDE_MEM_DATA_DIR": str(data_dir),
+        "CLAUDE_MEM_WORKER_PORT": str(free_port()),
+        "CLAUDE_MEM_PROVIDER": "offline",
+    }
+    with _environment(ours | env):
+        try:
+            control.start(data_dir)
+            yield data_dir
+        finally:
+            finish(data_dir)
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(changes)
     try:
-        control.start(data_dir)
-        yield data_dir
+        yield
     finally:
-        os.environ.pop("CLAUDE_MEM_WORKER_PORT")
-        os.environ.pop("CLAUDE_MEM_DATA_DIR")
-        if before is not None:
-            os.environ["CLAUDE_MEM_DATA_DIR"] = before
-        finish(data_dir)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def asking(url: str, provider: str = "anthropic", **more: str) -> dict[str, str]:
+    """The environment of a worker that asks the model server at `url`."""
+    return {
+        "CLAUDE_MEM_PROVIDER": provider,
+        "CLAUDE_MEM_BASE_URL": url if provider == "anthropic" else f"{url}/v1",
+        "CLAUDE_MEM_API_KEY": API_KEY,
+        "CLAUDE_MEM_MODEL": "scripted",
+    } | more
 
 
 def finish(data_dir: Path) -> None:
@@ -70,6 +93,18 @@ def processes(data_dir: Path) -> list[int]:
 def drained(data_dir: Path) -> None:
     """Wait until all that is spooled has been taken in."""
     until(lambda: not any((data_dir / "spool").glob("[0-9]*.json")), "the spool is drained")
+
+
+def settled(data_dir: Path) -> None:
+    """Wait until all that is spooled has been taken in, and nothing queued is left to be observed."""
+    drained(data_dir)
+    until(lambda: not states(data_dir).keys() & {"ready", "leased"}, "the queue is settled")
+
+
+def states(data_dir: Path) -> dict[str, int]:
+    """How many queued events are in each state, read from the database itself."""
+    with closing(sqlite3.connect(f"file:{data_dir / 'claude-mem.db'}?mode=ro", uri=True)) as db:
+        return dict(db.execute("SELECT state, count(*) FROM pending_messages GROUP BY state").fetchall())
 
 
 def free_port() -> int:

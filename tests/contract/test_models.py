@@ -1,0 +1,43 @@
+"""Each model keeps the contract on the wire: the two HTTP ones, and the real Claude Code by the real SDK."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_mem.ports.observer import Model
+from claude_mem.providers.anthropic_api import AnthropicModel
+from claude_mem.providers.claude_agent_sdk import ClaudeModel
+from claude_mem.providers.openai_compatible import OpenAiModel
+from claude_mem.testing.model_contract import KEY, Connect, ModelContract
+
+
+class TestAnthropic(ModelContract):
+    @pytest.fixture
+    def connect(self) -> Connect:
+        def connect(url: str, **more: Any) -> Model:
+            return AnthropicModel(base_url=url, api_key=KEY, **more)
+
+        return connect
+
+
+class TestOpenAiCompatible(ModelContract):
+    @pytest.fixture
+    def connect(self) -> Connect:
+        def connect(url: str, **more: Any) -> Model:
+            return OpenAiModel(base_url=f"{url}/v1", api_key=KEY, **({"model": "claude-haiku-4-5"} | more))
+
+        return connect
+
+
+class TestClaude(ModelContract):
+    @pytest.fixture
+    def connect(self, tmp_path: Path) -> Connect:
+        def connect(url: str, **more: Any) -> Model:
+            home = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
+            server = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, "IS_SANDBOX": "1"}
+            return ClaudeModel(env=home | server, **more)
+
+        return connect

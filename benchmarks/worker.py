@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from claude_mem import __version__
 from claude_mem.capture import ledger
 from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads
@@ -115,8 +116,10 @@ def fill_spool(data: Path, events: int) -> None:
     for n in range(events):
         id = f"{n:020d}-1-0000"
         body = payloads.bash(f"toolu_{n}", stdout="y" * 1500, session=f"session-{n % 50}")
-        envelope = b'{"v":1,"id":"%s","at":%d,"event":"PostToolUse","payload":%s}\n'
-        (data / "spool" / f"{id}.json").write_bytes(envelope % (id.encode(), 1_700_000_000_000 + n, body))
+        envelope = b'{"v":1,"by":"%s","id":"%s","at":%d,"event":"PostToolUse","payload":%s}\n'
+        (data / "spool" / f"{id}.json").write_bytes(
+            envelope % (__version__.encode(), id.encode(), 1_700_000_000_000 + n, body)
+        )
     here = Path.cwd()
     os.chdir(data)
     ledger.reset(events, events * 2000, ledger.MOST_FILES, ledger.MOST_BYTES)

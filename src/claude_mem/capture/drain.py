@@ -52,7 +52,10 @@ class Spool:
                     f"written by a newer version (envelope {version}, this one knows {VERSION})"
                 )
             case {"v": 1, "id": str(id), "at": int(at), "event": str(event), "payload": dict(payload)}:
-                return Spooled(name, len(content), id, at, event, payload)
+                by = envelope.get("by")
+                return Spooled(
+                    name, len(content), id, at, event, payload, by if isinstance(by, str) else None
+                )
         raise EventUnreadable("not an event's envelope")
 
     def remove(self, done: Sequence[Spooled]) -> None:

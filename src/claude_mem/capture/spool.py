@@ -2,13 +2,14 @@
 
 The envelope is joined to the payload's own bytes, so that an innocent payload is never parsed:
 
-    {"v":1,"id":"<name>","at":<epoch ms>,"event":"PostToolUse","payload":{…}}
+    {"v":1,"by":"<version>","id":"<name>","at":<epoch ms>,"event":"PostToolUse","payload":{…}}
 """
 
 from __future__ import annotations
 
 import posix
 
+from claude_mem import __version__
 from claude_mem.capture import ledger, places, stdin
 
 VERSION = 1
@@ -24,8 +25,9 @@ def put(event: bytes, payload: bytes, now_ns: int) -> str:
         _make_room()
         time = ledger.admit(size, now_ns)
     name = f"{time:020d}-{posix.getpid()}-{posix.urandom(2).hex()}"
-    head = b'{"v":%d,"id":"%s","at":%d,"event":"%s","payload":' % (
+    head = b'{"v":%d,"by":"%s","id":"%s","at":%d,"event":"%s","payload":' % (
         VERSION,
+        __version__.encode(),
         name.encode(),
         now_ns // 1_000_000,
         event,

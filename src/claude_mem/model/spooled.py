@@ -15,3 +15,4 @@ class Spooled:
     at: int
     event: str
     payload: dict[str, object]
+    by: str | None = None  # the version of the hook that scrubbed it

@@ -11,7 +11,9 @@ from claude_mem.store.sqlite import Restored
 from claude_mem.store.sqlite import backup as backups
 from claude_mem.store.sqlite import restore as put_in_place
 from claude_mem.store.sqlite import survey as surveying
+from claude_mem.store.sqlite import tally as tallying
 from claude_mem.store.sqlite.survey import Survey
+from claude_mem.store.sqlite.tally import Tally
 from claude_mem.wiring.clock import now
 
 
@@ -32,6 +34,13 @@ def restore(settings: Settings, source: Path | None) -> Restored:
         )
 
 
-def survey(settings: Settings) -> Survey:
+def survey(settings: Settings, *, thorough: bool = True) -> Survey:
     """What the database holds, seen from outside; works with the worker up, down or never there."""
-    return surveying.look(settings.place(places.DATABASE), settings.place(places.BACKUPS))
+    return surveying.look(
+        settings.place(places.DATABASE), settings.place(places.BACKUPS), now(), thorough=thorough
+    )
+
+
+def tally(settings: Settings, since: int) -> Tally:
+    """What came in since then and what became of it; asked of a database that a survey found current."""
+    return tallying.count(settings.place(places.DATABASE), since, now())

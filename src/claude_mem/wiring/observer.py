@@ -35,6 +35,11 @@ def choice(settings: Settings) -> Choice:
     )
 
 
+def mode_of(settings: Settings) -> mode.Mode:
+    """What is worth remembering, as the user has it. Raises SettingsError, naming the file."""
+    return mode.load(settings.mode, [settings.place(MODES)])
+
+
 def model(settings: Settings, provider: str) -> Model | None:
     """The chosen provider's model; None: none is needed."""
     match provider:
@@ -67,7 +72,7 @@ def pump(
     chosen = choice(settings)
     asked = model(settings, chosen.provider)
     manner = Manner(
-        mode=mode.load(settings.mode, [settings.place(MODES)]),
+        mode=mode_of(settings),
         verbosity=settings.verbosity,
         language=settings.language,
         limits=Limits(

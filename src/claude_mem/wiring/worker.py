@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Sequence
 
 from claude_mem import __version__
 from claude_mem.capture import careful, drain, drops, ledger, places, scrub, tags
@@ -39,10 +40,11 @@ def build(settings: Settings) -> Parts:
     globs = (*scrub.DEFAULT_GLOBS, *settings.exclude_paths)
 
     def event_of(spooled: Spooled) -> Event | None:
-        # Scrubbed by the hook already; again here, in case that hook was an older one with fewer rules.
-        payload, _ = scrub.scrub(
-            spooled.payload, field_cap=careful.FIELD_CAP, extra_rules=settings.secret_patterns, globs=globs
-        )
+        payload = spooled.payload
+        if spooled.by != __version__:  # scrubbed by a hook that may have had fewer rules
+            payload, _ = scrub.scrub(
+                payload, field_cap=careful.FIELD_CAP, extra_rules=settings.secret_patterns, globs=globs
+            )
         return claude_code.parse(spooled.event, payload, id=spooled.id, at=spooled.at)
 
     ingest = Ingest(spool, store, event_of, Origins(now).of, settings.skip_tools, log.warning)
@@ -68,10 +70,20 @@ def build(settings: Settings) -> Parts:
         log.warning("%s", message)
         leave_notice(settings, f"claude-mem: {message}")
 
-    pump, chosen, model = observer.pump(settings, store, tell)
+    try:
+        pump, chosen, model = observer.pump(settings, store, tell)
+    except ClaudeMemError as error:
+        leave_notice(settings, f"claude-mem remembers nothing new: {error}")
+        store.close()
+        raise
 
     def observing() -> dict[str, object]:
         return {"provider": chosen.provider, "why": chosen.why, "paused": pump.paused}
+
+    def resume(job_ids: Sequence[int] | None) -> int:
+        resumed = store.resume(job_ids)
+        pump.release()  # after: whoever steps next must find what was resumed
+        return resumed
 
     def close() -> None:
         if model is not None:
@@ -92,6 +104,8 @@ def build(settings: Settings) -> Parts:
         pump=pump.step,
         abort=lambda session_id: pump.abort(session_id, settings.delete_timeout_ms / 1000),
         observing=observing,
+        resume=resume,
+        drop=store.drop,
         is_private=is_wholly_private,
     )
 

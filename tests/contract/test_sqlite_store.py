@@ -1,4 +1,4 @@
-"""The store on SQLite keeps the contract."""
+"""The store on SQLite keeps the contracts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ import pytest
 
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing.store_contract import SettableClock, Store, StoreContract
+from claude_mem.testing.work_contract import WorkContract, WorkStore
 
 
 class TestSqliteStore(StoreContract):
     @pytest.fixture
     def store(self, clock: SettableClock, tmp_path: Path) -> Iterator[Store]:
+        with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
+            yield store
+
+
+class TestSqliteWork(WorkContract):
+    @pytest.fixture
+    def store(self, clock: SettableClock, tmp_path: Path) -> Iterator[WorkStore]:
         with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
             yield store

@@ -42,6 +42,7 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.event import Event, Kind, ToolCall
 from claude_mem.model.observation import Memory, Observation, Summary
 from claude_mem.model.origin import Origin
+from claude_mem.model.prompt import Spend
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite import SqliteStore
 
@@ -49,11 +50,12 @@ folder, leased, *new = sys.argv[1:]
 NOW = 1_760_000_000_000
 store = SqliteStore.open(Path(folder, "claude-mem.db"), clock=lambda: NOW, backups=Path(folder, "backups"))
 lease = store.lease(int(leased))
-learned = tuple(Observation("change", title=job.event.id, narrative="n" * 3000) for job in lease.jobs)
+known = Observation("change", title="known", narrative="k")
+learned = (known, *(Observation("change", title=job.event.id, narrative="n" * 3000) for job in lease.jobs))
 tool = ToolCall("Bash", "make " + "x" * 3000, "ok " * 2000)
 events = [Event(name, NOW, Kind.TOOL_USE, "s1", tool=tool) for name in new]
 acts = {
-    "settle": lambda: store.settle(lease, Memory(learned, (Summary(request="R"),))),
+    "settle": lambda: store.settle(lease, Memory(learned, (Summary(request="R"),)), Spend("p", "m", 1, 2, 3)),
     "accept": lambda: store.accept([Arrival(event, Origin("key", "name", "/root")) for event in events]),
     "close": store.close,
 }
@@ -78,9 +80,14 @@ def open_store(folder: Path) -> SqliteStore:
 
 @pytest.fixture
 def queued(tmp_path: Path) -> Path:
-    """A data directory with a few jobs in the queue."""
+    """A data directory with a few jobs in the queue, and something remembered that will be seen again."""
     folder = tmp_path / "queued"
     with open_store(folder) as store:
+        before = Event("before", 1_760_000_000_000, Kind.TOOL_USE, "s0", tool=ToolCall("Read", "in", "out"))
+        store.accept([Arrival(before, Origin("key", "name", "/root"))])
+        lease = store.lease(1)
+        assert lease is not None
+        store.settle(lease, Memory((Observation("change", title="known", narrative="k"),)))
         for name in QUEUED:
             event = Event(name, 1_760_000_000_000, Kind.TOOL_USE, "s1", tool=ToolCall("Read", "in", "out"))
             store.accept([Arrival(event, Origin("key", "name", "/root"))])
@@ -150,11 +157,19 @@ def killed_at_every_call(queued: Path, scratch: Path, act: str) -> Iterator[tupl
 def remembered(folder: Path) -> list[str]:
     with closing(sqlite3.connect(folder / "claude-mem.db")) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        return [title for (title,) in db.execute("SELECT title FROM observations ORDER BY id")]
+        asked = "SELECT title FROM observations WHERE title <> 'known' ORDER BY id"
+        return [title for (title,) in db.execute(asked)]
+
+
+def seen_again_and_paid(folder: Path) -> tuple[int, int]:
+    with closing(sqlite3.connect(folder / "claude-mem.db")) as db:
+        (sightings,) = db.execute("SELECT COUNT(*) FROM observation_sightings").fetchone()
+        (calls,) = db.execute("SELECT COUNT(*) FROM spending").fetchone()
+        return sightings, calls
 
 
 def names(store: SqliteStore, state: State) -> list[str]:
-    return [job.event.id for job, _reason in store.jobs(state, 100)]
+    return [job.event.id for job, _reason in store.jobs(state, 100) if job.event.id != "before"]
 
 
 def test_a_settle_killed_anywhere_leaves_memory_and_settlement_or_neither(
@@ -169,6 +184,7 @@ def test_a_settle_killed_anywhere_leaves_memory_and_settlement_or_neither(
             assert remembered(folder) == done
             assert done in ([], LEASED)
             assert done or not acknowledged, "what was acknowledged is there"
+            assert seen_again_and_paid(folder) == ((1, 1) if done else (0, 0)), "the rest goes with it"
             session = store.find("s1")
             assert session is not None
             assert session.title == ("R" if done else None)
@@ -176,7 +192,7 @@ def test_a_settle_killed_anywhere_leaves_memory_and_settlement_or_neither(
                 learned = tuple(Observation("change", title=job.event.id) for job in lease.jobs)
                 store.settle(lease, Memory(learned))
             assert remembered(folder) == QUEUED, "each event is remembered once in the end"
-            assert store.figures().done == len(QUEUED)
+            assert store.figures().done == len(QUEUED) + 1
         befores, afters = befores + (not done), afters + bool(done)
     assert befores, "some kills came before the commit"
     assert afters, "and some after"
@@ -192,7 +208,7 @@ def test_an_accept_killed_anywhere_takes_all_of_its_batch_or_none(queued: Path, 
             assert ready in (QUEUED, QUEUED + NEW)
             taken = len(ready) - len(QUEUED)
             assert taken or not acknowledged, "what was acknowledged is there"
-            assert store.counters()["accepted"] == len(ready)
+            assert store.counters()["accepted"] == len(ready) + 1
             assert remembered(folder) == []
             events = [Event(name, 0, Kind.TOOL_USE, "s1", tool=ToolCall("Bash")) for name in NEW]
             again = store.accept([Arrival(event, Origin("key", "name", "/root")) for event in events])

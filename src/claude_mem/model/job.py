@@ -31,6 +31,7 @@ class Lease:
 
     session_id: int
     jobs: tuple[Job, ...]
+    number: int = 0  # no two handings out share one: a dead holder cannot pass for the next
 
     @property
     def attempt(self) -> int:

@@ -45,7 +45,7 @@ class Ingest:
         self._origin_of, self._skip_tools, self._log = origin_of, skip_tools, log
 
     def drain(self) -> int:
-        """Take in the oldest of what is spooled; returns how many files left the spool, 0 when it is empty."""
+        """Take in the oldest of what is spooled; returns how many files left the spool, 0: it is empty."""
         names = self._spool.names()[:MOST_AT_ONCE]
         for start in range(0, len(names), BATCH):
             self._take(names[start : start + BATCH])

@@ -6,22 +6,26 @@ not only the one that asked; what a batch does holds back that batch alone.
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 from typing import assert_never
 
 from claude_mem.model.batch import Batch, Gathered
+from claude_mem.model.errors import StoreError, StoreUnavailable
 from claude_mem.model.job import Lease
 from claude_mem.model.observation import Memory
 from claude_mem.model.outcome import Broken, Observed, Outcome, Paused, Throttled
 from claude_mem.model.prompt import Spend
 from claude_mem.ports.clock import Clock
 from claude_mem.ports.pumping import Work
-from claude_mem.queue.retry import Park, Retry, Settle, Wait, backoff, decide
+from claude_mem.queue.retry import LONGEST_WAIT_MS, Park, Retry, Settle, Wait, backoff, decide
 
 MOST_EVENTS = 100
 HOLD_AFTER = 2  # this many failures in a row are the provider's, not the batch's
-LONGEST_HOLD_MS = 5 * 60 * 1000
+SHORTEST_HOLD_MS = 1_000  # of a provider that asks us to wait, and says for no time at all
+STORE_HOLD_MS = 60_000
+LOOK_AGAIN_MS = 5 * 60 * 1000  # at the latest, whether a provider that failed is back
 
 When = int | None
 """Epoch milliseconds to look again; None: not before something new arrives."""
@@ -37,33 +41,36 @@ class Pump:
         due_at: Callable[[Gathered, int], int],
         clock: Clock,
         tell: Callable[[str], None],
+        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._work, self._observe, self._due_at = work, observe, due_at
-        self._clock, self._tell = clock, tell
+        self._clock, self._tell, self._jitter = clock, tell, jitter
         self._lock = threading.Lock()
         self._held_until = 0
         self._failures = 0
         self._aborted: set[int] = set()
         self._busy: dict[int, threading.Event] = {}
+        self._stranded: list[tuple[Lease, BaseException, Spend | None]] = []
         self.paused: str | None = None
         """Why nothing is observed at the moment, as one sentence; None: all is well."""
 
     def step(self) -> When:
         """Do one batch, if one is due. Returns when to look again: at once, after one was done."""
         now = self._clock()
-        if now < self._held_until <= now + LONGEST_HOLD_MS:
+        if now < self._held_until <= now + LONGEST_WAIT_MS:
             return self._held_until
+        self._give_back_stranded()
         soonest: When = None
         for gathered in self._work.gathered():
             at = self._due_at(gathered, now)
-            if at <= now and (lease := self._work.lease(MOST_EVENTS, gathered.session_id)):
-                self._do(lease)
+            if at <= now and self._take(gathered.session_id):
                 return now
             soonest = at if soonest is None else min(soonest, at)
         return None if soonest is None else max(soonest, now + 1)
 
     def abort(self, session_id: int, within_s: float) -> bool:
-        """Let go of a session's work: its events stay. True once nobody works on it any more."""
+        """Let go of a session's work: its events stay, and what the observer still says of them is not kept.
+        True once nobody works on it any more."""
         with self._lock:
             ended = self._busy.get(session_id)
             if ended is None:
@@ -71,35 +78,81 @@ class Pump:
             self._aborted.add(session_id)
         return ended.wait(within_s)
 
-    def _do(self, lease: Lease) -> None:
+    def release(self) -> None:
+        """Hold nobody back any more: somebody has mended something and wants to see it tried."""
+        with self._lock:
+            self._held_until, self._failures = 0, 0
+
+    def _take(self, session_id: int) -> bool:
+        """Do a session's next batch; False if somebody else has it."""
         ended = threading.Event()
         with self._lock:
-            self._busy[lease.session_id] = ended
+            if session_id in self._busy:
+                return False
+            # Before the store hands anything out: an abort must find whoever is about to begin.
+            self._busy[session_id] = ended
         try:
-            outcome, spend = self._observe(self._work.batch(lease), lease.session_id)
-            with self._lock:
-                aborted = lease.session_id in self._aborted
-            if aborted:
-                self._work.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
-            else:
-                self._note(outcome)
-                self._conclude(lease, outcome, spend)
-        except BaseException:
-            # Nothing is known of what came of it: the events go back, and the pump's owner hears of it.
-            self._work.postpone(lease, self._clock() + backoff(1), "the observer failed", failed=True)
-            raise
+            lease = self._work.lease(MOST_EVENTS, session_id)
+            if lease is not None:
+                self._do(lease)
+            return lease is not None
         finally:
             with self._lock:
-                self._busy.pop(lease.session_id, None)
-                self._aborted.discard(lease.session_id)
+                del self._busy[session_id]
+                self._aborted.discard(session_id)
             ended.set()
 
+    def _do(self, lease: Lease) -> None:
+        outcome: Outcome | None = None
+        spend: Spend | None = None
+        try:
+            if not self._is_aborted(lease):
+                outcome, spend = self._observe(self._work.batch(lease), lease.session_id)
+            if outcome is None or self._is_aborted(lease):
+                self._work.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
+                return
+            news = self._note(outcome)
+            self._conclude(lease, outcome, spend)
+        except BaseException as error:
+            # Nothing is known of what came of it: the events go back, and the pump's owner hears of it.
+            if isinstance(error, StoreUnavailable):
+                self._hold(self._clock() + STORE_HOLD_MS)  # to ask again at once would only be to pay again
+            self._give_back(lease, error, spend)
+            raise
+        if news:
+            self._tell(news)
+
+    def _is_aborted(self, lease: Lease) -> bool:
+        with self._lock:
+            return lease.session_id in self._aborted
+
+    def _give_back(self, lease: Lease, error: BaseException, spend: Spend | None) -> None:
+        try:
+            if isinstance(error, Exception) and not isinstance(error, StoreUnavailable):
+                broken = Broken(f"the observer failed: {type(error).__name__}: {error}")
+                self._conclude(lease, broken, spend)
+            else:  # not the batch's doing
+                reason = str(error) or type(error).__name__
+                self._work.postpone(lease, self._clock(), reason, failed=False, spend=spend)
+        except StoreUnavailable:
+            with self._lock:
+                self._stranded.append((lease, error, spend))
+        except StoreError:
+            return  # the lease is no longer ours: somebody has taken it back, or deleted its session
+
+    def _give_back_stranded(self) -> None:
+        """What could not be given back because nothing could be written: else it would be held for good."""
+        with self._lock:
+            stranded, self._stranded = self._stranded, []
+        for lease, error, spend in stranded:
+            self._give_back(lease, error, spend)
+
     def _conclude(self, lease: Lease, outcome: Outcome, spend: Spend | None) -> None:
-        decision = decide(outcome, lease.attempt, self._clock())
+        decision = decide(outcome, lease.attempt, self._clock(), self._jitter())
         match decision:
             case Settle():
                 memory = outcome.memory if isinstance(outcome, Observed) else Memory()
-                self._work.settle(lease, memory, spend)
+                self._work.settle(lease, memory, spend, provider=_author(spend))
             case Wait(until=until):
                 self._work.postpone(lease, until, _reason(outcome), failed=False, spend=spend)
             case Retry(until=until, reason=reason):
@@ -109,27 +162,34 @@ class Pump:
             case _:
                 assert_never(decision)
 
-    def _note(self, outcome: Outcome) -> None:
-        """What this says about the provider: whether to hold all sessions back, and whom to tell."""
+    def _note(self, outcome: Outcome) -> str | None:
+        """What this says about the provider: whether to hold all sessions back; and what to tell the user."""
         now = self._clock()
         with self._lock:
             before = self.paused
             match outcome:
                 case Paused(reason=reason):
                     self.paused = reason
-                    self._held_until = now + LONGEST_HOLD_MS
+                    self._hold(now + LOOK_AGAIN_MS)
                 case Throttled(until=until):
-                    self._held_until = min(until, now + LONGEST_HOLD_MS)
+                    self._hold(max(until, now + SHORTEST_HOLD_MS))
                 case Broken():
                     self._failures += 1
                     if self._failures >= HOLD_AFTER:
-                        wait = min(backoff(self._failures - HOLD_AFTER + 1), LONGEST_HOLD_MS)
-                        self._held_until = now + wait
+                        wait = backoff(self._failures - HOLD_AFTER + 1, self._jitter())
+                        self._hold(now + min(wait, LOOK_AGAIN_MS))
                 case _:
-                    self._failures, self._held_until, self.paused = 0, 0, None
-            told = self.paused
-        if told and told != before:
-            self._tell(told)
+                    # A hold stays: who was asked before it was called for says nothing against it.
+                    self._failures, self.paused = 0, None
+            return self.paused if self.paused != before else None
+
+    def _hold(self, until: int) -> None:
+        self._held_until = min(until, self._clock() + LONGEST_WAIT_MS)
+
+
+def _author(spend: Spend | None) -> str:
+    """Who wrote what was observed: where no model was asked, none was needed."""
+    return f"{spend.provider}:{spend.model}" if spend else "offline"
 
 
 def _reason(outcome: Outcome) -> str:

@@ -10,7 +10,6 @@ from claude_mem.model.outcome import Broken, Nothing, Observed, Outcome, Paused,
 MOST_ATTEMPTS = 3
 FIRST_BACKOFF_MS = 5_000
 LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
-LOOK_AGAIN_MS = 5 * 60 * 1000  # how soon a pause is tested for being over
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +38,21 @@ class Park:
 Decision = Settle | Wait | Retry | Park
 
 
-def backoff(attempt: int) -> int:
-    """Milliseconds after the given failed attempt: 5 s, 25 s, …"""
-    return min(FIRST_BACKOFF_MS * int(5 ** (attempt - 1)), LONGEST_WAIT_MS)
+def backoff(attempt: int, jitter: float = 0.0) -> int:
+    """Milliseconds after the given failed attempt: 5 s, 25 s, …, and up to half as much again by chance, so
+    that those who failed together do not come back together. `jitter` is from 0 to 1."""
+    return min(int(FIRST_BACKOFF_MS * 5 ** (attempt - 1) * (1 + jitter / 2)), LONGEST_WAIT_MS)
 
 
-def decide(outcome: Outcome, attempt: int, now: int) -> Decision:
+def decide(outcome: Outcome, attempt: int, now: int, jitter: float = 0.0) -> Decision:
     match outcome:
         case Observed() | Nothing():
             return Settle()
         case Throttled(until=until):
             return Wait(min(max(until, now), now + LONGEST_WAIT_MS))
         case Paused():
-            return Wait(now + LOOK_AGAIN_MS)
+            return Wait(now)  # the pump's own hold decides when to look whether the pause is over
         case Broken(reason=reason) | Unreadable(reason=reason):
-            return Retry(now + backoff(attempt), reason) if attempt < MOST_ATTEMPTS else Park(reason)
+            return Retry(now + backoff(attempt, jitter), reason) if attempt < MOST_ATTEMPTS else Park(reason)
         case _:
             assert_never(outcome)

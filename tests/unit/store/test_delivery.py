@@ -86,6 +86,8 @@ class Delivery(RuleBasedStateMachine):
                     if not self.is_due(job):
                         break
                     run.append(job)
+                    if job.event.kind is Kind.STOP:
+                        break
                 runs.append(run)
         return min(runs, key=lambda run: self.queue.index(run[0]))[:limit] if runs else []
 
@@ -135,6 +137,7 @@ class Delivery(RuleBasedStateMachine):
     def postpone(self, data: st.DataObject, wait: int, failed: bool) -> None:
         held = self.take(data)
         self.store.postpone(held.lease, self.clock.now + wait, "later", failed=failed)
+        self.dead.append(held.lease)
         for job in held.jobs:
             job.state, job.not_before = State.READY, self.clock.now + wait
 
@@ -143,6 +146,7 @@ class Delivery(RuleBasedStateMachine):
     def park(self, data: st.DataObject) -> None:
         held = self.take(data)
         self.store.park(held.lease, "broken")
+        self.dead.append(held.lease)
         for job in held.jobs:
             job.state = State.PARKED
 
@@ -152,9 +156,15 @@ class Delivery(RuleBasedStateMachine):
         assert self.store.resume() == len(parked)
         for job in parked:
             job.state, job.not_before = State.READY, 0
-        # A resumed job counts its attempts from nought, so it may look as it once did to a dead holder.
-        resumed = {job.event.id for job in parked}
-        self.dead = [lease for lease in self.dead if resumed.isdisjoint(job.event.id for job in lease.jobs)]
+
+    @precondition(lambda self: any(job.state is State.PARKED for job in self.queue))
+    @rule()
+    def drop(self) -> None:
+        (oldest, _reason), *_ = self.store.jobs(State.PARKED, 1)
+        everything = [job.id for state in State for job, _reason in self.store.jobs(state, 1000)]
+        others = [id for id in everything if id not in {j.id for j, _ in self.store.jobs(State.PARKED, 1000)}]
+        assert self.store.drop([oldest.id, *others]) == 1
+        next(job for job in self.queue if job.state is State.PARKED).state = State.DONE
 
     @rule()
     def die_and_come_back(self) -> None:

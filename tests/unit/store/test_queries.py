@@ -21,6 +21,8 @@ LARGE = (
     "observations",
     "session_summaries",
     "queue_heads",
+    "spending",
+    "observation_sightings",
 )
 
 

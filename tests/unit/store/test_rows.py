@@ -51,6 +51,14 @@ def test_a_prompts_text_is_stored_once(store: SqliteStore, events: Events, peek:
     assert peek("SELECT text FROM pending_messages") == [(None,)]
 
 
+def test_a_row_says_how_much_there_is_to_read_and_nothing_of_what_is_private(
+    store: SqliteStore, events: Events, peek: Peek
+) -> None:
+    store.accept(arrivals(events.prompt("seven c"), events.make(Kind.STOP, text="four")))
+    store.accept(arrivals(events.prompt("the secret", private=True), events.tool(private=True, text="x")))
+    assert peek("SELECT characters FROM pending_messages ORDER BY id") == [(7,), (4,), (0,), (0,)]
+
+
 def test_worktrees_of_one_repository_share_a_project(store: SqliteStore, events: Events, peek: Peek) -> None:
     store.accept(arrivals(events.tool("a")))
     store.accept(arrivals(events.tool("b"), origin=replace(ORIGIN, root="/elsewhere", name="shop-2")))
@@ -145,7 +153,7 @@ def test_the_connection_is_set_up_to_last(store: SqliteStore) -> None:
         "temp_store": 2,
         "journal_size_limit": 64 * 1024 * 1024,
         "application_id": int.from_bytes(b"cmem"),
-        "user_version": 3,
+        "user_version": 4,
     }
     found = store._writer.run(
         lambda db: {name: db.execute(f"PRAGMA {name}").fetchone()[0] for name in wanted}

@@ -66,7 +66,13 @@ def _connect(path: Path, options: str, pragmas: tuple[str, ...]) -> sqlite3.Conn
             check_same_thread=False,  # the writer's thread and the readers' pool see to it
         )
     db.row_factory = sqlite3.Row
+    db.text_factory = _text
     with translated(path, db):
         for pragma in pragmas:
             db.execute(pragma)
     return db
+
+
+def _text(raw: bytes) -> str:
+    """A bit that has flipped in somebody's words costs a letter; it must not stop the queue behind them."""
+    return raw.decode(errors="replace")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from claude_mem.model.event import Kind
+from claude_mem.model.event import Event, Kind
 from claude_mem.model.job import State
 from claude_mem.ports.store import Accepted, Arrival
 from claude_mem.store.sqlite.overview import count
@@ -98,5 +98,14 @@ def _add_job(db: sqlite3.Connection, arrival: Arrival, session_id: int, number: 
         created_at=iso(event.at),
         created_at_epoch=event.at,
         settled_at_epoch=now if settled else None,
+        characters=_characters(event),
     )
     return added.rowcount == 1
+
+
+def _characters(event: Event) -> int:
+    """How much there is to read in it."""
+    if event.private:
+        return 0
+    texts = (event.text, *((event.tool.input, event.tool.response) if event.tool else ()))
+    return sum(len(text) for text in texts if text)

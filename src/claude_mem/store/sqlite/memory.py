@@ -1,16 +1,29 @@
-"""Keeping what a batch taught, with where it came from."""
+"""Keeping what a batch taught, with where it came from: once, and in the place of what it supersedes."""
 
 from __future__ import annotations
 
 import sqlite3
 
 from claude_mem.model.job import Lease
+from claude_mem.model.likeness import content_key, supersedes
 from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.store.sqlite import rows
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.storable import Value, array, iso
 
+SAME_WITHIN_MS = 30 * 24 * 60 * 60 * 1000
+"""The same words much later are news again: somebody found it worth saying once more."""
 
-def remember(db: sqlite3.Connection, held: Lease, memory: Memory) -> None:
+LOOKED_AT = 200
+"""Of a project's observations, the newest so many can be superseded."""
+
+TITLE = 80
+SUBTITLE = 120
+
+Known = tuple[int, Observation]
+
+
+def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str | None) -> None:
     if not memory.observations and not memory.summaries:
         return
     last = held.jobs[-1]
@@ -18,26 +31,68 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory) -> None:
     if source is None:
         return  # the session was deleted meanwhile; its jobs are gone too, so settling them will say so
     at = max(job.event.at for job in held.jobs)
-    common: dict[str, Value] = {
+    project: str = source["project"]
+    seen: dict[str, Value] = {
         "session_id": held.session_id,
-        "project": source["project"],
         "prompt_number": last.prompt_number,
         "created_at": iso(at),
         "created_at_epoch": at,
     }
     used = array([job.event.tool.use_id for job in held.jobs if job.event.tool and job.event.tool.use_id])
     provenance: dict[str, Value] = {
+        "project": project,
         "client": source["client"],
         "branch": source["branch"],
         "commit_sha": source["commit_sha"],
         "tool_use_ids": used,
+        "provider": provider,
     }
+    # Asked before the first is added: what one reply tells side by side does not supersede itself.
+    before = _standing(db, project, at) if memory.observations else []
     for observation in memory.observations:
-        execute(db, "add_observation", **_observation(observation), **common, **provenance)
+        key = content_key(observation)
+        again = _same(db, project, key, at)
+        if again is not None:
+            execute(db, "add_sighting", observation_id=again, **seen)
+        else:
+            _add(db, observation, before, {**seen, **provenance, "content_key": key})
     for summary in memory.summaries:
-        execute(db, "add_summary", **_summary(summary), **common)
-        if summary.request:
-            execute(db, "entitle_session", session_id=held.session_id, title=summary.request)
+        execute(db, "add_summary", **_summary(summary), **seen, project=project)
+        _entitle(db, held.session_id, summary)
+
+
+def _same(db: sqlite3.Connection, project: str, key: str | None, at: int) -> int | None:
+    row = execute(db, "same_content", project=project, content_key=key, since=at - SAME_WITHIN_MS).fetchone()
+    return None if row is None else int(row["id"])
+
+
+def _standing(db: sqlite3.Connection, project: str, at: int) -> list[Known]:
+    """From before this batch's time: work that is settled late does not supersede what came after it."""
+    found = execute(db, "standing_observations", project=project, before=at, limit=LOOKED_AT)
+    return [(row["id"], rows.observation(row)) for row in found]
+
+
+def _add(db: sqlite3.Connection, new: Observation, before: list[Known], around: dict[str, Value]) -> None:
+    older = next((known for known in before if supersedes(new, known[1])), None)
+    added = execute(db, "add_observation", **_observation(new), **around, supersedes=older and older[0])
+    if older is not None:
+        execute(db, "supersede_observation", id=older[0], newer=added.lastrowid)
+        before.remove(older)
+
+
+def _entitle(db: sqlite3.Connection, session_id: int, summary: Summary) -> None:
+    title, subtitle = _cut(summary.request, TITLE), _cut(summary.completed or summary.learned, SUBTITLE)
+    if title:
+        execute(db, "entitle_session", session_id=session_id, title=title, subtitle=subtitle)
+
+
+def _cut(text: str | None, most: int) -> str | None:
+    """On one line, ended after a whole word where there are words."""
+    line = " ".join((text or "").split())
+    if len(line) <= most:
+        return line or None
+    head, _, _ = line[:most].rpartition(" ")
+    return (head if len(head) > most // 2 else line[: most - 1]).rstrip(" ,;:.-") + "…"
 
 
 def _observation(observation: Observation) -> dict[str, Value]:

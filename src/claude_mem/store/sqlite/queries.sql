@@ -40,10 +40,12 @@ WHERE id = :id;
 -- An accepted event; nothing happens when its effect is already there.
 INSERT INTO pending_messages (event_id, session_id, kind, effect_key, prompt_number, tool_name, tool_use_id,
                               tool_input, tool_response, text, note, prompt_id, agent_id, agent_type, cwd, branch,
-                              commit_sha, private, state, created_at, created_at_epoch, settled_at_epoch)
+                              commit_sha, private, state, created_at, created_at_epoch, settled_at_epoch,
+                              characters)
 VALUES (:event_id, :session_id, :kind, :effect_key, :prompt_number, :tool_name, :tool_use_id,
         :tool_input, :tool_response, :text, :note, :prompt_id, :agent_id, :agent_type, :cwd, :branch,
-        :commit_sha, :private, :state, :created_at, :created_at_epoch, :settled_at_epoch)
+        :commit_sha, :private, :state, :created_at, :created_at_epoch, :settled_at_epoch,
+        :characters)
 ON CONFLICT DO NOTHING;
 
 -- name: add_prompt
@@ -51,11 +53,41 @@ ON CONFLICT DO NOTHING;
 INSERT INTO user_prompts (session_id, prompt_number, prompt, private, prompt_id, created_at, created_at_epoch)
 VALUES (:session_id, :prompt_number, :prompt, :private, :prompt_id, :created_at, :created_at_epoch);
 
--- name: next_session
--- The free session whose next job is the oldest of those due; a wait past the horizon is a clock that jumped.
-SELECT session_id FROM queue_heads
-WHERE leased = 0 AND ready_id IS NOT NULL AND (not_before_epoch <= :now OR not_before_epoch > :horizon)
-ORDER BY ready_id LIMIT 1;
+-- name: due_sessions
+-- Free sessions whose next job is due, the oldest job first; a wait past the horizon is a clock that jumped.
+SELECT h.session_id, h.not_before_epoch, s.status,
+       (SELECT p.attempts FROM pending_messages AS p WHERE p.id = h.ready_id) AS attempts
+FROM queue_heads AS h
+CROSS JOIN sdk_sessions AS s ON s.id = h.session_id
+WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed'
+  AND (h.not_before_epoch <= :now OR h.not_before_epoch > :horizon)
+ORDER BY h.ready_id LIMIT :limit;
+
+-- name: waiting_sessions
+-- Free sessions whose next job must wait, the soonest first.
+SELECT h.session_id, h.not_before_epoch, s.status,
+       (SELECT p.attempts FROM pending_messages AS p WHERE p.id = h.ready_id) AS attempts
+FROM queue_heads AS h
+CROSS JOIN sdk_sessions AS s ON s.id = h.session_id
+WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed'
+  AND h.not_before_epoch > :now AND h.not_before_epoch <= :horizon
+ORDER BY h.not_before_epoch, h.ready_id LIMIT :limit;
+
+-- name: due_session
+-- A session, if it is free and its next job is due.
+SELECT h.session_id
+FROM queue_heads AS h
+CROSS JOIN sdk_sessions AS s ON s.id = h.session_id
+WHERE h.session_id = :session_id AND h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed'
+  AND (h.not_before_epoch <= :now OR h.not_before_epoch > :horizon);
+
+-- name: gathered_jobs
+-- The first of a session's ready jobs, summed up.
+SELECT COUNT(*) AS events, SUM(characters) AS characters, MIN(created_at_epoch) AS oldest_at,
+       MAX(created_at_epoch) AS newest_at, MAX(kind = 'stop') AS stopped
+FROM (SELECT kind, characters, created_at_epoch FROM pending_messages
+      WHERE session_id = :session_id AND state = 'ready' AND state <> 'done'
+      ORDER BY id LIMIT :limit);
 
 -- name: ready_jobs
 -- A session's ready jobs in their order, with all that rebuilds the event.
@@ -69,24 +101,24 @@ ORDER BY p.id LIMIT :limit;
 
 -- name: lease_job
 -- Hand a job out once more.
-UPDATE pending_messages SET state = 'leased', attempts = attempts + 1, reason = NULL
+UPDATE pending_messages SET state = 'leased', attempts = attempts + 1, lease_number = :number, reason = NULL
 WHERE id = :id AND state = 'ready';
 
 -- name: settle_job
 -- Done, if it is still held as it was handed out.
 UPDATE pending_messages SET state = 'done', settled_at_epoch = :now, reason = NULL
-WHERE id = :id AND state = 'leased' AND attempts = :attempts;
+WHERE id = :id AND state = 'leased' AND lease_number = :number;
 
 -- name: postpone_job
 -- Ready again at a later time, if it is still held as it was handed out; a mere wait is no attempt.
 UPDATE pending_messages
 SET state = 'ready', not_before_epoch = :until, reason = :reason, attempts = attempts - :uncounted
-WHERE id = :id AND state = 'leased' AND attempts = :attempts;
+WHERE id = :id AND state = 'leased' AND lease_number = :number;
 
 -- name: park_job
 -- Given up until somebody resumes it, if it is still held as it was handed out.
 UPDATE pending_messages SET state = 'parked', reason = :reason
-WHERE id = :id AND state = 'leased' AND attempts = :attempts;
+WHERE id = :id AND state = 'leased' AND lease_number = :number;
 
 -- name: reclaim_jobs
 -- Every lease belongs to a holder that is gone.
@@ -102,6 +134,22 @@ WHERE state = 'parked';
 UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0, reason = NULL
 WHERE id = :id AND state = 'parked';
 
+-- name: drop_job
+-- One parked job is done with, unobserved: kept as evidence.
+UPDATE pending_messages SET state = 'done', settled_at_epoch = :now, reason = :reason
+WHERE id = :id AND state = 'parked';
+
+-- name: request_of
+-- What the user had asked for last when a prompt's number was current; private words are not there to be found.
+SELECT prompt FROM user_prompts
+WHERE session_id = :session_id AND prompt_number <= :prompt_number AND prompt IS NOT NULL
+ORDER BY prompt_number DESC LIMIT 1;
+
+-- name: recorded_titles
+-- The titles of a session's last observations, the newest first.
+SELECT title FROM observations WHERE session_id = :session_id AND title IS NOT NULL
+ORDER BY id DESC LIMIT :limit;
+
 -- name: provenance
 -- Where the work of a batch was done: its session, and the branch and commit of its last event.
 SELECT s.project, s.client, p.branch, p.commit_sha
@@ -113,10 +161,32 @@ WHERE p.id = :id;
 -- Something worth remembering, with where it came from.
 INSERT INTO observations (session_id, project, type, title, subtitle, narrative, facts, concepts, files_read,
                           files_modified, prompt_number, client, branch, commit_sha, tool_use_ids,
-                          created_at, created_at_epoch)
+                          created_at, created_at_epoch, content_key, provider, supersedes)
 VALUES (:session_id, :project, :type, :title, :subtitle, :narrative, :facts, :concepts, :files_read,
         :files_modified, :prompt_number, :client, :branch, :commit_sha, :tool_use_ids,
-        :created_at, :created_at_epoch);
+        :created_at, :created_at_epoch, :content_key, :provider, :supersedes);
+
+-- name: same_content
+-- An observation of the project that says the same and still holds.
+SELECT id FROM observations
+WHERE project = :project AND content_key = :content_key AND created_at_epoch >= :since
+  AND superseded_by IS NULL
+ORDER BY created_at_epoch DESC LIMIT 1;
+
+-- name: add_sighting
+-- Something remembered was seen again.
+INSERT INTO observation_sightings (observation_id, session_id, prompt_number, created_at, created_at_epoch)
+VALUES (:observation_id, :session_id, :prompt_number, :created_at, :created_at_epoch);
+
+-- name: standing_observations
+-- A project's newest observations from before some time that nothing has superseded.
+SELECT id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified FROM observations
+WHERE project = :project AND created_at_epoch <= :before AND superseded_by IS NULL
+ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
+
+-- name: supersede_observation
+-- A newer observation stands in an older one's place.
+UPDATE observations SET superseded_by = :newer WHERE id = :id;
 
 -- name: add_summary
 -- What a turn came to.
@@ -127,7 +197,34 @@ VALUES (:session_id, :project, :request, :investigated, :learned, :completed, :n
 
 -- name: entitle_session
 -- A session is called by the first request that was understood.
-UPDATE sdk_sessions SET title = :title WHERE id = :session_id AND title IS NULL;
+UPDATE sdk_sessions SET title = :title, subtitle = :subtitle WHERE id = :session_id AND title IS NULL;
+
+-- name: add_spend
+-- What a call for a session cost.
+INSERT INTO spending (session_id, project, provider, model, input_tokens, cached_tokens, output_tokens, cost_usd,
+                      created_at, created_at_epoch)
+SELECT id, project, :provider, :model, :input_tokens, :cached_tokens, :output_tokens, :cost_usd,
+       :created_at, :created_at_epoch
+FROM sdk_sessions WHERE id = :session_id;
+
+-- name: spent_in_session
+-- What a session has cost so far.
+SELECT COALESCE(SUM(input_tokens + cached_tokens + output_tokens), 0) AS tokens, TOTAL(cost_usd) AS usd
+FROM spending WHERE session_id = :session_id;
+
+-- name: spent_between
+-- What all sessions cost between two instants.
+SELECT COALESCE(SUM(input_tokens + cached_tokens + output_tokens), 0) AS tokens, TOTAL(cost_usd) AS usd
+FROM spending WHERE created_at_epoch >= :since AND created_at_epoch < :until;
+
+-- name: spending_since
+-- What was spent, by day, project and model; the money is NULL where none of it is known.
+SELECT SUBSTR(created_at, 1, 10) AS day, project, provider, model, COUNT(*) AS calls,
+       SUM(input_tokens) AS input_tokens, SUM(cached_tokens) AS cached_tokens,
+       SUM(output_tokens) AS output_tokens, SUM(cost_usd) AS cost_usd
+FROM spending WHERE created_at_epoch >= :since
+GROUP BY day, project, provider, model
+ORDER BY day, project, provider, model;
 
 -- name: session_by_id
 -- A session by the database's id.
@@ -180,6 +277,52 @@ SELECT name, value FROM counters;
 INSERT INTO counters (name, value) VALUES (:name, :by)
 ON CONFLICT (name) DO UPDATE SET value = value + excluded.value;
 
+-- name: counted
+-- How often something was counted.
+SELECT value FROM counters WHERE name = :name;
+
 -- name: last_event_at
 -- When something last happened in any session.
 SELECT MAX(updated_at_epoch) FROM sdk_sessions;
+
+-- name: last_observation_at
+-- When the newest thing that is remembered was done.
+SELECT MAX(created_at_epoch) FROM observations;
+
+-- name: tally_sessions
+-- Sessions in which something happened since some time.
+SELECT COUNT(*) FROM sdk_sessions WHERE updated_at_epoch >= :since;
+
+-- name: tally_prompts
+-- Prompts since some time.
+SELECT COUNT(*)
+FROM sdk_sessions AS s
+CROSS JOIN user_prompts AS u ON u.session_id = s.id
+WHERE s.updated_at_epoch >= :since AND u.created_at_epoch >= :since;
+
+-- name: tally_events
+-- Events since some time; only of sessions that are older than it is each one's long row looked at.
+SELECT COUNT(*)
+FROM sdk_sessions AS s
+CROSS JOIN pending_messages AS p ON p.session_id = s.id
+WHERE s.updated_at_epoch >= :since AND (s.created_at_epoch >= :since OR p.created_at_epoch >= :since);
+
+-- name: tally_observations
+-- Observations since some time, by type and by who wrote them.
+SELECT type, COALESCE(provider, 'unknown') AS provider, COUNT(*) AS observations
+FROM observations WHERE created_at_epoch >= :since
+GROUP BY type, provider;
+
+-- name: tally_sightings
+-- What was seen again since some time, and not stored twice.
+SELECT COUNT(*)
+FROM sdk_sessions AS s
+CROSS JOIN observation_sightings AS o ON o.session_id = s.id
+WHERE s.updated_at_epoch >= :since AND o.created_at_epoch >= :since;
+
+-- name: tally_summaries
+-- Summaries since some time.
+SELECT COUNT(*)
+FROM sdk_sessions AS s
+CROSS JOIN session_summaries AS y ON y.session_id = s.id
+WHERE s.updated_at_epoch >= :since AND y.created_at_epoch >= :since;

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 
 from claude_mem.model.event import Event, Kind, ToolCall
 from claude_mem.model.job import Job
+from claude_mem.model.observation import Observation
 from claude_mem.model.session import Session, Status
 
 
@@ -54,3 +56,20 @@ def session(row: sqlite3.Row) -> Session:
         subtitle=row["subtitle"],
         pending=row["pending"],
     )
+
+
+def observation(row: sqlite3.Row) -> Observation:
+    return Observation(
+        type=row["type"],
+        title=row["title"],
+        subtitle=row["subtitle"],
+        narrative=row["narrative"],
+        facts=_texts(row["facts"]),
+        concepts=_texts(row["concepts"]),
+        files_read=_texts(row["files_read"]),
+        files_modified=_texts(row["files_modified"]),
+    )
+
+
+def _texts(array: str) -> tuple[str, ...]:
+    return tuple(json.loads(array))

@@ -84,11 +84,16 @@ CREATE TABLE pending_messages (
     created_at       TEXT NOT NULL,
     created_at_epoch INTEGER NOT NULL,
     settled_at_epoch INTEGER,
+    characters       INTEGER NOT NULL DEFAULT 0, -- of all its texts, a prompt's included
+    lease_number     INTEGER NOT NULL DEFAULT 0, -- of its last handing out: no two leases share one
     UNIQUE (session_id, effect_key)
 );
 
 CREATE INDEX pending_messages_by_state ON pending_messages (state);
-CREATE INDEX pending_messages_unsettled ON pending_messages (session_id, state, id) WHERE state <> 'done';
+-- All that is asked about waiting jobs is in the index: their rows are long, and some hold whole files.
+CREATE INDEX pending_messages_unsettled
+    ON pending_messages (session_id, state, id, not_before_epoch, kind, characters, created_at_epoch)
+    WHERE state <> 'done';
 CREATE INDEX pending_messages_ready_age ON pending_messages (created_at_epoch) WHERE state = 'ready';
 
 CREATE TABLE counters (
@@ -176,13 +181,32 @@ CREATE TABLE observations (
     tool_use_ids     TEXT NOT NULL DEFAULT '[]',  -- JSON array
     supersedes       INTEGER REFERENCES observations(id) ON DELETE SET NULL,
     created_at       TEXT NOT NULL,               -- when the work was done, not when it was understood
-    created_at_epoch INTEGER NOT NULL
+    created_at_epoch INTEGER NOT NULL,
+    content_key      TEXT,                        -- the same for the same content; NULL: there is none
+    provider         TEXT,                        -- who wrote it: offline, anthropic:claude-haiku-4-5, …
+    superseded_by    INTEGER REFERENCES observations(id) ON DELETE SET NULL
 );
 
 CREATE INDEX observations_by_project ON observations (project, created_at_epoch);
 CREATE INDEX observations_by_time ON observations (created_at_epoch);
 CREATE INDEX observations_by_session ON observations (session_id);
 CREATE INDEX observations_superseding ON observations (supersedes) WHERE supersedes IS NOT NULL;
+CREATE INDEX observations_by_content ON observations (project, content_key, created_at_epoch)
+    WHERE content_key IS NOT NULL;
+CREATE INDEX observations_superseded ON observations (superseded_by) WHERE superseded_by IS NOT NULL;
+
+-- What was seen again and not stored twice.
+CREATE TABLE observation_sightings (
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    observation_id   INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+    session_id       INTEGER NOT NULL REFERENCES sdk_sessions(id) ON DELETE CASCADE,
+    prompt_number    INTEGER,
+    created_at       TEXT NOT NULL,
+    created_at_epoch INTEGER NOT NULL
+);
+
+CREATE INDEX observation_sightings_by_observation ON observation_sightings (observation_id);
+CREATE INDEX observation_sightings_by_session ON observation_sightings (session_id);
 
 CREATE TABLE session_summaries (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -203,6 +227,25 @@ CREATE TABLE session_summaries (
 
 CREATE INDEX session_summaries_by_project ON session_summaries (project, created_at_epoch);
 CREATE INDEX session_summaries_by_session ON session_summaries (session_id);
+
+-- What asking cost, one row a call: kept when its session is forgotten, for the money is gone all the same.
+
+CREATE TABLE spending (
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id       INTEGER REFERENCES sdk_sessions(id) ON DELETE SET NULL,
+    project          TEXT NOT NULL,
+    provider         TEXT NOT NULL,
+    model            TEXT NOT NULL,
+    input_tokens     INTEGER NOT NULL,
+    cached_tokens    INTEGER NOT NULL,            -- read from the provider's cache; not part of input_tokens
+    output_tokens    INTEGER NOT NULL,
+    cost_usd         REAL,                        -- NULL: not known
+    created_at       TEXT NOT NULL,               -- when it was settled
+    created_at_epoch INTEGER NOT NULL
+);
+
+CREATE INDEX spending_by_time ON spending (created_at_epoch);
+CREATE INDEX spending_by_session ON spending (session_id);
 
 -- The documents' older names, to be read only: what a person types from them still answers.
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-Value = str | int | None
+Value = str | int | float | None
 
 _LARGEST = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -16,7 +16,7 @@ _LAST_INSTANT = 253_402_300_799_999  # the end of the year 9999: ISO 8601 has no
 def storable(value: Value) -> Value:
     if isinstance(value, str):
         return text(value)
-    return value if value is None else integer(value)
+    return integer(value) if isinstance(value, int) else value
 
 
 def text(value: str) -> str:

@@ -8,13 +8,27 @@ from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 
+from claude_mem.model.batch import Batch, Gathered
 from claude_mem.model.errors import StoreDamaged
 from claude_mem.model.job import Figures, Job, Lease, State
 from claude_mem.model.observation import Memory
+from claude_mem.model.prompt import Spend
 from claude_mem.model.session import Session
 from claude_mem.ports.clock import Clock
+from claude_mem.ports.pumping import Spending, Spent
 from claude_mem.ports.store import Accepted, Arrival
-from claude_mem.store.sqlite import backup, inbox, overview, quarantine, queue, schema, sessions
+from claude_mem.store.sqlite import (
+    backup,
+    batching,
+    gathering,
+    inbox,
+    overview,
+    quarantine,
+    queue,
+    schema,
+    sessions,
+    spending,
+)
 from claude_mem.store.sqlite.connection import BUSY_TIMEOUT_MS, open_reader
 from claude_mem.store.sqlite.files import clear_drafts, private_directory
 from claude_mem.store.sqlite.quarantine import Recovered
@@ -23,7 +37,10 @@ from claude_mem.store.sqlite.writer import Writer
 
 
 class SqliteStore:
-    """Inbox, Queue, Sessions and Overview on one SQLite file. Any thread may call it; any call may block."""
+    """Inbox, Queue, Work, Ledger, Sessions and Overview on one SQLite file.
+
+    Any thread may call it; any call may block.
+    """
 
     def __init__(
         self, path: Path, db: sqlite3.Connection, *, clock: Clock, backups: Path, recovered: Recovered | None
@@ -67,25 +84,52 @@ class SqliteStore:
     def accept(self, arrivals: Sequence[Arrival]) -> Accepted:
         return self._writer.run(lambda db: inbox.accept(db, arrivals, self._clock()))
 
-    # Queue
+    # Queue and Work
 
-    def lease(self, limit: int) -> Lease | None:
-        return self._writer.run(lambda db: queue.lease(db, limit, self._clock()))
+    def gathered(self) -> list[Gathered]:
+        with self._readers.read() as db:
+            return gathering.gathered(db, self._clock())
 
-    def settle(self, lease: Lease, memory: Memory) -> None:
-        self._writer.run(lambda db: queue.settle(db, lease, memory, self._clock()))
+    def lease(self, limit: int, session_id: int | None = None) -> Lease | None:
+        return self._writer.run(lambda db: queue.lease(db, limit, session_id, self._clock()))
 
-    def postpone(self, lease: Lease, until: int, reason: str, *, failed: bool) -> None:
-        self._writer.run(lambda db: queue.postpone(db, lease, until, reason, failed=failed))
+    def batch(self, lease: Lease) -> Batch:
+        with self._readers.read() as db:
+            return batching.batch(db, lease)
 
-    def park(self, lease: Lease, reason: str) -> None:
-        self._writer.run(lambda db: queue.park(db, lease, reason))
+    def settle(
+        self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
+    ) -> None:
+        self._writer.run(lambda db: queue.settle(db, lease, memory, spend, provider, self._clock()))
+
+    def postpone(
+        self, lease: Lease, until: int, reason: str, *, failed: bool, spend: Spend | None = None
+    ) -> None:
+        self._writer.run(
+            lambda db: queue.postpone(db, lease, until, reason, spend, self._clock(), failed=failed)
+        )
+
+    def park(self, lease: Lease, reason: str, spend: Spend | None = None) -> None:
+        self._writer.run(lambda db: queue.park(db, lease, reason, spend, self._clock()))
 
     def reclaim(self) -> int:
         return self._writer.run(queue.reclaim)
 
     def resume(self, job_ids: Sequence[int] | None = None) -> int:
         return self._writer.run(lambda db: queue.resume(db, job_ids))
+
+    def drop(self, job_ids: Sequence[int]) -> int:
+        return self._writer.run(lambda db: queue.drop(db, job_ids, self._clock()))
+
+    # Ledger
+
+    def spent(self, session_id: int, now: int) -> Spent:
+        with self._readers.read() as db:
+            return spending.spent(db, session_id, now)
+
+    def spending(self, since: int) -> list[Spending]:
+        with self._readers.read() as db:
+            return spending.since(db, since)
 
     # Sessions
 

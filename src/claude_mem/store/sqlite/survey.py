@@ -9,9 +9,10 @@ from pathlib import Path
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
 from claude_mem.model.job import Figures
 from claude_mem.store import migrate
-from claude_mem.store.sqlite import backup, header, overview, quarantine, schema
+from claude_mem.store.sqlite import backup, header, overview, quarantine, schema, tally
 from claude_mem.store.sqlite.connection import open_reader
 from claude_mem.store.sqlite.faults import translated
+from claude_mem.store.sqlite.tally import Today
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,13 @@ class Survey:
     checked: bool = False  # read through, not only looked at
     figures: Figures | None = None
     last_event_at: int | None = None
+    last_observation_at: int | None = None
+    spent_today: Today | None = None
     backups: int = 0
     newest_backup_at: int | None = None
 
 
-def look(path: Path, backups: Path) -> Survey:
+def look(path: Path, backups: Path, now: int, *, thorough: bool = True) -> Survey:
     known = schema.migrations()
     kept = backup.found(backups)
     facts = Survey(
@@ -39,12 +42,12 @@ def look(path: Path, backups: Path) -> Survey:
         newest_backup_at=int(kept[0].at.timestamp() * 1000) if kept else None,
     )
     try:
-        return _with_database(facts, known)
+        return _with_database(facts, known, now, thorough)
     except StoreError as error:
         return replace(facts, exists=True, problem=str(error))
 
 
-def _with_database(facts: Survey, known: tuple[migrate.Migration, ...]) -> Survey:
+def _with_database(facts: Survey, known: tuple[migrate.Migration, ...], now: int, thorough: bool) -> Survey:
     path = facts.path
     with translated(path):
         found = header.read(path)
@@ -62,9 +65,14 @@ def _with_database(facts: Survey, known: tuple[migrate.Migration, ...]) -> Surve
     if found.version < len(known):
         return facts  # older: the worker migrates it at its next start, until then our queries do not fit
     with closing(open_reader(path)) as db, translated(path):
-        checked = size <= quarantine.CHECK_UP_TO
+        checked = thorough and size <= quarantine.CHECK_UP_TO
         if checked:
             quarantine.check(db, path)
         return replace(
-            facts, checked=checked, figures=overview.figures(db), last_event_at=overview.last_event_at(db)
+            facts,
+            checked=checked,
+            figures=overview.figures(db),
+            last_event_at=overview.last_event_at(db),
+            last_observation_at=tally.last_observation_at(db),
+            spent_today=tally.spent_today(db, now),
         )

@@ -1,0 +1,80 @@
+"""Decides when two observations say the same, and when a newer one stands in an older one's place.
+
+Whether two sentences contradict each other cannot be told without understanding them, and no model is asked
+here. What is tested is weaker and can be explained: the newer one has the same subject (most of the titles'
+words), is about the same place (a file both changed) and says something else. Such a pair is nearly always a
+later state of one thing. The bar is high on purpose: one that is wrongly left standing costs a line in a
+list, one that is wrongly superseded is a memory that recall passes over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+from claude_mem.model.observation import Observation
+
+SAME_SUBJECT = 0.6  # of the words of both titles
+NEAR_IDENTICAL = 0.8
+FEWEST_SHARED = 2  # words that say more than the files' names do
+
+_OPENING = "\"'`([{“”‘’«„*"
+_CLOSING = "\"'`)]}“”‘’»„*.,;:!?…。、，；：！？"
+_BULLETS = frozenset("-–—•*")
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"  # kana and han are written without spaces
+_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
+_LITTLE = """
+a an and are as at be by for from has in into is it its now of on or that the this to was were when with
+add added adds change changed changes create created creates fix fixed fixes new remove removed removes
+update updated updates use used uses
+"""
+_SAYS_LITTLE = frozenset(_LITTLE.split())
+
+
+def content_key(observation: Observation) -> str | None:
+    """The same for the same content, however it is set; None for one that says nothing.
+
+    Case, spacing, quotes, brackets and the punctuation that ends words do not count, nor does the order of
+    the facts. Digits count, and so does what stands between words in code: `x > 3` is not `x < 3`.
+    """
+    said = [_plain(observation.title), _plain(observation.narrative), *sorted(map(_plain, observation.facts))]
+    if not any(said):
+        return None
+    return hashlib.sha256("\n".join(said).encode(errors="replace")).hexdigest()[:32]
+
+
+def supersedes(new: Observation, old: Observation) -> bool:
+    """Whether `new`, written later in the same project, is a later state of what `old` tells."""
+    if new.files_modified or old.files_modified:
+        enough, beside = SAME_SUBJECT, frozenset(new.files_modified) & frozenset(old.files_modified)
+        same_place = bool(beside)
+    else:  # nothing but the subject to go by
+        enough, beside = NEAR_IDENTICAL, frozenset()
+        same_place = bool(new.concepts) and frozenset(new.concepts) == frozenset(old.concepts)
+    if not same_place:
+        return False
+    ours, theirs = _subject(new.title), _subject(old.title)
+    shared = ours & theirs
+    if len(shared) < enough * len(ours | theirs):
+        return False
+    if len(shared.difference(*map(_subject, beside))) < FEWEST_SHARED:
+        return False
+    return content_key(new) != content_key(old)
+
+
+def _plain(text: str | None) -> str:
+    words = unicodedata.normalize("NFKC", text or "").casefold().split()
+    bare = (word.lstrip(_OPENING).rstrip(_CLOSING) for word in words if word not in _BULLETS)
+    return " ".join(word for word in bare if word)
+
+
+def _subject(text: str | None) -> frozenset[str]:
+    """The words that say what it is about; of writing without spaces, each two neighbouring signs."""
+    found: set[str] = set()
+    for word in _WORD.findall(unicodedata.normalize("NFKC", text or "").casefold()):
+        if re.match(f"[{_UNSPACED}]", word):
+            found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+        elif word not in _SAYS_LITTLE:
+            found.add(word)
+    return frozenset(found)

@@ -1,0 +1,39 @@
+"""What waits in each session, summed up: the cost of asking does not grow with what waits."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from claude_mem.model.batch import Gathered
+from claude_mem.model.session import Status
+from claude_mem.store.sqlite.queries import execute
+from claude_mem.store.sqlite.queue import HORIZON_MS
+
+SESSIONS = 50
+JOBS = 200
+"""More of a session's jobs are not looked at: it has more than enough to go out."""
+
+_NO_MORE_TO_COME = (Status.COMPLETED, Status.INTERRUPTED)
+
+
+def gathered(db: sqlite3.Connection, now: int) -> list[Gathered]:
+    # Those that must wait are asked for apart, so that fifty of them cannot hide one that is due.
+    return [
+        _sum(db, head)
+        for which in ("due_sessions", "waiting_sessions")
+        for head in execute(db, which, now=now, horizon=now + HORIZON_MS, limit=SESSIONS).fetchall()
+    ]
+
+
+def _sum(db: sqlite3.Connection, head: sqlite3.Row) -> Gathered:
+    found = execute(db, "gathered_jobs", session_id=head["session_id"], limit=JOBS).fetchone()
+    return Gathered(
+        session_id=head["session_id"],
+        events=found["events"],
+        characters=found["characters"],
+        oldest_at=found["oldest_at"],
+        newest_at=found["newest_at"],
+        turn_ended=bool(found["stopped"]) or head["status"] in _NO_MORE_TO_COME,
+        attempts=head["attempts"],
+        due_at=head["not_before_epoch"],
+    )

@@ -1,0 +1,168 @@
+"""How memories relate in the database: seen again, superseded, paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from claude_mem.model.likeness import content_key
+from claude_mem.model.observation import Memory, Observation
+from claude_mem.model.prompt import Spend
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.testing.store_contract import HOUR, NOON, Events, arrivals
+
+Peek = Callable[[str], list[tuple[Any, ...]]]
+
+OLD = Observation(
+    "decision", title="Session timeout is 30 minutes", narrative="Half an hour.", files_modified=("keys.py",)
+)
+NEW = replace(OLD, title="Session timeout is 60 minutes", narrative="People read slowly.")
+CHAIN = "SELECT title, supersedes, superseded_by FROM observations ORDER BY id"
+
+
+@pytest.fixture
+def store(open_store: Callable[[], SqliteStore]) -> Iterator[SqliteStore]:
+    with open_store() as store:
+        yield store
+
+
+@pytest.fixture
+def settle(store: SqliteStore, events: Events) -> Callable[..., None]:
+    """One tool use of a session, and what it taught."""
+
+    def one(*observations: Observation, session: str = "s1", **fields: Any) -> None:
+        store.accept(arrivals(events.tool(session, **fields)))
+        lease = store.lease(1)
+        assert lease is not None
+        store.settle(lease, Memory(observations), provider="anthropic:claude-haiku-4-5")
+
+    return one
+
+
+def test_an_observation_knows_its_content_and_its_author(settle: Callable[..., None], peek: Peek) -> None:
+    settle(OLD)
+    assert peek("SELECT content_key, provider FROM observations") == [
+        (content_key(OLD), "anthropic:claude-haiku-4-5")
+    ]
+
+
+def test_what_is_seen_again_leaves_a_sighting(settle: Callable[..., None], peek: Peek) -> None:
+    settle(OLD)
+    settle(OLD, session="s2", at=NOON + HOUR, prompt_number=4)
+    assert peek("SELECT COUNT(*) FROM observations") == [(1,)]
+    assert peek(
+        "SELECT observation_id, session_id, prompt_number, created_at, created_at_epoch "
+        "FROM observation_sightings"
+    ) == [(1, 2, 4, "2025-10-09T09:53:20.000Z", NOON + HOUR)]
+
+
+def test_two_that_say_nothing_are_not_the_same(settle: Callable[..., None], peek: Peek) -> None:
+    settle(Observation("change", subtitle="a"), Observation("change", subtitle="b"))
+    assert peek("SELECT subtitle, content_key FROM observations") == [("a", None), ("b", None)]
+
+
+def test_a_newer_one_supersedes_an_older_of_any_session_of_the_project(
+    settle: Callable[..., None], peek: Peek
+) -> None:
+    settle(OLD)
+    settle(replace(OLD, title="Cart holds 30 items at most"))
+    settle(NEW, session="s2")
+    assert peek(CHAIN) == [
+        (OLD.title, None, 3),
+        ("Cart holds 30 items at most", None, None),
+        (NEW.title, 1, None),
+    ]
+
+
+def test_another_projects_observations_stand(settle: Callable[..., None], peek: Peek) -> None:
+    settle(OLD, project="bank")
+    settle(NEW, session="s2", project="shop")
+    assert peek(CHAIN) == [(OLD.title, None, None), (NEW.title, None, None)]
+
+
+def test_only_the_latest_state_stands_and_each_knows_its_neighbours(
+    settle: Callable[..., None], peek: Peek
+) -> None:
+    newest = replace(OLD, title="Session timeout is 90 minutes")
+    for one in (OLD, NEW, newest):
+        settle(one)
+    assert peek(CHAIN) == [(OLD.title, None, 2), (NEW.title, 1, 3), (newest.title, 2, None)]
+
+
+def test_what_was_superseded_and_is_true_again_is_stored_again(
+    settle: Callable[..., None], peek: Peek
+) -> None:
+    for one in (OLD, NEW, OLD):
+        settle(one)
+    assert peek(CHAIN) == [(OLD.title, None, 2), (NEW.title, 1, 3), (OLD.title, 2, None)]
+    assert peek("SELECT COUNT(*) FROM observation_sightings") == [(0,)]
+
+
+def test_work_that_is_settled_late_does_not_supersede_what_came_after_it(
+    settle: Callable[..., None], peek: Peek
+) -> None:
+    settle(NEW, at=NOON + HOUR)
+    settle(OLD, session="s2", at=NOON)
+    assert peek(CHAIN) == [(NEW.title, None, None), (OLD.title, None, None)]
+
+
+def test_what_one_reply_tells_side_by_side_does_not_supersede_itself(
+    settle: Callable[..., None], peek: Peek
+) -> None:
+    settle(OLD, NEW)
+    assert peek(CHAIN) == [(OLD.title, None, None), (NEW.title, None, None)]
+
+
+def test_one_older_observation_is_superseded_once(settle: Callable[..., None], peek: Peek) -> None:
+    settle(OLD)
+    also = replace(NEW, title="Session timeout is 45 minutes")
+    settle(NEW, also)
+    assert peek(CHAIN) == [(OLD.title, None, 2), (NEW.title, 1, None), (also.title, None, None)]
+
+
+def test_what_is_superseded_already_is_not_superseded_again(settle: Callable[..., None], peek: Peek) -> None:
+    settle(replace(OLD, files_modified=("keys.py", "cart.py")))
+    settle(NEW)
+    settle(replace(NEW, narrative="In the cart.", files_modified=("cart.py",)))
+    assert peek(CHAIN) == [(OLD.title, None, 2), (NEW.title, 1, None), (NEW.title, None, None)]
+
+
+def test_forgetting_the_newer_one_lets_the_older_stand_again(
+    store: SqliteStore, settle: Callable[..., None], peek: Peek
+) -> None:
+    settle(OLD)
+    settle(NEW, session="s2")
+    settle(NEW, session="s3")
+    store._writer.run(lambda db: db.execute("DELETE FROM sdk_sessions WHERE id = 2").rowcount)
+    assert peek(CHAIN) == [(OLD.title, None, None)]
+    assert peek("SELECT COUNT(*) FROM observation_sightings") == [(0,)]
+
+
+def test_the_money_is_gone_when_its_session_is_forgotten(
+    store: SqliteStore, events: Events, peek: Peek
+) -> None:
+    store.accept(arrivals(events.tool()))
+    lease = store.lease(1)
+    assert lease is not None
+    store.settle(lease, Memory(), Spend("openai", "m", 5, 6, 7))
+    store._writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
+    assert peek("SELECT * FROM spending") == [
+        (1, None, "shop", "openai", "m", 5, 6, 7, None, "2025-10-09T08:53:20.000Z", NOON)
+    ]
+    assert store.spent(1, NOON).daily_tokens == 18
+
+
+def test_text_that_is_no_longer_utf8_costs_a_letter_and_not_the_queue(
+    store: SqliteStore, events: Events
+) -> None:
+    """As a flipped bit leaves it."""
+    store.accept(arrivals(events.tool(text="words")))
+    store._writer.run(
+        lambda db: db.execute("UPDATE pending_messages SET text = CAST(x'776FFF6473' AS TEXT)").rowcount
+    )
+    lease = store.lease(1)
+    assert lease is not None
+    assert lease.jobs[0].event.text == "wo\ufffdds"

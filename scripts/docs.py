@@ -44,7 +44,7 @@ worker does not start with it, and hooks go on recording. After a change: `claud
 
 ```json
 {
-  "CLAUDE_MEM_WORKER_PORT": 37800,
+  "CLAUDE_MEM_PROVIDER": "offline",
   "CLAUDE_MEM_EXCLUDE_PATHS": ["**/vault/*"]
 }
 ```
@@ -58,6 +58,15 @@ SWITCHES = """\
 | `CLAUDE_MEM_DATA_DIR` | the data directory, instead of `~/.claude-mem` |
 | `CLAUDE_MEM_OFF` | anything but empty, `0` or `false`: hooks record nothing |
 | `CLAUDE_MEM_OBSERVER` | set by claude-mem for agents it runs itself: their hooks record nothing |
+
+## Variables of others
+
+A provider takes these when no setting says otherwise, from the environment the worker was started in.
+
+| variable | stands in for the setting |
+|---|---|
+| `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` | `CLAUDE_MEM_API_KEY` |
+| `ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL` | `CLAUDE_MEM_BASE_URL` |
 """
 
 
@@ -90,6 +99,8 @@ def settings_page() -> str:
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return "none"
     if isinstance(value, frozenset | tuple):
         return ", ".join(f"`{item}`" for item in sorted(value)) or "none"
     return f"`{value}`"

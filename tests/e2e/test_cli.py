@@ -16,6 +16,7 @@ import pytest
 
 from claude_mem import __version__
 from claude_mem.testing import hooks, payloads, workers
+from claude_mem.testing.model_server import ModelServer, Request, Say, Status, Step
 
 DEADLINE_S = 60  # for the test: a hang fails instead of blocking the suite
 
@@ -81,16 +82,20 @@ def typed(line: str) -> int:
 
 
 def test_every_command_explains_itself_with_an_example_in_80_columns(cli: Cli) -> None:
-    nouns = ("doctor", "worker", "hooks", "token", "backup", "restore", "demo", "version", "save", "context")
+    nouns = ("doctor", "stats", "worker", "queue", "hooks", "token", "backup", "restore", "demo", "version")
+    others = ("save", "context")
     verbs = tuple(("worker", verb) for verb in ("start", "stop", "restart", "status", "run", "logs"))
-    for words in ((), *((noun,) for noun in nouns), *verbs):
+    verbs += tuple(("queue", verb) for verb in ("list", "retry", "drop"))
+    for words in ((), *((noun,) for noun in (*nouns, *others)), *verbs):
         said = cli(*words, "--help", env={"COLUMNS": "80"})
         assert (said.returncode, said.stderr) == (0, ""), words
         assert "Example:" in said.stdout
         assert max(map(len, said.stdout.splitlines())) <= 80, words
 
 
-@pytest.mark.parametrize("words", [("bogus",), ("worker", "bogus"), ("doctor", "--bogus"), ("worker",), ()])
+@pytest.mark.parametrize(
+    "words", [("bogus",), ("worker", "bogus"), ("doctor", "--bogus"), ("worker",), ("queue",), ()]
+)
 def test_wrong_usage_is_explained_on_standard_error_and_exits_2(cli: Cli, words: tuple[str, ...]) -> None:
     said = cli(*words)
     assert (said.returncode, said.stdout) == (2, "")
@@ -298,6 +303,181 @@ def test_without_a_database_there_is_nothing_to_back_up_and_nothing_is_made(cli:
     assert not data.exists()
 
 
+# The queue
+
+REASON = "no XML in the reply: Sorry, I cannot do that."
+REPLY = "<observation><type>bugfix</type><title>It holds</title></observation>"
+
+
+def turn(data: Path, number: int = 1) -> None:
+    """A turn from the user's words to the agent's last, by its hooks; a worker comes up to take it in."""
+    here = f"p-{number}"
+    for event in (
+        payloads.prompt("mend the fence", prompt_id=here),
+        payloads.bash(f"toolu_{number}", "git commit -m 'Mend the fence'", "[main 4e1f0c2] Mend the fence"),
+        payloads.stop("The fence is mended.", prompt_id=here),
+    ):
+        hooks.run(data, event)
+
+
+def parked(cli: Cli) -> list[int]:
+    """A turn was given up; the worker is running. Their ids."""
+    for event in (payloads.prompt("mend the fence"), payloads.bash("toolu_1"), payloads.stop("It is.")):
+        cli.hook(event)
+    cli("worker", "start")
+    workers.settled(cli.data_dir)
+    cli("worker", "stop")
+    with closing(sqlite3.connect(cli.data_dir / "claude-mem.db")) as db:
+        db.execute("DELETE FROM observations")
+        db.execute("DELETE FROM session_summaries")
+        db.execute("UPDATE pending_messages SET state = 'parked', attempts = 3, reason = ?", (REASON,))
+        ids = [id for (id,) in db.execute("SELECT id FROM pending_messages ORDER BY id")]
+        db.commit()
+    cli("worker", "start")
+    return ids
+
+
+def count(data: Path, table: str) -> int:
+    with closing(sqlite3.connect(f"file:{data / 'claude-mem.db'}?mode=ro", uri=True)) as db:
+        (rows,) = db.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return int(rows)
+
+
+@pytest.mark.parametrize("words", [("list",), ("retry",), ("drop", "7", "--yes")])
+def test_the_queue_of_a_worker_that_is_down_leads_to_its_start(cli: Cli, words: tuple[str, ...]) -> None:
+    said = cli("queue", *words)
+    assert (said.returncode, said.stdout) == (1, "")
+    assert said.stderr == "claude-mem: The worker is not running. Run: claude-mem worker start\n"
+
+
+def test_what_was_given_up_is_listed_with_its_reason_and_the_next_step(cli: Cli) -> None:
+    first, second, _ = parked(cli)
+    said = cli("queue", "list")
+    assert said.returncode == 0
+    assert said.stdout.count("5694c0de") == 3
+    assert REASON[:30] in said.stdout
+    assert "claude-mem queue retry" in said.stderr
+    assert max(map(len, said.stdout.splitlines())) <= 80
+    listed = cli.json("queue", "list", "--limit", "2")
+    assert [job["id"] for job in listed["jobs"]] == [first, second]
+    assert (listed["total"], listed["jobs"][0]["reason"]) == (3, REASON)
+    assert "first 2 of 3" in cli("queue", "list", "--limit", "2").stderr
+    assert cli("queue", "list", "--state", "ready").stderr == "Nothing is ready.\n"
+
+
+def test_what_was_given_up_is_tried_again_and_becomes_memory(cli: Cli, data: Path) -> None:
+    assert len(parked(cli)) == 3
+    assert count(data, "session_summaries") == 0
+    said = cli("queue", "retry")
+    assert (said.returncode, said.stdout) == (0, "3 events will be tried again.\n")
+    workers.settled(data)
+    assert count(data, "session_summaries") == 1
+    assert cli("queue", "list").stderr == "Nothing is parked.\n"
+    assert cli("queue", "retry").stdout.startswith("Nothing was parked.")
+
+
+def test_one_of_several_is_tried_again_and_a_stranger_among_them_is_named(cli: Cli) -> None:
+    first, *rest = parked(cli)
+    said = cli("queue", "retry", str(first), "999999")
+    assert (said.returncode, said.stdout) == (1, "1 event will be tried again.\n")
+    assert "1 of the 2 events named were not parked" in said.stderr
+    assert [job["id"] for job in cli.json("queue", "list")["jobs"]] == rest
+    assert cli("queue", "retry", "--all", str(first)).returncode == 2
+
+
+def test_giving_up_asks_first_and_keeps_the_evidence(cli: Cli, data: Path) -> None:
+    first, second, third = map(str, parked(cli))
+    assert cli("queue", "drop", first).returncode == 2
+    answer = typed("n")
+    assert cli("queue", "drop", first, stdin=answer).returncode == 1
+    os.close(answer)
+    assert cli.json("queue", "list")["total"] == 3
+    answer = typed("y")
+    said = cli("queue", "drop", first, second, stdin=answer)
+    os.close(answer)
+    assert (said.returncode, said.stdout) == (0, "2 events given up.\n")
+    assert cli("queue", "drop", first, "--yes").returncode == 1  # it is not parked any more
+    assert [str(job["id"]) for job in cli.json("queue", "list")["jobs"]] == [third]
+    assert (count(data, "pending_messages"), count(data, "observations")) == (3, 0)
+
+
+def test_a_pause_is_told_by_doctor_and_ended_by_a_retry(cli: Cli, data: Path) -> None:
+    mended = False
+
+    def script(_: Request) -> Step:
+        return Say(REPLY) if mended else Status(401)
+
+    with ModelServer(script) as server:
+        cli.env |= workers.asking(server.url)
+        cli("worker", "start")
+        turn(data)
+        workers.until(lambda: findings(cli)[0]["observing"] is False, "doctor names the pause")
+        report, levels = findings(cli)
+        assert levels["paused"] == "bad"
+        assert cli("doctor").stdout.startswith("recording: yes\nobserving: no, because ")
+        assert "claude-mem queue retry" in str(report["findings"])
+        mended = True
+        assert cli("queue", "retry").returncode == 0
+        workers.settled(data)
+        assert count(data, "observations") == 1
+        assert findings(cli)[0]["observing"] is True
+
+
+# Stats
+
+
+def test_stats_tell_what_came_in_what_became_of_it_and_what_it_cost(cli: Cli, data: Path) -> None:
+    with ModelServer([Say(REPLY, input_tokens=1000, cached_tokens=200, output_tokens=50)]) as server:
+        cli.env |= workers.asking(server.url)
+        cli("worker", "start")
+        turn(data)
+        workers.settled(data)
+    up = cli.json("stats")
+    cli("worker", "stop")
+    down = cli.json("stats", "--days", "1")
+    assert down == up | {"since": down["since"]}
+    assert up["captured"] == {"sessions": 1, "prompts": 1, "events": 3}
+    assert (up["became"]["by_type"], up["became"]["summaries"]) == ({"bugfix": 1}, 0)
+    assert up["cost"]["calls"] == 1
+    assert (up["cost"]["cached_tokens"], up["cost"]["output_tokens"]) == (200, 50)
+    assert list(up["cost"]["by_project"]) == ["proj"]
+    screen = cli("stats").stdout
+    assert "Captured  1 session, 1 prompt, 3 events" in screen
+    assert max(map(len, screen.splitlines())) <= 80
+    assert cli.json("stats", "--since", "2999-01-01")["captured"]["events"] == 0
+
+
+def test_stats_without_a_database_say_so_and_make_none(cli: Cli, data: Path) -> None:
+    said = cli("stats")
+    assert (said.returncode, said.stdout) == (1, "")
+    assert "There is no database yet" in said.stderr
+    assert not data.exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("--since", "soon"), ("--days", "0"), ("--days", "2", "--since", "2026-01-31")]
+)
+def test_a_period_that_makes_no_sense_is_wrong_usage(cli: Cli, words: tuple[str, ...]) -> None:
+    assert cli("stats", *words).returncode == 2
+
+
+def test_a_spent_budget_shows_in_stats_and_doctor_and_the_offline_observer_takes_over(
+    cli: Cli, data: Path
+) -> None:
+    with ModelServer([Say(REPLY, input_tokens=1000)]) as server:
+        cli.env |= workers.asking(server.url, CLAUDE_MEM_DAILY_TOKENS="1000")
+        cli("worker", "start")
+        turn(data)
+        workers.settled(data)
+        turn(data, 2)
+        workers.until(lambda: count(data, "session_summaries") == 1, "the offline observer took over")
+        assert len(server.requests) == 1
+        report, levels = findings(cli)
+        assert (levels["budget"], report["observing"]) == ("warn", True)
+        assert "the offline observer has taken over" in cli("stats").stdout
+        assert set(cli.json("stats")["became"]["by_provider"]) == {"anthropic:scripted", "offline"}
+
+
 # Doctor
 
 
@@ -317,7 +497,8 @@ def test_doctor_says_yes_when_events_arrive(cli: Cli) -> None:
     report, levels = findings(cli)
     assert report["recording"] is True
     assert set(levels.values()) == {"ok"}
-    assert cli("doctor").stdout.startswith("recording: yes\n")
+    assert report["observing"] is True
+    assert cli("doctor").stdout.startswith("recording: yes\nobserving: yes\n")
 
 
 def test_doctor_says_no_before_any_hook_has_reported_and_changes_nothing(cli: Cli, data: Path) -> None:
@@ -390,3 +571,17 @@ def test_doctor_counts_what_could_not_be_kept(cli: Cli, data: Path) -> None:
     report, levels = findings(cli)
     assert levels["drops"] == "warn"
     assert report["facts"]["drops"]["unreadable"] == 1
+
+
+def test_doctor_names_a_mode_file_that_cannot_be_read(cli: Cli, data: Path) -> None:
+    cli.hook(payloads.prompt("hello"))
+    (data / "modes").mkdir(mode=0o700)
+    (data / "modes" / "law.toml").write_text("types = 3")
+    (data / "modes" / "law.toml").chmod(0o600)
+    cli.env["CLAUDE_MEM_MODE"] = "law"
+    assert cli("worker", "start").returncode == 1
+    assert "law.toml" in (data / "notice").read_text()  # the next session start tells it
+    report, levels = findings(cli)
+    assert (levels["mode"], report["observing_because"]) == ("bad", "the mode cannot be read")
+    assert "law.toml" in str(report["findings"])
+    assert report["recording"] is True

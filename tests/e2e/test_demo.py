@@ -14,6 +14,7 @@ import pytest
 from claude_mem.cli.demo import hidden, replay
 from claude_mem.serve import control
 from claude_mem.testing import workers
+from claude_mem.testing.model_server import ModelServer, Say
 
 DEADLINE_S = 60
 COMMAND = [sys.executable, "-m", "claude_mem", "demo"]
@@ -54,7 +55,9 @@ def test_the_demo_shows_what_became_of_the_session_in_80_columns(env: dict[str, 
     said = run(env)
     assert (said.returncode, said.stderr) == (0, "")
     assert "project parcel: completed, 4 prompts, 25 events kept" in said.stdout
+    assert "by the offline observer: 2 observations, 3 summaries" in said.stdout
     assert said.stdout.count("not there") == len(hidden.HIDDEN)
+    assert len(said.stdout.splitlines()) <= 72
     assert max(map(len, said.stdout.splitlines())) <= 80
     assert not any(text in said.stdout for text in hidden.HIDDEN.values())
     assert list((tmp_path / "tmp").iterdir()) == []
@@ -67,6 +70,9 @@ def test_the_demo_tells_the_same_as_data(env: dict[str, str]) -> None:
     assert said.returncode == 0
     assert len(report["hooks"]) == len(replay.recorded())
     assert all(hook["code"] == 0 for hook in report["hooks"])
+    assert {observation["provider"] for observation in report["observations"]} == {"offline"}
+    assert [summary["prompt"] for summary in report["summaries"]] == [1, 2, 4]  # the third was private
+    assert {event["state"] for event in report["events"]} == {"done"}
     private = [event for event in report["events"] if event["private"]]
     assert [event["kind"] for event in private] == ["prompt", "stop"]
     assert all(event["what"] == "" for event in private)
@@ -84,6 +90,12 @@ def test_kept_on_request_the_directory_has_a_running_worker_and_says_how_to_end_
     assert control.status(data_dir).state == "running"
     assert f"export CLAUDE_MEM_DATA_DIR={data_dir}" in said.stdout
     assert f"rm -r {data_dir.parent}" in said.stdout
+
+
+def test_the_demo_asks_no_model_whatever_is_set_up(env: dict[str, str]) -> None:
+    with ModelServer([Say("")]) as server:
+        asked = run(env | workers.asking(server.url) | {"ANTHROPIC_API_KEY": "key", "OPENAI_API_KEY": "key"})
+        assert (asked.returncode, server.requests) == (0, [])
 
 
 @pytest.mark.parametrize(

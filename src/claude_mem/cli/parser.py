@@ -5,10 +5,22 @@ from __future__ import annotations
 import argparse
 
 from claude_mem import __version__
-from claude_mem.cli import HOOK_VERBS, backup, demo, doctor, hooks, restore, token, version, worker
+from claude_mem.cli import (
+    HOOK_VERBS,
+    backup,
+    demo,
+    doctor,
+    hooks,
+    queue,
+    restore,
+    stats,
+    token,
+    version,
+    worker,
+)
 from claude_mem.cli.command import Commands, help_of
 
-NOUNS = (doctor, worker, hooks, token, backup, restore, demo, version)
+NOUNS = (doctor, stats, worker, queue, hooks, token, backup, restore, demo, version)
 
 
 def build() -> argparse.ArgumentParser:

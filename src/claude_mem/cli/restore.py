@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from claude_mem import settings
-from claude_mem.cli import say
-from claude_mem.cli.command import OK, USAGE, WRONG, Commands, json_flag
+from claude_mem.cli import consent, say
+from claude_mem.cli.command import OK, Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 
 ATTEMPTS = 3
@@ -34,13 +33,10 @@ def _run(args: argparse.Namespace) -> int:
     chosen = settings.load()
     if not chosen.data_dir.is_dir():
         raise ClaudeMemError(f"There is nothing to restore: {chosen.data_dir} does not exist.")
-    if not args.yes:
-        if not sys.stdin.isatty():
-            say.talk("claude-mem: restore replaces the database; say --yes to do so without being asked.")
-            return USAGE
-        if not _agreed(f"Replace the database in {chosen.data_dir} with {args.file or 'the newest backup'}?"):
-            say.talk("Nothing was changed.")
-            return WRONG
+    question = f"Replace the database in {chosen.data_dir} with {args.file or 'the newest backup'}?"
+    code = consent.refused(question, "restore replaces the database", yes=args.yes)
+    if code is not None:
+        return code
     with say.patiently("Stopping the worker and restoring ..."):
         source, aside = _restored(chosen, args.file)
     if args.json:
@@ -50,11 +46,6 @@ def _run(args: argparse.Namespace) -> int:
         if aside is not None:
             print(f"The database that was there is now in {aside}")
     return OK
-
-
-def _agreed(question: str) -> bool:
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _restored(chosen: settings.Settings, file: Path | None) -> tuple[Path, Path | None]:

@@ -39,15 +39,18 @@ class Observer:
         """`spent` knows what a session and the day have cost; `tell` reaches the user."""
         self._model, self._extractor, self._manner = model, extractor, manner
         self._spent, self._tell = spent, tell
-        self._told: str | None = None
+        self.spent_up: str | None = None
+        """Which budget is spent, as one sentence, when that kept the last batch from the model."""
 
     def observe(self, batch: Batch, session_id: int) -> tuple[Outcome, Spend | None]:
         if self._model is None:
             return Observed(self._extractor.observe(batch)), None
-        if spent_up := budget.allows(self._spent(session_id), self._manner.limits):
-            self._tell_once(spent_up)
+        spent_up = budget.allows(self._spent(session_id), self._manner.limits)
+        told, self.spent_up = self.spent_up, spent_up
+        if spent_up:
+            if spent_up != told:
+                self._tell(f"{spent_up} The offline observer takes over.")
             return Observed(self._extractor.observe(batch)), None
-        self._told = None
         question = prompt.build(
             batch,
             self._manner.mode,
@@ -62,8 +65,3 @@ class Observer:
         if isinstance(outcome, Observed):
             outcome = Observed(evidence.correct(outcome.memory, batch.events))
         return outcome, answer.spend
-
-    def _tell_once(self, message: str) -> None:
-        if message != self._told:
-            self._told = message
-            self._tell(f"{message} Until then the offline observer takes over.")

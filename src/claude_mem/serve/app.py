@@ -10,7 +10,7 @@ from dataclasses import replace
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.serve import dispatch, figures, openapi, processing, sessions
+from claude_mem.serve import dispatch, figures, openapi, processing, queue, sessions
 from claude_mem.serve import fields as f
 from claude_mem.serve.endpoint import Answer, Call, Endpoint, Field
 from claude_mem.serve.running import Running
@@ -175,6 +175,42 @@ _OTHERS = (
         "The queue's figures, what was dropped, and a page of jobs with their reasons.",
         (Answer(200, "The queue.", f.QUEUE_PAGE), f.BAD, f.UNAVAILABLE),
         query=f.PAGING,
+    ),
+    Endpoint(
+        "POST",
+        "/api/queue/retry",
+        queue.retry,
+        "Try parked jobs again from their first attempt, and end a pause: the model is asked again at once.",
+        (
+            Answer(
+                200,
+                "They are ready.",
+                (
+                    Field("status", "string", "ok", "ok"),
+                    Field("resumed", "integer", "How many were parked.", 2),
+                ),
+            ),
+            *_WRITES,
+        ),
+        body=(f.IDS,),
+    ),
+    Endpoint(
+        "POST",
+        "/api/queue/drop",
+        queue.drop,
+        "Give parked jobs up for good: done with, unobserved. Their events stay as evidence.",
+        (
+            Answer(
+                200,
+                "They are done with.",
+                (
+                    Field("status", "string", "ok", "ok"),
+                    Field("dropped", "integer", "How many were parked.", 2),
+                ),
+            ),
+            *_WRITES,
+        ),
+        body=(replace(f.IDS, about="An array of jobs' ids.", required=True),),
     ),
     Endpoint(
         "GET",

@@ -99,6 +99,7 @@ PAGING = (
     Field("limit", "integer", "How many at most.", 50, least=1, most=500),
     Field("after", "integer", "The `next` of the page before.", 0, most=LARGEST),
 )
+IDS = Field("ids", "any", "An array of jobs' ids; without it, all that are parked.", [41, 42])
 
 HEALTH = (
     Field("status", "string", "ok, or degraded when nothing can be taken in.", "ok", required=True),

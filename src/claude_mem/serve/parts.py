@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,6 +39,11 @@ def nobody_observes() -> dict[str, object]:
     return {}
 
 
+def none_is_parked(job_ids: Sequence[int] | None) -> int:
+    del job_ids
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Every callable here blocks; the worker calls them from threads of its own."""
@@ -69,3 +74,7 @@ class Parts:
     """Lets go of a session's running work, within the user's time for it; True once nobody works on it."""
     observing: Callable[[], dict[str, object]] = nobody_observes
     """Who observes and why, and what holds it up."""
+    resume: Callable[[Sequence[int] | None], int] = none_is_parked
+    """Makes parked jobs ready again (None: all of them) and ends a pause; returns how many were parked."""
+    drop: Callable[[Sequence[int]], int] = none_is_parked
+    """Parked jobs are done with, unobserved; returns how many were parked."""

@@ -68,7 +68,7 @@ def model(settings: Settings, provider: str) -> Model | None:
 
 def pump(
     settings: Settings, store: SqliteStore, tell: Callable[[str], None]
-) -> tuple[Pump, Choice, Model | None]:
+) -> tuple[Pump, Observer, Choice, Model | None]:
     chosen = choice(settings)
     asked = model(settings, chosen.provider)
     manner = Manner(
@@ -88,7 +88,7 @@ def pump(
         return Spent(so_far.daily_tokens, so_far.session_tokens, so_far.daily_usd, so_far.session_usd)
 
     observer = Observer(asked, Offline(), manner, spent, tell)
-    return Pump(store, observer.observe, due_at, now, tell), chosen, asked
+    return Pump(store, observer.observe, due_at, now, tell), observer, chosen, asked
 
 
 def due_at(gathered: Gathered, at: int) -> int:

@@ -71,14 +71,19 @@ def build(settings: Settings) -> Parts:
         leave_notice(settings, f"claude-mem: {message}")
 
     try:
-        pump, chosen, model = observer.pump(settings, store, tell)
+        pump, watched, chosen, model = observer.pump(settings, store, tell)
     except ClaudeMemError as error:
         leave_notice(settings, f"claude-mem remembers nothing new: {error}")
         store.close()
         raise
 
     def observing() -> dict[str, object]:
-        return {"provider": chosen.provider, "why": chosen.why, "paused": pump.paused}
+        return {
+            "provider": chosen.provider,
+            "why": chosen.why,
+            "paused": pump.paused,
+            "spentUp": watched.spent_up,
+        }
 
     def resume(job_ids: Sequence[int] | None) -> int:
         resumed = store.resume(job_ids)

@@ -4,7 +4,7 @@ import io
 
 from claude_mem.cli import say
 from claude_mem.cli.doctor import render
-from claude_mem.cli.doctor.judge import Finding
+from claude_mem.cli.doctor.finding import Finding
 
 PLAIN = say.Paint(io.StringIO())
 
@@ -15,9 +15,18 @@ def test_the_first_line_answers_the_question() -> None:
     assert render([full], PLAIN, 80).startswith("recording: no, because the disk is full\n")
 
 
+def test_the_second_line_says_whether_it_becomes_memory() -> None:
+    assert render([Finding("disk", "ok", "fine")], PLAIN, 80).splitlines()[1] == "observing: yes"
+    paused = Finding("paused", "bad", "Log in.", hinders="Log in")
+    assert render([paused], PLAIN, 80).splitlines()[:2] == [
+        "recording: yes",
+        "observing: no, because Log in",
+    ]
+
+
 def test_every_finding_is_a_line_with_its_next_step_under_it() -> None:
     screen = render([Finding("worker", "warn", "not running", next="claude-mem worker start")], PLAIN, 80)
-    assert screen.splitlines()[2:] == [
+    assert screen.splitlines()[3:] == [
         "  warn  worker       not running",
         "                   → claude-mem worker start",
     ]

@@ -12,18 +12,20 @@ from claude_mem.cli.doctor.facts import (
     Disk,
     Facts,
     Interpreter,
+    Observing,
     Queue,
     Spool,
     Unknown,
     Worker,
 )
-from claude_mem.cli.doctor.judge import Finding, is_wrong, judge, why_not
+from claude_mem.cli.doctor.finding import Finding
+from claude_mem.cli.doctor.judge import is_wrong, judge, why_not, why_unobserved
 
 SOUND = Facts(
     interpreter=Interpreter("/opt/python", "3.11.7", "3.40.1", 9.0),
     directory=Directory("/data", exists=True, owner=1000, me=1000, filesystem="ext4"),
     configuration=Configuration(),
-    worker=Worker("running", 7, 37777, "1.0", "1.0", 37777, True),
+    worker=Worker("running", 7, 37777, "1.0", "1.0", 37777, True, observer="claude"),
     spool=Spool(0, 0, 100, 1 << 20, newest_age_s=4.0),
     database=Database(
         exists=True,
@@ -33,9 +35,13 @@ SOUND = Facts(
         checked=True,
         figures=Queue(done=9),
         last_event_age_s=5.0,
+        last_observation_age_s=200.0,
+        spent_tokens=1_200,
+        spent_usd=0.05,
         backups=1,
         newest_backup_age_s=60.0,
     ),
+    observing=Observing("claude", "Claude Code is installed and logged in", None, 2_000_000, 2.0),
     drops={"disk_full": 0, "late": 0},
     disk=Disk(free=1 << 40, total=1 << 41),
 )
@@ -54,6 +60,7 @@ def of(facts: Facts, check: str) -> Finding:
 def test_a_sound_machine_is_recording_and_nothing_about_it_is_blamed() -> None:
     findings = judge(SOUND)
     assert why_not(findings) is None
+    assert why_unobserved(findings) is None
     assert {finding.level for finding in findings} == {"ok"}
     assert not is_wrong(findings)
 
@@ -118,6 +125,23 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("database", problem="It is damaged."), "database", "bad", "damaged"),
         (changed("database", schema=2, figures=None), "database", "warn", "schema 2"),
         (changed("database", figures=Queue(parked=4)), "parked", "warn", "4 events"),
+        (SOUND, "observer", "ok", "claude: Claude Code is installed and logged in"),
+        (changed("observing", provider="openai", why="OPENAI_API_KEY is set"), "observer", "warn", "openai"),
+        (replace(SOUND, observing=Unknown("gone")), "observer", "warn", "gone"),
+        (changed("worker", paused="Log in with /login."), "paused", "bad", "Log in with /login."),
+        (changed("observing", mode_problem="law.toml: types is 3"), "mode", "bad", "law.toml"),
+        (SOUND, "budget", "ok", "1,200 of 2,000,000 tokens and $0.05 of $2.00 spent today"),
+        (changed("observing", daily_tokens=0), "budget", "ok", "1,200 tokens and $0.05 of $2.00 spent today"),
+        (changed("database", spent_tokens=2_000_000), "budget", "warn", "2,000,000 of 2,000,000 tokens"),
+        (changed("database", spent_usd=2.5), "budget", "warn", "$2.50 of $2.00"),
+        (
+            changed("worker", spent_up="This session's budget is spent: 9 of 9 tokens."),
+            "budget",
+            "warn",
+            "This session's budget is spent: 9 of 9 tokens. The offline observer took over",
+        ),
+        (SOUND, "remembered", "ok", "the last 3 min ago"),
+        (changed("database", last_observation_age_s=None), "remembered", "ok", "nothing yet"),
         (changed("database", newest_backup_age_s=9e6), "backups", "warn", "days ago"),
         (changed("database", newest_backup_age_s=None), "backups", "ok", "none yet"),
         (changed("disk", free=100 << 20), "disk", "warn", "100.0 MiB free"),
@@ -136,6 +160,44 @@ def test_a_worker_that_hangs_does_not_stop_recording_because_events_are_spooled(
 
 def test_what_cannot_be_found_out_is_said_so_and_stops_nothing() -> None:
     nothing = Unknown("no answer in time")
-    findings = judge(Facts(nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing))
+    findings = judge(Facts(*[nothing] * 9))
     assert why_not(findings) is None
+    assert why_unobserved(findings) is None
     assert {finding.level for finding in findings} == {"warn"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (changed("worker", paused="Log in with /login."), "Log in with /login"),
+        (changed("observing", mode_problem="law.toml: types is 3"), "the mode cannot be read"),
+        (changed("worker", state="stopped", observer=None), "the worker is not running"),
+        (changed("worker", state="hung", observer=None), "the worker does not answer"),
+        (changed("database", problem="It is damaged."), "the database cannot be used"),
+    ],
+)
+def test_what_keeps_events_from_becoming_memory_is_the_reason_given_and_stops_no_recording(
+    facts: Facts, reason: str
+) -> None:
+    findings = judge(facts)
+    assert why_unobserved(findings) == reason
+    assert why_not(findings) is None
+    assert all(finding.next for finding in findings if finding.hinders)
+
+
+def test_a_mode_that_cannot_be_read_says_more_than_that_the_worker_does_not_run() -> None:
+    facts = replace(changed("worker", state="stopped"), observing=Observing("offline", "", "law.toml is bad"))
+    assert why_unobserved(judge(facts)) == "the mode cannot be read"
+
+
+def test_parked_events_lead_to_the_queue() -> None:
+    assert of(changed("database", figures=Queue(parked=4)), "parked").next == "claude-mem queue list"
+
+
+def test_a_spent_budget_hinders_nobody_because_the_offline_observer_takes_over() -> None:
+    assert why_unobserved(judge(changed("database", spent_usd=2.5))) is None
+
+
+def test_who_asks_no_model_is_told_nothing_of_a_budget() -> None:
+    offline = replace(changed("worker", observer="offline"), observing=Observing("offline", "no model"))
+    assert "budget" not in {finding.check for finding in judge(offline)}

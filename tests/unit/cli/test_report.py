@@ -1,20 +1,28 @@
 """The demo does not call itself a success when it saw something wrong."""
 
+import io
 from dataclasses import replace
 
+from claude_mem.cli import say
 from claude_mem.cli.demo.hidden import HIDDEN, KEPT, Search
 from claude_mem.cli.demo.replay import Answered, Run
-from claude_mem.cli.demo.report import Report
-from claude_mem.cli.demo.stored import StoredSession
+from claude_mem.cli.demo.report import WIDTH, Report, events, remembered
+from claude_mem.cli.demo.stored import StoredEvent, StoredObservation, StoredSession, StoredSummary
 
 FINE = Report(
     hooks=[Answered(9.0, 8.0, "Stop", False, 0, {"continue": True, "suppressOutput": True})],
     bare=[Run(8.0, 7.0)],
     drained_after_s=0.1,
+    observed_after_s=0.2,
     session=StoredSession("s1", "parcel", "completed", 1),
     events=[],
+    observations=[StoredObservation("bugfix", "It holds", "+1 −0", ["a.py"], "offline")],
+    summaries=[StoredSummary(1, {"request": "Make it hold", "next_steps": "Ship it"})],
     search=Search(3, dict.fromkeys(HIDDEN.values(), 0) | {KEPT: 1}),
 )
+
+
+PLAIN = say.Paint(io.StringIO())
 
 
 def test_a_demo_in_which_all_went_well_has_no_problems() -> None:
@@ -35,3 +43,39 @@ def test_a_hook_that_fails_or_says_something_else_is_a_problem() -> None:
     (hook,) = FINE.hooks
     assert replace(FINE, hooks=[replace(hook, code=1)]).problems
     assert replace(FINE, hooks=[replace(hook, answer=None)]).problems
+
+
+def test_a_demo_that_remembers_nothing_is_a_problem() -> None:
+    assert replace(FINE, observations=[]).problems == ["nothing was remembered"]
+    assert replace(FINE, summaries=[]).problems == ["nothing was remembered"]
+
+
+def test_a_demo_that_asked_a_model_is_a_problem() -> None:
+    (observation,) = FINE.observations
+    assert replace(FINE, observations=[replace(observation, provider="openai:gpt")]).problems
+
+
+def test_observations_and_the_filled_fields_of_summaries_are_told_in_80_columns() -> None:
+    long = replace(
+        FINE,
+        observations=[StoredObservation("refactor", "t" * 200, "s" * 200, ["f" * 200], "offline")],
+        summaries=[StoredSummary(12, {"request": "r" * 200, "notes": "n" * 200})],
+    )
+    assert max(map(len, remembered(long, PLAIN).splitlines())) == WIDTH
+    assert remembered(FINE, PLAIN).splitlines()[2:] == [
+        "  bugfix  It holds",
+        "          +1 −0",
+        "          a.py",
+        "",
+        "   1  request       Make it hold",
+        "      next steps    Ship it",
+    ]
+
+
+def test_of_a_long_turn_the_first_events_are_shown_and_the_others_counted() -> None:
+    uses = [StoredEvent(1, "tool_use", "Bash", f"use {number}", False, "done") for number in range(9)]
+    turn = [StoredEvent(1, "prompt", None, "Do it", False, "done"), *uses]
+    lines = events(replace(FINE, events=turn), PLAIN).splitlines()[2:]
+    assert len(lines) == 5
+    assert lines[-1] == "      … and 6 more"
+    assert len(events(replace(FINE, events=turn[:5]), PLAIN).splitlines()[2:]) == 5

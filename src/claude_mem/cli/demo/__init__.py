@@ -16,6 +16,7 @@ from claude_mem.cli.command import OK, WRONG, Commands, json_flag
 
 if TYPE_CHECKING:
     from claude_mem.cli.demo.report import Report
+    from claude_mem.serve.control import WorkerStatus
 
 
 def add(commands: Commands) -> None:
@@ -53,6 +54,7 @@ def _run(args: argparse.Namespace) -> int:
             parts = (
                 report.hooks(made),
                 report.events(made, paint),
+                report.remembered(made, paint),
                 report.hidden(made, paint),
                 report.cost(made),
             )
@@ -79,24 +81,34 @@ def _play(payloads: list[bytes], data_dir: Path) -> Report:
         lambda: not any((data_dir / places.SPOOL).glob("*.json")), "the spool was not drained", data_dir
     )
     drained = time.monotonic() - last
-    session, events = stored.read(data_dir / places.DATABASE)
+    stage.until(lambda: _is_observed(control.status(data_dir)), "not all of it was observed", data_dir)
+    observed = time.monotonic() - last
+    kept = stored.read(data_dir / places.DATABASE)
     return report.Report(
         hooks=[hook for hook, _ in runs],
         bare=[bare for _, bare in runs],
         drained_after_s=drained,
-        session=session,
-        events=events,
+        observed_after_s=observed,
+        session=kept.session,
+        events=kept.events,
+        observations=kept.observations,
+        summaries=kept.summaries,
         search=hidden.search(data_dir),
     )
 
 
+def _is_observed(worker: WorkerStatus) -> bool:
+    queue = (worker.health or {}).get("queue")
+    return isinstance(queue, dict) and not queue["ready"] + queue["leased"]
+
+
 def _kept(data_dir: Path) -> str:
-    query = "SELECT prompt_number, prompt FROM user_prompts"
+    query = "SELECT type, title FROM observations"
     return (
         "The data directory and its worker are still there. Look around:\n\n"
         f"  export CLAUDE_MEM_DATA_DIR={data_dir}\n"
         "  claude-mem doctor\n"
-        "  claude-mem worker status\n"
+        "  claude-mem stats\n"
         f"  sqlite3 {data_dir / places.DATABASE} '{query}'\n\n"
         "When you are done:\n\n"
         f"  claude-mem worker stop && rm -r {data_dir.parent} && unset CLAUDE_MEM_DATA_DIR"

@@ -45,9 +45,14 @@ def recorded() -> list[bytes]:
 
 
 def environment(data_dir: Path, port: int, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """This shell's, but for anything that would lead the demo to the user's own memory, or switch it off."""
+    """This shell's, but for anything that would lead the demo to the user's own memory, or switch it off. No
+    model is asked, whatever is set up here: the demo costs nothing and tells nobody."""
     rest = {key: value for key, value in environ.items() if not key.startswith("CLAUDE_MEM_")}
-    return rest | {"CLAUDE_MEM_DATA_DIR": str(data_dir), "CLAUDE_MEM_WORKER_PORT": str(port)}
+    return rest | {
+        "CLAUDE_MEM_DATA_DIR": str(data_dir),
+        "CLAUDE_MEM_WORKER_PORT": str(port),
+        "CLAUDE_MEM_PROVIDER": "offline",
+    }
 
 
 def replay(payloads: list[bytes], env: Mapping[str, str], data_dir: Path) -> Iterator[tuple[Answered, Run]]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from claude_mem.cli import say
 from claude_mem.cli.demo.hidden import HIDDEN, INSTEAD, KEPT, Search
 from claude_mem.cli.demo.replay import Answered, Run
-from claude_mem.cli.demo.stored import StoredEvent, StoredSession
+from claude_mem.cli.demo.stored import StoredEvent, StoredObservation, StoredSession, StoredSummary
 
 WIDTH = 80
+SHOWN = 4  # events of a turn after its prompt; of more, one less and how many there were
 WORDS = {"session_start": "start", "session_end": "end", "subagent_stop": "subagent"}
 
 
@@ -20,8 +22,11 @@ class Report:
     hooks: list[Answered]
     bare: list[Run]
     drained_after_s: float
+    observed_after_s: float
     session: StoredSession
     events: list[StoredEvent]
+    observations: list[StoredObservation]
+    summaries: list[StoredSummary]
     search: Search
 
     @property
@@ -35,13 +40,18 @@ class Report:
         wrong += [f"{what} was found" for what, text in HIDDEN.items() if self.search.found[text]]
         if not self.search.found[KEPT]:
             wrong.append(f"the search finds nothing, not even {KEPT!r}")
+        if not self.observations or not self.summaries:
+            wrong.append("nothing was remembered")
+        if any(observation.provider != "offline" for observation in self.observations):
+            wrong.append("somebody else than the offline observer was asked")
         return wrong
 
 
 def hooks(report: Report) -> str:
     return (
         f"Hooks   {len(report.hooks)} run, each a process of its own; all answered and left with 0\n"
-        f"Worker  started by the first hook; had it all {report.drained_after_s:.1f} s after the last one"
+        f"Worker  started by the first hook; had it all {report.drained_after_s:.1f} s after the last one,\n"
+        f"        and had made memory of it all after {report.observed_after_s:.1f} s"
     )
 
 
@@ -52,21 +62,43 @@ def events(report: Report, paint: say.Paint) -> str:
         f"{say.many(session.prompts, 'prompt')}, {say.many(len(report.events), 'event')} kept",
         "",
     ]
-    number = 0
-    for event in report.events:
-        turn = "" if event.prompt == number else str(event.prompt)
-        number = event.prompt
-        row = f"  {turn:>2}  {event.tool or WORDS.get(event.kind, event.kind):<9}"
-        room = WIDTH - len(row) - 6
-        row += f"{say.fit(_what(event), room - 1):<{room}}{event.state}"
-        lines.append(paint("bold" if event.kind == "prompt" else "dim", row))
+    for number, turn in groupby(report.events, key=lambda event: event.prompt):
+        first, *rest = turn
+        lines.append(_row(str(number or ""), first, paint))
+        shown = rest if len(rest) <= SHOWN else rest[: SHOWN - 1]
+        lines += [_row("", event, paint) for event in shown]
+        if len(rest) > len(shown):
+            lines.append(paint("dim", f"      … and {len(rest) - len(shown)} more"))
     return "\n".join(lines)
+
+
+def _row(turn: str, event: StoredEvent, paint: say.Paint) -> str:
+    row = f"  {turn:>2}  {event.tool or WORDS.get(event.kind, event.kind):<9}"
+    room = WIDTH - len(row) - 6
+    row += f"{say.fit(_what(event), room - 1):<{room}}{event.state}"
+    return paint("bold" if event.kind == "prompt" else "dim", row)
 
 
 def _what(event: StoredEvent) -> str:
     if event.private:
         return "(private: no text, and nothing of what its tools did)"
     return f"{event.what} (failed)" if event.kind == "tool_failure" else event.what
+
+
+def remembered(report: Report, paint: say.Paint) -> str:
+    observations = say.many(len(report.observations), "observation")
+    summaries = say.many(len(report.summaries), "summary", "summaries")
+    lines = [f"What became of them, by the offline observer: {observations}, {summaries}", ""]
+    for observation in report.observations:
+        lines.append(f"  {observation.type:<8}" + paint("bold", say.fit(observation.title, WIDTH - 10)))
+        for line in (observation.subtitle, ", ".join(observation.files)):
+            lines += [" " * 10 + say.fit(line, WIDTH - 10)] if line else []
+    for summary in report.summaries:
+        lines.append("")
+        for place, (name, said) in enumerate(summary.fields.items()):
+            turn = "" if place else str(summary.prompt)
+            lines.append(f"  {turn:>2}  {name.replace('_', ' '):<14}{say.fit(said, WIDTH - 20)}")
+    return "\n".join(lines)
 
 
 def hidden(report: Report, paint: say.Paint) -> str:

@@ -28,15 +28,60 @@ class StoredEvent:
     state: str
 
 
-def read(database: Path) -> tuple[StoredSession, list[StoredEvent]]:
+@dataclass(frozen=True, slots=True)
+class StoredObservation:
+    type: str
+    title: str
+    subtitle: str
+    files: list[str]
+    provider: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSummary:
+    prompt: int
+    fields: dict[str, str]  # those that were filled in
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    session: StoredSession
+    events: list[StoredEvent]
+    observations: list[StoredObservation]
+    summaries: list[StoredSummary]
+
+
+SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+
+
+def read(database: Path) -> Stored:
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
         id_, project, status, prompts, cwd = db.execute(_query("session")).fetchone()
         rows = db.execute(_query("events")).fetchall()
+        observations = db.execute(_query("observations")).fetchall()
+        summaries = db.execute(_query("summaries")).fetchall()
     events = [
         StoredEvent(prompt, kind, tool, _line(tool_input, text, cwd), bool(private), state)
         for prompt, kind, tool, tool_input, text, private, state in rows
     ]
-    return StoredSession(id_, project, status, prompts), events
+    return Stored(
+        StoredSession(id_, project, status, prompts),
+        events,
+        [
+            StoredObservation(type_, title or "", subtitle or "", _files(modified, read_), provider)
+            for type_, title, subtitle, modified, read_, provider in observations
+        ],
+        [
+            StoredSummary(prompt, {name: said for name, said in zip(SUMMARY, told, strict=True) if said})
+            for prompt, *told in summaries
+        ],
+    )
+
+
+def _files(modified: str, read_: str) -> list[str]:
+    """Those it changed; of one that changed none, those it read."""
+    found: list[str] = json.loads(modified) or json.loads(read_)
+    return found
 
 
 def _line(tool_input: str | None, text: str | None, cwd: str) -> str:

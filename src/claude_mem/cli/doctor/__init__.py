@@ -1,4 +1,4 @@
-"""`claude-mem doctor`: one screen that answers "is it recording?"."""
+"""`claude-mem doctor`: one screen that answers "is it recording?", and whether it becomes memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import asdict
 
 from claude_mem.cli import say
 from claude_mem.cli.command import OK, WRONG, Commands, json_flag
-from claude_mem.cli.doctor.judge import Finding, is_wrong, judge, why_not
+from claude_mem.cli.doctor.finding import Finding
+from claude_mem.cli.doctor.judge import is_wrong, judge, why_not, why_unobserved
 
 COLOURS = {"ok": "green", "warn": "yellow", "bad": "red"}
 MARGIN = 21
@@ -20,7 +21,7 @@ def add(commands: Commands) -> None:
     json_flag(
         commands.add(
             "doctor",
-            "say whether it is recording, and what to do if not",
+            "say whether it is recording and remembering, and what to do if not",
             more="Changes nothing, and works with whatever is broken. Exits 1 if something is bad.",
             example="claude-mem doctor",
             run=_run,
@@ -35,9 +36,17 @@ def _run(args: argparse.Namespace) -> int:
         facts = gather()
     findings = judge(facts)
     if args.json:
-        reason = why_not(findings)
-        said = [asdict(finding) for finding in findings]
-        say.data({"recording": reason is None, "because": reason, "findings": said, "facts": asdict(facts)})
+        reason, unobserved = why_not(findings), why_unobserved(findings)
+        say.data(
+            {
+                "recording": reason is None,
+                "because": reason,
+                "observing": unobserved is None,
+                "observing_because": unobserved,
+                "findings": [asdict(finding) for finding in findings],
+                "facts": asdict(facts),
+            }
+        )
     else:
         width = shutil.get_terminal_size().columns
         print(render(findings, say.Paint(sys.stdout), min(width, 100)))
@@ -45,9 +54,11 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def render(findings: list[Finding], paint: say.Paint, width: int) -> str:
-    reason = why_not(findings)
-    verdict = f"recording: no, because {reason}" if reason else "recording: yes"
-    lines = [paint("bold", paint("red" if reason else "green", verdict)), ""]
+    lines = [
+        _verdict("recording", why_not(findings), paint),
+        _verdict("observing", why_unobserved(findings), paint),
+        "",
+    ]
     for finding in findings:
         first, *more = _wrapped(finding.says, width)
         level = paint(COLOURS[finding.level], f"{finding.level:<4}")
@@ -58,6 +69,11 @@ def render(findings: list[Finding], paint: say.Paint, width: int) -> str:
             lines.append(" " * (MARGIN - 2) + paint("bold", f"→ {first}"))
             lines += [" " * MARGIN + paint("bold", line) for line in more]
     return "\n".join(lines)
+
+
+def _verdict(what: str, reason: str | None, paint: say.Paint) -> str:
+    said = f"{what}: no, because {reason}" if reason else f"{what}: yes"
+    return paint("bold", paint("red" if reason else "green", said))
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -51,6 +51,9 @@ class Worker:
     hook_socket_answers: bool | Unknown = False
     trouble: str | None = None  # why it can take nothing in just now
     mishaps: int = 0  # failures its loops have swallowed so as to go on
+    observer: str | None = None  # who observes, as it says itself
+    paused: str | None = None  # why nobody does at the moment
+    spent_up: str | None = None  # which budget kept the last batch from the model
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +86,22 @@ class Database:
     checked: bool = False  # read through, not only looked at
     figures: Queue | None = None  # None: there is none, or it is of another schema
     last_event_age_s: float | None = None
+    last_observation_age_s: float | None = None
+    spent_tokens: int | None = None  # today; None, both: not known
+    spent_usd: float | None = None
     backups: int = 0
     newest_backup_age_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observing:
+    """What the settings come to, seen from here; the worker may have been started from elsewhere."""
+
+    provider: str
+    why: str
+    mode_problem: str | None = None
+    daily_tokens: int = 0  # the limits; 0: none
+    daily_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,5 +118,6 @@ class Facts:
     worker: Worker | Unknown
     spool: Spool | Unknown
     database: Database | Unknown
+    observing: Observing | Unknown
     drops: dict[str, int] | Unknown
     disk: Disk | Unknown

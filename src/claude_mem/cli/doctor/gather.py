@@ -39,6 +39,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
     worker = Question(lambda: _worker(chosen))
     spool = Question(lambda: _spool(chosen, time.time()))
     database = Question(lambda: _database(chosen, time.time()))
+    observing = Question(lambda: _observing(chosen))
     counted = Question(lambda: _drops(data_dir))
     disk = Question(lambda: _disk(data_dir))
     return facts.Facts(
@@ -48,6 +49,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
         worker=worker.answer(until),
         spool=spool.answer(until),
         database=database.answer(until),
+        observing=observing.answer(until),
         drops=counted.answer(until),
         disk=disk.answer(until),
     )
@@ -163,7 +165,8 @@ def _worker(chosen: Settings) -> facts.Worker:
         except OSError as error:
             answers = facts.Unknown(error.strerror or str(error))
     health = now.health or {}
-    trouble, mishaps = health.get("reason"), health.get("mishaps")
+    trouble, mishaps, observer = health.get("reason"), health.get("mishaps"), health.get("observer")
+    watch = observer if isinstance(observer, dict) else {}
     return facts.Worker(
         state=now.state,
         pid=now.pid,
@@ -174,6 +177,9 @@ def _worker(chosen: Settings) -> facts.Worker:
         hook_socket_answers=answers,
         trouble=trouble if isinstance(trouble, str) else None,
         mishaps=sum(mishaps.values()) if isinstance(mishaps, dict) else 0,
+        observer=watch.get("provider"),
+        paused=watch.get("paused"),
+        spent_up=watch.get("spentUp"),
     )
 
 
@@ -251,9 +257,23 @@ def _database(chosen: Settings, now: float) -> facts.Database:
             figures.ready, figures.leased, figures.parked, figures.done, age(figures.oldest_ready_at)
         ),
         last_event_age_s=age(seen.last_event_at),
+        last_observation_age_s=age(seen.last_observation_at),
+        spent_tokens=seen.spent_today.tokens if seen.spent_today else None,
+        spent_usd=seen.spent_today.usd if seen.spent_today else None,
         backups=seen.backups,
         newest_backup_age_s=age(seen.newest_backup_at),
     )
+
+
+def _observing(chosen: Settings) -> facts.Observing:
+    from claude_mem import wiring
+
+    who, problem = wiring.choice(chosen), None
+    try:
+        wiring.mode_of(chosen)
+    except SettingsError as error:
+        problem = str(error)
+    return facts.Observing(who.provider, who.why, problem, chosen.daily_tokens, chosen.daily_usd)
 
 
 def _disk(data_dir: Path) -> facts.Disk:

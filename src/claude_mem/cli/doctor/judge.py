@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from claude_mem.cli import say
+from claude_mem.cli.doctor import observing
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Database,
@@ -19,9 +19,9 @@ from claude_mem.cli.doctor.facts import (
     Unknown,
     Worker,
 )
+from claude_mem.cli.doctor.finding import Finding
 
 T = TypeVar("T")
-Level = Literal["ok", "warn", "bad"]
 
 SLOW_START_MS = 150.0  # a shim or a sleeping disk; the plain interpreter takes about 10
 NETWORK = (
@@ -43,15 +43,6 @@ DRAINED_WITHIN_S = 60.0
 OLD_BACKUP_S = 3 * 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    check: str
-    level: Level
-    says: str
-    next: str | None = None  # the next step, where one is needed
-    stops: str | None = None  # why nothing is recorded, where that is so
-
-
 def judge(facts: Facts) -> list[Finding]:
     return [
         last_event(facts),
@@ -61,6 +52,7 @@ def judge(facts: Facts) -> list[Finding]:
         *_judged("worker", facts.worker, _worker),
         *_judged("spool", facts.spool, _spool),
         *_judged("database", facts.database, _database),
+        *observing.judge(facts),
         *_judged("drops", facts.drops, _drops),
         *_judged("disk", facts.disk, _disk),
     ]
@@ -75,6 +67,12 @@ def _judged(check: str, fact: T | Unknown, judged: Callable[[T], list[Finding]])
 def why_not(findings: list[Finding]) -> str | None:
     """Why nothing is recorded; None when it is. A broken thing says more than that nothing came."""
     reasons = [finding.stops for finding in findings if finding.stops]
+    return reasons[-1] if reasons else None
+
+
+def why_unobserved(findings: list[Finding]) -> str | None:
+    """Why nothing recorded becomes memory; None when it does. What is named last is nearest to the cause."""
+    reasons = [finding.hinders for finding in findings if finding.hinders]
     return reasons[-1] if reasons else None
 
 
@@ -173,11 +171,18 @@ def _worker(fact: Worker) -> list[Finding]:
     who = f"pid {fact.pid}" if fact.pid else "a process"
     if fact.state == "stopped":
         return [
-            Finding("worker", "warn", "not running; the next hook starts it", next="claude-mem worker start")
+            Finding(
+                "worker",
+                "warn",
+                "not running; the next hook starts it",
+                next="claude-mem worker start",
+                hinders="the worker is not running",
+            )
         ]
     if fact.state == "hung":
         says = f"{who} holds the lock but does not answer; hooks go on, into the spool"
-        return [Finding("worker", "bad", says, next="claude-mem worker restart")]
+        step = "claude-mem worker restart"
+        return [Finding("worker", "bad", says, next=step, hinders="the worker does not answer")]
     found = []
     if fact.trouble:
         says = f"running ({who}), but takes nothing in: {fact.trouble}"
@@ -239,7 +244,8 @@ def _database(fact: Database) -> list[Finding]:
 
 def _file(fact: Database) -> list[Finding]:
     if fact.problem:
-        return [Finding("database", "bad", fact.problem, next="claude-mem restore")]
+        hinders = "the database cannot be used"
+        return [Finding("database", "bad", fact.problem, next="claude-mem restore", hinders=hinders)]
     if not fact.exists:
         return [Finding("database", "ok", "not there yet; the worker makes it")]
     if fact.schema != fact.known_schema:
@@ -258,7 +264,7 @@ def _queue(fact: Queue | None) -> list[Finding]:
     ]
     if fact.parked:
         says = f"{say.many(fact.parked, 'event')} given up for now"
-        found.append(Finding("parked", "warn", says, next="claude-mem worker logs"))
+        found.append(Finding("parked", "warn", says, next="claude-mem queue list"))
     return found
 
 

@@ -1,0 +1,104 @@
+"""What it cost, summed up: unknown prices are not passed off as nothing, and all of it fits a screen."""
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from claude_mem.cli.stats import BREAKDOWNS, as_data, by, dollars, render, total
+from claude_mem.model.job import Figures
+from claude_mem.ports.pumping import Spending
+from claude_mem.settings import Settings
+from claude_mem.store.sqlite.tally import Tally, Today
+
+SINCE = date(2026, 1, 25)
+CHOSEN = Settings(Path("/data"))
+HAIKU = Spending("2026-01-30", "shop", "anthropic", "claude-haiku", 3, 900, 600, 90, 0.02)
+LOCAL = Spending("2026-01-31", "shop", "openai", "qwen", 2, 100, 0, 10, None)
+TALLY = Tally(
+    sessions=2,
+    prompts=1,
+    events=1204,
+    by_type={"bugfix": 3, "change": 1},
+    by_provider={"anthropic:claude-haiku": 3, "offline": 1},
+    seen_again=2,
+    summaries=1,
+    queue=Figures(ready=4, parked=1),
+    spending=[HAIKU, LOCAL],
+    today=Today(110, 0.0),
+)
+
+
+def test_what_came_in_and_what_became_of_it_is_said_in_four_lines() -> None:
+    assert render(SINCE, TALLY, CHOSEN).splitlines()[:7] == [
+        "Since 2026-01-25 (UTC)",
+        "",
+        "Captured  2 sessions, 1 prompt, 1,204 events",
+        "Became    4 observations, 1 summary; 2 seen again",
+        "          bugfix 3, change 1",
+        "          written by anthropic:claude-haiku 3, offline 1",
+        "Waiting   4 events, 1 parked (claude-mem queue list)",
+    ]
+
+
+def test_a_price_that_is_not_known_of_some_calls_makes_the_sum_a_least() -> None:
+    assert total([HAIKU]).usd_is_whole
+    assert (total([HAIKU, LOCAL]).usd, total([HAIKU, LOCAL]).usd_is_whole) == (0.02, False)
+    assert total([LOCAL]).usd is None
+    screen = render(SINCE, TALLY, CHOSEN)
+    assert "5 calls, 1,700 tokens, > $0.0200" in screen
+    assert [line.split()[-1] for line in screen.splitlines() if line.startswith("  qwen")] == ["unknown"]
+
+
+def test_cost_is_told_by_day_by_model_and_by_project() -> None:
+    named = {name: list(by(of, TALLY.spending)) for name, of in BREAKDOWNS}
+    assert named == {
+        "day": ["2026-01-30", "2026-01-31"],
+        "model": ["claude-haiku", "qwen"],
+        "project": ["shop"],
+    }
+    assert by(lambda row: row.project, TALLY.spending)["shop"] == total(TALLY.spending)
+
+
+def test_who_asked_no_model_reads_that_it_cost_nothing() -> None:
+    screen = render(SINCE, replace(TALLY, spending=[]), CHOSEN)
+    assert "Cost      nothing: no model was asked" in screen
+    assert " day " not in screen
+
+
+def test_the_budget_says_what_is_spent_of_what_and_when_it_is_all() -> None:
+    last = render(SINCE, TALLY, CHOSEN).splitlines()[-1]
+    assert last == "Today     110 of 2,000,000 tokens, $0.00 of $2.00"
+    spent = render(SINCE, replace(TALLY, today=Today(110, 2.5)), CHOSEN).splitlines()[-1]
+    assert spent == (
+        "Today     110 of 2,000,000 tokens, $2.50 of $2.00: spent, the offline observer has taken over"
+    )
+    free = render(SINCE, TALLY, replace(CHOSEN, daily_tokens=0, daily_usd=0.0)).splitlines()[-1]
+    assert free == "Today     110 tokens, $0.00 (no limit)"
+
+
+def test_no_table_is_wider_than_80_columns() -> None:
+    huge = Spending("2026-01-31", "p" * 90, "openai", "m" * 90, 9_999, 10**9, 99_999_998, 10**8, 999.5)
+    for line in render(SINCE, replace(TALLY, spending=[huge, LOCAL], queue=Figures()), CHOSEN).splitlines():
+        assert len(line) <= 80, line
+
+
+def test_small_sums_are_not_rounded_to_nothing() -> None:
+    assert [dollars(amount) for amount in (0.0, 0.0004, 0.5, 1234.5)] == [
+        "$0.00",
+        "$0.0004",
+        "$0.50",
+        "$1,234.50",
+    ]
+
+
+def test_the_same_is_there_as_data() -> None:
+    said = as_data(SINCE, TALLY, replace(CHOSEN, daily_usd=0.0))
+    assert said["captured"] == {"sessions": 2, "prompts": 1, "events": 1204}
+    assert said["became"]["observations"] == 4
+    assert said["cost"]["by_model"]["qwen"]["usd"] is None
+    assert said["budget"] == {
+        "tokens_today": 110,
+        "daily_tokens": 2_000_000,
+        "usd_today": 0.0,
+        "daily_usd": None,
+    }

@@ -1,0 +1,40 @@
+"""The routes for work that was given up: what they take, and what they refuse by name."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.serve import driving
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[driving.Driven]:
+    with driving.started(tmp_path / "data") as driven:
+        yield driven
+
+
+def test_all_some_or_none_can_be_tried_again(worker: driving.Driven) -> None:
+    bodies: tuple[object, ...] = (None, {}, {"ids": None}, {"ids": []}, {"ids": [1, 2, 2]})
+    for body in bodies:
+        assert worker.ask("POST", "/api/queue/retry", body) == (200, {"status": "ok", "resumed": 0})
+
+
+def test_to_give_up_one_must_be_named(worker: driving.Driven) -> None:
+    assert worker.ask("POST", "/api/queue/drop", {"ids": [1]}) == (200, {"status": "ok", "dropped": 0})
+    for body in ({}, {"ids": None}):
+        status, answer = worker.ask("POST", "/api/queue/drop", body)
+        assert (status, answer["error"]["code"], answer["error"]["field"]) == (400, "missing_field", "ids")
+
+
+@pytest.mark.parametrize("ids", [7, "7", {}, ["7"], [True], [1.5], [0], [-1], [2**63], [None], [1] * 10_001])
+@pytest.mark.parametrize("path", ["/api/queue/retry", "/api/queue/drop"])
+def test_what_is_no_list_of_ids_is_refused(worker: driving.Driven, path: str, ids: Any) -> None:
+    status, answer = worker.ask("POST", path, {"ids": ids})
+    assert (status, answer["error"]["code"], answer["error"]["field"]) == (400, "bad_field", "ids")
+
+
+def test_over_tcp_the_token_is_asked_for(worker: driving.Driven) -> None:
+    json = {"Content-Type": "application/json"}
+    assert worker.tcp("POST", "/api/queue/retry", b"{}", json).status == 401
+    assert worker.tcp("POST", "/api/queue/retry", b"{}", worker.with_token()).status == 200

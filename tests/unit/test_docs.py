@@ -9,7 +9,7 @@ import pytest
 
 from claude_mem.capture import places, tags
 from claude_mem.cli.parser import NOUNS
-from claude_mem.settings import SETTINGS, SWITCHES
+from claude_mem.settings.table import SETTINGS, SWITCHES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

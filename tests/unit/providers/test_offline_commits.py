@@ -26,6 +26,15 @@ def test_a_commit_is_told_in_its_own_words_with_hash_branch_and_counts() -> None
     assert seen.files_modified == ("src/a.py",)
 
 
+def test_a_quiet_commit_is_told_by_the_message_it_was_given() -> None:
+    seen = (
+        Acting("commit it")
+        .run("git commit -qam 'Accept a decimal comma' && git log --oneline -1", "c85a9d1 x")
+        .only()
+    )
+    assert seen.title == "Accept a decimal comma"
+
+
 def test_edits_fold_into_the_commit_that_covers_them() -> None:
     seen = Acting("x").edit("src/a.py", "+def guard():", "+    pass").run(COMMIT, MADE).only()
     assert seen.title == "fix(path): keep folder names from running"

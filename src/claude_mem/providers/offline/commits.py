@@ -43,6 +43,7 @@ FIXES = re.compile(
     re.I,
 )
 _HEAD = 8
+_SHORT_M = re.compile(r"-[a-zA-Z]{0,8}m")  # -m, and in a cluster: -am, -qam
 
 
 @dataclass(slots=True)
@@ -103,7 +104,7 @@ def _message(call: Simple) -> tuple[str, str]:
     parts: list[str] = []
     words = call.words
     for index, word in enumerate(words):
-        if word in ("-m", "--message", "-am", "-sm", "-asm", "-qm") and index + 1 < len(words):
+        if (word == "--message" or _SHORT_M.fullmatch(word)) and index + 1 < len(words):
             parts.append(words[index + 1])
         elif word.startswith("--message="):
             parts.append(word[10:])

@@ -97,7 +97,7 @@ def test_past_its_bound_the_newest_event_is_dropped_and_counted_and_told_once(aw
     assert "spool is full" in told["systemMessage"]
 
 
-def test_a_kept_notice_is_told_at_the_next_start_and_only_there(awake: Path) -> None:
+def test_what_the_worker_left_to_be_told_is_told_at_the_next_start_and_only_there(awake: Path) -> None:
     (awake / "notice").write_text("the database was damaged")
     assert "systemMessage" not in hooks.run(awake, payloads.bash("toolu_1")).json
     assert hooks.run(awake, payloads.start()).json["systemMessage"] == "the database was damaged"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.testing import faults, hooks, payloads
+from claude_mem.testing import faults, hooks, payloads, workers
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 
@@ -213,3 +213,57 @@ def test_a_data_directory_longer_than_a_sockets_address_is_no_obstacle(tmp_path:
     finally:
         os.chdir(here)
     assert len(hooks.spooled(data)) == 1
+
+
+def test_a_ledger_that_somebody_holds_delays_an_event_only_for_a_moment_and_loses_none(awake: Path) -> None:
+    hooks.run(awake, payloads.bash("toolu_1"))
+    fd = os.open(awake / "spool" / ".ledger", os.O_RDWR)
+    try:
+        os.lockf(fd, os.F_LOCK, 0)
+        assert hooks.run(awake, payloads.bash("toolu_2")).code == 0
+    finally:
+        os.close(fd)
+    assert [e["payload"]["tool_use_id"] for e in hooks.spooled(awake)] == ["toolu_1", "toolu_2"]
+
+
+def test_a_relative_data_directory_is_the_same_one_for_the_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        hooks.run(Path("mem"), payloads.bash("toolu_1"))
+        workers.drained(tmp_path / "mem")
+    finally:
+        workers.finish(tmp_path / "mem")
+    assert not (tmp_path / "mem" / "mem").exists()
+
+
+def test_half_a_secret_at_the_cut_of_an_over_long_payload_is_not_kept(awake: Path) -> None:
+    secret = "AIza" + "x1Y2z3" * 5 + "abcde"
+    body = payloads.bash("toolu_1", stdout="y " * (1 << 20))
+    at = (2 << 20) - 20
+    hooks.run(awake, body[:at] + secret.encode() + body[at:] + b" " * (1 << 20))
+    assert secret[:12].encode() not in b"".join(p.read_bytes() for p in (awake / "spool").iterdir())
+
+
+def test_broken_settings_are_told_at_the_next_start_though_hooks_go_on(data: Path) -> None:
+    data.mkdir(mode=0o700)
+    (data / "settings.json").write_text('{"CLAUDE_MEM_WORKER_PORT": "many"}')
+    try:
+        hooks.run(data, payloads.bash("toolu_1"))
+        workers.until((data / "notice").exists, "the worker has left word")
+        told = hooks.run(data, payloads.start()).json["systemMessage"]
+    finally:
+        workers.finish(data)
+    assert "CLAUDE_MEM_WORKER_PORT" in told
+    assert len(hooks.spooled(data)) == 2
+
+
+@pytest.mark.parametrize("globs", ['"notes.txt, vault.md"', '["notes.txt", "vault.md"]'])
+def test_excluded_paths_are_understood_in_both_spellings(awake: Path, globs: str) -> None:
+    (awake / "settings.json").write_text(f'{{"CLAUDE_MEM_EXCLUDE_PATHS": {globs}}}')
+    hooks.run(awake, payloads.read_file("t1", "/p/vault.md", "canary-vault"))
+    hooks.run(awake, payloads.read_file("t2", "/p/readme.md", "to be kept"))
+    spooled = str(hooks.spooled(awake))
+    assert "canary-vault" not in spooled
+    assert "to be kept" in spooled

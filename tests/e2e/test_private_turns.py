@@ -1,9 +1,10 @@
 """A wholly private prompt: the turn is recorded as private, and nothing else of it."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from claude_mem.testing import hooks, payloads
+from claude_mem.testing import faults, hooks, payloads
 
 CANARY = "canary-3f9a7c"
 
@@ -88,3 +89,76 @@ def test_a_session_id_with_slashes_marks_nothing_outside_the_data_directory(awak
     record(awake, payloads.prompt(f"<private>{CANARY}</private>", session="../../escape"))
     assert {p for p in awake.parent.rglob("*") if awake not in p.parents} == before
     assert len(list((awake / "private").iterdir())) == 1
+
+
+def test_after_a_private_prompt_without_an_id_everything_belongs_to_it_until_the_next_prompt(
+    awake: Path,
+) -> None:
+    kept = record(
+        awake,
+        payloads.prompt(f"<private>{CANARY}</private>", prompt_id="p-1"),
+        payloads.prompt(f"<private>{CANARY}</private>", prompt_id=None),
+        payloads.bash("toolu_1", stdout=CANARY, prompt_id="p-2"),
+        payloads.prompt("in the open", prompt_id="p-3"),
+        payloads.bash("toolu_2", prompt_id="p-3"),
+    )
+    assert [p.get("tool_use_id") or p["event"] for p in kept][-2:] == ["UserPromptSubmit", "toolu_2"]
+    assert CANARY not in everything_on_disk(awake)
+
+
+def test_eight_private_prompts_at_once_are_all_remembered(awake: Path) -> None:
+    ids = [f"p-{n}" for n in range(8)]
+    with ThreadPoolExecutor(8) as at_once:
+        list(
+            at_once.map(lambda id: record(awake, payloads.prompt("<private>x</private>", prompt_id=id)), ids)
+        )
+    for id in ids:
+        hooks.run(awake, payloads.bash(f"toolu_{id}", stdout=CANARY, prompt_id=id))
+    assert CANARY not in everything_on_disk(awake)
+
+
+def test_a_marker_that_cannot_be_looked_at_hides_rather_than_shows(awake: Path) -> None:
+    (awake / "private").write_text("not a folder")
+    hooks.run(awake, payloads.bash("toolu_1", stdout=CANARY))
+    assert CANARY not in everything_on_disk(awake)
+
+
+def test_a_private_prompt_on_a_full_disk_still_hides_what_its_tools_do_afterwards(tmp_path: Path) -> None:
+    with faults.small_disk(tmp_path / "disk", "256k") as disk:
+        data = disk / "data"
+        with hooks.listening(data):
+            hooks.run(data, payloads.start())
+            hog = faults.fill(disk)
+            hooks.run(data, payloads.prompt(f"<private>{CANARY}</private>"))
+            hog.unlink()
+            hooks.run(data, payloads.bash("toolu_1", stdout=CANARY))
+            assert CANARY not in everything_on_disk(data)
+
+
+def test_of_a_private_turn_no_field_is_kept_that_could_hold_its_text(awake: Path) -> None:
+    prompt = payloads.prompt(f"<private>{CANARY}</private>", session_title=CANARY)
+    stop = payloads.payload(
+        "Stop", prompt_id="p-1", background_tasks=[{"command": CANARY}], session_crons=[CANARY]
+    )
+    record(awake, prompt, stop)
+    assert CANARY not in everything_on_disk(awake)
+
+
+def test_a_session_id_spelled_with_escapes_or_given_twice_is_read_before_it_is_believed(awake: Path) -> None:
+    record(awake, payloads.prompt(f"<private>{CANARY}</private>", session="caf\u00e9"))
+    spelled = payloads.bash("toolu_1", stdout=CANARY, session="caf\u00e9")
+    hooks.run(awake, spelled.replace("caf\u00e9".encode(), b"caf\\u00e9"))
+    twice = payloads.bash("toolu_2", stdout=CANARY, session="other")
+    hooks.run(awake, twice[:-1] + ',"session_id":"caf\u00e9"}'.encode())
+    assert CANARY not in everything_on_disk(awake)
+
+
+def test_a_fork_of_a_session_may_carry_private_turns_so_its_compaction_is_kept_without_words(
+    awake: Path,
+) -> None:
+    record(
+        awake,
+        payloads.start("forked", source="fork"),
+        payloads.payload("PostCompact", "forked", trigger="auto", compact_summary=CANARY),
+    )
+    assert CANARY not in everything_on_disk(awake)

@@ -46,7 +46,6 @@ def test_lists_come_as_json_or_with_commas(tmp_path: Path) -> None:
         ("CLAUDE_MEM_SECRET_PATTERNS", {"x": "("}),
         ("CLAUDE_MEM_SECRET_PATTERNS", ["x"]),
         ("CLAUDE_MEM_LOG_LEVEL", "LOUD"),
-        ("CLAUDE_MEM_INVENTED", "1"),
     ],
 )
 def test_a_bad_value_names_the_key_the_value_and_what_is_allowed(
@@ -66,6 +65,21 @@ def test_a_file_that_is_no_json_object_is_named(tmp_path: Path, content: str) ->
     (tmp_path / "settings.json").write_bytes(content.encode(errors="surrogateescape"))
     with pytest.raises(SettingsError, match=r"settings\.json"):
         load(environment(tmp_path))
+
+
+@pytest.mark.parametrize("key", ["CLAUDE_MEM_ANTHROPIC_KEY", "ANTHROPIC_API_KEY", "X"])
+def test_an_unknown_key_is_named_without_its_value_which_may_be_a_secret(tmp_path: Path, key: str) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({key: "sk-canary"}))
+    with pytest.raises(SettingsError, match=key) as raised:
+        load(environment(tmp_path))
+    assert "canary" not in str(raised.value)
+
+
+def test_a_bad_key_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"CLAUDE_MEM_API_KEY": ["sk-canary"]}')
+    with pytest.raises(SettingsError, match="CLAUDE_MEM_API_KEY") as raised:
+        load(environment(tmp_path))
+    assert "canary" not in str(raised.value)
 
 
 def test_every_field_but_the_data_directory_has_a_setting_or_is_borrowed() -> None:

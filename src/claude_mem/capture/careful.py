@@ -21,14 +21,18 @@ BY_VERB = {
     "summary": "Stop",
     "cleanup": "SessionEnd",
 }
-TEXT_KEYS = (
-    "prompt",
-    "last_assistant_message",
-    "last_user_message",
-    "compact_summary",
-    "custom_instructions",
-    "error",
+BARE_KEYS = (
+    "session_id",
+    "transcript_path",
+    "cwd",
+    "hook_event_name",
+    "prompt_id",
+    "prompt_number",
+    "permission_mode",
+    "trigger",
+    "project",
 )
+"""All that is kept of an event that is only known to have happened."""
 
 
 def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, bytes | None]:
@@ -45,7 +49,14 @@ def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, by
         raise NotAPayload
     if not whole:
         payload["claude_mem_cut_off"] = True
-    kept = clean(event, payload, *custom_rules())
+    try:
+        rules, globs = custom_rules()
+    except (OSError, ValueError, AttributeError, TypeError):
+        # The user's rules are not known, and a broken file must not stop a hook: the worker, which does not
+        # start before the file is mended, applies them.
+        rules, globs = (), scrub.DEFAULT_GLOBS
+        payload["claude_mem_scrub_again"] = True
+    kept = clean(event, payload, rules, globs)
     return event.encode(errors="replace"), None if kept is None else _encode(kept)
 
 
@@ -64,22 +75,18 @@ def clean(
 def _without_private_turns(
     event: str, session: str, payload: dict[str, object], hid_private: bool
 ) -> dict[str, object] | None:
-    marker = private.read(session)
     prompt_id = payload.get("prompt_id")
-    prompt_id = prompt_id if isinstance(prompt_id, str) else None
+    prompt_id = prompt_id if isinstance(prompt_id, str) and prompt_id else None
     if event == "UserPromptSubmit":
-        wholly = hid_private and not str(payload.get("prompt") or "").strip()
-        known = marker[1] if marker else ()
-        if wholly:
-            private.write(session, True, (*known, prompt_id) if prompt_id else known)
-            return _without_text(payload)
-        if marker or hid_private:
-            private.write(session, False, known)
-        return payload
-    if hid_private and marker is None and event not in ("PreToolUse", "SessionStart"):
-        marker = (False, ())
-        private.write(session, *marker)  # a compaction would repeat what was hidden here
+        return _prompt(session, prompt_id, payload, hid_private)
+    if payload.get("source") == "fork" and event == "SessionStart":
+        private.note(
+            session, private.OPEN
+        )  # it carries on another session, whose private turns are not known
+    marker = private.read(session)
     if marker is None:
+        if hid_private and event not in ("PreToolUse", "SessionStart"):
+            private.note(session, private.OPEN)  # a compaction would repeat what was hidden here
         return payload
     if event in ("PreCompact", "PostCompact"):
         return _without_text(payload)
@@ -88,10 +95,26 @@ def _without_private_turns(
     return _without_text(payload) if event in ("Stop", "StopFailure") else None
 
 
+def _prompt(
+    session: str, prompt_id: str | None, payload: dict[str, object], hid_private: bool
+) -> dict[str, object]:
+    if hid_private and not _words(payload.get("prompt")).strip():
+        private.note(session, private.PRIVATE if prompt_id else private.UNNAMED, prompt_id)
+        return _without_text(payload)
+    if hid_private or private.is_marked(session):
+        private.note(session, private.OPEN)
+    return payload
+
+
+def _words(prompt: object) -> str:
+    """A prompt's text, also where it comes as a list of content blocks."""
+    if isinstance(prompt, list):
+        return " ".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in prompt)
+    return str(prompt or "")
+
+
 def _without_text(payload: dict[str, object]) -> dict[str, object]:
-    return {key: value for key, value in payload.items() if key not in TEXT_KEYS} | {
-        "claude_mem_private": True
-    }
+    return {key: payload[key] for key in BARE_KEYS if key in payload} | {"claude_mem_private": True}
 
 
 def _encode(payload: dict[str, object]) -> bytes:
@@ -110,16 +133,18 @@ def _dumps(value: object) -> str:
 
 
 def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """The user's own secret patterns and excluded paths. `settings` checks and explains them; a broken
-    file must not stop a hook, so here what cannot be read counts as not set."""
+    """The user's own secret patterns and excluded paths. Raises OSError or ValueError when the file is there
+    and cannot be read; `settings` checks and explains what is in it."""
     try:
         with open(places.SETTINGS, encoding="utf-8") as file:
             settings = json.load(file)
-        patterns = settings.get("CLAUDE_MEM_SECRET_PATTERNS", {})
-        globs = settings.get("CLAUDE_MEM_EXCLUDE_PATHS", [])
-        return (
-            tuple((str(name), str(pattern)) for name, pattern in patterns.items()),
-            (*scrub.DEFAULT_GLOBS, *map(str, globs)),
-        )
-    except (OSError, ValueError, AttributeError, TypeError):
+    except FileNotFoundError:
         return (), scrub.DEFAULT_GLOBS
+    patterns = settings.get("CLAUDE_MEM_SECRET_PATTERNS", {})
+    globs = settings.get("CLAUDE_MEM_EXCLUDE_PATHS", [])
+    patterns = json.loads(patterns) if isinstance(patterns, str) else patterns
+    globs = globs.split(",") if isinstance(globs, str) else globs
+    return (
+        tuple((str(name), str(pattern)) for name, pattern in patterns.items()),
+        (*scrub.DEFAULT_GLOBS, *(str(glob).strip() for glob in globs)),
+    )

@@ -17,6 +17,7 @@ from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.spooled import Spooled
 
 STALE_TEMPORARY_S = 600
+SEASON_S = 90 * 24 * 3600
 MOST_BYTES = 32 << 20  # far above what a hook writes; a larger file is a stranger's
 
 
@@ -32,11 +33,12 @@ class Spool:
 
     def weigh(self) -> tuple[int, int]:
         """How many files wait, and their bytes, by listing."""
-        try:
-            with os.scandir(places.SPOOL) as entries:
-                sizes = [e.stat(follow_symlinks=False).st_size for e in entries if e.name.endswith(SUFFIX)]
-        except FileNotFoundError:
-            return 0, 0
+        sizes = []
+        for name in self.names():
+            try:
+                sizes.append(os.lstat(f"{places.SPOOL}/{name}").st_size)
+            except FileNotFoundError:
+                continue  # taken in meanwhile
         return len(sizes), sum(sizes)
 
     def read(self, name: str) -> Spooled:
@@ -68,23 +70,34 @@ class Spool:
         """Keep a bad file where nobody trips over it again."""
         os.makedirs(places.ASIDE, mode=0o700, exist_ok=True)
         size = os.lstat(f"{places.SPOOL}/{name}").st_size
-        os.rename(f"{places.SPOOL}/{name}", f"{places.ASIDE}/{name}")
+        kept = f"{places.ASIDE}/{name}"
+        while os.path.lexists(kept):
+            kept += "-again"
+        os.rename(f"{places.SPOOL}/{name}", kept)
         ledger.discharge(1, size)
 
     def tidy(self, now_s: float) -> int:
-        """Remove what killed hooks left half-written, long ago."""
+        """Remove what killed hooks left half-written, and what nobody has asked for in a season: files that
+        were set aside, and the markers of sessions long over."""
         removed = 0
-        for path in _temporaries():
-            if now_s - os.lstat(path).st_mtime > STALE_TEMPORARY_S:
+        for path, age_s in _removable():
+            if now_s - os.lstat(path).st_mtime > age_s:
                 os.unlink(path)
                 removed += 1
         return removed
 
 
-def _temporaries() -> Iterator[str]:
-    for directory in (places.SPOOL, places.PRIVATE):
+def _removable() -> Iterator[tuple[str, int]]:
+    """Paths, and how old each may get."""
+    for directory, suffix, age_s in (
+        (places.SPOOL, ".tmp", STALE_TEMPORARY_S),
+        (places.ASIDE, "", SEASON_S),
+        (places.PRIVATE, "", SEASON_S),
+    ):
         if os.path.isdir(directory):
-            yield from (f"{directory}/{n}" for n in os.listdir(directory) if n.endswith(".tmp"))
+            for entry in os.scandir(directory):
+                if entry.name.endswith(suffix) and not entry.is_dir(follow_symlinks=False):
+                    yield entry.path, age_s
 
 
 def _read_regular_file(path: str) -> bytes:

@@ -10,11 +10,11 @@ import posix
 from claude_mem.capture import ledger, places, stdin
 
 REASONS = ("spool_full", "disk_full", "io_error", "late", "unreadable", "crashed")
+TOLD = "told"  # not a reason: how many of them the user has been told of
 WIDTH = 12
-_NAME = max(map(len, REASONS))
+_LINES = (*REASONS, TOLD)
+_NAME = max(map(len, _LINES))
 _LINE = _NAME + 1 + WIDTH + 1
-
-
 NO_SPACE = (28, 122)  # ENOSPC, EDQUOT
 
 
@@ -41,46 +41,73 @@ def prepare() -> None:
     try:
         posix.lockf(fd, posix.F_LOCK, 0)
         known = parse(posix.pread(fd, 4096, 0))
-        lines = b"".join(
-            b"%-*s %0*d\n" % (_NAME, reason.encode(), WIDTH, known[reason]) for reason in REASONS
-        )
+        lines = b"".join(b"%-*s %0*d\n" % (_NAME, name.encode(), WIDTH, known[name]) for name in _LINES)
         posix.pwrite(fd, lines, 0)
     finally:
         posix.close(fd)
 
 
 def parse(content: bytes) -> dict[str, int]:
-    """Drops by reason."""
-    counts = dict.fromkeys(REASONS, 0)
+    """The numbers by their names; what is not there is 0."""
+    counts = dict.fromkeys(_LINES, 0)
     for line in content.splitlines():
-        reason, _, number = line.decode("ascii", "replace").partition(" ")
-        if reason in counts and number.strip().isdigit():
-            counts[reason] = int(number)
+        name, _, number = line.decode("ascii", "replace").partition(" ")
+        if name in counts and number.strip().isdigit():
+            counts[name] = int(number)
     return counts
 
 
 def read() -> dict[str, int]:
+    """Drops by reason."""
     try:
-        fd = posix.open(places.DROPS, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+        fd = _open()
     except OSError:
-        return parse(b"")
+        return dict.fromkeys(REASONS, 0)
     try:
-        return parse(posix.pread(fd, 4096, 0))
+        counts = parse(posix.pread(fd, 4096, 0))
     finally:
         posix.close(fd)
+    return {reason: counts[reason] for reason in REASONS}
 
 
 def count(reason: str) -> None:
     """One more was dropped for `reason`. Raises OSError where even that cannot be written."""
-    at = REASONS.index(reason) * _LINE + _NAME + 1
     try:
-        fd = posix.open(places.DROPS, posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+        fd = _open()
     except FileNotFoundError:
         prepare()
-        fd = posix.open(places.DROPS, posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+        fd = _open()
     try:
         posix.lockf(fd, posix.F_LOCK, 0)
-        digits = posix.pread(fd, WIDTH, at)
-        posix.pwrite(fd, b"%0*d" % (WIDTH, int(digits or b"0") + 1), at)
+        counts = parse(posix.pread(fd, 4096, 0))
+        _put(fd, reason, counts[reason] + 1)
     finally:
         posix.close(fd)
+
+
+def take_news() -> str | None:
+    """What the user has not been told of yet, as a sentence; told once."""
+    try:
+        fd = _open()
+    except OSError:
+        return None
+    try:
+        posix.lockf(fd, posix.F_LOCK, 0)
+        counts = parse(posix.pread(fd, 4096, 0))
+        worth_telling = {reason: counts[reason] for reason in REASONS if reason != "unreadable"}
+        total = sum(worth_telling.values())
+        if total <= counts[TOLD]:
+            return None
+        _put(fd, TOLD, total)
+    finally:
+        posix.close(fd)
+    mostly = max(worth_telling, key=lambda reason: worth_telling[reason])
+    return f"claude-mem could not keep {total - counts[TOLD]} events ({mostly}). Run: claude-mem doctor"
+
+
+def _open() -> int:
+    return posix.open(places.DROPS, posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+
+
+def _put(fd: int, name: str, number: int) -> None:
+    posix.pwrite(fd, b"%0*d" % (WIDTH, number), _LINES.index(name) * _LINE + _NAME + 1)

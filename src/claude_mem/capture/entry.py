@@ -67,14 +67,11 @@ def _capture(verb: str) -> bytes | None:
 
         return notice.tell(notice.describe("io_error", error)) if _starts(verb, event) else None
     event, problem = _record(verb, event, head, tail, whole)
-    if problem is None and not _starts(verb, event):
-        return None
+    if not _starts(verb, event):
+        return None  # the user is working; what went wrong is counted, and told at the next start
     from claude_mem.capture import notice
 
-    if _starts(verb, event):
-        return notice.tell_now(problem)
-    notice.keep(problem)
-    return None
+    return notice.tell_now(problem)
 
 
 def _starts(verb: str, event: bytes) -> bool:
@@ -103,7 +100,7 @@ def _record(verb: str, event: bytes, head: bytes, tail: bytes, whole: bool) -> t
             pass  # nothing can be written at all; it is still told
         return event, notice.describe(reason, error)
     try:
-        wake.wake(sys.executable, time.time())
+        wake.wake(sys.executable)
     except OSError:
         pass  # the event is safe; a worker finds it without being told
     return event, None
@@ -122,8 +119,10 @@ def _innocent_event(payload: bytes) -> bytes:
 def _must_be_careful(payload: bytes) -> bool:
     if scrub.is_suspect(payload):
         return True
-    session = payload[len(HEAD) : payload.find(b'"', len(HEAD))].decode(errors="replace")
-    return private.is_marked(session) or _has_custom_rules()
+    session = payload[len(HEAD) : payload.find(b'"', len(HEAD))]
+    if b"\\" in session or payload.count(b'"session_id"') > 1 or b'"source":"fork"' in payload:
+        return True  # an id that is spelled or given twice has to be read; a fork carries on another session
+    return private.is_marked(session.decode(errors="replace")) or _has_custom_rules()
 
 
 def _has_custom_rules() -> bool:

@@ -36,8 +36,9 @@ _SHARED = (".example", ".sample", ".template", ".dist", ".pub")
 
 # What can stand before a file name, or after it, in a JSON payload: a path separator, a separator of shell
 # words, the escape of a quote or a newline. Needed for names that ordinary code is full of: process.env.
-_BEFORE = ("/", "\\", '"', "'", "`", " ", "=", ";", "|", "<", ">", "(", ")", "&", "\\n", "\\t", "\\r")
-_AFTER = ("\\", '"', "'", "`", " ", "=", ";", "|", "<", ">", "(", ")", "&", "*", "?")
+_BETWEEN = ('"', "'", "`", " ", "=", ";", "|", "<", ">", "(", ")", "&", ":", "@", ",", "{", "}")
+_BEFORE = ("/", "\\", *_BETWEEN, "\\n", "\\t", "\\r")
+_AFTER = ("\\", *_BETWEEN, "*", "?")
 
 # Lower-case strings one of which occurs in every payload that names a file of DEFAULT_GLOBS.
 NEEDLES: tuple[str, ...] = (
@@ -55,14 +56,9 @@ def is_excluded(path: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> bool:
     return _is_excluded(path, tuple(glob.lower() for glob in globs))
 
 
-def mentions_excluded(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> bool:
-    """Whether a word of a shell command is an excluded path."""
-    return excluded_word(command, globs) is not None
-
-
 def excluded_word(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> str | None:
     """The first excluded path among a shell command's words."""
-    for separator in "\"'`=;|<>()&":
+    for separator in "\"'`=;|<>()&:@,{}":  # `git show HEAD:.env`, `scp host:.env`, `cat {.env,x}`
         command = command.replace(separator, " ")
     lowered = tuple(glob.lower() for glob in globs)
     for word in dict.fromkeys(command.split()):

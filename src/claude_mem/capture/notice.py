@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import posix
 
-from claude_mem.capture import places
+from claude_mem.capture import drops, places
 
 SAYS = {
     "spool_full": "the spool is full, because no worker drains it",
@@ -31,28 +31,11 @@ def tell(message: str) -> bytes:
 
 
 def tell_now(problem: str | None) -> bytes | None:
-    """At a session's start: the problem of this moment, or else one that was kept, which is told once."""
-    kept = _take()
-    message = problem or kept
+    """At a session's start: the problem of this moment, else what the worker left to be told, else what could
+    not be kept since the last start. Each is told once."""
+    left, dropped = _take(), drops.take_news()
+    message = problem or left or dropped
     return tell(message) if message else None
-
-
-def keep(problem: str | None) -> None:
-    """Between starts the user is working: keep the message for the next one. An older message stands."""
-    if problem is None:
-        return
-    try:
-        fd = posix.open(
-            places.NOTICE,
-            posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC | posix.O_NOFOLLOW,
-            0o600,
-        )
-    except OSError:
-        return
-    try:
-        posix.write(fd, problem.encode(errors="replace"))
-    finally:
-        posix.close(fd)
 
 
 def _take() -> str:

@@ -8,7 +8,7 @@ import json
 def parse(text: str) -> dict[str, object] | None:
     """None when it is no JSON object."""
     try:
-        value = json.loads(text, strict=False, parse_int=integer)
+        value = json.loads(text.removeprefix("\ufeff"), strict=False, parse_int=integer)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -1,7 +1,12 @@
 """Remembers which turns of a session are private, so that nothing of them is recorded.
 
 A wholly private prompt leaves a marker named by its session; the hooks of the tools used in that turn find it
-and leave. The marker stays for the session's life: a later compaction would summarise the private turn too.
+and leave. A session in which anything was private keeps its marker: a later compaction would repeat it.
+
+    <state, fixed width>\n<hex of a private prompt's id>\n…
+
+The state is changed in place, which works on a full disk; an empty marker, the first moment of a new one or
+all that a full disk allowed, counts as private.
 """
 
 from __future__ import annotations
@@ -10,56 +15,70 @@ import posix
 
 from claude_mem.capture import places
 
-MOST_BYTES = 64 << 10
+PRIVATE = "private"  # the current turn is, and its prompt's id is among those that follow
+UNNAMED = "unnamed"  # the current turn is, and its prompt had no id: all that comes belongs to it
+OPEN = "open"
+WIDTH = 16
+MOST_BYTES = 256 << 10
 
 
 def path(session: str) -> str:
     """Where the session's marker lies; a session id is a stranger's text, so it is spelled safely."""
     plain = 0 < len(session) <= 64 and all(c.isascii() and (c.isalnum() or c in "-_") for c in session)
-    return f"{places.PRIVATE}/" + (session if plain else "x" + session.encode(errors="replace").hex()[:200])
+    return f"{places.PRIVATE}/" + (session if plain else "x" + _hex(session)[:200])
 
 
 def is_marked(session: str) -> bool:
     try:
         posix.lstat(path(session))
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError:
+        pass  # it may be there: look at it carefully
     return True
 
 
-def read(session: str) -> tuple[bool, tuple[str, ...]] | None:
-    """Whether the session's current turn is private, and the ids of all private prompts; None: no marker."""
+def read(session: str) -> tuple[str, tuple[str, ...]] | None:
+    """The state of the session's turn, and its private prompts' ids (in hex); None: nothing was private."""
     try:
         fd = posix.open(path(session), posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
     except FileNotFoundError:
         return None
     try:
-        first, *ids = posix.read(fd, MOST_BYTES).decode(errors="replace").splitlines() or ["private"]
+        return _content(fd)
     finally:
         posix.close(fd)
-    return first == "private", tuple(ids)
 
 
-def write(session: str, turn_is_private: bool, prompt_ids: tuple[str, ...]) -> None:
-    """Set the marker; it is there, whole, before this returns."""
+def note(session: str, state: str, prompt_id: str | None = None) -> None:
+    """Set the state of the session's turn, and remember a private prompt's id."""
     try:
         posix.mkdir(places.PRIVATE, 0o700)
     except FileExistsError:
         pass
-    target = path(session)
-    temporary = f"{target}.{posix.getpid()}.tmp"
-    fd = posix.open(
-        temporary, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_CLOEXEC | posix.O_NOFOLLOW, 0o600
-    )
+    fd = posix.open(path(session), posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW, 0o600)
     try:
-        lines = ("private" if turn_is_private else "open", *prompt_ids[-1000:])
-        posix.write(fd, "\n".join(lines).encode(errors="replace"))
+        posix.lockf(fd, posix.F_LOCK, 0)  # two prompts at once: neither id may be lost
+        posix.pwrite(fd, f"{state:<{WIDTH}}\n".encode(), 0)
+        if prompt_id and _hex(prompt_id) not in _content(fd)[1]:
+            posix.pwrite(fd, f"{_hex(prompt_id)}\n".encode(), posix.fstat(fd).st_size)
     finally:
         posix.close(fd)
-    posix.rename(temporary, target)
 
 
-def covers(marker: tuple[bool, tuple[str, ...]], prompt_id: str | None) -> bool:
+def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
     """Whether something done for `prompt_id` belongs to a private turn. Without an id: to the current one."""
-    turn_is_private, ids = marker
-    return prompt_id in ids if prompt_id and ids else turn_is_private
+    state, ids = marker
+    if state == UNNAMED or not prompt_id:
+        return state != OPEN
+    return _hex(prompt_id) in ids
+
+
+def _content(fd: int) -> tuple[str, tuple[str, ...]]:
+    state, *ids = posix.pread(fd, MOST_BYTES, 0).decode(errors="replace").split("\n")
+    state = state.strip()
+    return state if state in (PRIVATE, OPEN) else UNNAMED, tuple(ids)
+
+
+def _hex(text: str) -> str:
+    return text.encode(errors="replace").hex()

@@ -11,6 +11,7 @@ import re
 from claude_mem.capture.payload import parse
 
 MARK = "[… cut off …]"
+LONGEST_WORD = 512
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _CLOSER = {"{": "}", "[": "]"}
 _USE_ID = re.compile(r'"tool_use_id"\s*:\s*"([\w.:-]{1,128})"')
@@ -25,6 +26,11 @@ def salvage(head: str, tail: str) -> dict[str, object] | None:
     if ids and "tool_use_id" not in payload:
         payload["tool_use_id"] = ids[-1]
     return payload
+
+
+def _without_last_word(text: str) -> str:
+    whole = text[:-LONGEST_WORD]
+    return whole + text[-LONGEST_WORD:].rpartition(" ")[0] if len(text) > LONGEST_WORD else text
 
 
 def _closed(head: str) -> str:
@@ -42,6 +48,7 @@ def _closed(head: str) -> str:
     if '"' in rest:  # inside a string: a value if a colon or a comma in a list leads to it
         opening = rest.index('"')
         string = rest[opening + 1 :]
+        string = _without_last_word(string)  # half a secret is no longer known for one
         while string.endswith("\\") or re.search(r"\\u[0-9a-fA-F]{0,3}$", string):
             string = string[: string.rindex("\\")]
         is_value = ":" in rest[:opening] or (open_brackets and open_brackets[-1] == "]")

@@ -22,13 +22,15 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
         b".env",
         [
             *rb"""/.env \.env ".env '.env `.env =.env ;.env |.env <.env >.env (.env ).env &.env""".split(),
-            *(b" .env", rb"\n.env", rb"\t.env", rb"\r.env"),
+            *rb""":.env @.env ,.env {.env }.env \n.env \t.env \r.env""".split(),
+            b" .env",
         ],
     ),
     (
         b".key",
         [
-            *rb""".key\ .key" .key' .key` .key= .key; .key| .key< .key> .key( .key) .key&""".split(),
+            *rb""".key\ .key" .key' .key` .key= .key; .key| .key< .key> .key( .key) .key&
+                .key: .key@ .key, .key{ .key}""".split(),
             *(b".key ", b".key*", b".key?", b".keystore"),
         ],
     ),
@@ -55,7 +57,7 @@ _ALONE: list[bytes] = [
     r8_ pplx- xai- nvapi- lsv2_ github_pat_ gr1348941 atctt3 atatt3 atbb npm_ pypi-age cio rubygems_ dckr_ xox
     xapp- hooks.slack.com/ /api/webhooks/ discord :aa twilio sg. mailgun k_live_ k_test_ whsec_ sq0 eaaa
     shpat_ shpca_ shppa_ shpss_ lin_api_ lin_oauth_ ntn_ figd_ pmak- nrak- sntry hvs. hvb. hvr. .atlasv1.
-    dapi glsa_ dp.pt. dp.st. eyj authorization :\/\/ _pwd ;pwd""".split(),
+    dapi glsa_ dp.pt. dp.st. eyj authorization cookie :\/\/ :\\/ _pwd ;pwd""".split(),
     *(b"bearer ", b"curl "),
 ]
 
@@ -92,8 +94,8 @@ def is_suspect(payload: bytes) -> bool:
             return True
     at = low.find(b"://")
     while at >= 0:
-        user, found, _ = low[at + 3 : at + 515].partition(b"@")
-        if found and b":" in user and b'"' not in user:
+        authority = low[at + 3 : at + 515].partition(b'"')[0].partition(b" ")[0]
+        if b":" in authority.rpartition(b"@")[0]:
             return True
         at = low.find(b"://", at + 3)
     return False
@@ -196,7 +198,8 @@ class _Scrubber:
         if not lines:
             return []
         whole = "\n".join(lines)
-        clean = self.redacted(self.stripped(whole)).split("\n")
+        rules = self.secrets.RULES if any(map(self.is_far_too_long, lines)) else self.rules
+        clean = self.secrets.redact(self.stripped(whole), self.extra, rules).split("\n")
         if len(clean) != whole.count("\n") + 1:
             return [self.trim.trim(line, self.cap) for line in clean]
         again: list[str] = []

@@ -57,10 +57,13 @@ def _finish(temporary: str, final: str) -> None:
 
 
 def _make_room() -> None:
+    from claude_mem.capture import drops
+
     try:
         posix.mkdir(places.SPOOL, 0o700)
     except FileExistsError:
         pass
+    drops.prepare()  # now, while there is room for it
 
 
 def _write(path: str, content: bytes) -> None:

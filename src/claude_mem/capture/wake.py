@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posix
+import time
 
 from claude_mem import __version__
 from claude_mem.capture import places
@@ -10,9 +11,9 @@ from claude_mem.capture import places
 START_AT_MOST_EVERY_S = 5
 
 
-def wake(executable: str, now_s: float) -> None:
+def wake(executable: str) -> None:
     if not poke():
-        start(executable, now_s)
+        start(executable)
 
 
 def poke() -> bool:
@@ -32,38 +33,41 @@ def poke() -> bool:
     return True
 
 
-def start(executable: str, now_s: float) -> None:
+def start(executable: str) -> None:
     """Start a worker that outlives this process, at most once every few seconds over all hooks."""
-    if not executable or not _is_my_turn(now_s):
+    if not executable or not _is_my_turn():
         return
     if posix.fork():
         return
     try:
         posix.setsid()  # the client kills its hooks' process group
         _let_go_of_the_client()
-        posix.execv(executable, worker_command(executable))
+        # By its whole path: a relative one meant the directory the client was in.
+        environ = posix.environ | {b"CLAUDE_MEM_DATA_DIR": posix.getcwdb()}
+        posix.execve(executable, worker_command(executable, from_hook=True), environ)
     finally:
         posix._exit(127)
 
 
-def worker_command(executable: str) -> list[str]:
+def worker_command(executable: str, *, from_hook: bool) -> list[str]:
     """-E, -P: neither the project's PYTHONPATH nor a `json.py` in its folder may reach the worker."""
-    return [executable, "-E", "-P", "-m", "claude_mem", "worker", "run", "--from-hook"]
+    command = [executable, "-E", "-P", "-m", "claude_mem", "worker", "run"]
+    return [*command, "--from-hook"] if from_hook else command
 
 
-def _is_my_turn(now_s: float) -> bool:
+def _is_my_turn() -> bool:
     fd = posix.open(
         places.START_STAMP, posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW, 0o600
     )
     try:
         posix.lockf(fd, posix.F_TLOCK, 0)
         stamp = posix.fstat(fd)
-        # A stamp from the future is a clock that was set back, not a recent start.
-        if stamp.st_size and 0 <= now_s - stamp.st_mtime < START_AT_MOST_EVERY_S:
+        # A stamp far in the future is a clock that was set back; just ahead of us, it is a hook beside us.
+        if stamp.st_size and abs(time.time() - stamp.st_mtime) < START_AT_MOST_EVERY_S:
             return False
         posix.pwrite(fd, b"started by a hook\n", 0)
         posix.utime(fd)
-    except BlockingIOError:
+    except (BlockingIOError, PermissionError):
         return False  # another hook is starting one right now
     finally:
         posix.close(fd)

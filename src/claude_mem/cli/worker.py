@@ -9,6 +9,7 @@ from claude_mem import __version__, settings
 from claude_mem.capture import places
 from claude_mem.cli import logs, say
 from claude_mem.cli.command import OK, WRONG, Commands, help_of, json_flag
+from claude_mem.model.errors import SettingsError
 
 if TYPE_CHECKING:
     from claude_mem.cli.status import Status
@@ -132,7 +133,14 @@ def _run(args: argparse.Namespace) -> int:
     from claude_mem import wiring
     from claude_mem.serve import lifecycle
 
-    return lifecycle.run(settings.load(), wiring.build, from_hook=args.from_hook, version=__version__)
+    try:
+        chosen = settings.load()
+    except SettingsError as error:
+        if args.from_hook:  # nobody reads what it prints: the next session start tells
+            message = f"claude-mem captures, but remembers nothing: {error}"
+            wiring.leave_notice(settings.data_directory(), message)
+        raise
+    return lifecycle.run(chosen, wiring.build, from_hook=args.from_hook, version=__version__)
 
 
 def _logs(args: argparse.Namespace) -> int:

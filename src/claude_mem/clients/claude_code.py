@@ -97,7 +97,10 @@ def _json(value: object) -> str | None:
     """Text stays text; all else is kept as JSON, readable in any language."""
     if value is None:
         return None
-    return _storable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    try:
+        return _storable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    except RecursionError:
+        raise EventUnreadable("it nests too deep") from None
 
 
 def _storable(text: str) -> str:

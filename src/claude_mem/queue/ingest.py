@@ -17,6 +17,7 @@ from claude_mem.ports.spool import Spool
 from claude_mem.ports.store import Accepted, Arrival, Inbox
 
 BATCH = 256
+BATCH_BYTES = 8 << 20  # memory is bounded by what is in the files, not by how many there are
 MOST_AT_ONCE = 16 * BATCH  # between two calls the worker can stop
 
 Parse = Callable[[Spooled], Event | None]
@@ -47,20 +48,33 @@ class Ingest:
     def drain(self) -> int:
         """Take in the oldest of what is spooled; returns how many files left the spool, 0: it is empty."""
         names = self._spool.names()[:MOST_AT_ONCE]
-        for start in range(0, len(names), BATCH):
-            self._take(names[start : start + BATCH])
+        batch: list[Spooled] = []
+        for name in names:
+            file = self._read(name)
+            if file is not None:
+                batch.append(file)
+            if len(batch) >= BATCH or sum(one.size for one in batch) >= BATCH_BYTES:
+                self._take(batch)
+                batch = []
+        self._take(batch)
         return len(names)
 
-    def _take(self, names: list[str]) -> None:
-        spooled, arrivals, skipped = [], [], 0
-        for name in names:
+    def _read(self, name: str) -> Spooled | None:
+        try:
+            return self._spool.read(name)
+        except EventUnreadable as error:
+            self._set_aside(name, error)
+        return None
+
+    def _take(self, files: list[Spooled]) -> None:
+        taken, arrivals, skipped = [], [], 0
+        for file in files:
             try:
-                file = self._spool.read(name)
                 event = self._parse(file)
-            except EventUnreadable as error:
-                self._set_aside(name, error)
+            except Exception as error:  # whatever it is, one file must not hold up all that come after it
+                self._set_aside(file.name, error)
                 continue
-            spooled.append(file)
+            taken.append(file)
             if event is not None and self.is_wanted(event):
                 arrivals.append(Arrival(event, self._origin_of(event.cwd)))
             else:
@@ -69,7 +83,8 @@ class Ingest:
             self._store.accept(arrivals)
         if skipped:
             self._store.count("skipped", skipped)
-        self._spool.remove(spooled)
+        if taken:
+            self._spool.remove(taken)
 
     def is_wanted(self, event: Event) -> bool:
         """The user's skip list: tools whose uses are not worth remembering."""
@@ -81,7 +96,7 @@ class Ingest:
             return Accepted()
         return self._store.accept([Arrival(event, self._origin_of(event.cwd))])
 
-    def _set_aside(self, name: str, error: EventUnreadable) -> None:
-        self._log(f"set aside {name}: {error}")
+    def _set_aside(self, name: str, error: Exception) -> None:
+        self._log(f"set aside {name}: {type(error).__name__}: {error}")
         self._spool.set_aside(name)
         self._store.count("set_aside")

@@ -8,13 +8,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from claude_mem.capture import places
+from claude_mem.capture import places, wake
 
 
 def worker_command(*, from_hook: bool = False) -> list[str]:
-    """-E, -P: neither the project's PYTHONPATH nor a `json.py` in its folder may reach the worker."""
-    command = [sys.executable, "-E", "-P", "-m", "claude_mem", "worker", "run"]
-    return [*command, "--from-hook"] if from_hook else command
+    return wake.worker_command(sys.executable, from_hook=from_hook)
 
 
 def detached(command: Sequence[str], data_dir: Path) -> int:

@@ -99,7 +99,8 @@ def _read(file: Path) -> dict[str, object]:
 
 def _known(key: str, value: object, where: str) -> Setting:
     if key not in _BY_KEY:
-        raise SettingsError(key, value, "only these settings: " + ", ".join(_BY_KEY), where)
+        # Its value is not shown: it may be a key under a name we do not know.
+        raise SettingsError(key, "(not a setting)", "only these settings: " + ", ".join(_BY_KEY), where)
     if key in FILE_ONLY and where == "the environment":
         raise SettingsError(key, value, "only in settings.json", where)
     return _BY_KEY[key]
@@ -108,5 +109,6 @@ def _known(key: str, value: object, where: str) -> Setting:
 def _parsed(setting: Setting, value: object, where: str) -> dict[str, Any]:
     try:
         return {setting.field: setting.parse(value)}
-    except (ValueError, TypeError, re.error) as error:
-        raise SettingsError(setting.key, value, setting.allowed, where) from error
+    except (ValueError, TypeError, re.error):
+        shown = "(hidden)" if setting.key.endswith("_KEY") else value
+        raise SettingsError(setting.key, shown, setting.allowed, where) from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from claude_mem.model.batch import Gathered
 from claude_mem.observe import mode, policy
@@ -66,9 +67,36 @@ def model(settings: Settings, provider: str) -> Model | None:
     return None
 
 
-def pump(
-    settings: Settings, store: SqliteStore, tell: Callable[[str], None]
-) -> tuple[Pump, Observer, Choice, Model | None]:
+@dataclass(frozen=True, slots=True)
+class Observing:
+    """The observing half, put together."""
+
+    pump: Pump
+    observer: Observer
+    chosen: Choice
+    asked: Model | None
+    store: SqliteStore
+
+    def shown(self) -> dict[str, object]:
+        return {
+            "provider": self.chosen.provider,
+            "why": self.chosen.why,
+            "paused": self.pump.paused,
+            "spentUp": self.observer.spent_up,
+        }
+
+    def resume(self, job_ids: Sequence[int] | None) -> int:
+        resumed = self.store.resume(job_ids)
+        self.pump.release()  # after: whoever steps next must find what was resumed
+        return resumed
+
+    def let_go(self) -> None:
+        """End calls that are under way; their batches go back to the queue."""
+        if self.asked is not None:
+            self.asked.close()
+
+
+def assemble(settings: Settings, store: SqliteStore, tell: Callable[[str], None]) -> Observing:
     chosen = choice(settings)
     asked = model(settings, chosen.provider)
     manner = Manner(
@@ -88,7 +116,8 @@ def pump(
         return Spent(so_far.daily_tokens, so_far.session_tokens, so_far.daily_usd, so_far.session_usd)
 
     observer = Observer(asked, Offline(), manner, spent, tell)
-    return Pump(store, observer.observe, due_at, now, tell), observer, chosen, asked
+    pump = Pump(store, observer.observe, due_at, now, tell)
+    return Observing(pump, observer, chosen, asked, store)
 
 
 def due_at(gathered: Gathered, at: int) -> int:

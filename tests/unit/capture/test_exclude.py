@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.capture.exclude import is_excluded, mentions_excluded
+from claude_mem.capture.exclude import excluded_word, is_excluded
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_globs_mean_what_they_mean_in_a_shell(glob: str, path: str, expected: bo
     ],
 )
 def test_a_command_that_reads_an_excluded_file_is_noticed(command: str) -> None:
-    assert mentions_excluded(command)
+    assert excluded_word(command)
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_a_command_that_reads_an_excluded_file_is_noticed(command: str) -> None:
     ["ls -la", "cat .env.example", "node -e 'console.log(process.env)'", "python -m venv .venv", ""],
 )
 def test_other_commands_are_not(command: str) -> None:
-    assert not mentions_excluded(command)
+    assert excluded_word(command) is None

@@ -244,6 +244,26 @@ def test_the_suspects_cover_every_tag_every_keyword_and_every_excluded_file() ->
         assert any(suspect in needle.encode() for suspect in scrub.SUSPECT), needle
 
 
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"tool_response": {"headers": {"cookie": "sid=0123456789abcdef"}}},
+        {
+            "tool_response": {
+                "stdout": json.dumps({"dsn": "mysql://app:hunter2hunter2@db/x"}).replace("/", "\\/")
+            }
+        },
+        {"tool_response": {"stdout": "https://me@corp.example:hunter2hunter2@git.corp.example/x.git"}},
+        {"tool_response": {"filePatch": [{"lines": ["+ ghp_" + "a1B2" * 9 + " var a=1" * 50_000]}]}},
+        {"tool_input": {"command": "git show HEAD:.env"}, "tool_response": {"stdout": "PLAIN"}},
+    ],
+)
+def test_what_the_careful_way_would_take_out_is_suspect(payload: dict[str, object]) -> None:
+    clean, _ = scrub.scrub(payload, field_cap=1 << 20)
+    assert clean != payload
+    assert scrub.is_suspect(json.dumps(payload).encode())
+
+
 def test_every_suspect_is_wanted_and_spelled_as_it_is_searched() -> None:
     wanted = [n.encode() for n in (*secrets.KEYWORDS, *exclude.NEEDLES)]
     wanted += [
@@ -252,6 +272,7 @@ def test_every_suspect_is_wanted_and_spelled_as_it_is_searched() -> None:
         for bracket in ("<", "</", "<\\/", "&lt;", "&lt;/")
     ]
     wanted += [rf"\u00{digit}".encode() for digit in "234567"]
+    wanted += [b"cookie", rb":\\/\\/"]  # a header that is a secret by its name; a URL in JSON within JSON
     for suspect in scrub.SUSPECT:
         assert suspect == suspect.lower()
         assert any(suspect in needle for needle in wanted), suspect

@@ -4,6 +4,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,12 @@ BAD = {
     "an unknown event": envelope("e1", payloads.bash("t"), event="Invented"),
     "no session": envelope("e1", b"{}"),
     "deep JSON": b"[" * 200_000,
+    "JSON too deep to be written again": envelope(
+        "e1",
+        payloads.bash("t").replace(
+            b'"tool_use_id":', b'"deep":' + b"[" * 985 + b"]" * 985 + b',"tool_use_id":'
+        ),
+    ).replace(b'"tool_response":{', b'"tool_response":' + b"[" * 985 + b"]" * 985 + b',"other":{'),
 }
 
 
@@ -185,3 +192,30 @@ def test_tool_uses_received_for_a_private_turn_are_not_recorded(parts: Parts) ->
     parts.receive("UserPromptSubmit", json.loads(payloads.prompt("<private>canary-1</private>")))
     assert parts.receive("PostToolUse", json.loads(payloads.bash("toolu_1"))).fresh == 0
     assert queued(parts) == []
+
+
+def test_the_ledger_forgets_the_weight_of_killed_hooks_when_the_spool_is_empty(
+    parts: Parts, data: Path
+) -> None:
+    ledger = data / "spool" / ".ledger"
+    last, _, _, most_files, most_bytes = ledger.read_text().split()
+    ledger.write_text(f"{last} {7:020d} {7000:020d} {most_files} {most_bytes}\n")
+    parts.drain()
+    assert [int(number) for number in ledger.read_text().split()[1:3]] == [0, 0]
+
+
+def test_two_bad_files_of_one_name_are_both_kept(parts: Parts, data: Path) -> None:
+    for content in (b"first", b"second"):
+        spool(data, "1", content)
+        parts.drain()
+    assert {file.read_bytes() for file in (data / "spool" / "aside").iterdir()} == {b"first", b"second"}
+
+
+def test_many_private_prompts_at_once_over_the_api_are_all_accepted(parts: Parts) -> None:
+    def private(n: int) -> int:
+        return parts.receive(
+            "UserPromptSubmit", json.loads(payloads.prompt("<private>x</private>", prompt_id=f"p{n}"))
+        ).fresh
+
+    with ThreadPoolExecutor(16) as at_once:
+        assert sum(at_once.map(private, range(100))) == 100

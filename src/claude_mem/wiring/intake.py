@@ -1,0 +1,79 @@
+"""Puts together how events come in: from the spool, and from callers of the API."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+
+from claude_mem import __version__
+from claude_mem.capture import careful, drain, drops, ledger, scrub, tags
+from claude_mem.clients import claude_code
+from claude_mem.model.errors import EventUnreadable
+from claude_mem.model.event import Event
+from claude_mem.model.spooled import Spooled
+from claude_mem.ports.store import Accepted
+from claude_mem.queue.ingest import Ingest
+from claude_mem.queue.origin import Origins
+from claude_mem.settings import Settings
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.wiring.clock import now
+
+log = logging.getLogger("claude_mem")
+
+
+class Intake:
+    def __init__(self, settings: Settings, store: SqliteStore) -> None:
+        self._settings = settings
+        self._globs = (*scrub.DEFAULT_GLOBS, *settings.exclude_paths)
+        self._marking = threading.Lock()
+        self.spool = drain.Spool()
+        self._ingest = Ingest(
+            self.spool, store, self._event, Origins(now).of, settings.skip_tools, log.warning
+        )
+        drops.prepare()
+        self._weigh_again()
+
+    def drain(self) -> int:
+        taken = self._ingest.drain()
+        if not taken and ledger.counted():
+            self._weigh_again()  # killed hooks left their weight behind
+        return taken
+
+    def receive(self, name: str, payload: dict[str, object]) -> Accepted:
+        """An event that comes by another way than the spool. Durable on return."""
+        try:
+            with self._marking:  # a marker's lock keeps processes apart, not the threads of this one
+                kept = careful.clean(name, payload, self._settings.secret_patterns, self._globs)
+        except drops.NotAPayload:
+            raise EventUnreadable("session_id is missing") from None
+        if kept is None:
+            return Accepted()  # of a private turn
+        at = now()
+        event = claude_code.parse(name, kept, id=f"api-{at:013d}-{os.urandom(8).hex()}", at=at)
+        return self._ingest.accept(event) if event else Accepted()
+
+    def tidy(self) -> None:
+        self.spool.tidy(time.time())
+
+    def _event(self, spooled: Spooled) -> Event | None:
+        payload = spooled.payload
+        if spooled.by != __version__ or payload.pop("claude_mem_scrub_again", False):
+            # Scrubbed by a hook of another version, or by one that could not read the user's own rules.
+            payload, _ = scrub.scrub(
+                payload,
+                field_cap=careful.FIELD_CAP,
+                extra_rules=self._settings.secret_patterns,
+                globs=self._globs,
+            )
+        return claude_code.parse(spooled.event, payload, id=spooled.id, at=spooled.at)
+
+    def _weigh_again(self) -> None:
+        limits = self._settings.spool_max_files, self._settings.spool_max_bytes
+        ledger.reset(*self.spool.weigh(), *limits)
+
+
+def is_wholly_private(prompt: str) -> bool:
+    kept, _, hid_private = tags.strip(prompt)
+    return hid_private and not kept.strip()

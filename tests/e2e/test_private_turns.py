@@ -110,7 +110,9 @@ def test_eight_private_prompts_at_once_are_all_remembered(awake: Path) -> None:
     ids = [f"p-{n}" for n in range(8)]
     with ThreadPoolExecutor(8) as at_once:
         list(
-            at_once.map(lambda id: record(awake, payloads.prompt("<private>x</private>", prompt_id=id)), ids)
+            at_once.map(
+                lambda one: record(awake, payloads.prompt("<private>x</private>", prompt_id=one)), ids
+            )
         )
     for id in ids:
         hooks.run(awake, payloads.bash(f"toolu_{id}", stdout=CANARY, prompt_id=id))

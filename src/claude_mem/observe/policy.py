@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from claude_mem.model.batch import Gathered
 
-ENOUGH_CHARACTERS = 240_000  # a prompt tells about a quarter of it
-ENOUGH_EVENTS = 100
+ENOUGH_CHARACTERS = 400_000  # a prompt tells about a quarter of it
+ENOUGH_EVENTS = 150
 IDLE_MS = 10 * 60 * 1000  # longer than a long test run: its turn is not cut in two
 LONGEST_HOLD_MS = 24 * 60 * 60 * 1000
 

@@ -54,7 +54,7 @@ def test_a_hundred_tool_uses_in_a_row_are_a_handful_of_calls() -> None:
     calls = gathered = 0
     for second in range(100):
         gathered += 1
-        waiting = replace(SOME, events=gathered, characters=gathered * 6_000, newest_at=NOW + second * 1_000)
+        waiting = replace(SOME, events=gathered, characters=gathered * 12_000, newest_at=NOW + second * 1_000)
         if decide(replace(waiting, turn_ended=second == 99), NOW + second * 1_000) == Go():
             calls, gathered = calls + 1, 0
     assert calls == 3

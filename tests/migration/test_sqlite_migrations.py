@@ -205,6 +205,29 @@ def test_what_superseded_an_older_observation_still_does(tmp_path: Path) -> None
         ]
 
 
+def test_an_older_observation_belongs_to_the_project_of_its_session(tmp_path: Path) -> None:
+    """And is no longer superseded by one of another project of the same name."""
+    path = make_old(tmp_path / "old" / "claude-mem.db", 4)
+    with closing(open_writer(path)) as db:
+        db.executescript(
+            """
+            INSERT INTO projects VALUES (2, 'k2', 'n', '/r2', NULL, 't', 1);
+            INSERT INTO sdk_sessions (id, claude_session_id, project, project_id, status, client,
+                                      created_at, created_at_epoch, updated_at, updated_at_epoch)
+            VALUES (2, 's2', 'n', 2, 'active', 'c', 't', 1, 't', 1);
+            INSERT INTO observations (session_id, project, type, title, supersedes, created_at,
+                                      created_at_epoch)
+            VALUES (1, 'n', 'change', 'a', NULL, 't', 1), (2, 'n', 'change', 'b', 1, 't', 2),
+                   (2, 'n', 'change', 'c', 2, 't', 3);
+            UPDATE observations SET superseded_by = id + 1 WHERE id < 3;
+            """
+        )
+    open_store(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        asked = "SELECT title, project_id, supersedes, superseded_by FROM observations ORDER BY id"
+        assert db.execute(asked).fetchall() == [("a", 1, None, None), ("b", 2, None, 3), ("c", 2, 2, None)]
+
+
 def test_a_lease_from_before_the_migration_is_dead(tmp_path: Path) -> None:
     path = make_old(tmp_path / "old" / "claude-mem.db", 3)
     with closing(open_writer(path)) as db:
@@ -263,7 +286,8 @@ def test_a_migration_killed_anywhere_is_finished_by_the_next_start(tmp_path: Pat
             with open_store(path) as store:
                 assert store.recovered is None
             assert_migrated(path, fresh)
-            assert all("pre-migration" in one.name for one in (folder / "backups").iterdir())
+            kept = [one.name for one in (folder / "backups").iterdir()]
+            assert all("pre-migration" in one or one.startswith(".claude-mem-draft-") for one in kept)
             shutil.rmtree(folder)
             if not killed:
                 break

@@ -2,9 +2,10 @@
 
 Whether two sentences contradict each other cannot be told without understanding them, and no model is asked
 here. What is tested is weaker and can be explained: the newer one has the same subject (most of the titles'
-words), is about the same place (a file both changed) and says something else. Such a pair is nearly always a
-later state of one thing. The bar is high on purpose: one that is wrongly left standing costs a line in a
-list, one that is wrongly superseded is a memory that recall passes over.
+words, and not each its own word for something: "when the store fails" is not "when the provider fails"), is
+about the same place (a file both changed) and says something else. Such a pair is nearly always a later state
+of one thing. The bar is high on purpose: one that is wrongly left standing costs a line in a list, one that
+is wrongly superseded is a memory that recall passes over.
 """
 
 from __future__ import annotations
@@ -30,17 +31,23 @@ add added adds change changed changes create created creates fix fixed fixes new
 update updated updates use used uses
 """
 _SAYS_LITTLE = frozenset(_LITTLE.split())
+_VALUE = re.compile(r"(?:\b(?:is|are|was|to|at|now)\b|=)\s*[`'\"]?(\d[\w.,:]*)")
 
 
 def content_key(observation: Observation) -> str | None:
     """The same for the same content, however it is set; None for one that says nothing.
 
     Case, spacing, quotes, brackets and the punctuation that ends words do not count, nor does the order of
-    the facts. Digits count, and so does what stands between words in code: `x > 3` is not `x < 3`.
+    the facts. Digits count, and so does what stands between words in code: `x > 3` is not `x < 3`. A title
+    alone says too little: "Tests added" to one file is not "Tests added" to another.
     """
-    said = [_plain(observation.title), _plain(observation.narrative), *sorted(map(_plain, observation.facts))]
-    if not any(said):
-        return None
+    title, told = _plain(observation.title), [_plain(observation.narrative)]
+    told += sorted(map(_plain, observation.facts))
+    if not any(told):
+        if not title:
+            return None
+        told += [observation.type, *sorted(set(observation.files_modified))]
+    said = [title, *told]
     return hashlib.sha256("\n".join(said).encode(errors="replace")).hexdigest()[:32]
 
 
@@ -60,6 +67,8 @@ def supersedes(new: Observation, old: Observation) -> bool:
         return False
     if len(shared.difference(*map(_subject, beside))) < FEWEST_SHARED:
         return False
+    if ours - theirs - _values(new.title) and theirs - ours - _values(old.title):
+        return False  # each names something that the other does not
     return content_key(new) != content_key(old)
 
 
@@ -78,3 +87,9 @@ def _subject(text: str | None) -> frozenset[str]:
         elif word not in _SAYS_LITTLE:
             found.add(word)
     return frozenset(found)
+
+
+def _values(text: str | None) -> frozenset[str]:
+    """Of the words of a subject, the numbers it has a state in: "is 30", not "issue 30"."""
+    found = _VALUE.findall(unicodedata.normalize("NFKC", text or "").casefold())
+    return frozenset[str]().union(*map(_subject, found))

@@ -72,7 +72,27 @@ class WorkContract:
 
     def test_a_turn_has_ended_when_a_stop_waits(self, store: WorkStore, events: Events) -> None:
         store.accept(arrivals(events.tool("open"), events.tool("ended"), events.make(Kind.STOP, "ended")))
-        assert [one.turn_ended for one in store.gathered()] == [False, True]
+        assert [one.turn_ended for one in store.gathered()] == [True, False], "and it comes first"
+
+    def test_many_sessions_in_the_middle_of_a_turn_do_not_hide_one_whose_turn_has_ended(
+        self, store: WorkStore, events: Events
+    ) -> None:
+        late = [events.make(Kind.STOP, "ended"), events.tool("over"), events.make(Kind.SESSION_END, "over")]
+        store.accept(arrivals(*(events.tool(f"s{number}") for number in range(120)), *late))
+        first, second, *rest = store.gathered()
+        assert [first.session_id, second.session_id] == [_id(store, "ended"), _id(store, "over")]
+        assert rest[0].session_id == _id(store, "s0")
+        assert [one.turn_ended for one in (first, second, rest[0])] == [True, True, False]
+        assert len({one.session_id for one in rest}) == len(rest) <= 120
+
+    def test_an_ended_turn_that_must_wait_or_is_aborted_does_not_come_first(
+        self, store: WorkStore, events: Events
+    ) -> None:
+        store.accept(arrivals(events.make(Kind.STOP, "waits"), events.make(Kind.STOP, "aborted")))
+        store.postpone(_lease(store), NOON + HOUR, "busy", failed=True)
+        store.fail(_id(store, "aborted"))
+        store.accept(arrivals(events.tool("due")))
+        assert [one.session_id for one in store.gathered()] == [_id(store, "due"), _id(store, "waits")]
 
     def test_a_turn_has_ended_when_its_session_has(self, store: WorkStore, events: Events) -> None:
         store.accept(
@@ -235,13 +255,13 @@ class WorkContract:
         self, store: WorkStore, events: Events
     ) -> None:
         said = _observed("The tests need a running Redis")
-        for session, fields in (
-            ("s1", {}),
-            ("elsewhere", {"project": "other"}),
-            ("soon", {"at": NOON + 29 * DAY}),
-            ("later", {"at": NOON + 31 * DAY}),
+        for session, origin, at in (
+            ("s1", ORIGIN, NOON),
+            ("elsewhere", replace(ORIGIN, key="github.com/b/shop"), NOON),  # of the same name
+            ("soon", ORIGIN, NOON + 29 * DAY),
+            ("later", ORIGIN, NOON + 31 * DAY),
         ):
-            store.accept(arrivals(events.tool(session, **fields)))
+            store.accept(arrivals(events.tool(session, at=at), origin=origin))
             _settle(store, said)
         known = {}
         for session in ("s1", "elsewhere", "soon", "later"):

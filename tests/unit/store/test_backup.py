@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign
-from claude_mem.store.sqlite import SqliteStore, restore
+from claude_mem.store.sqlite import SqliteStore, backup, restore
 from claude_mem.testing.store_contract import HOUR, NOON, Events, SettableClock, arrivals
 
 DAY = 24 * HOUR
@@ -36,15 +39,57 @@ def test_a_backup_is_one_whole_file_with_all_that_was_committed(
         assert jobs_in(made) == 2
 
 
-def test_a_backup_killed_half_way_leaves_nothing_once_the_next_is_made(
-    open_store: Open, backups: Path
-) -> None:
+def test_a_backup_killed_half_way_leaves_nothing_an_hour_later(open_store: Open, backups: Path) -> None:
     backups.mkdir(parents=True)
-    for left_over in (".claude-mem-draft.db", ".claude-mem-draft.db-journal"):
+    for left_over in (".claude-mem-draft-7-ab.db", ".claude-mem-draft-7-ab.db-journal"):
         (backups / left_over).write_bytes(b"half")
+        os.utime(backups / left_over, (NOON / 1000 - 3601, NOON / 1000 - 3601))
     with open_store() as store:
         store.backup()
     assert names(backups) == ["claude-mem-20251009-085320.db"]
+
+
+def test_a_backup_leaves_another_that_is_being_made_alone(
+    open_store: Open, events: Events, database: Path, backups: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the daily one is due while somebody asks for one: the second begins before the first ends."""
+    whole = backup._copy
+    inner: list[Path] = []
+
+    def copy(source: Path, draft: Path) -> None:
+        monkeypatch.setattr(backup, "_copy", whole)
+        inner.append(backup.make(database, backups, NOON + 1000))
+        assert draft.exists()
+        whole(source, draft)
+
+    with open_store() as store:
+        store.accept(arrivals(events.tool()))
+        monkeypatch.setattr(backup, "_copy", copy)
+        outer = store.backup()
+    assert names(backups) == [outer.name, *(path.name for path in inner)]
+    assert [jobs_in(path) for path in (outer, *inner)] == [1, 1]
+
+
+def test_eight_backups_at_once_are_all_whole(open_store: Open, events: Events, backups: Path) -> None:
+    with open_store() as store:
+        store.accept(arrivals(*(events.tool(text="x" * 5000) for _ in range(200))))
+        with ThreadPoolExecutor(8) as pool:
+            made = list(pool.map(lambda n: backup.make(store.path, backups, NOON + n % 4 * 1000), range(24)))
+    assert names(backups) == sorted({path.name for path in made})
+    assert [jobs_in(path) for path in sorted(set(made))] == [200] * 4
+
+
+def test_a_backup_that_fails_leaves_no_draft(
+    open_store: Open, backups: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: Path, draft: Path) -> None:
+        draft.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(backup, "_copy", full)
+    with open_store() as store, pytest.raises(StoreError):
+        store.backup()
+    assert names(backups) == []
 
 
 def test_one_backup_a_day_is_made(open_store: Open, clock: SettableClock) -> None:

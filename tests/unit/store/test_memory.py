@@ -10,9 +10,10 @@ import pytest
 
 from claude_mem.model.likeness import content_key
 from claude_mem.model.observation import Memory, Observation
+from claude_mem.model.origin import Origin
 from claude_mem.model.prompt import Spend
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing.store_contract import HOUR, NOON, Events, arrivals
+from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, arrivals
 
 Peek = Callable[[str], list[tuple[Any, ...]]]
 
@@ -20,6 +21,7 @@ OLD = Observation(
     "decision", title="Session timeout is 30 minutes", narrative="Half an hour.", files_modified=("keys.py",)
 )
 NEW = replace(OLD, title="Session timeout is 60 minutes", narrative="People read slowly.")
+NAMESAKE = replace(ORIGIN, key="github.com/b/shop", root="/home/a/other/shop")
 CHAIN = "SELECT title, supersedes, superseded_by FROM observations ORDER BY id"
 
 
@@ -33,8 +35,8 @@ def store(open_store: Callable[[], SqliteStore]) -> Iterator[SqliteStore]:
 def settle(store: SqliteStore, events: Events) -> Callable[..., None]:
     """One tool use of a session, and what it taught."""
 
-    def one(*observations: Observation, session: str = "s1", **fields: Any) -> None:
-        store.accept(arrivals(events.tool(session, **fields)))
+    def one(*observations: Observation, session: str = "s1", origin: Origin = ORIGIN, **fields: Any) -> None:
+        store.accept(arrivals(events.tool(session, **fields), origin=origin))
         lease = store.lease(1)
         assert lease is not None
         store.settle(lease, Memory(observations), provider="anthropic:claude-haiku-4-5")
@@ -77,10 +79,49 @@ def test_a_newer_one_supersedes_an_older_of_any_session_of_the_project(
     ]
 
 
-def test_another_projects_observations_stand(settle: Callable[..., None], peek: Peek) -> None:
-    settle(OLD, project="bank")
-    settle(NEW, session="s2", project="shop")
+def test_another_projects_observations_stand_even_of_the_same_name(
+    settle: Callable[..., None], peek: Peek
+) -> None:
+    settle(OLD)
+    settle(NEW, session="s2", origin=NAMESAKE)
     assert peek(CHAIN) == [(OLD.title, None, None), (NEW.title, None, None)]
+    assert peek("SELECT project, project_id FROM observations") == [("shop", 1), ("shop", 2)]
+
+
+def test_another_projects_words_are_not_seen_again_even_of_the_same_name(
+    settle: Callable[..., None], peek: Peek
+) -> None:
+    settle(OLD)
+    settle(OLD, session="s2", origin=NAMESAKE)
+    settle(OLD, session="s3", origin=NAMESAKE)
+    assert peek(CHAIN) == [(OLD.title, None, None), (OLD.title, None, None)]
+    assert peek("SELECT observation_id FROM observation_sightings") == [(2,)]
+
+
+def test_a_clone_of_another_name_remembers_with_its_repository(
+    settle: Callable[..., None], peek: Peek
+) -> None:
+    settle(OLD)
+    settle(NEW, session="s2", origin=replace(ORIGIN, name="shop-two", root="/home/a/shop-two"))
+    settle(NEW, session="s3", project="as a caller calls it")
+    assert peek(CHAIN) == [(OLD.title, None, 2), (NEW.title, 1, None)]
+
+
+def test_where_no_place_is_known_the_name_a_caller_gives_is_the_project(
+    settle: Callable[..., None], peek: Peek
+) -> None:
+    nowhere = Origin(key="unknown", name="unknown", root="")
+    for session, project in (("s1", "bank"), ("s2", "shop"), ("s3", "bank")):
+        settle(OLD, session=session, origin=nowhere, project=project)
+    assert peek("SELECT session_id FROM observations") == [(1,), (2,)]
+    assert peek("SELECT observation_id, session_id FROM observation_sightings") == [(1, 3)]
+    assert peek("SELECT key, name FROM projects") == [("name:bank", "bank"), ("name:shop", "shop")]
+
+
+def test_what_one_reply_did_to_two_files_is_two_observations(settle: Callable[..., None], peek: Peek) -> None:
+    tests = Observation("change", title="Tests added", files_modified=("a.py",))
+    settle(tests, replace(tests, files_modified=("b.py",)))
+    assert peek("SELECT files_modified FROM observations") == [('["a.py"]',), ('["b.py"]',)]
 
 
 def test_only_the_latest_state_stands_and_each_knows_its_neighbours(

@@ -52,6 +52,30 @@ def test_no_query_walks_over_a_table_that_grows(db: sqlite3.Connection, name: st
     assert not [step for step in walks if any(table in step for table in LARGE)]
 
 
+@pytest.mark.parametrize(
+    ("name", "plan"),
+    [
+        (
+            "same_content",
+            "INDEX observations_by_content (project_id=? AND content_key=? AND created_at_epoch>?)",
+        ),
+        ("standing_observations", "INDEX observations_standing (project_id=? AND created_at_epoch<?)"),
+    ],
+)
+def test_what_is_asked_for_each_observation_is_found_in_its_order(
+    db: sqlite3.Connection, name: str, plan: str
+) -> None:
+    """One step, no sorting: the limit is all that is read, however much a project remembers."""
+    (step,) = explained(db, queries()[name])
+    assert step.endswith(plan)
+
+
+def test_whether_a_turn_has_ended_is_one_look_into_an_index(db: sqlite3.Connection) -> None:
+    steps = explained(db, queries()["ended_sessions"])
+    assert "SEARCH p USING INDEX pending_messages_stops (session_id=?)" in steps
+    assert not [step for step in steps if "TEMP B-TREE" in step]
+
+
 @pytest.mark.parametrize("name", queries())
 def test_every_query_is_used(name: str) -> None:
     assert any(f'"{name}"' in path.read_text() for path in FOLDER.glob("*.py"))

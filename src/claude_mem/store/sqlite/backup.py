@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
-from contextlib import closing
+import secrets
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from claude_mem.model.errors import StoreDamaged, StoreError
 from claude_mem.store.migrate import Found
-from claude_mem.store.sqlite import header
+from claude_mem.store.sqlite import asides, header
 from claude_mem.store.sqlite.connection import open_draft, open_reader, open_sealed
 from claude_mem.store.sqlite.faults import translated
 from claude_mem.store.sqlite.files import is_plain, new_file, private_directory, put_in_place, refuse_link
@@ -22,6 +24,7 @@ KEEP_BEFORE_MIGRATION = 2
 _STAMP = "%Y%m%d-%H%M%S"
 _NAME = re.compile(r"claude-mem-(\d{8}-\d{6})(-pre-migration-\d+-to-\d+)?\.db")
 _DRAFT = ".claude-mem-draft"
+_DRAFT_IS_DEAD_AFTER_S = 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +36,14 @@ class Backup:
 
 def make(database: Path, backups: Path, now: int) -> Path:
     """Copy the database as it is at this moment, while others go on reading and writing it."""
-    return _make(database, backups, f"claude-mem-{stamp(now)}.db")
+    return _make(database, backups, f"claude-mem-{stamp(now)}.db", now)
 
 
 def before_migration(database: Path, backups: Path, now: int, version: int, target: int) -> Path:
-    made = _make(database, backups, f"claude-mem-{stamp(now)}-pre-migration-{version}-to-{target}.db")
+    name = f"claude-mem-{stamp(now)}-pre-migration-{version}-to-{target}.db"
+    made = _make(database, backups, name, now)
     for old in [one for one in found(backups) if one.before_migration][KEEP_BEFORE_MIGRATION:]:
-        old.path.unlink()
+        old.path.unlink(missing_ok=True)
     return made
 
 
@@ -56,7 +60,8 @@ def make_if_due(database: Path, backups: Path, now: int) -> Path | None:
     for number, same_day in enumerate(by_day.values()):
         for one in same_day[0 if number >= KEEP_DAYS else 1 :]:
             if one.path != made:
-                one.path.unlink()
+                one.path.unlink(missing_ok=True)
+    asides.remove_outlived(backups)
     return made
 
 
@@ -94,22 +99,38 @@ def stamp(now: int) -> str:
     return f"{_instant(now):{_STAMP}}"
 
 
-def _make(database: Path, backups: Path, name: str) -> Path:
+def _make(database: Path, backups: Path, name: str, now: int) -> Path:
     with translated(database):
         private_directory(backups)
-        for left_over in backups.glob(f"{_DRAFT}*"):
-            left_over.unlink()
-        draft = backups / f"{_DRAFT}.db"
-        new_file(draft)
-        with closing(open_reader(database)) as source, closing(open_draft(draft)) as target:
-            source.backup(target)
-            target.execute("PRAGMA journal_mode = DELETE")  # one file, complete by itself
-            (verdict,) = target.execute("PRAGMA quick_check(1)").fetchone()
-        if verdict != "ok":
-            draft.unlink()
-            raise StoreDamaged(str(database), verdict)
-        put_in_place(draft, backups / name)
+        _clear_dead_drafts(backups, now)
+        # A name of its own: the worker may be making its daily one while somebody asks for one by hand.
+        draft = backups / f"{_DRAFT}-{os.getpid()}-{secrets.token_hex(4)}.db"
+        try:
+            new_file(draft)
+            _copy(database, draft)
+            put_in_place(draft, backups / name)
+        except BaseException:
+            for left_over in backups.glob(f"{draft.name}*"):
+                left_over.unlink(missing_ok=True)
+            raise
     return backups / name
+
+
+def _copy(database: Path, draft: Path) -> None:
+    with closing(open_reader(database)) as source, closing(open_draft(draft)) as target:
+        source.backup(target)
+        target.execute("PRAGMA journal_mode = DELETE")  # one file, complete by itself
+        (verdict,) = target.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise StoreDamaged(str(database), verdict)
+
+
+def _clear_dead_drafts(backups: Path, now: int) -> None:
+    """What a kill has left half made; a younger one may still be growing under somebody's hands."""
+    for draft in backups.glob(f"{_DRAFT}*"):
+        with suppress(FileNotFoundError):  # it has just been finished, or cleared by somebody else
+            if is_plain(draft) and draft.lstat().st_mtime < now / 1000 - _DRAFT_IS_DEAD_AFTER_S:
+                draft.unlink()
 
 
 def _dailies(backups: Path) -> list[Backup]:

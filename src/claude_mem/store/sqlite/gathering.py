@@ -17,12 +17,17 @@ _NO_MORE_TO_COME = (Status.COMPLETED, Status.INTERRUPTED)
 
 
 def gathered(db: sqlite3.Connection, now: int) -> list[Gathered]:
-    # Those that must wait are asked for apart, so that fifty of them cannot hide one that is due.
-    return [
-        _sum(db, head)
-        for which in ("due_sessions", "waiting_sessions")
-        for head in execute(db, which, now=now, horizon=now + HORIZON_MS, limit=SESSIONS).fetchall()
-    ]
+    # Asked for apart, so that fifty that must wait cannot hide one that is due, nor fifty in the middle of
+    # their turn one whose turn has ended.
+    heads: dict[int, sqlite3.Row] = {}
+    for which in ("ended_sessions", "due_sessions", "waiting_sessions"):
+        for head in _heads(db, which, now):
+            heads.setdefault(head["session_id"], head)
+    return [_sum(db, head) for head in heads.values()]
+
+
+def _heads(db: sqlite3.Connection, which: str, now: int) -> list[sqlite3.Row]:
+    return execute(db, which, now=now, horizon=now + HORIZON_MS, limit=SESSIONS).fetchall()
 
 
 def _sum(db: sqlite3.Connection, head: sqlite3.Row) -> Gathered:

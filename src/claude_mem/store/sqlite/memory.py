@@ -31,7 +31,7 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
     if source is None:
         return  # the session was deleted meanwhile; its jobs are gone too, so settling them will say so
     at = max(job.event.at for job in held.jobs)
-    project: str = source["project"]
+    project_id: int = source["project_id"]
     seen: dict[str, Value] = {
         "session_id": held.session_id,
         "prompt_number": last.prompt_number,
@@ -40,7 +40,8 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
     }
     used = array([job.event.tool.use_id for job in held.jobs if job.event.tool and job.event.tool.use_id])
     provenance: dict[str, Value] = {
-        "project": project,
+        "project": source["project"],
+        "project_id": project_id,
         "client": source["client"],
         "branch": source["branch"],
         "commit_sha": source["commit_sha"],
@@ -48,27 +49,28 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
         "provider": provider,
     }
     # Asked before the first is added: what one reply tells side by side does not supersede itself.
-    before = _standing(db, project, at) if memory.observations else []
+    before = _standing(db, project_id, at) if memory.observations else []
     for observation in memory.observations:
         key = content_key(observation)
-        again = _same(db, project, key, at)
+        again = _same(db, project_id, key, at)
         if again is not None:
             execute(db, "add_sighting", observation_id=again, **seen)
         else:
             _add(db, observation, before, {**seen, **provenance, "content_key": key})
     for summary in memory.summaries:
-        execute(db, "add_summary", **_summary(summary), **seen, project=project)
+        execute(db, "add_summary", **_summary(summary), **seen, project=source["project"])
         _entitle(db, held.session_id, summary)
 
 
-def _same(db: sqlite3.Connection, project: str, key: str | None, at: int) -> int | None:
-    row = execute(db, "same_content", project=project, content_key=key, since=at - SAME_WITHIN_MS).fetchone()
+def _same(db: sqlite3.Connection, project_id: int, key: str | None, at: int) -> int | None:
+    since = at - SAME_WITHIN_MS
+    row = execute(db, "same_content", project_id=project_id, content_key=key, since=since).fetchone()
     return None if row is None else int(row["id"])
 
 
-def _standing(db: sqlite3.Connection, project: str, at: int) -> list[Known]:
+def _standing(db: sqlite3.Connection, project_id: int, at: int) -> list[Known]:
     """From before this batch's time: work that is settled late does not supersede what came after it."""
-    found = execute(db, "standing_observations", project=project, before=at, limit=LOOKED_AT)
+    found = execute(db, "standing_observations", project_id=project_id, before=at, limit=LOOKED_AT)
     return [(row["id"], rows.observation(row)) for row in found]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from claude_mem.model.errors import StoreDamaged
 from claude_mem.ports.clock import Clock
-from claude_mem.store.sqlite import backup
+from claude_mem.store.sqlite import asides, backup
 from claude_mem.store.sqlite.faults import FAULTS, translated
 from claude_mem.store.sqlite.queries import queries
 from claude_mem.store.sqlite.restore import newest_whole, put_back, set_aside
@@ -50,7 +50,7 @@ def check(db: sqlite3.Connection, path: Path) -> None:
 
 def recover(database: Path, *, clock: Clock, backups: Path, detail: str) -> Recovered:
     """Only while no store has the database open. Afterwards it can be opened, with what could be saved."""
-    aside = backups / f"quarantine-{backup.stamp(clock())}"
+    aside = backups / f"{asides.DAMAGED}-{backup.stamp(clock())}"
     source = newest_whole(backups)
     if source is None:
         with translated(database):

@@ -63,6 +63,19 @@ WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed'
   AND (h.not_before_epoch <= :now OR h.not_before_epoch > :horizon)
 ORDER BY h.ready_id LIMIT :limit;
 
+-- name: ended_sessions
+-- Those of the due sessions whose turn has ended, or that have ended themselves, the oldest job first.
+SELECT h.session_id, h.not_before_epoch, s.status,
+       (SELECT p.attempts FROM pending_messages AS p WHERE p.id = h.ready_id) AS attempts
+FROM queue_heads AS h
+CROSS JOIN sdk_sessions AS s ON s.id = h.session_id
+WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed'
+  AND (h.not_before_epoch <= :now OR h.not_before_epoch > :horizon)
+  AND (s.status IN ('completed', 'interrupted')
+       OR EXISTS (SELECT 1 FROM pending_messages AS p INDEXED BY pending_messages_stops
+                  WHERE p.session_id = h.session_id AND p.kind = 'stop' AND p.state = 'ready'))
+ORDER BY h.ready_id LIMIT :limit;
+
 -- name: waiting_sessions
 -- Free sessions whose next job must wait, the soonest first.
 SELECT h.session_id, h.not_before_epoch, s.status,
@@ -152,24 +165,24 @@ ORDER BY id DESC LIMIT :limit;
 
 -- name: provenance
 -- Where the work of a batch was done: its session, and the branch and commit of its last event.
-SELECT s.project, s.client, p.branch, p.commit_sha
+SELECT s.project, s.project_id, s.client, p.branch, p.commit_sha
 FROM pending_messages AS p
 JOIN sdk_sessions AS s ON s.id = p.session_id
 WHERE p.id = :id;
 
 -- name: add_observation
 -- Something worth remembering, with where it came from.
-INSERT INTO observations (session_id, project, type, title, subtitle, narrative, facts, concepts, files_read,
-                          files_modified, prompt_number, client, branch, commit_sha, tool_use_ids,
+INSERT INTO observations (session_id, project, project_id, type, title, subtitle, narrative, facts, concepts,
+                          files_read, files_modified, prompt_number, client, branch, commit_sha, tool_use_ids,
                           created_at, created_at_epoch, content_key, provider, supersedes)
-VALUES (:session_id, :project, :type, :title, :subtitle, :narrative, :facts, :concepts, :files_read,
-        :files_modified, :prompt_number, :client, :branch, :commit_sha, :tool_use_ids,
+VALUES (:session_id, :project, :project_id, :type, :title, :subtitle, :narrative, :facts, :concepts,
+        :files_read, :files_modified, :prompt_number, :client, :branch, :commit_sha, :tool_use_ids,
         :created_at, :created_at_epoch, :content_key, :provider, :supersedes);
 
 -- name: same_content
 -- An observation of the project that says the same and still holds.
 SELECT id FROM observations
-WHERE project = :project AND content_key = :content_key AND created_at_epoch >= :since
+WHERE project_id = :project_id AND content_key = :content_key AND created_at_epoch >= :since
   AND superseded_by IS NULL
 ORDER BY created_at_epoch DESC LIMIT 1;
 
@@ -181,7 +194,7 @@ VALUES (:observation_id, :session_id, :prompt_number, :created_at, :created_at_e
 -- name: standing_observations
 -- A project's newest observations from before some time that nothing has superseded.
 SELECT id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified FROM observations
-WHERE project = :project AND created_at_epoch <= :before AND superseded_by IS NULL
+WHERE project_id = :project_id AND created_at_epoch <= :before AND superseded_by IS NULL
 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 
 -- name: supersede_observation

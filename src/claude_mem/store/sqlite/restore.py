@@ -8,7 +8,7 @@ from pathlib import Path
 
 from claude_mem.model.errors import StoreError
 from claude_mem.ports.clock import Clock
-from claude_mem.store.sqlite import backup, schema
+from claude_mem.store.sqlite import asides, backup, schema
 from claude_mem.store.sqlite.faults import translated
 from claude_mem.store.sqlite.files import (
     copy,
@@ -33,7 +33,7 @@ def restore(database: Path, *, clock: Clock, backups: Path, source: Path | None 
     if chosen is None:
         raise StoreError(f"There is no backup in {backups} that can be restored.")
     backup.verify(chosen, known=len(schema.migrations()))
-    return put_back(database, backups / f"replaced-{backup.stamp(clock())}", chosen)
+    return put_back(database, backups / f"{asides.REPLACED}-{backup.stamp(clock())}", chosen)
 
 
 def newest_whole(backups: Path) -> Path | None:
@@ -54,7 +54,7 @@ def set_aside(database: Path, aside: Path, *, leave: bool) -> Path | None:
         return None
     private_directory(aside.parent)
     while aside.exists():
-        aside = aside.with_name(aside.name + "-again")
+        aside = aside.with_name(aside.name + asides.AGAIN)
     private_directory(aside)
     for path in there:
         if leave and path == database:

@@ -95,6 +95,8 @@ CREATE INDEX pending_messages_unsettled
     ON pending_messages (session_id, state, id, not_before_epoch, kind, characters, created_at_epoch)
     WHERE state <> 'done';
 CREATE INDEX pending_messages_ready_age ON pending_messages (created_at_epoch) WHERE state = 'ready';
+-- Whether a session's turn has ended is asked of every session with waiting jobs, not of every job.
+CREATE INDEX pending_messages_stops ON pending_messages (session_id) WHERE kind = 'stop' AND state = 'ready';
 
 CREATE TABLE counters (
     name  TEXT PRIMARY KEY,
@@ -184,16 +186,19 @@ CREATE TABLE observations (
     created_at_epoch INTEGER NOT NULL,
     content_key      TEXT,                        -- the same for the same content; NULL: there is none
     provider         TEXT,                        -- who wrote it: offline, anthropic:claude-haiku-4-5, …
-    superseded_by    INTEGER REFERENCES observations(id) ON DELETE SET NULL
+    superseded_by    INTEGER REFERENCES observations(id) ON DELETE SET NULL,
+    project_id       INTEGER REFERENCES projects(id) -- its session's: whose memory it is; the name is for people
 );
 
 CREATE INDEX observations_by_project ON observations (project, created_at_epoch);
 CREATE INDEX observations_by_time ON observations (created_at_epoch);
 CREATE INDEX observations_by_session ON observations (session_id);
 CREATE INDEX observations_superseding ON observations (supersedes) WHERE supersedes IS NOT NULL;
-CREATE INDEX observations_by_content ON observations (project, content_key, created_at_epoch)
-    WHERE content_key IS NOT NULL;
 CREATE INDEX observations_superseded ON observations (superseded_by) WHERE superseded_by IS NOT NULL;
+-- Only of what stands: that something was superseded a thousand times makes nothing slower to find.
+CREATE INDEX observations_by_content ON observations (project_id, content_key, created_at_epoch)
+    WHERE content_key IS NOT NULL AND superseded_by IS NULL;
+CREATE INDEX observations_standing ON observations (project_id, created_at_epoch) WHERE superseded_by IS NULL;
 
 -- What was seen again and not stored twice.
 CREATE TABLE observation_sightings (

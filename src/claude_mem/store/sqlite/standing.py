@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from claude_mem.model.event import Event, Kind
 from claude_mem.model.origin import Origin
@@ -118,7 +118,7 @@ class Standings:
             "add_session",
             claude_session_id=event.session,
             project=event.project or origin.name,
-            project_id=self.project(origin, event.at),
+            project_id=self.project(arrival),
             status=follow(None, event.kind),
             client=event.client,
             cwd=event.cwd,
@@ -131,12 +131,13 @@ class Standings:
         assert added.lastrowid is not None
         return Standing(id=added.lastrowid, status=None, updated_at=event.at)
 
-    def project(self, origin: Origin, at: int) -> int:
+    def project(self, arrival: Arrival) -> int:
         """The project's id; it is made if it is new."""
+        origin = _whose(arrival)
         key = text(origin.key)
         if key not in self._projects:
             row = execute(self._db, "find_project", key=key).fetchone()
-            self._projects[key] = row["id"] if row else self._add_project(origin, at)
+            self._projects[key] = row["id"] if row else self._add_project(origin, arrival.event.at)
         return self._projects[key]
 
     def _add_project(self, origin: Origin, at: int) -> int:
@@ -152,3 +153,11 @@ class Standings:
         )
         assert added.lastrowid is not None
         return added.lastrowid
+
+
+def _whose(arrival: Arrival) -> Origin:
+    """Where work was done tells whose it is; the name a caller gave does so only where no place is known."""
+    origin, name = arrival.origin, arrival.event.project
+    if origin.root or not name:
+        return origin
+    return replace(origin, key=f"name:{name}", name=name)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,8 @@ SETTLING = Path(__file__).with_name("settling_worker.py")
 class Client:
     """A coding agent that keeps using tools; a fifth of its hooks are killed in mid-flight."""
 
-    def __init__(self, data: Path, session: str, seed: int) -> None:
-        self.data, self.session, self.chance = data, session, random.Random(seed)
+    def __init__(self, data: Path, session: str, seed: int, env: Mapping[str, str]) -> None:
+        self.data, self.session, self.chance, self.env = data, session, random.Random(seed), env
         self.accepted: list[str] = []
         self.maybe: list[str] = []
         self.enough = threading.Event()
@@ -37,7 +37,7 @@ class Client:
                 hooks.command(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                env=hooks.environment(self.data),
+                env=hooks.environment(self.data, **self.env),
             )
             try:
                 hook.stdin.write(payloads.bash(id, session=self.session))  # type: ignore[union-attr]
@@ -53,11 +53,15 @@ class Client:
 
 
 def torment(
-    data: Path, kills: int, start: Callable[[], subprocess.Popen[bytes]], longest: float
+    data: Path,
+    kills: int,
+    start: Callable[[], subprocess.Popen[bytes]],
+    longest: float,
+    env: Mapping[str, str] = {},
 ) -> list[Client]:
     """Kill whoever is the worker, again and again, while three sessions go on working."""
     chance = random.Random(kills)
-    clients = [Client(data, f"session-{n}", seed=n) for n in range(3)]
+    clients = [Client(data, f"session-{n}", seed=n, env=env) for n in range(3)]
     for client in clients:
         client.thread.start()
     try:
@@ -99,7 +103,7 @@ def settle_all(data: Path, accepted: list[str], maybe: list[str]) -> dict[str, i
         while True:
             where = {}
             if (data / "claude-mem.db").exists():
-                where = checker.check(data, accepted, maybe)
+                where = checker.check(data, accepted, maybe, titles_are_ids=True)
                 if not (where["spooled"] or where.get("ready") or where.get("leased")):
                     return where
             try:
@@ -114,12 +118,10 @@ def settle_all(data: Path, accepted: list[str], maybe: list[str]) -> dict[str, i
 
 def run_settling(data: Path, kills: int) -> None:
     data.mkdir(mode=0o700)
-
-    def start() -> subprocess.Popen[bytes]:
-        (data / "start.stamp").write_text("held: here the hooks start no worker of their own\n")
-        return settling_worker(data)
-
-    accepted, maybe = everything(torment(data, kills, start, longest=0.25))
+    # A worker that a hook starts must not observe in our observer's place: with this it does not even begin.
+    env = {"CLAUDE_MEM_PROVIDER": "nobody"}
+    clients = torment(data, kills, lambda: settling_worker(data), longest=0.25, env=env)
+    accepted, maybe = everything(clients)
     where = settle_all(data, accepted, maybe)
     assert len(accepted) > kills
     assert where["done"] >= len(accepted)

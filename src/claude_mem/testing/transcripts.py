@@ -46,6 +46,7 @@ class _Session:
         self.cwd: object = None
         self.prompt_id: object = None
         self.at = 0
+        self.said_at = 0
         self.started = False
         self.calls: dict[str, Mapping[str, object]] = {}
         self.said: list[str] = []
@@ -86,6 +87,7 @@ class _Session:
 
     def _heard(self, message: Mapping[str, object]) -> None:
         content = message.get("content")
+        self.said_at = self.at
         for part in content if isinstance(content, list) else []:
             if not isinstance(part, Mapping):
                 continue
@@ -131,9 +133,13 @@ class _Session:
             yield self._payload("PostToolUse", **head, tool_response=told, tool_use_id=use_id)
 
     def _stop(self) -> Iterator[tuple[int, Payload]]:
-        """The hook fires only when a turn came to its own end; an interrupted one has none."""
+        """The hook fires only when a turn came to its own end; an interrupted one has none. It fires when the
+        last word was said; that it was the last is only seen at the next prompt, perhaps the next morning."""
         if self.ended_turn:
-            yield self._payload("Stop", stop_hook_active=False, last_assistant_message="\n\n".join(self.said))
+            _, stop = self._payload(
+                "Stop", stop_hook_active=False, last_assistant_message="\n\n".join(self.said)
+            )
+            yield self.said_at, stop
         self.said, self.ended_turn = [], False
 
     def _payload(self, event: str, **fields: object) -> tuple[int, Payload]:

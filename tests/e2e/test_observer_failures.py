@@ -1,0 +1,407 @@
+"""Rows 10 to 13: what the model's side can do to us, and that neither a batch nor a hook suffers for it.
+
+What takes time is tested with the worker's own parts (pump, observer, SQLite store, the provider on a real
+wire) under a clock that is set; the rest with a whole worker.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from tests.e2e.test_observing import health, rows, telling_apart, work
+
+from claude_mem.model.event import Event, Kind, ToolCall
+from claude_mem.model.job import State
+from claude_mem.model.origin import Origin
+from claude_mem.observe import mode, observer
+from claude_mem.observe.budget import Spent
+from claude_mem.ports.store import Arrival
+from claude_mem.providers.anthropic_api import AnthropicModel
+from claude_mem.providers.offline import Offline
+from claude_mem.queue.pump import Pump
+from claude_mem.serve import control
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.testing import checker, hooks, payloads, workers
+from claude_mem.testing.model_server import (
+    Cut,
+    Drip,
+    Hang,
+    ModelServer,
+    Raw,
+    Request,
+    Reset,
+    Say,
+    Script,
+    Status,
+    Step,
+)
+from claude_mem.wiring.observer import due_at
+
+NOON = 1_780_000_000_000
+SECOND = 1000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+GOOD = Say("<observation><title>Found</title><facts><fact>It works.</fact></facts></observation>")
+
+
+@dataclass
+class Rig:
+    """The observing half of a worker, and a clock that only moves when nothing is left to do."""
+
+    server: ModelServer
+    store: SqliteStore
+    told: list[str] = field(default_factory=list)
+    asked_at: list[int] = field(default_factory=list)
+    now: int = NOON
+
+    def __post_init__(self) -> None:
+        model = AnthropicModel(
+            api_key="k", base_url=self.server.url, model="scripted", clock=self.clock, jitter=lambda: 0.5
+        )
+        watched = observer.Observer(
+            model, Offline(), observer.Manner(mode.load("code", [])), lambda _: Spent(), self.told.append
+        )
+        self.pump = Pump(
+            self.store, watched.observe, due_at, self.clock, self.told.append, jitter=lambda: 0.0
+        )
+
+    def clock(self) -> int:
+        return self.now
+
+    def queue(self, *sessions: str) -> None:
+        """A turn that has ended, in each of these sessions."""
+        for session in sessions:
+            tool = ToolCall("Bash", '{"command": "make"}', "done", f"toolu_{session}")
+            events = (
+                Event(f"{session}-1", self.now, Kind.PROMPT, session, text=f"make {session}"),
+                Event(f"{session}-2", self.now, Kind.TOOL_USE, session, tool=tool),
+                Event(f"{session}-3", self.now, Kind.STOP, session, text="It is made."),
+            )
+            self.store.accept([Arrival(event, Origin("key", "name", "/root")) for event in events])
+
+    def step(self) -> int | None:
+        """One step of the pump; keeps at what time the model was asked."""
+        before = len(self.server.requests)
+        again = self.pump.step()
+        self.asked_at += [self.now] * (len(self.server.requests) - before)
+        return again
+
+    def run(self, until: int) -> None:
+        """All that happens up to a time; it is that time afterwards."""
+        while (again := self.step()) is not None and again <= until:
+            self.now = max(self.now, again)
+        self.now = until
+
+    @property
+    def waits(self) -> list[int]:
+        """Seconds between one request and the next."""
+        return [(b - a) // SECOND for a, b in zip(self.asked_at, self.asked_at[1:], strict=False)]
+
+    def parked(self) -> list[tuple[str, str | None]]:
+        return [(job.event.id, reason) for job, reason in self.store.jobs(State.PARKED, 100)]
+
+    def observed(self) -> list[str]:
+        """Which tool uses have led to an observation, each as often as it has."""
+        found = rows(self.store.path.parent, "SELECT tool_use_ids FROM observations ORDER BY id")
+        return [id for each in found for id in json.loads(each["tool_use_ids"])]
+
+
+@contextmanager
+def rigged(data: Path, *steps: Step, script: Script | None = None) -> Iterator[Rig]:
+    path = data / "claude-mem.db"
+    with ModelServer(script or steps) as server:
+        rig: Rig
+        with closing(SqliteStore.open(path, clock=lambda: rig.now, backups=data / "backups")) as store:
+            rig = Rig(server, store)
+            yield rig
+
+
+def many(count: int) -> list[str]:
+    return [f"s{n:02d}" for n in range(count)]
+
+
+def ids(sessions: list[str]) -> list[str]:
+    return [f"toolu_{session}" for session in sessions]
+
+
+class Moody:
+    """A server that answers with `step` until it is told better; then it says something new each time."""
+
+    def __init__(self, step: Step) -> None:
+        self.step: Step | None = step
+        self._better = telling_apart()
+
+    def __call__(self, request: Request) -> Step:
+        return self.step or self._better(request)
+
+
+class TestRow10ToldToWait:
+    def test_with_retry_after_all_sessions_wait_as_told_and_nothing_is_lost(self, data: Path) -> None:
+        busy = Status(429, {"Retry-After": "37"})
+        with rigged(data, *[busy] * 10, GOOD) as rig:
+            rig.queue(*many(30))
+            rig.run(until=NOON + 37 * SECOND - 1)
+            assert rig.asked_at == [NOON], "no storm: one was told, all wait"
+            rig.run(until=NOON + HOUR)
+            assert rig.waits[:10] == [37] * 10
+            assert len(rig.server.requests) == 10 + 30
+            assert (rig.store.figures().done, rig.parked(), rig.told) == (90, [], [])
+            assert checker.check(data, ids(many(30))) == {"done": 30, "spooled": 0}
+
+    def test_without_it_they_wait_a_minute_and_a_jitter(self, data: Path) -> None:
+        with rigged(data, *[Status(429)] * 5, GOOD) as rig:
+            rig.queue(*many(5))
+            rig.run(until=NOON + HOUR)
+            assert rig.waits == [90] * 5 + [0] * 4
+            assert checker.check(data, ids(many(5))) == {"done": 5, "spooled": 0}
+
+    def test_a_long_wait_is_kept_to_as_well(self, data: Path) -> None:
+        with rigged(data, Status(429, {"Retry-After": "7200"}), GOOD) as rig:
+            rig.queue(*many(10))
+            rig.run(until=NOON + 3 * HOUR)
+            assert rig.waits == [7200] + [0] * 9
+            assert rig.store.figures().done == 30
+
+    def test_however_often_it_is_told_to_wait_a_batch_is_never_given_up(self, data: Path) -> None:
+        with rigged(data, *[Status(429)] * 200, GOOD) as rig:
+            rig.queue("s")
+            rig.run(until=NOON + 6 * HOUR)
+            assert len(rig.server.requests) == 201
+            assert rig.observed() == ["toolu_s"]
+
+    def test_a_whole_worker_with_twenty_sessions_asks_once_for_each_of_its_observers(
+        self, data: Path
+    ) -> None:
+        busy = Status(429, {"Retry-After": "3600"})
+        with ModelServer([busy]) as server, workers.running(data, **workers.asking(server.url)):
+            for session in many(20):
+                work(data, payloads.bash(f"toolu_{session}", session=session), session=session)
+            workers.drained(data)
+            server.wait_for_request()
+            workers.until(lambda: "leased" not in workers.states(data), "those who asked were told")
+            assert workers.states(data) == {"ready": 60}
+            checker.check(data, ids(many(20)))
+        assert 1 <= len(server.requests) <= 2
+
+
+FAILING = {
+    "500": Status(500),
+    "529": Status(529),
+    "reset": Reset(),
+    "cut off": Cut(),
+    "not JSON": Raw(b"<html>a proxy's page</html>", "text/html"),
+    "slow body": Drip(),
+    "slow headers": Drip(of="headers"),
+    "hang": Hang(),
+}
+
+
+class TestRow11OutOfOrder:
+    @pytest.mark.parametrize("step", FAILING.values(), ids=FAILING)
+    def test_a_failed_call_is_made_again_later_and_later(
+        self, data: Path, step: Step, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(observer, "ASK_WITHIN_S", 0.3)
+        with rigged(data, step, step, GOOD) as rig:
+            rig.queue("s")
+            rig.run(until=NOON + HOUR)
+            assert rig.waits == [5, 25]
+            assert (rig.observed(), rig.parked()) == (["toolu_s"], [])
+            checker.check(data, ["toolu_s"])
+
+    def test_a_server_that_is_down_is_left_alone_more_and_more_however_many_wait_for_it(
+        self, data: Path
+    ) -> None:
+        with rigged(data, Status(500)) as rig:
+            rig.queue(*many(50))
+            rig.run(until=NOON + HOUR)
+            assert rig.waits[1:4] == [5, 25, 125], "from the second failure on it is the server's"
+            assert set(rig.waits[4:]) == {300}
+            assert len(rig.server.requests) < 20
+            assert rig.store.figures().done == 0
+
+    def test_an_outage_of_a_day_is_told_once_and_costs_no_batch_its_attempts(self, data: Path) -> None:
+        moody = Moody(Status(503))
+        with rigged(data, script=moody) as rig:
+            rig.queue(*many(20))
+            rig.run(until=NOON + 24 * HOUR)
+            assert (rig.store.figures().done, rig.parked()) == (0, [])
+            assert len(rig.told) == 1
+            assert "cannot be reached" in rig.told[0]
+            moody.step = None
+            rig.run(until=NOON + 25 * HOUR)
+            assert checker.check(data, ids(many(20))) == {"done": 20, "spooled": 0}
+            assert (rig.pump.paused, len(rig.told)) == (None, 1)
+
+    def test_a_batch_the_server_refuses_three_times_is_parked_with_its_reason_and_one_command_resumes_it(
+        self, data: Path
+    ) -> None:
+        with rigged(data, *[Status(413, type="request_too_large")] * 3, GOOD) as rig:
+            rig.queue("s")
+            rig.run(until=NOON + HOUR)
+            assert [name for name, _ in rig.parked()] == ["s-1", "s-2", "s-3"]
+            assert {reason for _, reason in rig.parked()} == {
+                "The Anthropic API finds the request too long (413)."
+            }
+            (told,) = rig.told
+            assert "3 events were given up for now" in told
+            checker.check(data, ["toolu_s"])
+            assert rig.store.resume() == 3
+            rig.run(until=NOON + 2 * HOUR)
+            assert (rig.observed(), rig.parked()) == (["toolu_s"], [])
+
+    def test_hooks_are_answered_and_their_events_taken_in_while_every_observer_hangs(
+        self, data: Path
+    ) -> None:
+        with ModelServer([Hang()]) as server, workers.running(data, **workers.asking(server.url)):
+            for session in many(4):
+                work(data, payloads.bash(f"toolu_{session}", session=session), session=session)
+            server.wait_for_request(2)
+            late = [f"late-{n}" for n in range(20)]
+            for id in late:
+                answer = hooks.run(data, payloads.bash(id, session="late"))
+                assert (answer.code, answer.json) == (0, {"continue": True, "suppressOutput": True})
+            workers.drained(data)
+            assert health(data)["status"] == "ok"
+            where = checker.check(data, [*ids(many(4)), *late])
+            assert where == {"leased": 2, "ready": 22, "spooled": 0}
+            server.release()
+        assert checker.check(data, [*ids(many(4)), *late])["spooled"] == 0
+
+
+UNREADABLE = {
+    "prose": "I looked at the session and found nothing out of the ordinary. Shall I go on?",
+    "quota": "You've hit your session limit · resets 3:45pm",
+    "login": "Invalid API key · Please run /login",
+    "JSON": '{"observations": [{"title": "in the wrong language"}]}',
+    "foreign": "<div><p>a page</p></div>",
+    "cut off": "<observation><type>bugfix</type><title>The login survi",
+    "empty": "",
+    "blank": " \n\t ",
+}
+
+
+class TestRow12NotInOurGrammar:
+    @pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
+    def test_the_batch_is_kept_retried_parked_with_a_preview_and_resumed(self, data: Path, text: str) -> None:
+        with rigged(data, *[Say(text)] * 3, GOOD) as rig:
+            rig.queue("s")
+            rig.run(until=NOON + HOUR)
+            assert rig.waits == [5, 25]
+            assert [name for name, _ in rig.parked()] == ["s-1", "s-2", "s-3"]
+            ((_, reason), *_) = rig.parked()
+            assert reason
+            assert " ".join(text.split())[:40] in reason if text.strip() else "empty" in reason
+            assert rig.observed() == []
+            assert len(rows(data, "SELECT * FROM spending")) == 3, "each of them was paid for"
+            checker.check(data, ["toolu_s"])
+            rig.store.resume()
+            rig.run(until=NOON + 2 * HOUR)
+            assert rig.observed() == ["toolu_s"]
+            checker.check(data, ["toolu_s"])
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"```xml\n{GOOD.text}\n```",
+            f"Here is what I found:\n\n{GOOD.text}\n\nAnything else?",
+            f"<observations>{GOOD.text}</observations>",
+            f"{GOOD.text}<observation><title>this one is cut o",
+        ],
+        ids=["fenced", "in prose", "wrapped", "truncated"],
+    )
+    def test_what_can_be_read_is_kept(self, data: Path, text: str) -> None:
+        with rigged(data, Say(text)) as rig:
+            rig.queue("s")
+            rig.run(until=NOON + HOUR)
+            assert len(rig.server.requests) == 1
+            assert [each["title"] for each in rows(data, "SELECT * FROM observations")] == ["Found"]
+
+    def test_a_session_whose_replies_cannot_be_read_holds_up_no_other(self, data: Path) -> None:
+        def answer(request: Request) -> Step:
+            return Say("no") if "make bad" in str(request.body["messages"]) else GOOD
+
+        with ModelServer(answer) as server, workers.running(data, **workers.asking(server.url)):
+            work(data, payloads.bash("toolu_bad", session="bad"), session="bad", ask="make bad")
+            server.wait_for_request()
+            work(data, payloads.bash("toolu_good", session="good"), session="good")
+            workers.until(lambda: workers.states(data).get("done") == 3, "the other is observed")
+            assert checker.check(data, ["toolu_bad", "toolu_good"])["done"] == 1
+
+
+class TestRow13Refused:
+    REVOKED = "The Anthropic API key is refused (401)"
+
+    def test_a_key_revoked_in_the_middle_pauses_with_one_message_and_resumes_when_it_works(
+        self, data: Path
+    ) -> None:
+        with rigged(data, GOOD, *[Status(401)] * 4, GOOD, Status(401), GOOD) as rig:
+            rig.queue(*many(10))
+            rig.run(until=NOON + 10 * MINUTE - 1)
+            assert len(rig.server.requests) == 3, "looked at again after five minutes, by one batch"
+            assert rig.pump.paused
+            assert rig.pump.paused.startswith(self.REVOKED)
+            assert rig.told == [rig.pump.paused]
+            rig.run(until=NOON + HOUR)
+            # It was refused four times, worked, was refused once more: that is news again.
+            assert rig.told == [rig.told[0]] * 2
+            assert rig.pump.paused is None
+            assert rig.parked() == []
+            assert checker.check(data, ids(many(10))) == {"done": 10, "spooled": 0}
+
+    @pytest.mark.parametrize(
+        ("status", "says"),
+        [
+            (402, "wants to be paid first"),
+            (403, "key is refused (403)"),
+            (404, "does not know the model 'scripted' (404). Set CLAUDE_MEM_MODEL"),
+            (308, "has moved"),
+        ],
+    )
+    def test_what_only_a_person_can_mend_pauses_and_says_what_to_do(
+        self, data: Path, status: int, says: str
+    ) -> None:
+        with rigged(data, *[Status(status)] * 3, GOOD) as rig:
+            rig.queue(*many(3))
+            rig.run(until=NOON + HOUR)
+            assert len(rig.told) == 1
+            assert says in rig.told[0]
+            assert rig.waits == [300, 300, 300, 0, 0]
+            assert checker.check(data, ids(many(3))) == {"done": 3, "spooled": 0}
+
+    def test_a_whole_worker_tells_the_user_once_at_the_next_start_and_goes_on_recording(
+        self, data: Path
+    ) -> None:
+        moody = Moody(Status(401))
+        with ModelServer(moody) as server, workers.running(data, **workers.asking(server.url)):
+            work(data, payloads.bash("toolu_1"))
+            workers.until(lambda: bool(health(data)["observer"]["paused"]), "it pauses")
+            for session in many(5):
+                work(data, payloads.bash(f"toolu_{session}", session=session), session=session)
+            workers.drained(data)
+            assert len(server.requests) == 1
+            assert str(health(data)["observer"]["paused"]).startswith(self.REVOKED)
+            started = [hooks.run(data, payloads.start(f"start-{n}")).json for n in range(3)]
+            assert [self.REVOKED in answer.get("systemMessage", "") for answer in started] == [
+                True,
+                False,
+                False,
+            ]
+
+            moody.step = None  # the user has mended it, and need not wait for us to notice
+            assert control.request(data, "POST", "/api/queue/retry", {}, deadline_s=30)[0] == 200
+            workers.settled(data)
+            assert health(data)["observer"]["paused"] is None
+            checker.check(data, ["toolu_1", *ids(many(5))])
+
+    def test_an_unknown_model_is_named_to_the_user(self, data: Path) -> None:
+        unknown, env = Status(404, type="not_found_error"), {"CLAUDE_MEM_MODEL": "haiku-99"}
+        with ModelServer([unknown]) as server, workers.running(data, **workers.asking(server.url, **env)):
+            work(data, payloads.bash("toolu_1"))
+            workers.until(lambda: bool(health(data)["observer"]["paused"]), "it pauses")
+            answer = hooks.run(data, payloads.start("another")).json
+        assert "does not know the model 'haiku-99'" in answer["systemMessage"]
+        assert "CLAUDE_MEM_MODEL" in answer["systemMessage"]

@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -117,6 +118,21 @@ class TestTheFirstGeneration:
         status, answer = worker.ask("DELETE", "/sessions/one-3")
         assert (status, answer["status"], answer["pendingMessages"]) == (200, "failed", 1)
         assert worker.ask("GET", "/sessions/one-3/status")[1]["status"] == "failed"
+
+    def test_forty_aborts_that_wait_hold_nobody_else_up(self, worker: Driven) -> None:
+        busy, names = worker.data / "session-is-busy", [f"busy-{number}" for number in range(40)]
+        ids = [worker.ask("POST", "/sessions/init", {"sessionId": name})[1]["sessionDbId"] for name in names]
+        busy.touch()
+        with ThreadPoolExecutor(len(names)) as callers:
+            try:
+                answers = [callers.submit(worker.ask, "DELETE", f"/sessions/{name}") for name in names]
+                waiting = [worker.data / f"aborting-{number}" for number in ids]
+                driving.until("all of them wait", lambda: all(file.exists() for file in waiting))
+                assert worker.ask("GET", "/health")[0] == 200
+                assert not any(answer.done() for answer in answers)
+            finally:
+                busy.unlink()
+            assert all(answer.result()[1]["stopped"] for answer in answers)
 
     @pytest.mark.parametrize(
         ("method", "path"), [("DELETE", "/sessions/nobody"), ("GET", "/sessions/nobody/status")]
@@ -412,6 +428,14 @@ class TestTheHookLine:
             (worker.data / "disk-is-full").unlink()
         assert answer["retry"] is True
         assert "disk full" in answer["error"]
+
+
+def test_an_abort_waits_no_longer_than_the_user_wants(data: Path) -> None:
+    with driving.started(data, "--delete-timeout-ms", "50") as worker:
+        worker.ask("POST", "/sessions/init", {"sessionId": "busy"})
+        (data / "session-is-busy").touch()
+        status, answer = worker.ask("DELETE", "/sessions/busy")
+        assert (status, answer["status"], answer["stopped"]) == (200, "failed", False)
 
 
 def test_a_failing_drain_degrades_the_health_until_it_works_again(data: Path) -> None:

@@ -262,6 +262,21 @@ class TestRow18VersionSkew:
             assert worker.process.poll() is None
         assert starts(data) == ["0.1.0"]
 
+    def test_work_that_never_ends_does_not_keep_the_new_one_from_starting(self, data: Path) -> None:
+        newer = driving.command(data, "--version", "0.2.0", "--from-hook", "--port", str(driving.free_port()))
+        with driving.started(data, "--version", "0.1.0", "--successor", json.dumps(newer)) as worker:
+            (data / "drain-is-slow").touch()
+            worker.poke()
+            until("a drain is running", (data / "draining").exists)
+            try:
+                worker.poke("0.2.0")
+                until("the new one answers", lambda: control.status(data).version == "0.2.0")
+                assert worker.process.wait(driving.DEADLINE_S) == 0
+                assert not (data / "closed").exists(), "the old one was cut off"
+            finally:
+                (data / "drain-is-slow").unlink()
+                control.stop(data)
+
     def test_running_work_is_finished_before_the_handover(self, data: Path) -> None:
         with driving.started(data, "--successor", json.dumps([sys.executable, "-c", "pass"])) as worker:
             (data / "drain-is-slow").touch()
@@ -347,6 +362,23 @@ class TestDoorsAndFloor:
             assert worker.process.wait(driving.DEADLINE_S) == 0
             assert not (data / "hook.sock").exists()
 
+    def test_a_model_that_hangs_is_let_go_of(self, data: Path) -> None:
+        data.mkdir()
+        (data / "model-hangs").touch()
+        with driving.started(data) as worker:
+            until("it is asked", (data / "asking").exists)
+            assert control.stop(data)
+            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert (data / "closed").exists(), "it ended in order"
+
+    def test_an_observer_that_finds_the_damage_leaves_it_to_the_next_worker(self, data: Path) -> None:
+        with driving.started(data) as worker:
+            (data / "store-is-damaged").touch()
+            (data / "spool" / "00000000000000000001-1-aaaa.json").write_text("{}")
+            worker.poke()
+            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert "store failed" in worker.log()
+
     def test_upkeep_and_a_first_drain_happen_by_themselves(self, data: Path) -> None:
         (data / "spool").mkdir(parents=True)
         (data / "spool" / "00000000000000000001-1-aaaa.json").write_text("{}")
@@ -364,6 +396,97 @@ class TestDoorsAndFloor:
         with driving.started(data, wrap=["sh", "-c", 'umask 000; exec "$@"', "sh"]):
             for path in (data, *data.rglob("*")):
                 assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+class TestASlowStart:
+    """An upgrade or a check of a large database, during which nobody can answer."""
+
+    @pytest.fixture
+    def slow(self, data: Path) -> Iterator[subprocess.Popen[bytes]]:
+        data.mkdir()
+        (data / "build-is-slow").touch()
+        process = driving.launched(data, "--port", str(driving.free_port()))
+        try:
+            until("it builds", (data / "building").exists)
+            yield process
+        finally:
+            (data / "build-is-slow").unlink(missing_ok=True)
+            driving.end(process)
+
+    @pytest.fixture
+    def seen(self, data: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """The states that were seen; once it was seen starting three times, the start goes on."""
+        states: list[str] = []
+
+        def look(data_dir: Path, *, deadline_s: float = 0) -> control.WorkerStatus:
+            found = status(data_dir, deadline_s=0.1)
+            states.append(found.state)
+            if states.count("starting") == 3:
+                (data / "build-is-slow").unlink(missing_ok=True)
+            return found
+
+        status = control.status
+        monkeypatch.setattr(control, "status", look)
+        return states
+
+    def test_it_is_told_from_a_hang(self, data: Path, slow: subprocess.Popen[bytes]) -> None:
+        found = control.status(data, deadline_s=0.1)
+        assert (found.state, found.pid) == ("starting", slow.pid)
+        said = json.loads((data / "starting.json").read_bytes())
+        assert said["doing"]
+        assert time.time() * 1000 - said["since"] < 60_000
+        (data / "build-is-slow").unlink()
+        until("it answers", lambda: answers(data))
+        until("it says so no more", lambda: not (data / "starting.json").exists())
+        os.kill(slow.pid, signal.SIGSTOP)
+        assert control.status(data, deadline_s=0.1).state == "hung"
+
+    def test_start_waits_for_it(self, data: Path, slow: subprocess.Popen[bytes], seen: list[str]) -> None:
+        assert control.start(data, deadline_s=0.1).pid == slow.pid
+        assert seen[:3] == ["starting"] * 3
+        assert starts(data) == ["0.1.0"]
+
+    def test_start_waits_for_its_own(
+        self, data: Path, seen: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        data.mkdir()
+        (data / "build-is-slow").touch()
+        monkeypatch.setenv("PYTHONPATH", str(driving.SOURCE))
+        try:
+            command = driving.command(data, "--port", str(driving.free_port()))
+            assert control.start(data, deadline_s=driving.DEADLINE_S, command=command).state == "running"
+            assert seen.count("starting") >= 3
+        finally:
+            (data / "build-is-slow").unlink(missing_ok=True)
+            control.stop(data)
+
+    def test_stop_waits_for_it(self, data: Path, slow: subprocess.Popen[bytes], seen: list[str]) -> None:
+        assert control.stop(data)
+        assert seen[:3] == ["starting"] * 3
+        assert slow.wait(driving.DEADLINE_S) == 0
+        assert (data / "closed").exists(), "it was asked, not killed"
+
+    def test_stop_by_force_does_not_and_what_is_left_confuses_nobody(
+        self, data: Path, slow: subprocess.Popen[bytes]
+    ) -> None:
+        assert control.stop(data, force=True)
+        assert slow.wait(driving.DEADLINE_S) == -signal.SIGTERM
+        assert (data / "starting.json").exists()
+        assert control.status(data).state == "stopped"
+        assert not control.stop(data)
+        (data / "build-is-slow").unlink()
+        with driving.started(data):
+            until("it says so no more", lambda: not (data / "starting.json").exists())
+
+    def test_a_start_that_fails_is_over(self, data: Path) -> None:
+        data.mkdir()
+        (data / "starts").mkdir()  # where it wants to write
+        process = driving.launched(data)
+        try:
+            assert process.wait(driving.DEADLINE_S) == 1
+            assert not (data / "starting.json").exists()
+        finally:
+            driving.end(process)
 
 
 class TestTheCommandLinesSide:

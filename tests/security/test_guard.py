@@ -1,6 +1,8 @@
 """Row 23: DNS rebinding, CSRF, no token, cross-site GET: each of them against every route of the table."""
 
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -143,6 +145,20 @@ def test_a_forwarding_header_changes_nobodys_mind(worker: Driven) -> None:
         "X-Forwarded-For": "127.0.0.1",
     }
     assert attacked(worker, "GET", "/health", headers).status == 421
+
+
+def test_a_header_without_an_end_fills_no_memory(worker: Driven) -> None:
+    before = worker.ask("GET", "/health")[1]["memory"]["rss"]
+    sent = 0
+    with socket.create_connection(("127.0.0.1", worker.port), timeout=driving.DEADLINE_S) as sock:
+        sock.sendall(b"GET /health HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+        assert sock.recv(4096).startswith(b"HTTP/1.1 421 ")
+        with suppress(OSError):  # it hangs up on us, as it should
+            sock.sendall(b"GET /health HTTP/1.1\r\nX: ")
+            while sent < 64 << 20:
+                sent += sock.send(b"x" * (1 << 20))
+    assert sent < 64 << 20
+    assert worker.ask("GET", "/health")[1]["memory"]["rss"] - before < 8 << 20
 
 
 def test_only_the_loopback_is_listened_on(worker: Driven) -> None:

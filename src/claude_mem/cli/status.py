@@ -14,7 +14,7 @@ from claude_mem.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    state: str  # running, stopped, hung
+    state: str  # running, starting, stopped, hung
     pid: int | None
     port: int | None
     version: str | None

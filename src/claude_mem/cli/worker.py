@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 STATES = {
     "running": "The worker is running",
+    "starting": "The worker is starting, and opens its database first",
     "stopped": "The worker is not running (the next hook starts it)",
     "hung": "The worker holds its lock but does not answer; run: claude-mem worker restart",
 }

@@ -13,7 +13,7 @@ from typing import Literal
 
 from claude_mem.capture import places
 from claude_mem.model.errors import WorkerFailed, WorkerHung
-from claude_mem.serve import lock, spawn
+from claude_mem.serve import lock, spawn, starting
 from claude_mem.serve.wire import request
 
 __all__ = ["WorkerStatus", "request", "start", "status", "stop"]
@@ -24,7 +24,7 @@ TAIL_BYTES = 2000
 
 @dataclass(frozen=True, slots=True)
 class WorkerStatus:
-    state: Literal["running", "stopped", "hung"]
+    state: Literal["running", "starting", "stopped", "hung"]
     pid: int | None = None
     port: int | None = None
     version: str | None = None
@@ -32,15 +32,18 @@ class WorkerStatus:
 
 
 def status(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
-    """Running: it holds the lock and answers. Hung: it holds the lock, and did not answer in time."""
+    """Running: it holds the lock and answers. Else it holds the lock and did not answer in time: starting, if
+    it said so, or hung."""
     end = time.monotonic() + deadline_s
+    begun = False
     while True:
         pid = _holder(data_dir)
         if pid is None:
             return WorkerStatus("stopped")
         left = end - time.monotonic()
         if left <= 0:
-            return WorkerStatus("hung", pid or None)
+            return WorkerStatus("starting" if begun else "hung", pid or None)
+        begun = starting.is_under_way(data_dir)  # before asking: it may open its doors in between
         try:
             code, health = request(data_dir, "GET", "/health", deadline_s=left)
         except OSError:
@@ -52,16 +55,19 @@ def status(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
 
 
 def start(data_dir: Path, *, deadline_s: float = 10.0, command: Sequence[str] | None = None) -> WorkerStatus:
-    """Start a worker unless one is there, and wait until it answers. Raises WorkerFailed, WorkerHung."""
-    end = time.monotonic() + deadline_s
-    found = status(data_dir)
+    """Start a worker unless one is there, and wait until it answers. Raises WorkerFailed, WorkerHung.
+
+    The deadline is extended to minutes for a worker that says it is starting.
+    """
+    found = _settled(data_dir)
     if found.state == "running":
         return found
-    if found.state == "hung":
+    if found.state != "stopped":
         raise WorkerHung(found.pid)
+    end = time.monotonic() + deadline_s
     child: int | None = spawn.detached(command or spawn.worker_command(), data_dir)
     while time.monotonic() < end:
-        found = status(data_dir, deadline_s=max(POLL_S, end - time.monotonic()))
+        found = _settled(data_dir, deadline_s=max(POLL_S, end - time.monotonic()))
         if found.state == "running":
             return found
         if found.state == "stopped" and child is None:
@@ -69,16 +75,19 @@ def start(data_dir: Path, *, deadline_s: float = 10.0, command: Sequence[str] | 
         if child is not None and os.waitpid(child, os.WNOHANG)[0]:
             child = None
         time.sleep(POLL_S)
-    if found.state == "hung":
+    if found.state != "stopped":
         raise WorkerHung(found.pid)
     raise WorkerFailed(_tail(data_dir / places.START_LOG) or f"no answer within {deadline_s:g} s")
 
 
-def stop(data_dir: Path, *, deadline_s: float = 10.0) -> bool:
+def stop(data_dir: Path, *, deadline_s: float = 10.0, force: bool = False) -> bool:
     """Stop the worker: by asking, by SIGTERM, by SIGKILL. False: none was running. Raises WorkerHung.
 
+    One that is starting is waited for first, unless by `force`: a killed upgrade begins anew the next time.
     Only the lock's holder is ever signalled, as the kernel names it at that moment.
     """
+    if not force and starting.is_under_way(data_dir):
+        _settled(data_dir)
     pid = _holder(data_dir)
     if pid is None:
         return False
@@ -94,6 +103,15 @@ def stop(data_dir: Path, *, deadline_s: float = 10.0) -> bool:
         if not _signal(data_dir, pid, number) or _let_go(data_dir, pid, share_s):
             return True
     raise WorkerHung(pid or None)
+
+
+def _settled(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
+    """As `status`, but of a worker that is starting what becomes of it, within ten minutes."""
+    end = time.monotonic() + starting.LONGEST_S
+    while True:
+        found = status(data_dir, deadline_s=deadline_s)
+        if found.state != "starting" or time.monotonic() > end:
+            return found
 
 
 def _signal(data_dir: Path, pid: int, number: signal.Signals) -> bool:

@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 from claude_mem.capture import places
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.serve import app, handover, home, journal, lock, spawn, token, upkeep
+from claude_mem.serve import app, handover, home, journal, lock, spawn, starting, token, upkeep
 from claude_mem.serve.faces import Faces
 from claude_mem.serve.handover import Handover
 from claude_mem.serve.lock import Held, LockHeld
@@ -45,19 +46,23 @@ def run(
     """Be the worker until told to stop; returns the exit code. `successor` is what a handover starts."""
     os.umask(0o077)
     settings = replace(settings, data_dir=settings.data_dir.absolute())
+
+    def follow() -> None:
+        spawn.detached(successor or spawn.worker_command(from_hook=True), settings.data_dir)
+
     try:
         left = home.prepare(settings.data_dir)
         os.chdir(settings.data_dir)
         if from_hook and handover.should_stay_away(version, handover.read(HANDOVER), time.time_ns() // 10**6):
             return 0
         with lock.hold(Path(places.WORKER_LOCK)) as held:
-            made_way = _work(settings, build, version, held, left)
+            made_way = _work(settings, build, version, held, left, follow)
     except LockHeld as error:
         return 0 if from_hook else _say(error)
     except (ClaudeMemError, OSError) as error:
         return _say(error)
     if made_way:
-        spawn.detached(successor or spawn.worker_command(from_hook=True), settings.data_dir)
+        follow()
     return 0
 
 
@@ -67,25 +72,36 @@ def _work(
     version: str,
     held: Held,
     left: list[str],
+    follow: Callable[[], object],
 ) -> bool:
-    """Live with the lock held; True when a newer version is to follow."""
+    """Live with the lock held; True when a newer version is to follow (`follow` starts it)."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the terminal it was started from may close
     _raise_file_limit()
     with journal.opened(Path(places.LOGS), settings.log_level):
         for what in left:
             log.warning("left as it is: %s", what)
         try:
+            _say_it_starts()
             parts = build(settings)
             try:
-                return asyncio.run(_live(parts, version, held))
+                return asyncio.run(_live(parts, version, held, follow))
             finally:
                 parts.close()
         except Exception:
+            starting.end(Path())
             log.exception("the worker ends")
             raise
 
 
-async def _live(parts: Parts, version: str, held: Held) -> bool:
+def _say_it_starts() -> None:
+    """Nobody can be answered before the database is open."""
+    try:
+        starting.begin(Path(), "opening the database")
+    except OSError as error:  # a full disk: it only looks as if it hung
+        log.warning("%s cannot be written: %s", starting.NAME, error.strerror)
+
+
+async def _live(parts: Parts, version: str, held: Held, follow: Callable[[], object]) -> bool:
     loop = asyncio.get_running_loop()
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="worker")
     loop.set_default_executor(threads)
@@ -100,6 +116,7 @@ async def _live(parts: Parts, version: str, held: Held) -> bool:
 
     faces = Faces(running, app.build(running), token.ensure(Path(places.TOKEN)), on_wake)
     await faces.open()
+    starting.end(Path())
     log.info("worker %s, process %d, port %s", version, running.pid, running.port)
     root = parts.settings.data_dir
     loops = [
@@ -110,8 +127,11 @@ async def _live(parts: Parts, version: str, held: Held) -> bool:
     ]
     await running.stopping.wait()
     log.info("stopping")
-    await _wind_down(faces, loops, threads)
-    return running.handing_over_to is not None
+    made_way = running.handing_over_to is not None
+    if not await _wind_down(parts, faces, loops, threads):
+        log.warning("something is still running after %s s; leaving it", GRACE_S)
+        _leave(held, follow if made_way else None)
+    return made_way
 
 
 def _make_way(running: Running, version: str, hook_version: str) -> None:
@@ -129,32 +149,52 @@ def _make_way(running: Running, version: str, hook_version: str) -> None:
     running.stop()
 
 
-async def _wind_down(faces: Faces, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor) -> None:
-    """Finish what is running, within bounds. What will not end is cut off: it can all be done again."""
+async def _wind_down(
+    parts: Parts, faces: Faces, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor
+) -> bool:
+    """Finish what is running, within bounds; False when something will not end."""
     deadline = time.monotonic() + GRACE_S
+    let_go = _aside(parts.let_go)
     await faces.close()
     await asyncio.wait(loops, timeout=max(0.0, deadline - time.monotonic()))
-    if not await _ended(threads, max(0.1, deadline - time.monotonic())):
-        log.warning("something is still running after %s s; leaving it", GRACE_S)
-        logging.shutdown()
-        os._exit(0)
-
-
-async def _ended(threads: ThreadPoolExecutor, within_s: float) -> bool:
-    """Not the loop's own way: in Python 3.11 that cannot be given up on."""
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-
-    def join() -> None:
-        threads.shutdown(wait=True)
-        loop.call_soon_threadsafe(ended.set)
-
-    threading.Thread(target=join, daemon=True).start()
+    # Not the loop's own way: in Python 3.11 that cannot be given up on.
+    ended = _aside(threads.shutdown)
     try:
-        async with asyncio.timeout(within_s):
+        async with asyncio.timeout(max(0.1, deadline - time.monotonic())):
+            await let_go.wait()
             await ended.wait()
     except TimeoutError:
         return False
     return True
+
+
+def _aside(call: Callable[[], object]) -> asyncio.Event:
+    """Call it in a thread of its own, that no exit waits for; set when it has returned."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+    def run() -> None:
+        try:
+            call()
+        except Exception:  # nobody waits for its answer, but somebody for its end
+            log.exception("stopping")
+        finally:
+            loop.call_soon_threadsafe(done.set)
+
+    threading.Thread(target=run, daemon=True).start()
+    return done
+
+
+def _leave(held: Held, follow: Callable[[], object] | None) -> NoReturn:
+    """Cut off what will not end: it can all be done again."""
+    try:
+        if follow is not None:
+            os.close(held.fd)  # a successor that finds the lock held would go away again
+            follow()
+    except OSError:
+        log.exception("no successor; the next hook starts one")
+    finally:
+        logging.shutdown()
+        os._exit(0)
 
 
 def _raise_file_limit() -> None:

@@ -27,7 +27,7 @@ def never_private(prompt: str) -> bool:
 
 
 def nothing_to_do() -> None:
-    """A worker without an observer only captures."""
+    """A worker without an observer only captures, and waits for nobody."""
 
 
 def nobody_at_work(session_id: int) -> bool:
@@ -46,7 +46,7 @@ def none_is_parked(job_ids: Sequence[int] | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Every callable here blocks; the worker calls them from threads of its own."""
+    """Every callable here blocks, unless it says otherwise; the worker calls them from threads of its own."""
 
     settings: Settings
     version: str
@@ -64,6 +64,7 @@ class Parts:
     maintain: Callable[[], None]
     """Hourly upkeep: backup, interrupted sessions, clean-up."""
     close: Callable[[], None]
+    """After everything else has ended."""
     ask: Callable[[dict[str, object]], str] = no_answer
     """A recall hook's question; the context to show, or nothing."""
     is_private: Callable[[str], bool] = never_private
@@ -71,10 +72,13 @@ class Parts:
     pump: Callable[[], int | None] = nothing_to_do
     """Observes one batch, if one is due; epoch milliseconds to look again, None: when something arrives."""
     abort: Callable[[int], bool] = nobody_at_work
-    """Lets go of a session's running work, within the user's time for it; True once nobody works on it."""
+    """Asks for a session's running work to be let go of; True once nobody works on it. Does not block: the
+    worker asks again until the user's time for it is over."""
     observing: Callable[[], dict[str, object]] = nobody_observes
     """Who observes and why, and what holds it up."""
     resume: Callable[[Sequence[int] | None], int] = none_is_parked
     """Makes parked jobs ready again (None: all of them) and ends a pause; returns how many were parked."""
+    let_go: Callable[[], None] = nothing_to_do
+    """The worker begins to stop: ends what would keep it waiting, as a model's answer does."""
     drop: Callable[[Sequence[int]], int] = none_is_parked
     """Parked jobs are done with, unobserved; returns how many were parked."""

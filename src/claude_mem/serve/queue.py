@@ -16,7 +16,7 @@ LARGEST_ID = 2**63 - 1  # of SQLite
 async def retry(call: Call) -> Response:
     ids = _ids(call)
     resumed = await asyncio.to_thread(call.running.parts.resume, ids)
-    call.running.news.set()  # now, not when the pump would have looked again
+    call.running.tell_news()  # now, not when the pump would have looked again
     return JSONResponse({"status": "ok", "resumed": resumed})
 
 

@@ -26,7 +26,9 @@ class Running:
     pid: int = field(default_factory=os.getpid)
     born: float = field(default_factory=time.monotonic)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    news: asyncio.Event = field(default_factory=asyncio.Event)  # something was queued: it may be due
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    """Something was queued: it may be due. Whoever looks takes it first; it is replaced when it is set, so
+    that no news between the look and the wait is missed, however many look."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     handing_over_to: str | None = None
     trouble: str | None = None  # why nothing can be taken in just now, as one sentence
@@ -40,7 +42,11 @@ class Running:
     def stop(self) -> None:
         self.stopping.set()
         self.wake.set()  # the loops look up, and see that it is over
+        self.tell_news()
+
+    def tell_news(self) -> None:
         self.news.set()
+        self.news = asyncio.Event()
 
     def swallow(self, where: str, error: BaseException) -> None:
         """The worker's loops outlive any one failure; each is counted, and shown by /health and /metrics."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from starlette.responses import JSONResponse, Response
 
@@ -11,6 +12,9 @@ from claude_mem.ports.store import Accepted
 from claude_mem.serve import report
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.running import Running
+
+POLL_S = 0.02
 
 
 async def init_by_id(call: Call) -> Response:
@@ -51,7 +55,7 @@ async def abort(call: Call) -> Response:
     session = await _existing(call)
     parts = call.running.parts
     await asyncio.to_thread(parts.store.fail, session.id)
-    ended = await asyncio.to_thread(parts.abort, session.id)
+    ended = await _let_go(call.running, session.id)
     return JSONResponse(
         {
             "status": "failed",
@@ -60,6 +64,18 @@ async def abort(call: Call) -> Response:
             "stopped": ended,
         }
     )
+
+
+async def _let_go(running: Running, session_id: int) -> bool:
+    """Wait, without a thread, until nobody works on a session; False: the time for it is over."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(running.parts.settings.delete_timeout_ms / 1000):
+            while not running.parts.abort(session_id):
+                if running.stopping.is_set():
+                    return False
+                await asyncio.sleep(POLL_S)
+            return True
+    return False
 
 
 async def init(call: Call) -> Response:

@@ -39,7 +39,7 @@ async def _drain(running: Running) -> bool:
         while not running.stopping.is_set():
             if await asyncio.to_thread(running.parts.drain) == 0:
                 break
-            running.news.set()
+            running.tell_news()
     except StoreDamaged as error:
         _leave_it_to_the_next(running, error)
     except StoreError as error:
@@ -58,9 +58,12 @@ async def _drain(running: Running) -> bool:
 async def keep_observing(running: Running) -> None:
     """One of a few side by side: each step holds a session of its own."""
     while not running.stopping.is_set():
-        running.news.clear()
+        news = running.news
         try:
             look_again = await asyncio.to_thread(running.parts.pump)
+        except StoreDamaged as error:
+            _leave_it_to_the_next(running, error)
+            continue
         except Exception as error:  # the pump's top: the batch went back to the queue
             running.swallow("pump", error)
             await _until(running.stopping, AFTER_FAILURE_S)
@@ -68,7 +71,7 @@ async def keep_observing(running: Running) -> None:
         now = running.parts.clock()
         wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - now) / 1000
         if wait_s > 0:
-            await _until(running.news, min(wait_s, OBSERVE_EVERY_S))
+            await _until(news, min(wait_s, OBSERVE_EVERY_S))
 
 
 async def keep_house(running: Running, root: Path) -> None:

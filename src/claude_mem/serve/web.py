@@ -17,7 +17,12 @@ from claude_mem.serve.listen import BACKLOG
 
 MOST_CONNECTIONS = 256
 KEEP_ALIVE_S = 30
-FIRST_REQUEST_S = 30
+PATIENCE_S = 30
+"""For the headers of a request, from their first byte on (of the first one: from the connection on), and for
+whatever else nobody else waits for."""
+MOST_HEADER_BYTES = 64 << 10
+PIECE_BYTES = 16 << 10
+"""Parsed at a time: as many bytes can go uncounted where one part ends and the next begins."""
 GRACE_S = 4
 """How long running requests may take to finish once the worker stops."""
 
@@ -54,15 +59,82 @@ class Web:
 
 
 class _Bounded(HttpToolsProtocol):
-    """Neither many connections nor silent ones may use the worker's descriptors up."""
+    """No caller may use the worker's descriptors or memory up: not by many connections, slow or endless ones.
+
+    What bounds a body is the guard, until it has answered; what bounds the pause between two requests is
+    uvicorn, until a byte arrives. All else that a caller owes us is timed here, and counted.
+    """
+
+    _unparsed = 0  # bytes since headers were last complete, or a piece of a body came
+    _owes_body = False
+    _to_send: asyncio.TimerHandle | None = None  # what it has begun, or has yet to begin
+    _to_read: asyncio.TimerHandle | None = None  # what we have answered
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
             transport.abort()
         else:
-            self.loop.call_later(FIRST_REQUEST_S, self._hang_up_on_silence)
+            self._wait()
 
-    def _hang_up_on_silence(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
-            self.transport.close()
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_no_more()
+        if self._to_read is not None:
+            self._to_read.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), PIECE_BYTES):
+            if not self._owes_body:
+                self._wait()
+            piece = data[start : start + PIECE_BYTES]
+            self._unparsed += len(piece)
+            if self._unparsed > MOST_HEADER_BYTES:
+                self.transport.abort()
+                return
+            super().data_received(piece)
+            if self.transport.is_closing():  # it is told that this is no HTTP, and may not read it
+                self._wait()
+                return
+
+    def on_headers_complete(self) -> None:
+        self._unparsed, self._owes_body = 0, True
+        self._wait_no_more()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._unparsed = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._unparsed, self._owes_body = 0, False
+        self._wait_no_more()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        # Once it is refused nobody reads, and so times, its body; and it may never read its last answer.
+        if self.transport.is_closing() or (self._owes_body and self.cycle.response_complete):
+            self._wait()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._to_read = self.loop.call_later(PATIENCE_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._to_read is not None:
+            self._to_read.cancel()
+            self._to_read = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        self.transport.abort()  # what it has not read by now it never will
+
+    def _wait(self) -> None:
+        if self._to_send is None:
+            self._to_send = self.loop.call_later(PATIENCE_S, self.transport.abort)
+
+    def _wait_no_more(self) -> None:
+        if self._to_send is not None:
+            self._to_send.cancel()
+            self._to_send = None

@@ -1,7 +1,9 @@
 """A worker on a store in memory, run as a program of its own: the real life cycle, a stand-in for the store.
 
 Files in its data directory steer it from outside: `disk-is-full` makes every write fail, `drain-is-slow`
-makes a drain last as long as it is there, `bug` makes receiving fail as a bug would.
+makes a drain last as long as it is there, `bug` makes receiving fail as a bug would, `build-is-slow` makes
+the start last as long as it is there, `session-is-busy` keeps a session from being let go of,
+`model-hangs` makes observing last until it is ended, and `store-is-damaged` makes it find the damage.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from claude_mem.clients import claude_code
-from claude_mem.model.errors import StoreUnavailable
+from claude_mem.model.errors import StoreDamaged, StoreUnavailable
 from claude_mem.model.event import Event, Kind
 from claude_mem.model.job import Figures, Job, State
 from claude_mem.model.origin import Origin
@@ -118,8 +120,12 @@ def build(settings: Settings, version: str = "0.1.0") -> Parts:
     folder = settings.data_dir
     with (folder / "starts").open("a") as starts:
         starts.write(version + "\n")
+    while (folder / "build-is-slow").exists():
+        (folder / "building").touch()
+        time.sleep(0.01)
     store = MemoryStore(folder)
     ids = itertools.count()
+    let_go = threading.Event()
 
     def now() -> int:
         return time.time_ns() // 1_000_000
@@ -149,6 +155,17 @@ def build(settings: Settings, version: str = "0.1.0") -> Parts:
             file.unlink()
         return len(files)
 
+    def pump() -> None:
+        if (folder / "store-is-damaged").exists():
+            raise StoreDamaged("claude-mem.db", "malformed")
+        if (folder / "model-hangs").exists():
+            (folder / "asking").touch()
+            let_go.wait()
+
+    def abort(session_id: int) -> bool:
+        (folder / f"aborting-{session_id}").touch()
+        return not (folder / "session-is-busy").exists()
+
     return Parts(
         settings=settings,
         version=version,
@@ -160,6 +177,9 @@ def build(settings: Settings, version: str = "0.1.0") -> Parts:
         drops=lambda: {"spool_full": 2},
         maintain=(folder / "maintained").touch,
         close=lambda: (folder / "closed").touch() if folder.exists() else None,
+        pump=pump,
+        abort=abort,
+        let_go=let_go.set,
         is_private=lambda prompt: prompt.startswith("<private>") and prompt.endswith("</private>"),
     )
 
@@ -173,9 +193,10 @@ def main() -> int:
     parser.add_argument("--version", default="0.1.0")
     parser.add_argument("--from-hook", action="store_true")
     parser.add_argument("--successor", type=json.loads)
+    parser.add_argument("--delete-timeout-ms", type=int, default=15_000)
     given = parser.parse_args()
     return run(
-        Settings(given.data_dir, worker_port=given.port),
+        Settings(given.data_dir, worker_port=given.port, delete_timeout_ms=given.delete_timeout_ms),
         lambda settings: build(settings, given.version),
         from_hook=given.from_hook,
         version=given.version,

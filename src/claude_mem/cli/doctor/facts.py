@@ -42,7 +42,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    state: str  # running, stopped, hung
+    state: str  # running, starting, stopped, hung
     pid: int | None = None
     port: int | None = None
     version: str | None = None

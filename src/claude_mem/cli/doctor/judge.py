@@ -179,6 +179,9 @@ def _worker(fact: Worker) -> list[Finding]:
                 hinders="the worker is not running",
             )
         ]
+    if fact.state == "starting":
+        says = f"{who} is starting, and opens the database first; hooks go on, into the spool"
+        return [Finding("worker", "ok", says)]
     if fact.state == "hung":
         says = f"{who} holds the lock but does not answer; hooks go on, into the spool"
         step = "claude-mem worker restart"

@@ -158,6 +158,14 @@ def test_a_worker_that_hangs_does_not_stop_recording_because_events_are_spooled(
     assert why_not(judge(changed("worker", state="hung"))) is None
 
 
+def test_a_worker_that_is_still_opening_its_database_is_no_reason_to_worry() -> None:
+    (worker,) = [
+        finding for finding in judge(changed("worker", state="starting")) if finding.check == "worker"
+    ]
+    assert worker.level == "ok"
+    assert "is starting" in worker.says
+
+
 def test_what_cannot_be_found_out_is_said_so_and_stops_nothing() -> None:
     nothing = Unknown("no answer in time")
     findings = judge(Facts(*[nothing] * 9))

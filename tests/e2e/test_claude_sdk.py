@@ -183,7 +183,7 @@ def test_a_command_in_the_evidence_stays_text(home: Home) -> None:
 def test_a_call_that_misses_its_deadline_leaves_no_process(home: Home, step: Hang | Drip) -> None:
     with ModelServer([step]) as server:
         model = home.model(server)
-        assert model.ask(PROMPT, deadline_s=5) == Broken("Claude Code did not answer in time.")
+        assert model.ask(PROMPT, deadline_s=5) == Broken("Claude Code did not answer in time.", "provider")
         until(lambda: home.processes() == [], "no process is left")
         assert server.requests, "it was not even asked"
     assert list(home.temporary.iterdir()) == []

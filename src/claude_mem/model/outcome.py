@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from claude_mem.model.observation import Memory
+from claude_mem.model.prompt import Spend
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Broken:
     """The provider could not be asked, or answered with an error."""
 
     reason: str
+    whose: Literal["batch", "provider"] = "batch"  # the provider's fails for every batch, and counts for none
+    spend: Spend | None = None  # what it cost all the same
 
 
 @dataclass(frozen=True, slots=True)

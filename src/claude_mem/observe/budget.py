@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Whose = Literal["day", "session"]
+
+_WORDS: dict[Whose, str] = {"day": "Today's", "session": "This session's"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +28,36 @@ class Spent:
     session_usd: float = 0.0
 
 
-def allows(spent: Spent, limits: Limits) -> str | None:
-    """None when another call may be made; else which budget is spent, in one sentence."""
-    for whose, used, limit in (
-        ("Today's", spent.daily_tokens, limits.daily_tokens),
-        ("This session's", spent.session_tokens, limits.session_tokens),
-    ):
-        if limit is not None and used >= limit:
-            return f"{whose} budget is spent: {used:,} of {limit:,} tokens."
-    for whose, cost, most in (
-        ("Today's", spent.daily_usd, limits.daily_usd),
-        ("This session's", spent.session_usd, limits.session_usd),
-    ):
-        if most is not None and cost >= most:
-            return f"{whose} budget is spent: ${cost:,.2f} of ${most:,.2f}."
+@dataclass(frozen=True, slots=True)
+class SpentUp:
+    whose: Whose
+    says: str  # one sentence
+
+
+def spent_up(spent: Spent, limits: Limits, under_way: Spent | None = None) -> SpentUp | None:
+    """None when another call may be made; else which budget is spent. `under_way`: what those calls may take
+    that are not in the books yet."""
+    more = under_way or Spent()
+    tokens: list[tuple[Whose, int, int, int | None]] = [
+        ("day", spent.daily_tokens, more.daily_tokens, limits.daily_tokens),
+        ("session", spent.session_tokens, more.session_tokens, limits.session_tokens),
+    ]
+    for whose, used, asked, limit in tokens:
+        if limit is not None and used + asked >= limit:
+            waits = f", with {asked:,} for calls under way" if used < limit else ""
+            return SpentUp(whose, f"{_WORDS[whose]} budget is spent: {used:,} of {limit:,} tokens{waits}.")
+    money: list[tuple[Whose, float, float, float | None]] = [
+        ("day", spent.daily_usd, more.daily_usd, limits.daily_usd),
+        ("session", spent.session_usd, more.session_usd, limits.session_usd),
+    ]
+    for whose, cost, due, most in money:
+        if most is not None and cost + due >= most:
+            waits = f", with ${due:,.2f} for calls under way" if cost < most else ""
+            return SpentUp(whose, f"{_WORDS[whose]} budget is spent: ${cost:,.2f} of ${most:,.2f}{waits}.")
     return None
+
+
+def under_way(tokens: int, spent: Spent) -> Spent:
+    """What so many tokens of other sessions may come to, at the day's mean price so far."""
+    price = spent.daily_usd / spent.daily_tokens if spent.daily_tokens else 0.0
+    return Spent(daily_tokens=tokens, daily_usd=tokens * price)

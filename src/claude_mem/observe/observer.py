@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from claude_mem.model.batch import Batch
-from claude_mem.model.outcome import Observed, Outcome
-from claude_mem.model.prompt import Reply, Spend
+from claude_mem.model.outcome import Broken, Observed, Outcome
+from claude_mem.model.prompt import Prompt, Reply, Spend
 from claude_mem.observe import budget, evidence, grammar, prompt
-from claude_mem.observe.budget import Limits, Spent
+from claude_mem.observe.budget import Limits, Spent, SpentUp
 from claude_mem.observe.mode import Mode, Verbosity
 from claude_mem.ports.observer import Extractor, Model
 
 EVENTS_CHARACTERS = 80_000  # of one prompt: about 20,000 tokens
 ASK_WITHIN_S = 180.0
+CHARACTERS_PER_TOKEN = 4
+MOST_OUTPUT = 8192  # tokens, as the providers ask for
+DAY_S = 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,23 @@ class Manner:
     limits: Limits = field(default_factory=Limits)
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One that is not yet in the books."""
+
+    tokens: int  # as estimated; once it was answered, as counted
+    before: int  # tokens of its session that were booked when it began
+    answered: bool = False
+
+
+def _today() -> int:
+    """The day's number, of UTC as in the books."""
+    return int(time.time() // DAY_S)
+
+
 class Observer:
+    """Any number of threads may use it, each for a session of its own."""
+
     def __init__(
         self,
         model: Model | None,
@@ -35,21 +56,19 @@ class Observer:
         manner: Manner,
         spent: Callable[[int], Spent],
         tell: Callable[[str], None],
+        today: Callable[[], int] = _today,
     ) -> None:
         """`spent` knows what a session and the day have cost; `tell` reaches the user."""
         self._model, self._extractor, self._manner = model, extractor, manner
-        self._spent, self._tell = spent, tell
+        self._spent, self._tell, self._today = spent, tell, today
+        self._lock = threading.Lock()
+        self._calls: dict[int, _Call] = {}  # by session
+        self._told: set[tuple[str, int]] = set()
         self.spent_up: str | None = None
         """Which budget is spent, as one sentence, when that kept the last batch from the model."""
 
     def observe(self, batch: Batch, session_id: int) -> tuple[Outcome, Spend | None]:
         if self._model is None:
-            return Observed(self._extractor.observe(batch)), None
-        spent_up = budget.allows(self._spent(session_id), self._manner.limits)
-        told, self.spent_up = self.spent_up, spent_up
-        if spent_up:
-            if spent_up != told:
-                self._tell(f"{spent_up} The offline observer takes over.")
             return Observed(self._extractor.observe(batch)), None
         question = prompt.build(
             batch,
@@ -58,10 +77,53 @@ class Observer:
             language=self._manner.language,
             budget_chars=EVENTS_CHARACTERS,
         )
-        answer = self._model.ask(question, deadline_s=ASK_WITHIN_S)
+        if not self._may_ask(question, session_id):
+            return Observed(self._extractor.observe(batch)), None
+        spend: Spend | None = None
+        try:
+            answer = self._model.ask(question, deadline_s=ASK_WITHIN_S)
+            spend = answer.spend if isinstance(answer, Reply | Broken) else None
+        finally:
+            self._answered(session_id, spend)
         if not isinstance(answer, Reply):
-            return answer, None
+            return answer, spend
         outcome = grammar.read(answer.text)
         if isinstance(outcome, Observed):
             outcome = Observed(evidence.correct(outcome.memory, batch.events))
-        return outcome, answer.spend
+        return outcome, spend
+
+    def _may_ask(self, question: Prompt, session_id: int) -> bool:
+        """Whether the budget allows it, with those in mind who are asking now."""
+        with self._lock:
+            spent = self._spent(session_id)
+            spent_up = budget.spent_up(spent, self._manner.limits, self._under_way(session_id, spent))
+            self.spent_up = spent_up.says if spent_up else None
+            if spent_up is None:
+                characters = len(question.system) + len(question.user)
+                estimate = characters // CHARACTERS_PER_TOKEN + MOST_OUTPUT
+                self._calls[session_id] = _Call(estimate, spent.session_tokens)
+            news = spent_up is not None and self._is_news(spent_up, session_id)
+        if spent_up and news:
+            self._tell(f"{spent_up.says} The offline observer takes over.")
+        return spent_up is None
+
+    def _answered(self, session_id: int, spend: Spend | None) -> None:
+        """It counts until it is booked, which its caller does with what came of it."""
+        with self._lock:
+            call = self._calls.pop(session_id, None)
+            if call and spend and spend.tokens:
+                self._calls[session_id] = _Call(spend.tokens, call.before, answered=True)
+
+    def _under_way(self, session_id: int, spent: Spent) -> Spent:
+        for id, call in list(self._calls.items()):
+            # Nobody asks twice for one session at once: what it asked before is settled.
+            if id == session_id or (call.answered and self._spent(id).session_tokens != call.before):
+                del self._calls[id]
+        return budget.under_way(sum(call.tokens for call in self._calls.values()), spent)
+
+    def _is_news(self, spent_up: SpentUp, session_id: int) -> bool:
+        """Told once a day, or once in a session's life."""
+        key = (spent_up.whose, self._today() if spent_up.whose == "day" else session_id)
+        is_news = key not in self._told
+        self._told.add(key)
+        return is_news

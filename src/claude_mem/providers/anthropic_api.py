@@ -73,10 +73,11 @@ class AnthropicModel:
 def read(message: dict[str, Any], model: str) -> Reply | Unusable:
     """A message of the API; what a model left unsaid is an empty text, for it was paid for."""
     blocks = message.get("content")
+    paid = spend(message.get("usage"), model)
     if message.get("type") != "message" or not isinstance(blocks, list):
-        return Unusable("JSON that is no message")
+        return Unusable("JSON that is no message", paid if paid.tokens else None)
     texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
-    return Reply("".join(text for text in texts if isinstance(text, str)), spend(message.get("usage"), model))
+    return Reply("".join(text for text in texts if isinstance(text, str)), paid)
 
 
 def spend(usage: object, model: str) -> Spend:

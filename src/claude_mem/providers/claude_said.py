@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from claude_mem.model.outcome import Broken, Failure, Throttled
@@ -44,6 +44,12 @@ class Said:
 def conclude(said: Said, model: str, *, now: int, jitter: float) -> Reply | Failure:
     if said.completed or (said.error == "max_output_tokens" and said.texts):
         return Reply("".join(said.texts), _spend(said, model))
+    failure = _failure(said, model, now, jitter)
+    paid = _spend(said, model)
+    return replace(failure, spend=paid) if isinstance(failure, Broken) and paid.tokens else failure
+
+
+def _failure(said: Said, model: str, now: int, jitter: float) -> Failure:
     wait_ms = said.told_wait_ms if said.resets_at_s is None else said.resets_at_s * 1000 - now
     if wait_ms is not None:
         return Throttled(until=now + min(max(wait_ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS))
@@ -54,12 +60,14 @@ def conclude(said: Said, model: str, *, now: int, jitter: float) -> Reply | Fail
     if said.terminal_reason == "prompt_too_long":
         status = 413
     if said.stop_reason == "refusal":
-        return Broken("Claude Code reports that the model refused to answer.")
+        return Broken(f"{WHO} reports that the model refused to answer.")
+    if said.error == "max_output_tokens":
+        return Broken(f"{WHO} reports that the model used up its output before it said anything.")
     if status is not None:
         return classify(Refused(status, said.error), asked, now=now, jitter=jitter)
     if said.missed_deadline:
         return classify(Unreached("did not answer in time"), asked, now=now, jitter=jitter)
-    return Broken(_without_a_status(said))
+    return Broken(_without_a_status(said), "provider")
 
 
 def _without_a_status(said: Said) -> str:

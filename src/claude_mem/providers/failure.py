@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Literal, assert_never
 
 from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
-from claude_mem.providers.wire import Unreached
+from claude_mem.model.prompt import Spend
+from claude_mem.providers.wire import Trouble, Unreached
 
 LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
 SHORTEST_WAIT_MS = 1000  # "Retry-After: 0" is no licence to storm
@@ -69,6 +70,7 @@ class Unusable:
     """It answered 200, with something that is no reply."""
 
     what: str  # "not JSON"
+    spend: Spend | None = None  # where it says nevertheless what it took
 
 
 Fact = Refused | Unusable | Unreached
@@ -78,9 +80,9 @@ def classify(fact: Fact, asked: Asked, *, now: int, jitter: float) -> Failure:
     """`now` in epoch milliseconds; `jitter` from 0 to 1."""
     match fact:
         case Unreached(trouble=trouble):
-            return Broken(f"{asked.who} {trouble}.")
-        case Unusable(what=what):
-            return Broken(f"{asked.who} answered, but with {what}.")
+            return Broken(f"{asked.who} {trouble}.", whose_trouble(trouble))
+        case Unusable(what=what, spend=spend):
+            return Broken(f"{asked.who} answered, but with {what}.", spend=spend)
         case Refused():
             return _of_status(fact, asked, now, jitter)
         case _:
@@ -119,7 +121,13 @@ def _of_status(  # noqa: PLR0911 one return for each kind of status, and nothing
                 f"{asked.who} finds the request invalid, perhaps too long (400{_named(fact.type)})."
             )
         case status:
-            return Broken(f"{asked.who} answered {status}{_named(fact.type)}.")
+            reason = f"{asked.who} answered {status}{_named(fact.type)}."
+            return Broken(reason, "provider" if status >= 500 or status == 408 else "batch")
+
+
+def whose_trouble(trouble: Trouble) -> Literal["batch", "provider"]:
+    """An answer without end was an answer: to this batch. All else would have befallen any other."""
+    return "batch" if trouble == "answered with more than 4 MiB" else "provider"
 
 
 def wait_until(retry_after: str | None, *, now: int, jitter: float) -> int:

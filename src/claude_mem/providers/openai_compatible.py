@@ -74,10 +74,12 @@ class OpenAiModel:
 def read(completion: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unusable:
     choices = _objects(completion.get("choices"))
     message = choices[0].get("message") if choices else None
+    usage = completion.get("usage")
     if not isinstance(message, dict):
-        return Unusable("JSON that is no chat completion")
+        paid = spend(usage, prompt, "", model) if count(usage, "prompt_tokens") else None
+        return Unusable("JSON that is no chat completion", paid)
     text = _text(message.get("content"))
-    return Reply(text, spend(completion.get("usage"), prompt, text, model))
+    return Reply(text, spend(usage, prompt, text, model))
 
 
 def spend(usage: object, prompt: Prompt, text: str, model: str) -> Spend:

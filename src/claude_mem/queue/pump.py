@@ -12,20 +12,22 @@ from collections.abc import Callable
 from typing import assert_never
 
 from claude_mem.model.batch import Batch, Gathered
-from claude_mem.model.errors import StoreError, StoreUnavailable
+from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.job import Lease
 from claude_mem.model.observation import Memory
-from claude_mem.model.outcome import Broken, Observed, Outcome, Paused, Throttled
+from claude_mem.model.outcome import Broken, Observed, Outcome, Paused, Throttled, Unreadable
 from claude_mem.model.prompt import Spend
 from claude_mem.ports.clock import Clock
 from claude_mem.ports.pumping import Work
-from claude_mem.queue.retry import LONGEST_WAIT_MS, Park, Retry, Settle, Wait, backoff, decide
+from claude_mem.queue.retry import LONGEST_WAIT_MS, LOOK_AGAIN_MS, Park, Retry, Settle, Wait, backoff, decide
 
-MOST_EVENTS = 100
-HOLD_AFTER = 2  # this many failures in a row are the provider's, not the batch's
+MOST_EVENTS = 150
+HOLD_AFTER = 2  # this many failures in a row hold all sessions back
+TELL_AFTER = 4  # with this many, of which the last was the provider's, the user is told: at the third hold
 SHORTEST_HOLD_MS = 1_000  # of a provider that asks us to wait, and says for no time at all
 STORE_HOLD_MS = 60_000
-LOOK_AGAIN_MS = 5 * 60 * 1000  # at the latest, whether a provider that failed is back
+
+NO_STORE = (StoreUnavailable, StoreDamaged)  # nothing can be kept now, which is not the batch's doing
 
 When = int | None
 """Epoch milliseconds to look again; None: not before something new arrives."""
@@ -47,7 +49,9 @@ class Pump:
         self._clock, self._tell, self._jitter = clock, tell, jitter
         self._lock = threading.Lock()
         self._held_until = 0
+        self._paused_until = 0  # of the hold that the pause has caused
         self._failures = 0
+        self._failures_of: dict[int, int] = {}  # the provider's in a row, by the session that asked
         self._aborted: set[int] = set()
         self._busy: dict[int, threading.Event] = {}
         self._stranded: list[tuple[Lease, BaseException, Spend | None]] = []
@@ -57,8 +61,9 @@ class Pump:
     def step(self) -> When:
         """Do one batch, if one is due. Returns when to look again: at once, after one was done."""
         now = self._clock()
-        if now < self._held_until <= now + LONGEST_WAIT_MS:
-            return self._held_until
+        with self._lock:
+            if _stands(self._held_until, now):
+                return self._held_until
         self._give_back_stranded()
         soonest: When = None
         for gathered in self._work.gathered():
@@ -81,7 +86,8 @@ class Pump:
     def release(self) -> None:
         """Hold nobody back any more: somebody has mended something and wants to see it tried."""
         with self._lock:
-            self._held_until, self._failures = 0, 0
+            self._held_until = self._paused_until = self._failures = 0
+            self._failures_of.clear()
 
     def _take(self, session_id: int) -> bool:
         """Do a session's next batch; False if somebody else has it."""
@@ -111,34 +117,40 @@ class Pump:
             if outcome is None or self._is_aborted(lease):
                 self._work.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
                 return
-            news = self._note(outcome)
-            self._conclude(lease, outcome, spend)
+            news = [self._note(outcome, lease.session_id), self._conclude(lease, outcome, spend)]
         except BaseException as error:
             # Nothing is known of what came of it: the events go back, and the pump's owner hears of it.
-            if isinstance(error, StoreUnavailable):
-                self._hold(self._clock() + STORE_HOLD_MS)  # to ask again at once would only be to pay again
+            if isinstance(error, NO_STORE):
+                with self._lock:
+                    self._hold(self._clock() + STORE_HOLD_MS)  # to ask again now would only be to pay again
             self._give_back(lease, error, spend)
             raise
-        if news:
-            self._tell(news)
+        self._tell_all(news)
+
+    def _tell_all(self, news: list[str | None]) -> None:
+        for each in news:
+            if each:
+                self._tell(each)
 
     def _is_aborted(self, lease: Lease) -> bool:
         with self._lock:
             return lease.session_id in self._aborted
 
     def _give_back(self, lease: Lease, error: BaseException, spend: Spend | None) -> None:
+        news: str | None = None
         try:
-            if isinstance(error, Exception) and not isinstance(error, StoreUnavailable):
+            if isinstance(error, Exception) and not isinstance(error, NO_STORE):
                 broken = Broken(f"the observer failed: {type(error).__name__}: {error}")
-                self._conclude(lease, broken, spend)
+                news = self._conclude(lease, broken, spend)
             else:  # not the batch's doing
                 reason = str(error) or type(error).__name__
                 self._work.postpone(lease, self._clock(), reason, failed=False, spend=spend)
-        except StoreUnavailable:
+        except NO_STORE:
             with self._lock:
                 self._stranded.append((lease, error, spend))
         except StoreError:
             return  # the lease is no longer ours: somebody has taken it back, or deleted its session
+        self._tell_all([news])
 
     def _give_back_stranded(self) -> None:
         """What could not be given back because nothing could be written: else it would be held for good."""
@@ -147,8 +159,11 @@ class Pump:
         for lease, error, spend in stranded:
             self._give_back(lease, error, spend)
 
-    def _conclude(self, lease: Lease, outcome: Outcome, spend: Spend | None) -> None:
-        decision = decide(outcome, lease.attempt, self._clock(), self._jitter())
+    def _conclude(self, lease: Lease, outcome: Outcome, spend: Spend | None) -> str | None:
+        """Returns what to tell the user of it."""
+        with self._lock:
+            failures = self._failures_of.get(lease.session_id, 1)
+        decision = decide(outcome, lease.attempt, self._clock(), self._jitter(), failures=failures)
         match decision:
             case Settle():
                 memory = outcome.memory if isinstance(outcome, Observed) else Memory()
@@ -159,32 +174,72 @@ class Pump:
                 self._work.postpone(lease, until, reason, failed=True, spend=spend)
             case Park(reason=reason):
                 self._work.park(lease, reason, spend)
+                return _given_up(len(lease.jobs), outcome)
             case _:
                 assert_never(decision)
+        return None
 
-    def _note(self, outcome: Outcome) -> str | None:
+    def _note(self, outcome: Outcome, session_id: int) -> str | None:
         """What this says about the provider: whether to hold all sessions back; and what to tell the user."""
         now = self._clock()
         with self._lock:
             before = self.paused
             match outcome:
                 case Paused(reason=reason):
-                    self.paused = reason
-                    self._hold(now + LOOK_AGAIN_MS)
+                    self._pause(reason, now + LOOK_AGAIN_MS)
                 case Throttled(until=until):
                     self._hold(max(until, now + SHORTEST_HOLD_MS))
                 case Broken():
-                    self._failures += 1
-                    if self._failures >= HOLD_AFTER:
-                        wait = backoff(self._failures - HOLD_AFTER + 1, self._jitter())
-                        self._hold(now + min(wait, LOOK_AGAIN_MS))
+                    self._fail(outcome, session_id, now)
                 case _:
-                    # A hold stays: who was asked before it was called for says nothing against it.
-                    self._failures, self.paused = 0, None
+                    # A hold stays, and the pause with it: who was asked before it was called for says nothing
+                    # against it.
+                    self._failures = 0
+                    self._failures_of.pop(session_id, None)
+                    if not _stands(self._paused_until, now):
+                        self.paused = None
             return self.paused if self.paused != before else None
 
+    # The lock is held by whoever calls these.
+
+    def _fail(self, broken: Broken, session_id: int, now: int) -> None:
+        self._failures += 1
+        if broken.whose == "provider":
+            # By session: one whose batches alone are too slow would else be asked about without a rest.
+            self._failures_of[session_id] = self._failures_of.get(session_id, 0) + 1
+        if self._failures < HOLD_AFTER:
+            return
+        wait = backoff(self._failures - HOLD_AFTER + 1, self._jitter())
+        until = now + min(wait, LOOK_AGAIN_MS)
+        self._hold(until)
+        if broken.whose == "provider" and self._failures >= TELL_AFTER:
+            # What was told first stands: the reasons of one outage may change with every attempt.
+            self._pause(self.paused or _unreached(broken.reason), until)
+
+    def _pause(self, reason: str, until: int) -> None:
+        self._hold(until)
+        self.paused, self._paused_until = reason, self._held_until
+
     def _hold(self, until: int) -> None:
-        self._held_until = min(until, self._clock() + LONGEST_WAIT_MS)
+        """The longest that anybody asked for; one past all bounds is of a clock that was set back."""
+        now = self._clock()
+        standing = self._held_until if _stands(self._held_until, now) else 0
+        self._held_until = max(standing, min(until, now + LONGEST_WAIT_MS))
+
+
+def _stands(until: int, now: int) -> bool:
+    return now < until <= now + LONGEST_WAIT_MS
+
+
+def _unreached(reason: str) -> str:
+    return f"The model cannot be reached: {reason.rstrip('.')}. What was captured waits; nothing is lost."
+
+
+def _given_up(events: int, outcome: Outcome) -> str:
+    """The reason of a reply that cannot be read quotes it: that is for `queue list`, not for a log."""
+    reason = "the model's replies could not be read" if isinstance(outcome, Unreadable) else _reason(outcome)
+    many = "1 event was" if events == 1 else f"{events} events were"
+    return f"{many} given up for now: {reason.rstrip('.')}. Run: claude-mem queue list"
 
 
 def _author(spend: Spend | None) -> str:
@@ -194,7 +249,7 @@ def _author(spend: Spend | None) -> str:
 
 def _reason(outcome: Outcome) -> str:
     match outcome:
-        case Paused(reason=reason):
+        case Paused(reason=reason) | Broken(reason=reason) | Unreadable(reason=reason):
             return reason
         case Throttled():
             return "the provider asked to wait"

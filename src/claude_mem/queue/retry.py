@@ -10,6 +10,7 @@ from claude_mem.model.outcome import Broken, Nothing, Observed, Outcome, Paused,
 MOST_ATTEMPTS = 3
 FIRST_BACKOFF_MS = 5_000
 LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
+LOOK_AGAIN_MS = 5 * 60 * 1000  # at the latest, whether a provider that failed is back
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,12 @@ Decision = Settle | Wait | Retry | Park
 def backoff(attempt: int, jitter: float = 0.0) -> int:
     """Milliseconds after the given failed attempt: 5 s, 25 s, …, and up to half as much again by chance, so
     that those who failed together do not come back together. `jitter` is from 0 to 1."""
-    return min(int(FIRST_BACKOFF_MS * 5 ** (attempt - 1) * (1 + jitter / 2)), LONGEST_WAIT_MS)
+    grown = 5 ** min(attempt - 1, 9)  # days of failures would be more than a float holds
+    return min(int(FIRST_BACKOFF_MS * grown * (1 + jitter / 2)), LONGEST_WAIT_MS)
 
 
-def decide(outcome: Outcome, attempt: int, now: int, jitter: float = 0.0) -> Decision:
+def decide(outcome: Outcome, attempt: int, now: int, jitter: float = 0.0, *, failures: int = 1) -> Decision:
+    """`attempt` is the batch's; `failures`, how often in a row the provider has failed it."""
     match outcome:
         case Observed() | Nothing():
             return Settle()
@@ -52,6 +55,8 @@ def decide(outcome: Outcome, attempt: int, now: int, jitter: float = 0.0) -> Dec
             return Wait(min(max(until, now), now + LONGEST_WAIT_MS))
         case Paused():
             return Wait(now)  # the pump's own hold decides when to look whether the pause is over
+        case Broken(whose="provider"):
+            return Wait(now + min(backoff(failures, jitter), LOOK_AGAIN_MS))
         case Broken(reason=reason) | Unreadable(reason=reason):
             return Retry(now + backoff(attempt, jitter), reason) if attempt < MOST_ATTEMPTS else Park(reason)
         case _:

@@ -110,6 +110,15 @@ class ModelContract:
         assert reply.text == ""
         assert reply.spend.input_tokens > 0
 
+    @pytest.mark.parametrize("stop_reason", ["refusal", "max_tokens"])
+    def test_an_end_without_a_word_is_booked(self, answering: Callable[..., Any], stop_reason: str) -> None:
+        outcome = answering(Say("", stop_reason=stop_reason))
+        assert isinstance(outcome, Reply | Broken)
+        assert outcome.spend is not None
+        assert outcome.spend.tokens > 0
+        if isinstance(outcome, Broken):
+            assert outcome.whose == "batch"
+
     def test_instructions_arrive_as_instructions_and_evidence_as_evidence(self, connect: Connect) -> None:
         with ModelServer([Say("ok")]) as server:
             model = connect(server.url)
@@ -163,6 +172,7 @@ class ModelContract:
         outcome = answering(Status(status, type="invalid_request_error"))
         assert isinstance(outcome, Broken)
         assert "too long" in outcome.reason
+        assert outcome.whose == "batch"
 
     @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
     def test_a_failing_server_is_broken_with_its_status(
@@ -171,6 +181,7 @@ class ModelContract:
         outcome = answering(Status(status, type="api_error"))
         assert isinstance(outcome, Broken)
         assert str(status) in outcome.reason
+        assert outcome.whose == "provider", "no batch is given up for a server's bad day"
 
     @pytest.mark.parametrize(
         "step",
@@ -191,8 +202,10 @@ class ModelContract:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
             model = connect(f"http://127.0.0.1:{taken.getsockname()[1]}")
-            assert isinstance(ask(model), Broken)
+            outcome = ask(model)
             model.close()
+        assert isinstance(outcome, Broken)
+        assert outcome.whose == "provider"
 
     @pytest.mark.parametrize(
         "step",
@@ -206,6 +219,7 @@ class ModelContract:
         outcome = answering(step, deadline_s=SHORT_S)
         assert isinstance(outcome, Broken)
         assert "in time" in outcome.reason
+        assert outcome.whose == "provider"
 
     @pytest.mark.parametrize("step", [Say("ok"), Status(401), Status(500), Raw(KEY.encode()), Reset()])
     def test_neither_the_key_nor_the_evidence_leaks(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from email.utils import formatdate
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
+from claude_mem.model.prompt import Spend
 from claude_mem.providers.failure import (
     DEFAULT_WAIT_MS,
     LONGEST_WAIT_MS,
@@ -19,7 +21,7 @@ from claude_mem.providers.failure import (
     classify,
     wait_until,
 )
-from claude_mem.providers.wire import Unreached
+from claude_mem.providers.wire import Trouble, Unreached
 
 NOON = 1_760_000_000_000
 ASKED = Asked("The Anthropic API", "claude-haiku-4-5", "The Anthropic API key", "Set ANTHROPIC_API_KEY")
@@ -94,25 +96,36 @@ def test_what_may_be_too_long_is_broken_and_says_so(status: int) -> None:
     outcome = meaning(status)
     assert isinstance(outcome, Broken)
     assert "too long" in outcome.reason
+    assert outcome.whose == "batch"
 
 
-@pytest.mark.parametrize("status", [408, 409, 418, 500, 502, 503, 504, 529, 599])
-def test_all_other_statuses_are_broken_with_their_number(status: int) -> None:
+@pytest.mark.parametrize("status", [409, 418, 422])
+def test_all_other_refusals_are_the_batchs_with_their_number(status: int) -> None:
+    assert meaning(status, "invalid_request_error") == Broken(
+        f"The Anthropic API answered {status}, invalid_request_error.", "batch"
+    )
+
+
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 529, 599])
+def test_a_server_in_trouble_is_the_providers_with_its_number(status: int) -> None:
     assert meaning(status, "overloaded_error") == Broken(
-        f"The Anthropic API answered {status}, overloaded_error."
+        f"The Anthropic API answered {status}, overloaded_error.", "provider"
     )
 
 
 @pytest.mark.parametrize("type", ["sk-ant-12345", "the prompt said: hello", "a" * 41, "Émile", "x_\n", ""])
 def test_only_what_looks_like_an_errors_name_is_repeated(type: str) -> None:
-    assert meaning(500, type) == Broken("The Anthropic API answered 500.")
+    assert meaning(500, type) == Broken("The Anthropic API answered 500.", "provider")
 
 
-def test_the_wire_s_troubles_are_broken_in_plain_words() -> None:
-    outcome = classify(Unreached("reset the connection"), ASKED, now=NOON, jitter=0)
-    assert outcome == Broken("The Anthropic API reset the connection.")
+@pytest.mark.parametrize("trouble", get_args(Trouble))
+def test_the_wire_s_troubles_are_the_providers_in_plain_words(trouble: Trouble) -> None:
+    outcome = classify(Unreached(trouble), ASKED, now=NOON, jitter=0)
+    answered = trouble == "answered with more than 4 MiB"
+    assert outcome == Broken(f"The Anthropic API {trouble}.", "batch" if answered else "provider")
 
 
-def test_what_is_no_reply_is_broken_in_plain_words() -> None:
-    outcome = classify(Unusable("nothing at all"), ASKED, now=NOON, jitter=0)
-    assert outcome == Broken("The Anthropic API answered, but with nothing at all.")
+def test_what_is_no_reply_is_the_batchs_in_plain_words_with_what_it_cost() -> None:
+    paid = Spend("anthropic", "claude-haiku-4-5", 10)
+    outcome = classify(Unusable("nothing at all", paid), ASKED, now=NOON, jitter=0)
+    assert outcome == Broken("The Anthropic API answered, but with nothing at all.", "batch", paid)

@@ -133,9 +133,26 @@ def test_a_codex_patch_is_understood_as_edits() -> None:
     assert seen.files_modified == ("src/a.py", "src/b.py")
 
 
-def test_a_title_recorded_before_is_not_written_again() -> None:
-    acted = Acting("x").edit("src/auth.py", *DEF)
-    assert acted.observations(recorded=("Parse_user() added in src/auth.py",)) == ()
+def test_a_title_recorded_before_does_not_hide_a_later_change() -> None:
+    acted = Acting("wait longer").edit("src/limits.py", "-TIMEOUT = 5", "+TIMEOUT = 9")
+    (seen,) = acted.observations(recorded=(acted.only().title or "",))
+    assert "TIMEOUT changed from 5 to 9 in src/limits.py" in seen.facts
+
+
+def test_two_turns_that_change_one_thing_are_both_told() -> None:
+    acted = Acting("wait longer").edit("src/limits.py", "-TIMEOUT = 3", "+TIMEOUT = 5").stop("Done.")
+    acted.ask("wait longer").edit("src/limits.py", "-TIMEOUT = 5", "+TIMEOUT = 9").stop("Done.")
+    first, second = acted.observations()
+    assert first.title == second.title
+    assert "TIMEOUT changed from 3 to 5 in src/limits.py" in first.facts
+    assert "TIMEOUT changed from 5 to 9 in src/limits.py" in second.facts
+
+
+def test_the_same_thing_in_the_same_words_is_told_once() -> None:
+    acted = Acting("try it").fail("make it", "no rule to make target it").stop("It fails.")
+    once = acted.observations()
+    acted.ask("try it").fail("make it", "no rule to make target it").stop("It fails.")
+    assert acted.observations() == once
 
 
 def test_many_files_in_several_folders_are_told_folder_by_folder() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.providers.acting import Acting
 
 COMMIT = """git add src/a.py && git commit -m "$(cat <<'EOF'
@@ -71,6 +72,24 @@ def test_an_amended_commit_told_before_leaves_its_new_edits_to_stand_alone() -> 
     )
     (seen,) = acted.observations(recorded=("feat: a",))
     assert seen.title == "docs/b.md: section “B” added"
+
+
+LONG = "feat: " + "many words that say what was done " * 5
+
+
+@pytest.mark.parametrize("subject", ["feat: a", LONG], ids=["short", "long"])
+def test_an_amended_commit_told_before_is_not_told_again(subject: str) -> None:
+    first = Acting("x").run(f"git commit -m '{subject}'", f"[main aaaaaaa] {subject}\n 1 file changed").only()
+    acted = Acting("x").run(
+        f"git commit --amend -m '{subject}'", f"[main bbbbbbb] {subject}\n 1 file changed"
+    )
+    assert acted.observations(recorded=(first.title or "",)) == ()
+
+
+def test_another_commit_under_the_same_subject_is_told_as_well() -> None:
+    acted = Acting("x").run("git commit -m 'wip'", "[main bbbbbbb] wip\n 1 file changed")
+    (seen,) = acted.observations(recorded=("wip",))
+    assert seen.facts[0].startswith("commit bbbbbbb on main")
 
 
 def test_a_commit_taken_back_in_the_turn_is_forgotten() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_mem.model.outcome import Broken, Paused, Throttled
-from claude_mem.model.prompt import Prompt, Reply
+from claude_mem.model.prompt import Prompt, Reply, Spend
 from claude_mem.providers import anthropic_api, openai_compatible
 from claude_mem.providers.answer import document
 from claude_mem.providers.claude_said import Said, conclude
@@ -117,6 +117,18 @@ def test_a_reply_in_parts_is_put_together() -> None:
     assert reply.text == "ab"
 
 
+def test_what_is_no_completion_may_have_cost_something_all_the_same() -> None:
+    """Gemini sends no choice at all when it blocks a prompt, and counts it."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 2}
+    blocked = openai_compatible.read({"choices": [], "usage": usage}, PROMPT, "m")
+    assert blocked == Unusable("JSON that is no chat completion", Spend("openai", "m", 10, 0, 2))
+    assert openai_compatible.read({"choices": []}, PROMPT, "m") == Unusable("JSON that is no chat completion")
+    usage = {"input_tokens": 10, "output_tokens": 2}
+    odd = anthropic_api.read({"type": "completion", "usage": usage}, "m")
+    assert odd == Unusable("JSON that is no message", Spend("anthropic", "m", 10, 0, 2))
+    assert anthropic_api.read({}, "m") == Unusable("JSON that is no message")
+
+
 def test_a_local_server_needs_no_key() -> None:
     with ModelServer([Say("ok", usage=False)]) as server:
         model = openai_compatible.OpenAiModel(base_url=f"{server.url}/v1", model="llama3.2")
@@ -141,23 +153,48 @@ def test_a_subscription_s_limit_waits_until_it_resets() -> None:
         ("billing_error", Paused),
         ("model_not_found", Paused),
         ("rate_limit", Throttled),
-        ("server_error", Broken),
-        ("invalid_request", Broken),
-        ("unknown", Broken),
-        ("one_of_next_year", Broken),
     ],
 )
 def test_claude_code_s_own_names_for_errors_are_understood_without_a_status(error: str, kind: type) -> None:
     assert isinstance(concluded(error=error, terminal_reason="api_error"), kind)
 
 
+@pytest.mark.parametrize(
+    ("error", "whose"),
+    [
+        ("server_error", "provider"),
+        ("overloaded", "provider"),
+        ("invalid_request", "batch"),
+        ("max_output_tokens", "batch"),
+        ("unknown", "provider"),
+        ("one_of_next_year", "provider"),
+    ],
+)
+def test_claude_code_s_own_names_say_whose_a_failure_is(error: str, whose: str) -> None:
+    outcome = concluded(error=error, terminal_reason="api_error")
+    assert isinstance(outcome, Broken)
+    assert outcome.whose == whose
+
+
+@pytest.mark.parametrize(
+    "ended", [{"error": "invalid_request", "stop_reason": "refusal"}, {"error": "max_output_tokens"}]
+)
+def test_an_end_without_a_word_is_the_batchs_and_was_paid_for(ended: dict[str, Any]) -> None:
+    outcome = concluded(**ended, usage={"input_tokens": 900, "output_tokens": 8192}, cost_usd=0.5)
+    assert isinstance(outcome, Broken)
+    assert outcome.whose == "batch"
+    assert outcome.spend == Spend("claude", "haiku", 900, 0, 8192, 0.5)
+
+
+def test_a_missed_deadline_is_the_providers() -> None:
+    assert concluded(missed_deadline=True, exit_code=-9) == Broken(
+        "Claude Code did not answer in time.", "provider"
+    )
+
+
 def test_a_prompt_too_long_is_said_to_be() -> None:
     outcome = concluded(error="invalid_request", status=400, terminal_reason="prompt_too_long")
     assert outcome == Broken("Claude Code finds the request too long (413).")
-
-
-def test_a_refusal_to_answer_is_broken() -> None:
-    assert isinstance(concluded(error="invalid_request", stop_reason="refusal"), Broken)
 
 
 def test_what_was_said_before_the_output_limit_is_kept() -> None:
@@ -172,4 +209,6 @@ def test_a_reply_that_came_just_before_the_deadline_is_kept() -> None:
 
 
 def test_a_crash_names_its_exit_code() -> None:
-    assert concluded(exit_code=3) == Broken("Claude Code ended with exit code 3 before it answered.")
+    assert concluded(exit_code=3) == Broken(
+        "Claude Code ended with exit code 3 before it answered.", "provider"
+    )

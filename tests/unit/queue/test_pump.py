@@ -5,26 +5,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from claude_mem.model.batch import Batch, Gathered
-from claude_mem.model.errors import StoreError, StoreUnavailable
+from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.event import Kind
 from claude_mem.model.job import Figures, Lease, State
 from claude_mem.model.observation import Memory, Observation, Summary
 from claude_mem.model.outcome import Broken, Nothing, Observed, Outcome, Paused, Throttled, Unreadable
 from claude_mem.model.prompt import Spend
 from claude_mem.observe import policy
-from claude_mem.queue.pump import LOOK_AGAIN_MS, SHORTEST_HOLD_MS, STORE_HOLD_MS, Pump
-from claude_mem.queue.retry import backoff
+from claude_mem.queue.pump import SHORTEST_HOLD_MS, STORE_HOLD_MS, Pump
+from claude_mem.queue.retry import LOOK_AGAIN_MS, backoff
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing.store_contract import HOUR, NOON, Events, SettableClock, arrivals
 
 SECOND = 1000
 DEADLINE_S = 60.0
+MINUTE = 60 * SECOND
 SPEND = Spend("anthropic", "haiku", input_tokens=10, output_tokens=1, cost_usd=0.25)
+DOWN = Broken("The model server refused the connection.", "provider")
 
 Answer = tuple[Outcome, Spend | None]
 Observe = Callable[[Batch, int], Answer]
@@ -96,6 +99,11 @@ def pump_dry(pump: Pump, clock: SettableClock) -> int | None:
     while (when := pump.step()) == clock.now:
         continue
     return when
+
+
+def why_paused(pump: Pump) -> str | None:
+    """Read anew: a type checker takes what was asserted of an attribute for granted from then on."""
+    return pump.paused
 
 
 def waiting(store: SqliteStore, state: State = State.READY) -> list[tuple[str, int, str | None]]:
@@ -174,7 +182,7 @@ def test_the_soonest_of_what_must_wait_is_when_to_look_again(
 
 
 def test_a_reply_nobody_can_read_is_asked_for_three_times_then_parked_with_its_reason(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
     observer = Script(*[Unreadable("prose: I am sorry")] * 3, spend=SPEND)
     pump = make(observer)
@@ -186,6 +194,9 @@ def test_a_reply_nobody_can_read_is_asked_for_three_times_then_parked_with_its_r
         clock.now += backoff(attempt)
     assert pump.step() == clock.now
     assert waiting(store, State.PARKED) == [(id, 3, "prose: I am sorry") for id in ids]
+    assert told == [
+        "4 events were given up for now: the model's replies could not be read. Run: claude-mem queue list"
+    ], "without the reply's own words: what is told is logged"
     assert pump.step() is None
     assert [[event.id for event in batch.events] for batch in observer.shown] == [ids] * 3
     session = store.find("s1")
@@ -278,10 +289,92 @@ def test_released_it_tries_again_before_the_hold_is_over(
     assert pump.paused is None
 
 
-def test_one_failure_is_the_batchs_and_two_in_a_row_are_the_providers(
+def test_a_batch_that_is_refused_is_given_up_after_three_attempts_and_that_is_told(
+    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+) -> None:
+    pump = make(Script(*[Broken("The API finds the request too long (413).")] * 3, spend=SPEND))
+    store.accept(arrivals(events.make(Kind.STOP, text="done")))
+    while (when := pump.step()) is not None:
+        clock.now = when
+    assert store.figures() == Figures(parked=1)
+    assert told == [
+        "1 event was given up for now: The API finds the request too long (413). Run: claude-mem queue list"
+    ]
+    session = store.find("s1")
+    assert session is not None
+    assert store.spent(session.id, clock.now).session_usd == 0.75
+
+
+def test_a_provider_that_cannot_be_reached_costs_no_batch_an_attempt_however_long_it_takes(
+    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+) -> None:
+    observer = Script(*[DOWN] * 600)
+    pump = make(observer)
+    ids = a_turn(store, events)
+    asked_at: list[int] = []
+    while len(asked_at) < 600:
+        when = pump.step()
+        if len(observer.shown) > len(asked_at):
+            asked_at.append(clock.now)
+            assert waiting(store) == [(id, 0, DOWN.reason) for id in ids]
+        assert when is not None
+        clock.now = when
+    waits = [b - a for a, b in pairwise(asked_at)]
+    assert waits[:3] == [backoff(1), backoff(2), backoff(3)]
+    assert set(waits[3:]) == {LOOK_AGAIN_MS}, "two days of it, and never more often than that"
+    assert told == [
+        "The model cannot be reached: The model server refused the connection. "
+        "What was captured waits; nothing is lost."
+    ]
+    assert pump.paused == told[0]
+    clock.now += LOOK_AGAIN_MS
+    pump_dry(pump, clock)
+    assert store.figures() == Figures(done=4)
+    assert why_paused(pump) is None
+    observer.answers = [DOWN] * 4
+    for session in "abcd":
+        a_turn(store, events, session)
+    while observer.answers:
+        clock.now = max(clock.now, pump.step() or 0)
+    assert len(told) == 2, "it is news again"
+
+
+def test_one_outage_is_told_once_whatever_its_reasons(
+    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+) -> None:
+    observer = Script(*[Broken(f"It answered {status}.", "provider") for status in range(500, 510)])
+    pump = make(observer)
+    a_turn(store, events)
+    while observer.answers:
+        clock.now = max(clock.now, pump.step() or 0)
+    assert len(told) == 1
+    assert "It answered 503" in told[0]
+
+
+def test_a_session_alone_too_slow_for_its_provider_rests_though_all_others_are_answered(
     store: SqliteStore, events: Events, clock: SettableClock, make: Make
 ) -> None:
-    observer = Script(Broken("500"), Broken("500"))
+    asked_at = []
+
+    def observe(batch: Batch, session_id: int) -> Answer:
+        if batch.session != "slow":
+            return Nothing(), None
+        asked_at.append(clock.now)
+        return Broken("It did not answer in time.", "provider"), None
+
+    pump = make(observe)
+    a_turn(store, events, "slow")
+    while len(asked_at) < 6:
+        a_turn(store, events, "quick")
+        clock.now = pump_dry(pump, clock) or clock.now + SECOND
+    waits = [b - a for a, b in pairwise(asked_at)]
+    assert waits == [backoff(1), backoff(2), backoff(3), LOOK_AGAIN_MS, LOOK_AGAIN_MS]
+
+
+def test_two_failures_in_a_row_hold_all_sessions_back(
+    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+) -> None:
+    observer = Script(DOWN, DOWN)
     pump = make(observer)
     for session in ("a", "b", "c"):
         a_turn(store, events, session)
@@ -299,7 +392,7 @@ def test_one_failure_is_the_batchs_and_two_in_a_row_are_the_providers(
 def test_the_longer_a_provider_is_out_of_order_the_longer_it_is_left_alone(
     store: SqliteStore, events: Events, clock: SettableClock, make: Make
 ) -> None:
-    observer = Script(*[Broken("529")] * 20)
+    observer = Script(*[DOWN] * 20)
     pump = make(observer)
     holds = []
     for number in range(8):
@@ -311,14 +404,13 @@ def test_the_longer_a_provider_is_out_of_order_the_longer_it_is_left_alone(
         holds.append(held - clock.now)
         clock.now = held
     assert holds[1:6] == [backoff(1), backoff(2), backoff(3), LOOK_AGAIN_MS, LOOK_AGAIN_MS]
-    parked, ready = store.figures().parked, store.figures().ready
-    assert parked + ready == 32, "nothing is lost"
+    assert len(waiting(store)) == 32, "nothing is lost, nothing given up"
 
 
-def test_an_answer_in_between_makes_a_failure_the_batchs_again(
+def test_an_answer_in_between_ends_a_row_of_failures(
     store: SqliteStore, events: Events, clock: SettableClock, make: Make
 ) -> None:
-    observer = Script(Broken("500"), Nothing(), Broken("500"), Nothing())
+    observer = Script(DOWN, Nothing(), DOWN, Nothing())
     for session in ("a", "b", "c", "d"):
         a_turn(store, events, session)
     pump_dry(make(observer), clock)
@@ -358,7 +450,7 @@ def test_an_observer_that_raises_is_heard_of_and_leaves_the_batch_ready(
 
 
 def test_a_batch_no_observer_survives_is_parked_and_its_session_goes_on(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
     observer = Script(*[ValueError("oops")] * 3)
     pump = make(observer)
@@ -369,6 +461,9 @@ def test_a_batch_no_observer_survives_is_parked_and_its_session_goes_on(
             pump.step()
         clock.now += backoff(attempt)
     assert waiting(store, State.PARKED) == [(id, 3, "the observer failed: ValueError: oops") for id in ids]
+    assert told == [
+        "4 events were given up for now: the observer failed: ValueError: oops. Run: claude-mem queue list"
+    ]
     assert pump_dry(pump, clock) is None
     assert store.figures() == Figures(parked=4, done=4)
 
@@ -402,6 +497,46 @@ def test_what_cannot_be_stored_now_is_given_back_when_it_can_be_and_not_asked_fo
     session = store.find("a")
     assert session is not None
     assert store.spent(session.id, clock.now).session_usd == 0.5, "what was paid for was paid for"
+
+
+@pytest.mark.parametrize("at", ["postpone", "settle"])
+def test_a_damaged_store_is_not_the_batchs_fault_and_is_heard_of(
+    tmp_path: Path, events: Events, clock: SettableClock, told: list[str], at: str
+) -> None:
+    damaged = StoreDamaged("claude-mem.db", "database disk image is malformed")
+
+    broken = True
+
+    class Damaged(SqliteStore):
+        def settle(
+            self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
+        ) -> None:
+            if broken:
+                raise damaged
+            super().settle(lease, memory, spend, provider=provider)
+
+        def postpone(
+            self, lease: Lease, until: int, reason: str, *, failed: bool, spend: Spend | None = None
+        ) -> None:
+            if broken and at == "postpone":
+                raise damaged
+            assert not failed, "it was not the batch's doing"
+            super().postpone(lease, until, reason, failed=failed, spend=spend)
+
+    observer = Script(spend=SPEND)
+    with Damaged.open(tmp_path / "m.db", clock=clock, backups=tmp_path / "b") as store:
+        pump = Pump(store, observer, due_at, clock, told.append, jitter=lambda: 0.0)
+        a_turn(store, events)
+        for _ in range(4):
+            with pytest.raises(StoreDamaged):
+                pump.step()
+            assert pump.step() == clock.now + STORE_HOLD_MS, "to ask again at once would be to pay again"
+            clock.now += STORE_HOLD_MS
+            if at == "postpone":
+                break  # what is stranded is not asked about again while it cannot even be given back
+        broken = False
+        assert pump_dry(pump, clock) is None
+        assert store.figures() == Figures(done=4)
 
 
 def test_a_session_forgotten_while_it_is_observed_leaves_nothing_behind(
@@ -548,3 +683,97 @@ def test_threads_share_the_sessions_and_never_hold_one_together(
     assert store.figures() == Figures(done=120)
     assert seen == turns
     assert most == 4
+
+
+class InTurn:
+    """An observer of sessions that ask together and are answered one after the other."""
+
+    def __init__(self, **answers: Outcome) -> None:
+        self.answers: dict[str, Outcome] = {}
+        self.begun: dict[str, threading.Event] = {}
+        self.may_end: dict[str, threading.Event] = {}
+        for session, answer in answers.items():
+            self.expect(session, answer)
+
+    def expect(self, session: str, answer: Outcome) -> threading.Event:
+        self.answers[session], self.begun[session] = answer, threading.Event()
+        return self.may_end.setdefault(session, threading.Event())
+
+    def __call__(self, batch: Batch, session_id: int) -> Answer:
+        self.begun[batch.session].set()
+        assert self.may_end[batch.session].wait(DEADLINE_S)
+        return self.answers[batch.session], None
+
+    def answer_in_turn(self, pump: Pump) -> None:
+        with ThreadPoolExecutor(len(self.answers)) as pool:
+            stepping = {}
+            for session in self.answers:
+                stepping[session] = pool.submit(pump.step)
+                assert self.begun[session].wait(DEADLINE_S)
+            for session in self.answers:
+                self.may_end[session].set()
+                stepping[session].result(DEADLINE_S)
+
+
+LESS = {
+    "a shorter wait": Throttled(NOON + MINUTE),
+    "a pause": Paused("Log in again: claude login"),
+    "an outage": DOWN,
+    "an answer": Nothing(),
+}
+
+
+@pytest.mark.parametrize("less", LESS.values(), ids=LESS)
+def test_told_to_wait_an_hour_nobody_who_asked_meanwhile_makes_it_less(
+    store: SqliteStore, events: Events, clock: SettableClock, make: Make, less: Outcome
+) -> None:
+    observer = InTurn(a=Throttled(clock.now + HOUR), b=less, c=less)
+    pump = make(observer)
+    for session in "abc":
+        a_turn(store, events, session)
+    observer.answer_in_turn(pump)
+    assert pump.step() == clock.now + HOUR
+    pump.release()
+    a_turn(store, events, "d")
+    observer.expect("d", Nothing()).set()
+    assert pump.step() == clock.now, "but who has mended something may see it tried"
+
+
+def test_a_hold_of_a_clock_that_was_set_back_does_not_count(
+    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+) -> None:
+    pump = make(Script(Throttled(clock.now + 20 * HOUR), Throttled(0)))
+    a_turn(store, events, "a")
+    a_turn(store, events, "b")
+    pump_dry(pump, clock)
+    clock.now -= 100 * HOUR
+    assert pump.step() == clock.now
+    assert pump.step() == clock.now + SHORTEST_HOLD_MS
+
+
+def test_an_answer_from_before_a_pause_does_not_end_it(
+    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+) -> None:
+    observer = InTurn(a=Paused("Log in again: claude login"), b=Nothing())
+    pump = make(observer)
+    for session in "ab":
+        a_turn(store, events, session)
+    observer.answer_in_turn(pump)
+    assert pump.paused == "Log in again: claude login"
+    assert pump.step() == clock.now + LOOK_AGAIN_MS, "nothing is observed, and it is said why"
+    clock.now += LOOK_AGAIN_MS
+    observer.answers["a"] = Nothing()
+    pump_dry(pump, clock)
+    assert why_paused(pump) is None
+    assert len(told) == 1
+
+
+def test_an_answer_after_a_release_ends_a_pause(
+    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+) -> None:
+    pump = make(Script(Paused("Log in again: claude login")))
+    a_turn(store, events)
+    pump_dry(pump, clock)
+    pump.release()
+    pump_dry(pump, clock)
+    assert pump.paused is None

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from claude_mem.model.observation import Memory
 from claude_mem.model.outcome import Broken, Nothing, Observed, Throttled, Unreadable
-from claude_mem.queue.retry import LONGEST_WAIT_MS, Park, Retry, Settle, Wait, decide
+from claude_mem.queue.retry import LONGEST_WAIT_MS, LOOK_AGAIN_MS, Park, Retry, Settle, Wait, backoff, decide
 
 NOW = 1_700_000_000_000
 
@@ -13,12 +13,26 @@ def test_what_was_observed_or_declined_is_settled() -> None:
     assert decide(Nothing(), 3, NOW) == Settle()
 
 
-def test_a_failure_is_retried_later_and_later_and_parked_after_three_attempts() -> None:
-    first, second = decide(Broken("500"), 1, NOW), decide(Broken("500"), 2, NOW)
+def test_a_batchs_failure_is_retried_later_and_later_and_parked_after_three_attempts() -> None:
+    first, second = decide(Broken("400"), 1, NOW), decide(Broken("400"), 2, NOW)
     assert isinstance(first, Retry)
     assert isinstance(second, Retry)
     assert NOW < first.until < second.until
-    assert decide(Broken("500"), 3, NOW) == Park("500")
+    assert decide(Broken("400"), 3, NOW) == Park("400")
+
+
+def test_a_retry_comes_by_chance_somewhat_later() -> None:
+    assert decide(Broken("400"), 1, NOW, 1.0) == Retry(NOW + 7_500, "400")
+
+
+@given(st.integers(1, 99), st.integers(1, 10_000), st.floats(0, 1))
+def test_a_providers_failure_is_waited_for_and_never_counted(
+    attempt: int, failures: int, jitter: float
+) -> None:
+    wait = decide(Broken("500", "provider"), attempt, NOW, jitter, failures=failures)
+    assert isinstance(wait, Wait)
+    assert wait.until == NOW + min(backoff(failures, jitter), LOOK_AGAIN_MS)
+    assert NOW < wait.until <= NOW + LOOK_AGAIN_MS
 
 
 def test_an_unreadable_reply_is_kept_never_confirmed() -> None:

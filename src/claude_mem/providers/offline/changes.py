@@ -22,6 +22,7 @@ from claude_mem.providers.offline.wording import (
     SUBTITLE,
     TITLE,
     clip,
+    folded,
     listed,
     unique,
 )
@@ -53,7 +54,8 @@ def observe(turn: Turn, known: frozenset[str]) -> Iterator[Observation]:
             and at < commit.at
             and (len(turn.commits) == 1 or not commit.files or edit.path in commit.files)
         ]
-        if commit is not last_of[commit.subject] or (commit.subject.casefold() in known and mine):
+        again = folded(commit.subject) in known and (mine or commit.amended)
+        if commit is not last_of[commit.subject] or again:
             continue  # amended later in this turn, or told before: its edits stand for themselves
         taken.update(mine)
         changes = _gathered(turn, [work[index][1] for index in mine])

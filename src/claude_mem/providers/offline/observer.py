@@ -1,4 +1,4 @@
-"""Decides what of a batch is kept, in which order, and that nothing is told twice."""
+"""Decides what of a batch is kept, in which order, and that nothing in it is told twice."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from claude_mem.providers.offline.wording import (
     SUBTITLE,
     TITLE,
     clip,
-    one_line,
+    folded,
     unique,
 )
 
 MOST = 20  # observations of one turn
+
+Said = tuple[str, tuple[str, ...], str | None]
 
 
 class Offline:
     """Total, deterministic, linear in the length of the batch."""
 
     def observe(self, batch: Batch) -> Memory:
-        known = {_folded(title) for title in batch.recorded}
+        known = {folded(title) for title in batch.recorded}
+        told: set[Said] = set()
         kept: list[Observation] = []
         summaries: list[Summary] = []
         for turn in turns(batch):
@@ -39,21 +42,23 @@ class Offline:
             )
             fresh: list[Observation] = []
             for observation in found:
-                title = _folded(observation.title or "")
-                if title and title not in known:
-                    known.add(title)
-                    fresh.append(_bounded(observation))
+                bounded = _bounded(observation)
+                if bounded.title and _said(bounded) not in told:
+                    told.add(_said(bounded))
+                    fresh.append(bounded)
                 if len(fresh) == MOST:
                     break  # the rest is not even worked out: that keeps the whole linear
             kept += fresh
+            known.update(folded(observation.title or "") for observation in fresh)
             if turn.stopped and batch.wants_summary:
-                told = summary.summarize(turn, fresh)
-                summaries += [told] if told else []
+                ended = summary.summarize(turn, fresh)
+                summaries += [ended] if ended else []
         return Memory(tuple(kept), tuple(summaries))
 
 
-def _folded(title: str) -> str:
-    return one_line(title).casefold()
+def _said(observation: Observation) -> Said:
+    """The same title may tell of another change; only with the same words is it the same thing."""
+    return folded(observation.title or ""), observation.facts, observation.narrative
 
 
 def _bounded(observation: Observation) -> Observation:

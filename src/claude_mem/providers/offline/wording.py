@@ -22,6 +22,11 @@ def one_line(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
+def folded(title: str) -> str:
+    """For comparing titles, whole or as they are kept."""
+    return clip(title, TITLE).casefold()
+
+
 def clip(text: str, limit: int) -> str:
     """One line within the limit, cut between words where there are any."""
     text = one_line(text[: limit * 4 + 400])

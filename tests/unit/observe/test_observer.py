@@ -1,0 +1,181 @@
+"""Within its budget the model is asked, past it the offline observer takes over; what was paid is booked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pytest
+
+from claude_mem.model.batch import Batch
+from claude_mem.model.event import Event, Kind
+from claude_mem.model.observation import Memory, Observation
+from claude_mem.model.outcome import Broken, Failure, Nothing, Observed, Outcome, Throttled
+from claude_mem.model.prompt import Prompt, Reply, Spend
+from claude_mem.observe import mode
+from claude_mem.observe.budget import Limits, Spent
+from claude_mem.observe.observer import MOST_OUTPUT, Manner, Observer
+
+DEADLINE_S = 60.0
+COST = Spend("anthropic", "haiku", input_tokens=90, output_tokens=10, cost_usd=0.01)
+OFFLINE = Observed(Memory((Observation("change", title="offline"),)))
+BATCH = Batch("shop", "s", (Event(id="1", at=1, kind=Kind.STOP, session="s", text="It is done."),))
+
+
+class Offline:
+    def observe(self, batch: Batch) -> Memory:
+        return OFFLINE.memory
+
+
+@dataclass
+class Asked:
+    """A model that answers as `answer` says."""
+
+    answer: Callable[[], Reply | Failure] = lambda: Reply("<nothing/>", COST)
+    name: str = "asked"
+    prompts: list[Prompt] = field(default_factory=list)
+
+    def ask(self, prompt: Prompt, *, deadline_s: float) -> Reply | Failure:
+        self.prompts.append(prompt)
+        return self.answer()
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Books:
+    """What the store knows of spending."""
+
+    sessions: dict[int, int] = field(default_factory=dict)
+    usd_per_token: float = 0.0
+
+    def spent(self, session_id: int) -> Spent:
+        day, session = sum(self.sessions.values()), self.sessions.get(session_id, 0)
+        return Spent(day, session, day * self.usd_per_token, session * self.usd_per_token)
+
+    def book(self, session_id: int, spend: Spend | None) -> None:
+        self.sessions[session_id] = self.sessions.get(session_id, 0) + (spend.tokens if spend else 0)
+
+
+@dataclass
+class Rig:
+    limits: Limits = field(default_factory=Limits)
+    model: Asked = field(default_factory=Asked)
+    books: Books = field(default_factory=Books)
+    told: list[str] = field(default_factory=list)
+    day: int = 1
+
+    def __post_init__(self) -> None:
+        manner = Manner(mode.load("code", []), limits=self.limits)
+        self.observer = Observer(
+            self.model, Offline(), manner, self.books.spent, self.told.append, today=lambda: self.day
+        )
+
+    def ask(self, session_id: int) -> tuple[Outcome, Spend | None]:
+        return self.observer.observe(BATCH, session_id)
+
+    def observe(self, session_id: int) -> Outcome:
+        """As the pump does it: what it cost is booked."""
+        outcome, spend = self.ask(session_id)
+        self.books.book(session_id, spend)
+        return outcome
+
+
+def test_past_its_budget_a_session_is_observed_offline_and_others_by_the_model() -> None:
+    rig = Rig(Limits(session_tokens=150))
+    assert [rig.observe(1), rig.observe(1)] == [Nothing(), Nothing()]
+    assert rig.observe(1) == OFFLINE
+    assert rig.observer.spent_up == "This session's budget is spent: 200 of 150 tokens."
+    assert rig.observe(2) == Nothing()
+    assert rig.observer.spent_up is None
+
+
+def test_a_spent_budget_is_told_once_for_each_session_however_they_alternate() -> None:
+    rig = Rig(Limits(session_tokens=100))
+    for _ in range(5):
+        for session in (1, 2, 3):
+            rig.observe(session)
+    assert (
+        rig.told
+        == ["This session's budget is spent: 100 of 100 tokens. The offline observer takes over."] * 3
+    )
+
+
+def test_a_spent_budget_is_told_once_a_day_however_its_figures_change() -> None:
+    rig = Rig(Limits(daily_tokens=100))
+    for total in (100, 120, 90, 130):
+        rig.books.sessions = {1: total}
+        rig.observe(2)
+        rig.observe(1)
+    assert len(rig.told) == 1
+    rig.day += 1
+    rig.observe(1)
+    assert len(rig.told) == 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "spent", "usd"),
+    [
+        (Limits(daily_tokens=MOST_OUTPUT), 1, 0.0),
+        (Limits(daily_usd=MOST_OUTPUT / 1000), 1, 0.001),
+    ],
+    ids=["tokens", "money"],
+)
+def test_two_who_ask_together_do_not_both_pass_a_budget_with_room_for_one(
+    limits: Limits, spent: int, usd: float
+) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def answer() -> Reply:
+        begun.set()
+        assert may_end.wait(DEADLINE_S)
+        return Reply("<nothing/>", COST)
+
+    rig = Rig(limits, Asked(answer), Books({9: spent}, usd))
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(rig.ask, 1)
+        assert begun.wait(DEADLINE_S)
+        try:
+            assert rig.observe(2) == OFFLINE
+            assert "for calls under way" in (rig.observer.spent_up or "")
+        finally:
+            may_end.set()
+        outcome, spend = first.result(DEADLINE_S)
+    assert (outcome, len(rig.model.prompts)) == (Nothing(), 1)
+    rig.books.book(1, spend)
+    assert rig.observe(2) == Nothing(), "what it took in the end left room"
+
+
+def test_a_call_counts_until_it_is_booked() -> None:
+    rig = Rig(Limits(daily_tokens=100))
+    _, spend = rig.ask(1)
+    assert rig.observe(2) == OFFLINE, "answered, and not yet in the books"
+    rig.books.book(1, spend)
+    rig = Rig(Limits(daily_tokens=101))
+    rig.observe(1)
+    assert rig.observe(2) == Nothing(), "in the books, and not counted twice"
+
+
+@pytest.mark.parametrize("failure", [Throttled(5), Broken("500", "provider")])
+def test_a_call_that_failed_for_nothing_counts_no_more(failure: Failure) -> None:
+    answers: list[Reply | Failure] = [failure, Reply("<nothing/>", COST)]
+    rig = Rig(Limits(daily_tokens=100), Asked(lambda: answers.pop(0)))
+    assert [rig.observe(1), rig.observe(2)] == [failure, Nothing()]
+
+
+def test_a_model_that_raises_leaves_nothing_reserved() -> None:
+    def crash() -> Reply:
+        raise ValueError("oops")
+
+    rig = Rig(Limits(daily_tokens=100), Asked(crash))
+    with pytest.raises(ValueError, match="oops"):
+        rig.observe(1)
+    rig.model.answer = lambda: Reply("<nothing/>", COST)
+    assert rig.observe(2) == Nothing()
+
+
+def test_a_failure_that_was_paid_for_is_booked() -> None:
+    rig = Rig(model=Asked(lambda: Broken("refused", spend=COST)))
+    assert rig.ask(1) == (Broken("refused", spend=COST), COST)

@@ -10,7 +10,7 @@ DEV := $(VENV)/.ready-to-test
 LOCKER := build/locker
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench install lock clean strace
+.PHONY: help demo test lint docs bench fuzz install lock clean strace
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ docs: $(DEV) ## write docs/cli.md and docs/settings.md anew from the code
 
 bench: $(DEV) ## measure, each figure with its baseline beside it
 	@set -e; for script in $$(grep -l __main__ benchmarks/*.py); do echo "== $$script"; $(PY) "$$script"; done
+
+fuzz: $(DEV) ## search for ten minutes, by coverage, for a reply that breaks the grammar
+	@$(PIP) atheris
+	@$(PY) tests/fuzz/grammar.py -max_total_time=600
 
 install: ## install the command claude-mem for daily use
 	@PYTHON="$(PYTHON)" bash scripts/install.sh

@@ -17,7 +17,7 @@ from claude_mem.model.event import Event, Kind, ToolCall
 from claude_mem.model.job import State
 from claude_mem.model.origin import Origin
 from claude_mem.observe import mode, observer
-from claude_mem.observe.budget import Spent
+from claude_mem.ports.pumping import Spent
 from claude_mem.ports.store import Arrival
 from claude_mem.providers.anthropic_api import AnthropicModel
 from claude_mem.providers.offline import Offline

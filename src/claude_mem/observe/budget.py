@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from claude_mem.ports.pumping import Spent
+
 Whose = Literal["day", "session"]
 
 _WORDS: dict[Whose, str] = {"day": "Today's", "session": "This session's"}
@@ -18,14 +20,6 @@ class Limits:
     session_tokens: int | None = None
     daily_usd: float | None = None
     session_usd: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    daily_tokens: int = 0
-    session_tokens: int = 0
-    daily_usd: float = 0.0
-    session_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from claude_mem.model.batch import Gathered
 from claude_mem.observe import mode, policy
-from claude_mem.observe.budget import Limits, Spent
+from claude_mem.observe.budget import Limits
 from claude_mem.observe.observer import Manner, Observer
 from claude_mem.ports.observer import Model
+from claude_mem.ports.pumping import Spent
 from claude_mem.providers import anthropic_api, claude_agent_sdk, claude_cli, openai_compatible
 from claude_mem.providers.choice import Choice, There, choose
 from claude_mem.providers.offline import Offline
@@ -112,8 +113,7 @@ def assemble(settings: Settings, store: SqliteStore, tell: Callable[[str], None]
     )
 
     def spent(session_id: int) -> Spent:
-        so_far = store.spent(session_id, now())
-        return Spent(so_far.daily_tokens, so_far.session_tokens, so_far.daily_usd, so_far.session_usd)
+        return store.spent(session_id, now())
 
     observer = Observer(asked, Offline(), manner, spent, tell)
     pump = Pump(store, observer.observe, due_at, now, tell)

@@ -15,8 +15,9 @@ from claude_mem.model.observation import Memory, Observation
 from claude_mem.model.outcome import Broken, Failure, Nothing, Observed, Outcome, Throttled
 from claude_mem.model.prompt import Prompt, Reply, Spend
 from claude_mem.observe import mode
-from claude_mem.observe.budget import Limits, Spent
+from claude_mem.observe.budget import Limits
 from claude_mem.observe.observer import MOST_OUTPUT, Manner, Observer
+from claude_mem.ports.pumping import Spent
 
 DEADLINE_S = 60.0
 COST = Spend("anthropic", "haiku", input_tokens=90, output_tokens=10, cost_usd=0.01)

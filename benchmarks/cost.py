@@ -26,8 +26,8 @@ from pathlib import Path
 from claude_mem.clients import claude_code
 from claude_mem.model.event import Event, Kind
 from claude_mem.observe import mode
-from claude_mem.observe.budget import Spent
 from claude_mem.observe.observer import Manner, Observer
+from claude_mem.ports.pumping import Spent
 from claude_mem.ports.store import Arrival
 from claude_mem.providers.anthropic_api import AnthropicModel
 from claude_mem.providers.offline import Offline

@@ -1,3 +1,4 @@
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -5,6 +6,9 @@ import hypothesis
 import pytest
 
 from claude_mem.testing import hooks
+
+# A runner in the background may have been started with SIGINT ignored, and our children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No timed assertions: a busy machine is not a bug.
 hypothesis.settings.register_profile("untimed", deadline=None)

@@ -552,6 +552,7 @@ def test_doctor_works_with_broken_settings_a_broken_database_and_things_in_the_w
     (data / "settings.json").chmod(0o600)
     (data / "claude-mem.db").write_bytes(b"garbage" * 1000)
     (data / "claude-mem.db").chmod(0o600)
+    (data / "drops").unlink(missing_ok=True)
     (data / "drops").mkdir(mode=0o700)
     (data / "worker.lock").mkdir(mode=0o700)
     report, levels = findings(cli)

@@ -41,6 +41,9 @@ def tcp(wanted: int) -> socket.socket:
         try:
             # Only over a dead worker's lingering connections; a living listener still keeps its port.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Handed on to its connections: an answer is two writes, and the second would wait 40 ms for an
+            # acknowledgement of the first. (asyncio sees to it only where a socket names its protocol.)
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             listener.bind((LOOPBACK, port))
             listener.listen(BACKLOG)
         except OSError as error:

@@ -22,6 +22,7 @@ AFTER_FAILURE_S = 1.0
 MAINTAIN_EVERY_S = 3600.0
 OBSERVE_EVERY_S = 60.0
 """However long the wait that was asked for: a clock may be set meanwhile."""
+GATHER_S = 0.2
 WATCH_EVERY_S = 2.0
 
 
@@ -72,6 +73,7 @@ async def keep_observing(running: Running) -> None:
         wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - now) / 1000
         if wait_s > 0:
             await _until(news, min(wait_s, OBSERVE_EVERY_S))
+            await _until(running.stopping, GATHER_S)  # a burst of events is one reason to look, not hundreds
 
 
 async def keep_house(running: Running, root: Path) -> None:

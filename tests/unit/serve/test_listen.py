@@ -61,3 +61,11 @@ def test_the_wanted_port_is_had_when_it_is_free() -> None:
         wanted = probe.getsockname()[1]
     with listen.tcp(wanted) as ours:
         assert ours.getsockname()[1] == wanted
+
+
+def test_an_answer_in_two_writes_does_not_wait_for_an_acknowledgement_in_between() -> None:
+    with listen.tcp(0) as listener, socket.create_connection(listener.getsockname()):
+        listener.setblocking(True)
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -29,6 +29,12 @@ from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads
 from measure import machine, table
 
+OUTPUT = (
+    "src/parcel/weight.py:12: in parse_weight\n"
+    "    value = float(text.removesuffix('kg'))\n"
+    "2 passed in 0.11s\n"
+) * 15
+
 BARE_APP = """
 import sys, uvicorn
 from starlette.applications import Starlette
@@ -115,7 +121,7 @@ def fill_spool(data: Path, events: int) -> None:
     (data / "spool").mkdir(parents=True, mode=0o700)
     for n in range(events):
         id = f"{n:020d}-1-0000"
-        body = payloads.bash(f"toolu_{n}", stdout="y" * 1500, session=f"session-{n % 50}")
+        body = payloads.bash(f"toolu_{n}", stdout=OUTPUT, session=f"session-{n % 50}")
         envelope = b'{"v":1,"by":"%s","id":"%s","at":%d,"event":"PostToolUse","payload":%s}\n'
         (data / "spool" / f"{id}.json").write_bytes(
             envelope % (__version__.encode(), id.encode(), 1_700_000_000_000 + n, body)
@@ -161,7 +167,7 @@ def requests(port: int, token: str, connections: int, each: int) -> float:
                 "claudeSessionId": f"s{who}",
                 "tool_name": "Bash",
                 "tool_input": {"command": "ls"},
-                "tool_response": "y" * 1500,
+                "tool_response": OUTPUT,
                 "tool_use_id": f"t-{who}-{n}",
             }
             headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}

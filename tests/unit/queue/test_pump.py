@@ -425,7 +425,7 @@ def test_who_wrote_an_observation_is_kept_with_it(
     pump_dry(make(Script(seen, spend=SPEND)), clock)
     a_turn(store, events)
     pump_dry(make(Script(Observed(Memory((Observation("change", title="by none"),))))), clock)
-    authors = store._writer.run(
+    authors = store.writer.run(
         lambda db: [tuple(row) for row in db.execute("SELECT title, provider FROM observations")]
     )
     assert authors == [("by a model", "anthropic:haiku"), ("by none", "offline")]
@@ -473,7 +473,7 @@ def test_what_cannot_be_stored_now_is_given_back_when_it_can_be_and_not_asked_fo
 ) -> None:
     def set_writable(writable: bool) -> None:
         pragma = f"PRAGMA query_only = {'OFF' if writable else 'ON'}"
-        store._writer.alone(lambda db: db.execute(pragma).fetchall())
+        store.writer.alone(lambda db: db.execute(pragma).fetchall())
 
     script = Script(Observed(Memory((Observation("change", title="T"),))), spend=SPEND)
 
@@ -543,7 +543,7 @@ def test_a_session_forgotten_while_it_is_observed_leaves_nothing_behind(
     store: SqliteStore, events: Events, clock: SettableClock, make: Make
 ) -> None:
     def forget(batch: Batch, session_id: int) -> Answer:
-        store._writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
+        store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
         return Observed(Memory((Observation("change", title="T"),))), SPEND
 
     pump = make(forget)
@@ -558,7 +558,7 @@ def test_what_went_wrong_first_is_heard_of_also_when_there_is_nothing_left_to_gi
     store: SqliteStore, events: Events, clock: SettableClock, make: Make
 ) -> None:
     def forget(batch: Batch, session_id: int) -> Answer:
-        store._writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
+        store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
         raise ValueError("oops")
 
     a_turn(store, events)

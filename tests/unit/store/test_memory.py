@@ -177,7 +177,7 @@ def test_forgetting_the_newer_one_lets_the_older_stand_again(
     settle(OLD)
     settle(NEW, session="s2")
     settle(NEW, session="s3")
-    store._writer.run(lambda db: db.execute("DELETE FROM sdk_sessions WHERE id = 2").rowcount)
+    store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions WHERE id = 2").rowcount)
     assert peek(CHAIN) == [(OLD.title, None, None)]
     assert peek("SELECT COUNT(*) FROM observation_sightings") == [(0,)]
 
@@ -189,7 +189,7 @@ def test_the_money_is_gone_when_its_session_is_forgotten(
     lease = store.lease(1)
     assert lease is not None
     store.settle(lease, Memory(), Spend("openai", "m", 5, 6, 7))
-    store._writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
+    store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
     assert peek("SELECT * FROM spending") == [
         (1, None, "shop", "openai", "m", 5, 6, 7, None, "2025-10-09T08:53:20.000Z", NOON)
     ]
@@ -201,7 +201,7 @@ def test_text_that_is_no_longer_utf8_costs_a_letter_and_not_the_queue(
 ) -> None:
     """As a flipped bit leaves it."""
     store.accept(arrivals(events.tool(text="words")))
-    store._writer.run(
+    store.writer.run(
         lambda db: db.execute("UPDATE pending_messages SET text = CAST(x'776FFF6473' AS TEXT)").rowcount
     )
     lease = store.lease(1)

@@ -110,7 +110,7 @@ def test_a_settle_whose_session_is_gone_writes_nothing(
     store.accept(arrivals(events.tool("gone"), events.tool("stays")))
     lease = store.lease(1)
     assert lease is not None
-    store._writer.run(lambda db: db.execute("DELETE FROM sdk_sessions WHERE id = 1").rowcount)
+    store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions WHERE id = 1").rowcount)
     with pytest.raises(Exception, match="stale"):
         store.settle(lease, Memory((Observation("change"),)))
     assert peek("SELECT COUNT(*) FROM observations") == [(0,)]
@@ -155,14 +155,14 @@ def test_the_connection_is_set_up_to_last(store: SqliteStore) -> None:
         "application_id": int.from_bytes(b"cmem"),
         "user_version": 5,
     }
-    found = store._writer.run(
+    found = store.writer.run(
         lambda db: {name: db.execute(f"PRAGMA {name}").fetchone()[0] for name in wanted}
     )
     assert found == wanted
 
 
 def test_a_reader_cannot_write(store: SqliteStore) -> None:
-    with pytest.raises(Exception, match="readonly"), store._readers.read() as db:
+    with pytest.raises(Exception, match="readonly"), store.readers.read() as db:
         db.execute("UPDATE counters SET value = 0")
 
 
@@ -176,7 +176,7 @@ def test_a_checkpoint_empties_the_log(store: SqliteStore, events: Events, databa
 
 def test_a_checkpoint_does_not_wait_for_a_reader(store: SqliteStore, events: Events) -> None:
     store.accept(arrivals(events.tool()))
-    with store._readers.read() as db:
+    with store.readers.read() as db:
         db.execute("SELECT COUNT(*) FROM pending_messages").fetchone()
         store.accept(arrivals(events.tool()))
         assert not store.checkpoint()

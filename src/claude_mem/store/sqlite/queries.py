@@ -1,4 +1,4 @@
-"""Running the statements of `queries.sql` by name, whatever the shape of the values."""
+"""Running the statements of the `.sql` files beside it by name, whatever the shape of the values."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from pathlib import Path
 
 from claude_mem.store.sqlite.storable import Value, storable
 
+FILES = ("queries.sql", "recall.sql", "vectors.sql", "forget.sql")
+
 
 @cache
 def queries() -> dict[str, str]:
     """All of them; read once."""
-    text = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
-    _preface, *entries = text.split("\n-- name: ")
     named = {}
-    for entry in entries:
-        name, _purpose, statement = entry.split("\n", 2)
-        named[name] = statement.strip()
+    for file in FILES:
+        text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+        _preface, *entries = text.split("\n-- name: ")
+        for entry in entries:
+            name, _purpose, statement = entry.split("\n", 2)
+            named[name] = statement.strip()
     return named
 
 

@@ -50,8 +50,8 @@ class SqliteStore:
         self.recovered = recovered
         """What was done about a damaged database when this one was opened; None: it was whole."""
         self._clock = clock
-        self._readers = Readers(path)
-        self._writer = Writer(db, path)
+        self.readers = Readers(path)
+        self.writer = Writer(db, path)
 
     @classmethod
     def open(cls, path: Path, *, clock: Clock, backups: Path) -> SqliteStore:
@@ -68,8 +68,8 @@ class SqliteStore:
 
     def close(self) -> None:
         """Finish what is being written, then let go of the file."""
-        self._readers.close()
-        self._writer.close()
+        self.readers.close()
+        self.writer.close()
 
     def __enter__(self) -> SqliteStore:
         return self
@@ -82,97 +82,97 @@ class SqliteStore:
     # Inbox
 
     def accept(self, arrivals: Sequence[Arrival]) -> Accepted:
-        return self._writer.run(lambda db: inbox.accept(db, arrivals, self._clock()))
+        return self.writer.run(lambda db: inbox.accept(db, arrivals, self._clock()))
 
     # Queue and Work
 
     def gathered(self) -> list[Gathered]:
-        with self._readers.read() as db:
+        with self.readers.read() as db:
             return gathering.gathered(db, self._clock())
 
     def lease(self, limit: int, session_id: int | None = None) -> Lease | None:
-        return self._writer.run(lambda db: queue.lease(db, limit, session_id, self._clock()))
+        return self.writer.run(lambda db: queue.lease(db, limit, session_id, self._clock()))
 
     def batch(self, lease: Lease) -> Batch:
-        with self._readers.read() as db:
+        with self.readers.read() as db:
             return batching.batch(db, lease)
 
     def settle(
         self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
     ) -> None:
-        self._writer.run(lambda db: queue.settle(db, lease, memory, spend, provider, self._clock()))
+        self.writer.run(lambda db: queue.settle(db, lease, memory, spend, provider, self._clock()))
 
     def postpone(
         self, lease: Lease, until: int, reason: str, *, failed: bool, spend: Spend | None = None
     ) -> None:
-        self._writer.run(
+        self.writer.run(
             lambda db: queue.postpone(db, lease, until, reason, spend, self._clock(), failed=failed)
         )
 
     def park(self, lease: Lease, reason: str, spend: Spend | None = None) -> None:
-        self._writer.run(lambda db: queue.park(db, lease, reason, spend, self._clock()))
+        self.writer.run(lambda db: queue.park(db, lease, reason, spend, self._clock()))
 
     def reclaim(self) -> int:
-        return self._writer.run(queue.reclaim)
+        return self.writer.run(queue.reclaim)
 
     def resume(self, job_ids: Sequence[int] | None = None) -> int:
-        return self._writer.run(lambda db: queue.resume(db, job_ids))
+        return self.writer.run(lambda db: queue.resume(db, job_ids))
 
     def drop(self, job_ids: Sequence[int]) -> int:
-        return self._writer.run(lambda db: queue.drop(db, job_ids, self._clock()))
+        return self.writer.run(lambda db: queue.drop(db, job_ids, self._clock()))
 
     # Ledger
 
     def spent(self, session_id: int, now: int) -> Spent:
-        with self._readers.read() as db:
+        with self.readers.read() as db:
             return spending.spent(db, session_id, now)
 
     def spending(self, since: int) -> list[Spending]:
-        with self._readers.read() as db:
+        with self.readers.read() as db:
             return spending.since(db, since)
 
     # Sessions
 
     def find(self, session: int | str) -> Session | None:
-        with self._readers.read() as db:
+        with self.readers.read() as db:
             return sessions.find(db, session)
 
     def fail(self, session_id: int) -> None:
-        self._writer.run(lambda db: sessions.fail(db, session_id))
+        self.writer.run(lambda db: sessions.fail(db, session_id))
 
     def interrupt_silent(self, before: int) -> int:
-        return self._writer.run(lambda db: sessions.interrupt_silent(db, before))
+        return self.writer.run(lambda db: sessions.interrupt_silent(db, before))
 
     def count_open(self) -> int:
-        with self._readers.read() as db:
+        with self.readers.read() as db:
             return sessions.count_open(db)
 
     # Overview
 
     def figures(self) -> Figures:
-        with self._readers.read() as db:
+        with self.readers.read() as db:
             return overview.figures(db)
 
     def jobs(self, state: State, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
-        with self._readers.read() as db:
+        with self.readers.read() as db:
             return overview.jobs(db, state, limit, after)
 
     def counters(self) -> dict[str, int]:
-        with self._readers.read() as db:
+        with self.readers.read() as db:
             return overview.counters(db)
 
     def count(self, name: str, by: int = 1) -> None:
-        self._writer.run(lambda db: overview.count(db, name, by))
+        self.writer.run(lambda db: overview.count(db, name, by))
 
     def last_event_at(self) -> int | None:
-        with self._readers.read() as db:
+        with self.readers.read() as db:
             return overview.last_event_at(db)
 
     # Upkeep: what the worker does when nobody is waiting
 
     def checkpoint(self) -> bool:
         """Empty the log into the database; False if a reader stood in the way of some of it."""
-        return self._writer.alone(_checkpoint)
+        return self.writer.alone(_checkpoint)
 
     def check(self) -> None:
         """Read the whole file through, however large; StoreDamaged says what is wrong (see `recover`)."""

@@ -1,0 +1,106 @@
+"""What recall is about: which memory, what is known of it, what is asked, and what was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+MemoryKind = Literal["observation", "summary", "prompt", "evidence"]
+KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
+
+Source = Literal["work", "external", "user"]
+"""Where its words come from: the agent's own work, text it only read, or the user who asked for it to be kept."""
+
+_PREFIXES: dict[MemoryKind, str] = {"observation": "", "summary": "s", "prompt": "p", "evidence": "e"}
+_BY_PREFIX = {prefix: kind for kind, prefix in _PREFIXES.items()}
+
+_KIND_BITS, _ID_BITS = 2, 40
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ref:
+    """One memory. Written `12` (an observation), `s12` (a summary), `p12` (a prompt), `e12` (raw evidence)."""
+
+    kind: MemoryKind
+    id: int
+
+    def __str__(self) -> str:
+        return f"{_PREFIXES[self.kind]}{self.id}"
+
+    @classmethod
+    def parse(cls, text: str) -> Ref | None:
+        """None when it is not written like one."""
+        text = text.strip().lower().removeprefix("#")
+        prefix, digits = (text[:1], text[1:]) if text[:1] in _BY_PREFIX and text[:1] else ("", text)
+        if not digits.isascii() or not digits.isdigit() or len(digits) > 12:
+            return None
+        return cls(_BY_PREFIX[prefix], int(digits))
+
+
+def spot(project_id: int, ref: Ref) -> int:
+    """A memory's place in the indexes, one integer: those of a project, and of each kind in it, lie together,
+    so that an index searches a project without looking at the others."""
+    return (project_id << _KIND_BITS | KINDS.index(ref.kind)) << _ID_BITS | ref.id
+
+
+def ref_at(place: int) -> Ref:
+    return Ref(KINDS[place >> _ID_BITS & (1 << _KIND_BITS) - 1], place & (1 << _ID_BITS) - 1)
+
+
+def span(project_id: int) -> tuple[int, int]:
+    """The first and the last spot a project's memories can have."""
+    first = project_id << _KIND_BITS + _ID_BITS
+    return first, first + (1 << _KIND_BITS + _ID_BITS) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is known of one memory, as far as finding, ranking and listing need it."""
+
+    ref: Ref
+    session: str  # the client's own id
+    session_db_id: int
+    project: str
+    project_id: int
+    created_at: int  # epoch milliseconds: when the work was done
+    title: str
+    text: str = ""  # what it says beyond its title
+    type: str | None = None  # an observation's
+    files: tuple[str, ...] = ()
+    files_modified: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    prompt_number: int | None = None
+    client: str | None = None
+    branch: str | None = None
+    commit: str | None = None
+    provider: str | None = None
+    source: Source = "work"
+    pinned: bool = False
+    supersedes: int | None = None
+    superseded_by: int | None = None
+    seen_again: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which memories are asked about; what is not said does not matter."""
+
+    project_id: int | None = None
+    kinds: tuple[MemoryKind, ...] = ()
+    types: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    file: str | None = None  # a path, the end of one, a directory (`src/`), or a glob (`src/*.py`)
+    branch: str | None = None
+    session: str | None = None  # the client's own id
+    client: str | None = None
+    since: int | None = None  # epoch milliseconds
+    until: int | None = None
+    superseded: bool | None = None  # True: only those; False: none of those
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    card: Card
+    score: float
+    parts: dict[str, float] = field(default_factory=dict)  # of what the score is made
+    marks: tuple[str, ...] = ()  # what to know before trusting it: `files changed since`, `branch never merged`

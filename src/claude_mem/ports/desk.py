@@ -1,0 +1,108 @@
+"""What the faces (HTTP, MCP, the command line, hooks) ask of memory. Answers are plain data, ready for JSON:
+every face sends on the same, so that they cannot disagree.
+
+A *result*, in every answer that has some: id, ref, kind, session_id (the client's own), project, title, subtitle,
+type, created_at, created_at_epoch, files, branch, score, snippet, tokens, pinned, superseded_by, source, marks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Data = dict[str, Any]
+
+
+class BadQuestion(ValueError):
+    """It cannot be answered as it was asked; `str()` is one sentence that says what to change."""
+
+    def __init__(self, field: str, sentence: str) -> None:
+        self.field = field
+        super().__init__(sentence)
+
+
+class NotThere(LookupError):
+    """Nothing goes by that name; `str()` is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Filters in the words of people and of query strings; empty: it does not matter."""
+
+    project: str = ""  # its name or its key
+    cwd: str = ""  # or the project of this directory
+    kinds: tuple[str, ...] = ()  # observation, summary, prompt, evidence
+    types: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    file: str = ""
+    branch: str = ""
+    session: str = ""
+    client: str = ""
+    since: str = ""  # `yesterday`, `last week`, `3 days ago`, `2026-01-31`, `v2` (a tag of the project's repository)
+    until: str = ""
+    superseded: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    limit: int = 20
+    offset: int = 0
+
+
+class Desk(Protocol):
+    """Any thread may call it; any call may block. Raises BadQuestion, NotThere, StoreError."""
+
+    def search(self, query: str, narrowing: Narrowing, page: Page, *, explain: bool = False) -> Data:
+        """{"query", "results", "offset", "limit", "hasMore", "legs": ["text", "vectors"], "note": str | None}.
+        Without a query: the newest. `explain` adds to each result the parts of its score."""
+        ...
+
+    def timeline(
+        self, anchor: str, narrowing: Narrowing, *, before: int = 10, after: int = 10, query: str = ""
+    ) -> Data:
+        """{"anchor": result | None, "at", "before": results, "after": results}, each by time.
+        The anchor is a ref, a session's id or a time in words; else the best hit of the query."""
+        ...
+
+    def details(self, refs: Sequence[str]) -> Data:
+        """{"results": …, "missing": refs}: results with all their fields, in the order asked for."""
+        ...
+
+    def session(self, id: str) -> Data:
+        """{"session", "prompts", "observations", "summaries", "previous", "next"}: by the client's id (or the
+        beginning of it) or the database's."""
+        ...
+
+    def file_history(self, path: str, narrowing: Narrowing, *, limit: int = 20) -> Data:
+        """{"path", "results"}: the newest first."""
+        ...
+
+    def listed(self, kind: str, narrowing: Narrowing, page: Page) -> Data:
+        """{"items", "offset", "limit", "hasMore"} of observations, summaries, prompts (results, with all their
+        fields), sessions or projects, the newest first."""
+        ...
+
+    def remember(self, text: str, given: Mapping[str, object]) -> Data:
+        """{"status": "saved", "id", "ref", "title"}. `given`: title, type, project, cwd, files, concepts, session."""
+        ...
+
+    def pin(self, ref: str, *, pinned: bool) -> Data:
+        """{"ref", "pinned"}."""
+        ...
+
+    def forget(self, selection: Mapping[str, object], *, dry_run: bool) -> Data:
+        """{"dry_run", "sessions", "observations", "summaries", "prompts", "evidence", "vectors", "sample": results,
+        "backups": how many backups still hold it}. `selection`, at least one: refs, session, project, file,
+        since, until, text (all must hold)."""
+        ...
+
+    def take_in(self, records: Sequence[Mapping[str, object]]) -> Data:
+        """An import of observations: {"imported", "skipped", "errors": [{"index", "message"}]}."""
+        ...
+
+    def context(self, narrowing: Narrowing, *, source: str = "startup", session: str = "") -> Data:
+        """{"text", "tokens", "refs", "project"}: what the next session start is told; no fence, for people."""
+        ...
+
+    def stats(self) -> Data: ...

@@ -1,0 +1,1 @@
+-- Really gone: rows, words, files, vectors. Each statement has a name and a purpose.

@@ -1,0 +1,1 @@
+-- What recall reads: the full-text index, cards, lists, and how far the indexes are. Each statement has a name and a purpose.

@@ -1,0 +1,1 @@
+-- Vectors beside the rows they are made of. Each statement has a name and a purpose.

@@ -1,0 +1,1 @@
+"""Who embeds text, and who keeps the vectors. All of it optional: full text answers alone."""

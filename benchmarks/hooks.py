@@ -5,12 +5,14 @@
 
 Every command gets the same payload on its standard input, once a round, in turn. Targets are CPU time as a
 ratio to `python -I -S -c pass` in the same run: 1.35 on the fast path, 2.5 on the careful path, and with the
-worker down at most 1.5 times what it is with the worker up.
+worker down at most 1.5 times what it is with the worker up. A session's start that shows a rendered context
+may cost 1.3 times a capture; a prompt that waits for the worker's answer, 3 times a capture in wall time.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import signal
@@ -20,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from claude_mem.capture import places
 from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads
 from measure import Run, in_turn, machine, table
@@ -28,7 +31,14 @@ PLAIN = payloads.bash("toolu_1", stdout="line of output\n" * 110)
 SECRETS = "<private>x</private> PASSWORD=hunter2hunter2"
 CAREFUL = payloads.bash("toolu_1", session="careful", stdout="line of output\n" * 100 + SECRETS)
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
+START, PROMPT = payloads.start(), payloads.prompt("why does the parser drop the last line of a file? " * 20)
+TOOL = payloads.payload(
+    "PreToolUse",
+    tool_name="Edit",
+    tool_input={"file_path": "/home/u/proj/a.py", "old_string": "line\n" * 300},
+)
 FAST, SLOW, DOWN = 1.35, 2.5, 1.5
+START_MOST, PROMPT_MOST = 1.3, 3.0
 
 
 @contextmanager
@@ -69,6 +79,15 @@ def just_started(data: Path) -> None:
     (data / "start.stamp").write_text("by the benchmark\n")
 
 
+def render(data: Path) -> None:
+    """What a session in the payloads' directory is told, as the worker renders it: 9,000 characters."""
+    shown = {"hookEventName": "SessionStart", "additionalContext": "- a memory, and what it taught\n" * 290}
+    answer = {"continue": True, "suppressOutput": True, "hookSpecificOutput": shown}
+    file = data / places.directory_context(json.loads(START)["cwd"].encode())
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    file.write_text(f"{0:016x}\n{json.dumps(answer)}\n")
+
+
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -96,6 +115,9 @@ def main() -> None:
             "worker down, careful": hook(down, CAREFUL, stamped=True),
             "worker hung, fast": hook(stopped, PLAIN),
             "100,000 spooled, fast": hook(full, PLAIN, stamped=True),
+            "start, rendered context": Run(hooks.command(), START, hooks.environment(up), lambda: render(up)),
+            "prompt, worker answers": hook(up, PROMPT),
+            "before a tool, worker answers": hook(up, TOOL),
         }
         for other in args.beside:
             name, _, words = other.partition("=")
@@ -110,6 +132,17 @@ def main() -> None:
         "worker down, careful": (costs["worker down, careful"].cpu_ms / slow, DOWN, "x up"),
         "worker hung, fast": (costs["worker hung, fast"].cpu_ms / fast, DOWN, "x up"),
         "100,000 spooled, fast": (costs["100,000 spooled, fast"].cpu_ms / fast, DOWN, "x up"),
+        "start, rendered context": (costs["start, rendered context"].cpu_ms / fast, START_MOST, "x up"),
+        "prompt, worker answers": (
+            costs["prompt, worker answers"].wall_ms / costs["worker up, fast"].wall_ms,
+            PROMPT_MOST,
+            "x up, wall",
+        ),
+        "before a tool, worker answers": (
+            costs["before a tool, worker answers"].wall_ms / costs["worker up, fast"].wall_ms,
+            PROMPT_MOST,
+            "x up, wall",
+        ),
     }
     rows = []
     for name, cost in costs.items():

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven, Reply
 
+from claude_mem.serve import recall_table
 from claude_mem.serve.app import TABLE
 
 BODY = (
@@ -16,6 +17,7 @@ BODY = (
     b'"reason":"exit"}'
 )
 ROUTES = [(row.method, row.path.replace("{id}", "victim")) for row in TABLE]
+RECALL = {row.path.replace("{id}", "victim") for row in recall_table.ROWS}
 READS = [(method, path) for method, path in ROUTES if method == "GET"]
 
 Attack = tuple[str, dict[str, str], int]
@@ -134,7 +136,10 @@ def test_the_token_opens_every_read(worker: Driven, method: str, path: str, host
         "Sec-Fetch-Site": "same-origin",
     }
     reply = attacked(worker, method, path, own)
-    assert reply.status == (404 if path == "/sessions/victim/status" else 200)
+    if path in RECALL:  # the stand-in has nothing to recall, and some routes must be told of what
+        assert reply.status in (400, 404, 503)
+    else:
+        assert reply.status == (404 if path == "/sessions/victim/status" else 200)
     assert_hardened(reply)
 
 

@@ -1,4 +1,4 @@
-"""One hook's whole life: read, scrub, spool, wake the worker, answer, leave with 0.
+"""One hook's whole life: read, scrub, spool, wake the worker or ask it, answer, leave with 0.
 
 Every tool call of the user's agent waits for this file, so it takes the short way wherever it may: `posix` in
 place of `os` (which costs 1.2 ms), nothing parsed that holds neither tag nor secret, the rest imported late.
@@ -46,18 +46,24 @@ def main(verb: str) -> None:
         pass
     try:
         stdin.deadline(COUNT_WITHIN_S)
-        posix.write(1, answer or ANSWER)
+        rest = answer or ANSWER
+        while rest:
+            rest = rest[posix.write(1, rest) :]
     finally:
         posix._exit(0)
 
 
 def _capture(verb: str) -> bytes | None:
-    """Record the event on standard input. Returns an answer when the user is to be told something."""
+    """Record the event on standard input. Returns an answer when somebody is to be told something."""
     began = time.monotonic()
     posix.umask(0o077)
     head, tail, whole = stdin.read(READ_WITHIN_S)
     stdin.deadline(ALL_WITHIN_S - (time.monotonic() - began))
-    event = _innocent_event(head) if whole else b""
+    event = _named_event(head)
+    if event == b"PreToolUse":
+        return _before_tool(head)
+    if not whole or len(head) > 64 << 10 or not head.rstrip().endswith(b"}"):
+        event = b""  # to be read carefully
     if event and event not in RECORDED:
         return None
     try:
@@ -65,21 +71,46 @@ def _capture(verb: str) -> bytes | None:
     except OSError as error:
         from claude_mem.capture import notice
 
-        return notice.tell(notice.describe("io_error", error)) if _starts(verb, event) else None
-    event, problem = _record(verb, event, head, tail, whole)
+        return notice.tell(notice.describe("io_error", error), ANSWER) if _starts(verb, event) else None
+    event, shown, problem = _record(verb, event, head, tail, whole)
     if not _starts(verb, event):
-        return None  # the user is working; what went wrong is counted, and told at the next start
+        return shown  # the user is working; what went wrong is counted, and told at the next start
     from claude_mem.capture import notice
 
-    return notice.tell_now(problem)
+    message = notice.take(problem)
+    return notice.tell(message, shown or ANSWER) if message else shown
+
+
+def _before_tool(head: bytes) -> bytes | None:
+    """What is known of the file that a tool is about to touch. Nothing is recorded, and no worker started."""
+    from claude_mem.capture import recall, tool
+
+    asked = tool.question(head)
+    if asked is None:
+        return None
+    _enter(places.data_directory(posix.environ))
+    if _must_be_careful(asked):
+        from claude_mem.capture import careful
+
+        _, asked = careful.prepare("", asked, b"", True)
+    if asked is None or not recall.may_be_asked(asked):
+        return None
+    try:
+        return recall.ask(b"PreToolUse", asked, recall.TOOL_WITHIN_S)
+    except recall.NobodyListens:
+        return None
 
 
 def _starts(verb: str, event: bytes) -> bool:
     return event == b"SessionStart" or verb == "context"
 
 
-def _record(verb: str, event: bytes, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, str | None]:
-    """Spool the event and wake the worker. Returns its name, and what went wrong (counted by then)."""
+def _record(
+    verb: str, event: bytes, head: bytes, tail: bytes, whole: bool
+) -> tuple[bytes, bytes | None, str | None]:
+    """Spool the event, and wake the worker or ask it. Returns the event's name, what the model is to be shown
+    (as an answer), and what went wrong (counted by then)."""
+    shown, asks = None, False  # where a start finds nothing rendered, and for every prompt
     try:
         payload: bytes | None = head
         if not event or _must_be_careful(head):
@@ -87,7 +118,11 @@ def _record(verb: str, event: bytes, head: bytes, tail: bytes, whole: bool) -> t
 
             event, payload = careful.prepare(verb, head, tail, whole)
         if payload is None or event not in RECORDED:
-            return event, None
+            return event, None, None
+        if event == b"SessionStart":
+            from claude_mem.capture import context
+
+            payload, shown, asks = context.prepare(payload)
         spool.put(event, payload, time.time_ns())
     except BaseException as error:  # the hook's one catch-all: counted, told, shown by doctor
         from claude_mem.capture import drops, notice
@@ -98,17 +133,34 @@ def _record(verb: str, event: bytes, head: bytes, tail: bytes, whole: bool) -> t
             drops.count(reason)
         except OSError:
             pass  # nothing can be written at all; it is still told
-        return event, notice.describe(reason, error)
+        return event, shown, notice.describe(reason, error)
     try:
-        wake.wake(sys.executable)
+        if asks or event == b"UserPromptSubmit":
+            shown = _ask(event, payload)
+        else:
+            wake.wake(sys.executable)
     except OSError:
         pass  # the event is safe; a worker finds it without being told
-    return event, None
+    return event, shown, None
 
 
-def _innocent_event(payload: bytes) -> bytes:
+def _ask(event: bytes, payload: bytes) -> bytes | None:
+    """What the worker remembers of it, as an answer. Being asked wakes it; there may be none yet."""
+    from claude_mem.capture import recall
+
+    if not recall.may_be_asked(payload):
+        wake.wake(sys.executable)
+        return None
+    try:
+        return recall.ask(event, payload, recall.WITHIN_S)
+    except recall.NobodyListens:
+        wake.start(sys.executable)
+        return None
+
+
+def _named_event(payload: bytes) -> bytes:
     """The event's name if the payload has the shape the client writes, with the head before all else."""
-    if not payload.startswith(HEAD) or len(payload) > 64 << 10 or not payload.rstrip().endswith(b"}"):
+    if not payload.startswith(HEAD):
         return b""
     start = payload.find(EVENT, 0, 2048) + len(EVENT)
     if start < len(EVENT) or payload.find(b'"tool_input"', 0, start) >= 0:

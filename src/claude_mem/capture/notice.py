@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import posix
 
 from claude_mem.capture import drops, places
@@ -25,17 +24,18 @@ def describe(reason: str, error: BaseException) -> str:
     return f"claude-mem is not recording: {SAYS[reason]}{why}: {directory}. Run: claude-mem doctor"
 
 
-def tell(message: str) -> bytes:
-    """A hook's answer that shows `message` to the user, not to the model."""
-    return json.dumps({"continue": True, "suppressOutput": True, "systemMessage": message}).encode() + b"\n"
+def tell(message: str, answer: bytes) -> bytes:
+    """A hook's answer, with `message` added: for the user, not for the model."""
+    import json  # few starts have something to tell
+
+    return answer.rstrip()[:-1] + b', "systemMessage": ' + json.dumps(message).encode() + b"}\n"
 
 
-def tell_now(problem: str | None) -> bytes | None:
+def take(problem: str | None) -> str | None:
     """At a session's start: the problem of this moment, else what the worker left to be told, else what could
     not be kept since the last start. Each is told once."""
     left, dropped = _take(), drops.take_news()
-    message = problem or left or dropped
-    return tell(message) if message else None
+    return problem or left or dropped
 
 
 def _take() -> str:

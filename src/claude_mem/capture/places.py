@@ -11,6 +11,7 @@ SPOOL = "spool"
 LEDGER = "spool/.ledger"
 ASIDE = "spool/aside"
 PRIVATE = "private"
+CONTEXT = "context"
 WORKER_LOCK = "worker.lock"
 WORKER_SOCK = "worker.sock"
 WORKER_JSON = "worker.json"
@@ -29,6 +30,25 @@ ACTIVITY = "activity.flag"
 def data_directory(environ: dict[bytes, bytes]) -> bytes:
     """The data directory's path, from the environment as the kernel gave it."""
     return environ.get(b"CLAUDE_MEM_DATA_DIR") or environ.get(b"HOME", b"/") + b"/.claude-mem"
+
+
+def directory_context(directory: bytes) -> str:
+    """Where the context for sessions that start in a working directory is rendered to."""
+    return f"{CONTEXT}/{_sha1(directory)}"
+
+
+def session_context(session: bytes) -> str:
+    """Where a session's own memory is rendered to, for when it is compacted."""
+    return f"{CONTEXT}/s-{_sha1(session)}"
+
+
+def _sha1(name: bytes) -> str:
+    """A name's name: of any length, and without a slash."""
+    try:
+        from _sha1 import sha1  # type: ignore[import-not-found]  # a fraction of what `hashlib` costs
+    except ImportError:  # a Python that was built without it
+        from hashlib import sha1
+    return str(sha1(name, usedforsecurity=False).hexdigest())
 
 
 def is_off(environ: dict[bytes, bytes]) -> bool:

@@ -2,26 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from claude_mem import settings
+from claude_mem.cli import say
+from claude_mem.cli.command import UsageError
 from claude_mem.model.errors import ClaudeMemError, WorkerHung
 from claude_mem.serve import control
 
 DEADLINE_S = 15.0
+RECALL_WITHIN_S = 60.0
+"""A first search may load a model, and forgetting rewrites what it must."""
 
 
 def ask(method: str, path: str, body: object = None) -> dict[str, Any]:
+    try:
+        return _asked(method, path, body, DEADLINE_S)
+    except _NobodyAnswers:
+        raise ClaudeMemError("The worker is not running. Run: claude-mem worker start") from None
+
+
+def recall(
+    method: str, path: str, query: Mapping[str, object] | None = None, body: object = None
+) -> dict[str, Any]:
+    """As `ask`; but the worker is started if none is there."""
+    said = {name: value for name, value in (query or {}).items() if value not in (None, "", [])}
+    path = f"{path}?{urlencode(said, doseq=True)}" if said else path
+    try:
+        return _asked(method, path, body, RECALL_WITHIN_S)
+    except _NobodyAnswers:
+        pass
+    with say.patiently("Starting the worker ..."):
+        control.start(settings.load().data_dir)
+    try:
+        return _asked(method, path, body, RECALL_WITHIN_S)
+    except _NobodyAnswers:
+        raise ClaudeMemError("The worker does not stay up. Look at: claude-mem worker logs") from None
+
+
+def part(text: str) -> str:
+    """One part of a path, whatever it holds."""
+    return quote(text, safe="", errors="replace")
+
+
+class _NobodyAnswers(Exception):
+    pass
+
+
+def _asked(method: str, path: str, body: object, within_s: float) -> dict[str, Any]:
     data_dir = settings.data_directory()  # whatever settings.json holds
     try:
-        status, answer = control.request(data_dir, method, path, body, deadline_s=DEADLINE_S)
+        status, answer = control.request(data_dir, method, path, body, deadline_s=within_s)
     except TimeoutError:
         raise WorkerHung(control.status(data_dir).pid) from None
     except OSError:
-        raise ClaudeMemError("The worker is not running. Run: claude-mem worker start") from None
-    if status == 404:
+        raise _NobodyAnswers from None
+    if status < 400:
+        return answer
+    error = answer.get("error")
+    error = error if isinstance(error, dict) else {"message": answer}
+    if error.get("code") == "no_route":
         raise ClaudeMemError("The worker is of another version. Run: claude-mem worker restart")
-    if status >= 400:
-        error = answer.get("error")
-        raise ClaudeMemError(str(error["message"] if isinstance(error, dict) else answer))
-    return answer
+    if status == 400:
+        raise UsageError(str(error["message"]))
+    raise ClaudeMemError(str(error["message"]))

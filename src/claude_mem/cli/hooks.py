@@ -22,6 +22,8 @@ EVENTS = (
     "PostCompact",
     "SessionEnd",
 )
+ASKED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit"}
+"""Recorded is what comes after a tool; before one, the agent is told what is known of the file it names."""
 TIMEOUT_S = 10
 
 VERBS = {
@@ -73,7 +75,9 @@ def snippet(interpreter: str) -> dict[str, object]:
         "args": ["-I", "-S", str(hook), "hook"],
         "timeout": TIMEOUT_S,
     }
-    return {"hooks": {event: [{"hooks": [entry]}] for event in EVENTS}}
+    recorded = {event: [{"hooks": [entry]}] for event in EVENTS}
+    asked = {event: [{"matcher": tools, "hooks": [entry]}] for event, tools in ASKED.items()}
+    return {"hooks": recorded | asked}
 
 
 def _run(_: argparse.Namespace) -> int:

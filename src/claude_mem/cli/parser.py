@@ -8,19 +8,30 @@ from claude_mem import __version__
 from claude_mem.cli import (
     HOOK_VERBS,
     backup,
+    context,
     demo,
     doctor,
+    file,
+    forget,
     hooks,
+    mcp,
+    pin,
     queue,
+    remember,
     restore,
+    search,
+    sessions,
+    show,
     stats,
+    timeline,
     token,
     version,
     worker,
 )
 from claude_mem.cli.command import Commands, help_of
 
-NOUNS = (doctor, stats, worker, queue, hooks, token, backup, restore, demo, version)
+RECALL = (search, timeline, show, sessions, file, context, remember, pin, forget)
+NOUNS = (*RECALL, doctor, stats, worker, queue, hooks, mcp, token, backup, restore, demo, version)
 
 
 def build() -> argparse.ArgumentParser:
@@ -41,5 +52,6 @@ def build() -> argparse.ArgumentParser:
     for noun in NOUNS:
         noun.add(commands)
     for verb in HOOK_VERBS:
-        hooks.add_verb(commands, verb)
+        if verb != "context":  # typed by a person it is a command of its own
+            hooks.add_verb(commands, verb)
     return parser

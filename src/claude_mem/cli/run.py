@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
 from claude_mem.cli import parser
-from claude_mem.cli.command import INTERRUPTED, UNREAD, USAGE, WRONG
+from claude_mem.cli.command import INTERRUPTED, UNREAD, USAGE, WRONG, UsageError
 from claude_mem.model.errors import ClaudeMemError, SettingsError
 
 
 def run(arguments: list[str]) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter is no reason to fail
     try:
         chosen = parser.build().parse_args(arguments)
         code: int = chosen.run(chosen)
@@ -21,7 +25,7 @@ def run(arguments: list[str]) -> int:
         # Whoever read has left (`| head`). Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return UNREAD
-    except SettingsError as error:
+    except (SettingsError, UsageError) as error:
         return _explain(str(error), USAGE)
     except ClaudeMemError as error:
         return _explain(str(error), WRONG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -9,17 +10,18 @@ MemoryKind = Literal["observation", "summary", "prompt", "evidence"]
 KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 
 Source = Literal["work", "external", "user"]
-"""Where its words come from: the agent's own work, text it only read, or the user who asked for it to be kept."""
+"""Where its words come from: the agent's own work, text it only read, or the user who asked to keep it."""
 
 _PREFIXES: dict[MemoryKind, str] = {"observation": "", "summary": "s", "prompt": "p", "evidence": "e"}
 _BY_PREFIX = {prefix: kind for kind, prefix in _PREFIXES.items()}
 
-_KIND_BITS, _ID_BITS = 2, 40
+_SESSION_BITS, _KIND_BITS, _ID_BITS = 22, 2, 25
+_LARGEST_PROJECT = (1 << 63 - _SESSION_BITS - _KIND_BITS - _ID_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Ref:
-    """One memory. Written `12` (an observation), `s12` (a summary), `p12` (a prompt), `e12` (raw evidence)."""
+    """One memory, written `12` (an observation), `s12` (a summary), `p12` (a prompt) or `e12` (evidence)."""
 
     kind: MemoryKind
     id: int
@@ -37,20 +39,37 @@ class Ref:
         return cls(_BY_PREFIX[prefix], int(digits))
 
 
-def spot(project_id: int, ref: Ref) -> int:
-    """A memory's place in the indexes, one integer: those of a project, and of each kind in it, lie together,
-    so that an index searches a project without looking at the others."""
-    return (project_id << _KIND_BITS | KINDS.index(ref.kind)) << _ID_BITS | ref.id
+def spot(project_id: int, session_db_id: int, ref: Ref) -> int:
+    """A memory's place in the indexes, one integer. Those of a project lie together, and in it those of a session:
+    an index searches a project without looking at the others, and a place tells its session.
+
+    Raises OverflowError past 16,383 projects, four million sessions or 33 million rows of a kind."""
+    if project_id > _LARGEST_PROJECT or session_db_id >> _SESSION_BITS or ref.id >> _ID_BITS:
+        raise OverflowError(
+            f"{ref} of session {session_db_id} of project {project_id} has no place in the indexes"
+        )
+    inside = KINDS.index(ref.kind) << _ID_BITS | ref.id
+    return (project_id << _SESSION_BITS | session_db_id) << _KIND_BITS + _ID_BITS | inside
 
 
 def ref_at(place: int) -> Ref:
     return Ref(KINDS[place >> _ID_BITS & (1 << _KIND_BITS) - 1], place & (1 << _ID_BITS) - 1)
 
 
+def session_at(place: int) -> int:
+    """The database's id of a memory's session."""
+    return place >> _KIND_BITS + _ID_BITS & (1 << _SESSION_BITS) - 1
+
+
 def span(project_id: int) -> tuple[int, int]:
     """The first and the last spot a project's memories can have."""
-    first = project_id << _KIND_BITS + _ID_BITS
-    return first, first + (1 << _KIND_BITS + _ID_BITS) - 1
+    bits = _SESSION_BITS + _KIND_BITS + _ID_BITS
+    return project_id << bits, (project_id + 1 << bits) - 1
+
+
+def idf(found: int, total: int) -> float:
+    """How much a word says that so many of all memories have."""
+    return math.log1p((max(total, found) - found + 0.5) / (found + 0.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,4 +122,4 @@ class Hit:
     card: Card
     score: float
     parts: dict[str, float] = field(default_factory=dict)  # of what the score is made
-    marks: tuple[str, ...] = ()  # what to know before trusting it: `files changed since`, `branch never merged`
+    marks: tuple[str, ...] = ()  # what to know before trusting it: `files changed since`, …

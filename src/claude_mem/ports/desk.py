@@ -39,7 +39,9 @@ class Narrowing:
     branch: str = ""
     session: str = ""
     client: str = ""
-    since: str = ""  # `yesterday`, `last week`, `3 days ago`, `2026-01-31`, `v2` (a tag of the project's repository)
+    since: str = (
+        ""  # `yesterday`, `last week`, `3 days ago`, `2026-01-31`, `v2` (a tag of the project's repository)
+    )
     until: str = ""
     superseded: bool | None = None
 

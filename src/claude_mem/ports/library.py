@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Protocol
 
-from claude_mem.model.observation import Observation, Summary
-from claude_mem.model.recall import Card, Filters, Ref, Source
+from claude_mem.model.recall import Card, Filters, Ref
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A query as the full-text index takes it."""
+    """A query as expressions of the full-text index, any of which may match."""
 
-    terms: tuple[str, ...]  # each one expression of the index: a word, a prefix, a phrase; any may match
-    exact: tuple[str, ...] = ()  # those whose match lifts a memory: a phrase, a whole identifier
-    most_rows: int = 25_000
-    """How many matches may be weighed. The rarest terms come first; those past it are left out."""
+    words: tuple[str, ...]
+    phrases: tuple[str, ...] = ()  # what belongs together: a quotation, a path, an identifier
+    most_rows: int = 20_000
+    """How many matches may be weighed. The rarest words come first; those past it are left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    spot: int
-    score: float  # BM25, larger is better
+class Matched:
+    """What one expression found: by spot, its BM25 (larger is better)."""
+
+    expression: str
+    scores: dict[int, float]
+    is_phrase: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    total: int  # memories in the span: how rare a word is depends on it
+    matched: tuple[Matched, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +48,38 @@ class Project:
 class Library(Protocol):
     """Reads memories. Each call sees one state of the store; any thread may call it."""
 
-    def match(self, wording: Wording, within: tuple[int, int] | None, limit: int) -> list[Match]:
-        """The best matches in a span (or in all), the best first."""
+    def match(self, wording: Wording, within: tuple[int, int] | None) -> Matches:
+        """What each expression matches in a span (or in all)."""
         ...
 
     def cards(self, refs: Sequence[Ref]) -> list[Card]:
         """Those that exist, in no order."""
         ...
 
+    def whole(self, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
+        """With all the columns they have."""
+        ...
+
     def listed(
-        self, filters: Filters, *, limit: int, newest_first: bool = True, before: int | None = None
+        self,
+        filters: Filters,
+        *,
+        limit: int,
+        offset: int = 0,
+        newest_first: bool = True,
+        pinned: bool = False,
     ) -> list[Card]:
-        """By time, without a query; `before`: only from before this time (after it, when oldest first)."""
+        """By time, without a query. Filters by file and concept are the caller's."""
         ...
 
     def touching(self, path: str, project_id: int | None, limit: int) -> list[Card]:
-        """The memories of a file, the newest first: by its exact path, else by the end of it."""
+        """The memories of a file, the newest first: one path is the other's, or the end of it."""
         ...
 
-    def project(self, key_or_name: str) -> Project | None: ...
+    def project(self, given: str) -> Project | None:
+        """By its key, else by its name; of several with one name, the one last worked in."""
+        ...
+
+    def projects(self, limit: int, offset: int = 0) -> list[Project]:
+        """With their figures, the one last worked in first."""
+        ...

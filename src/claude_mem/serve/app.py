@@ -10,7 +10,7 @@ from dataclasses import replace
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.serve import dispatch, figures, openapi, processing, queue, sessions
+from claude_mem.serve import dispatch, figures, mcp, openapi, processing, queue, recall_table, sessions
 from claude_mem.serve import fields as f
 from claude_mem.serve.endpoint import Answer, Call, Endpoint, Field
 from claude_mem.serve.running import Running
@@ -219,6 +219,14 @@ _OTHERS = (
         "The same figures for Prometheus.",
         (Answer(200, "Prometheus' text format.", media_type="text/plain"), f.UNAVAILABLE),
     ),
+    Endpoint(
+        "POST",
+        "/mcp",
+        mcp.post,
+        "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
+        (Answer(200, "Answered.", mcp.ANSWER), Answer(202, "Understood; nothing to answer."), f.BAD),
+        body=mcp.FIELDS,
+    ),
     Endpoint("GET", "/openapi.json", describe, "This API, as OpenAPI 3.1.", (Answer(200, "OpenAPI 3.1."),)),
     Endpoint(
         "POST",
@@ -242,4 +250,10 @@ _OTHERS = (
 # One example of the newest document leaves the prefix out.
 _WITHOUT_PREFIX = tuple(replace(row, path=row.path.removeprefix("/api")) for row in _SECOND_GENERATION)
 
-TABLE: tuple[Endpoint, ...] = (*_SECOND_GENERATION, *_WITHOUT_PREFIX, *_FIRST_GENERATION, *_OTHERS)
+TABLE: tuple[Endpoint, ...] = (
+    *_SECOND_GENERATION,
+    *_WITHOUT_PREFIX,
+    *_FIRST_GENERATION,
+    *recall_table.ROWS,
+    *_OTHERS,
+)

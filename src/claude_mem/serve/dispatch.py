@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from claude_mem.model.errors import EventUnreadable, StoreError
+from claude_mem.ports.desk import BadQuestion, NotThere
 from claude_mem.serve import guard, message
 from claude_mem.serve.endpoint import Call, Endpoint, pick, pick_query
 from claude_mem.serve.refusal import Refusal
@@ -28,6 +29,8 @@ def build(table: Sequence[Endpoint], running: Running) -> Starlette:
         exception_handlers={
             Refusal: _refused,
             EventUnreadable: _unreadable,
+            BadQuestion: _bad_question,
+            NotThere: _not_there,
             StoreError: _unavailable,
             HTTPException: _not_routed,
             Exception: _broken,
@@ -71,6 +74,15 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 async def _unreadable(_: Request, error: Exception) -> Response:
     return _respond(Refusal(400, "unreadable", str(error)))
+
+
+async def _bad_question(_: Request, error: Exception) -> Response:
+    assert isinstance(error, BadQuestion)
+    return _respond(Refusal(400, "bad_field", str(error), field=error.field or None))
+
+
+async def _not_there(_: Request, error: Exception) -> Response:
+    return _respond(Refusal(404, "not_found", str(error)))
 
 
 async def _unavailable(_: Request, error: Exception) -> Response:

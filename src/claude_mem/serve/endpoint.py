@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,6 +16,8 @@ from claude_mem.serve.running import Running
 FieldType = Literal["string", "integer", "number", "boolean", "object", "array", "any"]
 
 LARGEST = 2**31 - 1
+
+_YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class Field:
     most: int | None = None
     choices: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()  # of an object, or of an array's items
+    items: FieldType = "object"  # what an array holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Endpoint:
     body: tuple[Field, ...] = ()
     query: tuple[Field, ...] = ()
     socket_only: bool = False  # over TCP it does not exist, token or not
+    id: Field | None = None  # what `{id}` in the path is; None: a session
 
 
 def pick(fields: Sequence[Field], found: Mapping[str, object]) -> dict[str, object]:
@@ -80,19 +85,28 @@ def pick(fields: Sequence[Field], found: Mapping[str, object]) -> dict[str, obje
 
 
 def pick_query(fields: Sequence[Field], found: Mapping[str, str]) -> dict[str, object]:
-    """As `pick`, for text from a query string."""
-    values: dict[str, object] = dict(found)
+    """As `pick`, for text from a query string. A list has commas, or its name comes again."""
+    values: dict[str, object] = {}
     for field in fields:
-        text = found.get(field.name)
-        if (
-            field.type == "integer"
-            and text is not None
-            and text.isascii()
-            and text.isdigit()
-            and len(text) < 19
-        ):
-            values[field.name] = int(text)
+        for name in (field.name, *field.also):
+            if name in found:
+                texts = found.getlist(name) if isinstance(found, QueryParams) else [found[name]]
+                values[name] = _read(field.type, texts)
     return pick(fields, values)
+
+
+def _read(type: FieldType, texts: Sequence[str]) -> object:
+    """What the text means; left as it is where it means nothing, to be refused."""
+    text = texts[-1]
+    match type:
+        case "integer" if text.isascii() and text.isdigit() and len(text) < 19:
+            return int(text)
+        case "boolean" if text.lower() in _YES + _NO:
+            return text.lower() in _YES
+        case "array":
+            return [item.strip() for text in texts for item in text.split(",") if item.strip()]
+        case _:
+            return text
 
 
 def _checked(field: Field, value: object) -> object:
@@ -105,11 +119,17 @@ def _checked(field: Field, value: object) -> object:
             fits = isinstance(value, int) and not isinstance(value, bool)
         case "boolean":
             fits = isinstance(value, bool)
+        case "array":
+            fits = isinstance(value, list)
         case _:
             fits = True
     if not fits:
-        article = "an" if field.type == "integer" else "a"
+        article = "an" if field.type in ("integer", "array") else "a"
         raise Refusal(400, "bad_field", f"{field.name} is not {article} {field.type}.", field=field.name)
+    if isinstance(value, list):
+        for item in value:
+            _checked(replace(field, type=field.items, items="any"), item)
+        return value
     if field.choices and value not in field.choices:
         allowed = ", ".join(field.choices)
         raise Refusal(400, "bad_field", f"{field.name} is none of {allowed}.", field=field.name)

@@ -3,7 +3,7 @@
 {"type":"observation","session_id":…,"tool_name":…}  ->  {"ok":true,"sessionDbId":…}   after the commit
 {"type":"finalize","session_id":…}                   ->  {"ok":true,…}
 {"type":"wake","version":…}                          ->  nothing: the spool is drained
-{"type":"ask",…}                                     ->  {"type":"answer","context":…}
+{"type":"ask","version":…,"event":…,"payload":…}     ->  {"type": "answer", "context": "…"}; it is a wake too
 anything else                                        ->  {"error":…}
 """
 
@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 from claude_mem.model.errors import EventUnreadable, StoreError
 from claude_mem.serve import message, report
+from claude_mem.serve.answering import Answering
 from claude_mem.serve.listen import BACKLOG
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.running import Running
@@ -36,6 +37,7 @@ class HookLine:
 
     def __init__(self, running: Running, on_wake: Callable[[str], None]) -> None:
         self._running, self._on_wake = running, on_wake
+        self._ask = Answering(running.parts.ask, running.swallow)
         self._server: asyncio.Server | None = None
         self._busy: set[asyncio.Task[None]] = set()
         self._open: set[asyncio.Task[None]] = set()
@@ -50,6 +52,7 @@ class HookLine:
         """Take no more; let what is being committed finish, and hang up on the rest."""
         if self._server is not None:
             self._server.close()
+        self._ask.stop()
         for task in self._open - self._busy:
             task.cancel()
         if self._open:
@@ -116,9 +119,7 @@ class HookLine:
     async def _serve(self, said: dict[str, object]) -> Answer:
         match said.get("type"):
             case "wake":
-                version = said.get("version")
-                self._running.wake.set()
-                self._on_wake(version if isinstance(version, str) else "")
+                self._wake(said)
                 return None
             case "observation":
                 output = said.get("tool_response", said.get("tool_output"))
@@ -126,13 +127,19 @@ class HookLine:
             case "finalize":
                 return await self._report(report.STOP, said, _LAST_WORDS)
             case "ask":
-                context = await asyncio.to_thread(self._running.parts.ask, said)
-                return {"type": "answer", "context": context}
+                self._wake(said)  # a prompt is spooled before it is asked about
+                # In this order and as `_line` spells it: hooks do not parse, they cut the string out.
+                return {"type": "answer", "context": await self._ask(said)}
             case None:
                 raise Refusal(400, "missing_field", "type is missing.", field="type")
             case _:
                 known = "observation, finalize, wake, ask"
                 raise Refusal(400, "bad_field", f"type is none of {known}.", field="type")
+
+    def _wake(self, said: dict[str, object]) -> None:
+        version = said.get("version")
+        self._running.wake.set()
+        self._on_wake(version if isinstance(version, str) else "")
 
     async def _report(
         self, event: str, said: dict[str, object], names: tuple[str, ...], **more: object

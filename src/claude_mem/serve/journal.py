@@ -20,7 +20,7 @@ NAME = "worker.log"
 MOST_BYTES = 5_000_000
 FILES = 5
 OURS = "claude_mem"
-THEIRS = ("uvicorn.error", "asyncio")
+THEIRS = ("uvicorn.error", "asyncio", "mcp")
 
 
 @contextmanager

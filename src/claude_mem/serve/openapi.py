@@ -10,14 +10,7 @@ from claude_mem.serve.endpoint import Answer, Endpoint, Field
 
 Json = dict[str, object]
 
-_ID: Json = {
-    "name": "id",
-    "in": "path",
-    "required": True,
-    "description": "A sessionDbId, or the agent's own id of the session.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 1024},
-    "example": "7",
-}
+_SESSION = Field("id", "string", "A sessionDbId, or the agent's own id of the session.", "7")
 
 
 def document(table: Sequence[Endpoint], version: str, port: int | None) -> Json:
@@ -53,7 +46,7 @@ def _operation(endpoint: Endpoint) -> Json:
             str(answer.status): _response(answer) for answer in (*endpoint.answers, *fields.COMMON)
         },
     }
-    parameters: list[Json] = [_ID] if "{id}" in endpoint.path else []
+    parameters: list[Json] = [_id(endpoint.id or _SESSION)] if "{id}" in endpoint.path else []
     parameters += [
         {
             "name": field.name,
@@ -70,6 +63,17 @@ def _operation(endpoint: Endpoint) -> Json:
         content = {"application/json": {"schema": _object(endpoint.body), "example": _example(endpoint.body)}}
         operation["requestBody"] = {"required": required, "content": content}
     return operation
+
+
+def _id(field: Field) -> Json:
+    return {
+        "name": "id",
+        "in": "path",
+        "required": True,
+        "description": field.about,
+        "schema": {"type": "string", "minLength": 1, "maxLength": 1024},
+        "example": field.example,
+    }
 
 
 def _response(answer: Answer) -> Json:
@@ -116,7 +120,7 @@ def _schema(field: Field, *, nullable: bool) -> Json:
     if field.type == "object" and field.fields:
         schema |= _object(field.fields)
     elif field.type == "array":
-        schema["items"] = _object(field.fields)
+        schema["items"] = _items(field)
     elif field.type == "integer":
         schema["minimum"] = field.least
         if field.most is not None:
@@ -127,6 +131,14 @@ def _schema(field: Field, *, nullable: bool) -> Json:
         schema["minLength"] = 1
     schema["type"] = [field.type, "null"] if nullable else field.type
     return schema
+
+
+def _items(field: Field) -> Json:
+    if field.items == "any":
+        return {}
+    if field.items == "object":
+        return _object(field.fields)
+    return {"type": field.items} | ({"enum": list(field.choices)} if field.choices else {})
 
 
 def _example(of: Sequence[Field]) -> Json:

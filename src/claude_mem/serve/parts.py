@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from claude_mem.ports.clock import Clock
+from claude_mem.ports.desk import Desk
 from claude_mem.ports.store import Accepted, Inbox, Overview, Sessions
 from claude_mem.settings import Settings
 
@@ -80,5 +81,9 @@ class Parts:
     """Makes parked jobs ready again (None: all of them) and ends a pause; returns how many were parked."""
     let_go: Callable[[], None] = nothing_to_do
     """The worker begins to stop: ends what would keep it waiting, as a model's answer does."""
+    desk: Desk | None = None
+    """Answers about memory; None: a worker that only captures."""
+    fence: Callable[[str], str] = str
+    """Marks what memory says as a quotation, for a model to read. Does not block."""
     drop: Callable[[Sequence[int]], int] = none_is_parked
     """Parked jobs are done with, unobserved; returns how many were parked."""

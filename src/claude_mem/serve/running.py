@@ -29,6 +29,10 @@ class Running:
     news: asyncio.Event = field(default_factory=asyncio.Event)
     """Something was queued: it may be due. Whoever looks takes it first; it is replaced when it is set, so
     that no news between the look and the wait is missed, however many look."""
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Something may be seen that could not be before. Taken and replaced as `news` is."""
+    listeners: int = 0
+    """Callers of /stream."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     handing_over_to: str | None = None
     trouble: str | None = None  # why nothing can be taken in just now, as one sentence
@@ -47,6 +51,11 @@ class Running:
     def tell_news(self) -> None:
         self.news.set()
         self.news = asyncio.Event()
+        self.tell_change()
+
+    def tell_change(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
 
     def swallow(self, where: str, error: BaseException) -> None:
         """The worker's loops outlive any one failure; each is counted, and shown by /health and /metrics."""

@@ -69,6 +69,7 @@ async def keep_observing(running: Running) -> None:
             running.swallow("pump", error)
             await _until(running.stopping, AFTER_FAILURE_S)
             continue
+        running.tell_change()  # a batch may have become memory
         now = running.parts.clock()
         wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - now) / 1000
         if wait_s > 0:

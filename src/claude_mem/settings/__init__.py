@@ -49,6 +49,8 @@ class Settings:
     session_tokens: int = 1_000_000
     daily_usd: float = 2.0
     session_usd: float = 1.0
+    vectors: Literal["builtin", "chroma", "off"] = "builtin"
+    chroma_url: str | None = None
     delete_timeout_ms: int = 5_000
     anthropic_api_key: str | None = field(default=None, repr=False)
     anthropic_base_url: str | None = None

@@ -159,6 +159,21 @@ SETTINGS = (
         amount,
     ),
     Setting(
+        "CLAUDE_MEM_VECTORS",
+        "vectors",
+        "Who keeps the vectors that find memories by meaning. builtin: in the database; chroma: Chroma, which "
+        "needs the extra `chroma`; off: nobody, full text answers alone.",
+        "builtin, chroma or off",
+        one_of("builtin", "chroma", "off"),
+    ),
+    Setting(
+        "CLAUDE_MEM_CHROMA_URL",
+        "chroma_url",
+        "The address of a Chroma server; without it, chroma/ in the data directory.",
+        "an address such as http://127.0.0.1:8000",
+        url,
+    ),
+    Setting(
         "CLAUDE_MEM_DELETE_TIMEOUT",
         "delete_timeout_ms",
         "How many milliseconds an aborted session's work may take to end.",

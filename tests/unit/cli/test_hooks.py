@@ -11,6 +11,14 @@ def test_every_recorded_event_has_a_hook_and_no_other_has() -> None:
     assert {event.encode() for event in hooks.EVENTS} == entry.RECORDED
 
 
+def test_before_a_tool_only_those_that_touch_a_file_run_a_hook() -> None:
+    printed: Any = hooks.snippet("/opt/python/bin/python3")["hooks"]
+    assert set(printed) == {*hooks.EVENTS, "PreToolUse"}
+    (group,) = printed["PreToolUse"]
+    assert group["matcher"] == "Read|Edit|MultiEdit|Write|NotebookEdit"
+    assert not any("matcher" in group for event in hooks.EVENTS for group in printed[event])
+
+
 def test_a_hook_is_run_by_the_absolute_interpreter_in_exec_form() -> None:
     printed: Any = hooks.snippet("/opt/python/bin/python3")
     for groups in printed["hooks"].values():

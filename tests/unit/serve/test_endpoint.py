@@ -1,4 +1,5 @@
 import pytest
+from starlette.datastructures import QueryParams
 
 from claude_mem.serve.endpoint import Field, pick, pick_query
 from claude_mem.serve.refusal import Refusal
@@ -7,6 +8,7 @@ SESSION = Field("session", "string", "", required=True, also=("sessionId",))
 NUMBER = Field("number", "integer", "", least=1, most=9)
 FLAG = Field("flag", "boolean", "")
 ANY = Field("any", "any", "")
+LIST = Field("list", "array", "", items="string", also=("lists",), choices=("a", "b", "c"))
 
 
 def test_what_is_missing_is_none_and_what_is_not_asked_for_is_ignored() -> None:
@@ -42,6 +44,10 @@ def test_a_whole_number_may_be_written_with_a_point() -> None:
         (NUMBER, 10**400),
         (FLAG, 1),
         (FLAG, "true"),
+        (LIST, "a"),
+        (LIST, ["a", 5]),
+        (LIST, ["a", "z"]),
+        (LIST, {"a": 1}),
     ],
 )
 def test_a_bad_value_is_refused_naming_the_field(field: Field, value: object) -> None:
@@ -60,3 +66,20 @@ def test_a_query_holds_text_and_numbers_are_read_from_it() -> None:
     for bad in ("x", "", "-1", "٣", "1" * 40, "1.0"):
         with pytest.raises(Refusal):
             pick_query((NUMBER,), {"number": bad})
+
+
+@pytest.mark.parametrize(("text", "meant"), [("true", True), ("1", True), ("No", False), ("off", False)])
+def test_yes_and_no_are_read_from_a_query(text: str, meant: bool) -> None:
+    assert pick_query((FLAG,), {"flag": text}) == {"flag": meant}
+
+
+def test_a_list_in_a_query_has_commas_or_its_name_again_under_any_of_its_names() -> None:
+    for query in ("list=a,b", "list=a&list=b", "lists=a, b,", "list=a&list=%20b"):
+        assert pick_query((LIST,), QueryParams(query)) == {"list": ["a", "b"]}
+    assert pick_query((LIST,), QueryParams("")) == {"list": None}
+    with pytest.raises(Refusal):
+        pick_query((LIST,), QueryParams("list=a,z"))
+
+
+def test_of_what_is_no_list_the_last_counts() -> None:
+    assert pick_query((NUMBER,), QueryParams("number=1&number=2")) == {"number": 2}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -14,14 +15,21 @@ FILES = ("queries.sql", "recall.sql", "vectors.sql", "forget.sql")
 @cache
 def queries() -> dict[str, str]:
     """All of them; read once."""
-    named = {}
-    for file in FILES:
-        text = Path(__file__).with_name(file).read_text(encoding="utf-8")
-        _preface, *entries = text.split("\n-- name: ")
-        for entry in entries:
-            name, _purpose, statement = entry.split("\n", 2)
-            named[name] = statement.strip()
-    return named
+    return {name: statement for file in FILES for name, statement in _named(file)}
+
+
+@cache
+def conditions() -> dict[str, str]:
+    """The parts that lists are put together of."""
+    return dict(_named("conditions.sql"))
+
+
+def _named(file: str) -> Iterator[tuple[str, str]]:
+    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+    _preface, *entries = text.split("\n-- name: ")
+    for entry in entries:
+        name, _purpose, statement = entry.split("\n", 2)
+        yield name, statement.strip()
 
 
 def execute(db: sqlite3.Connection, query: str, /, **parameters: Value) -> sqlite3.Cursor:

@@ -1,1 +1,180 @@
--- What recall reads: the full-text index, cards, lists, and how far the indexes are. Each statement has a name and a purpose.
+-- What recall reads: the full-text index, cards, lists, and how far the indexes are.
+-- Each statement has a name and a purpose.
+
+-- name: derived
+-- What is known of the indexes, by name.
+SELECT value FROM derived WHERE name = :name;
+
+-- name: set_derived
+-- Note something about the indexes.
+INSERT INTO derived (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: unindexed_observation
+-- Observations past a mark, with all the words they are found by.
+SELECT o.id, o.session_id, o.project_id, o.title, o.subtitle, o.narrative, o.facts, o.concepts, o.files_read, o.files_modified,
+       o.text, s.cwd
+FROM observations AS o
+JOIN sdk_sessions AS s ON s.id = o.session_id
+WHERE o.id > :after AND o.id <= :upto AND o.project_id IS NOT NULL ORDER BY o.id LIMIT :limit;
+
+-- name: unindexed_summary
+-- Summaries past a mark.
+SELECT y.id, y.session_id, s.project_id, y.request, y.investigated, y.learned, y.completed, y.next_steps, y.notes,
+       y.files_read, y.files_edited, s.cwd
+FROM session_summaries AS y
+JOIN sdk_sessions AS s ON s.id = y.session_id
+WHERE y.id > :after AND y.id <= :upto ORDER BY y.id LIMIT :limit;
+
+-- name: unindexed_prompt
+-- Prompts past a mark; private ones hold nothing.
+SELECT u.id, u.session_id, s.project_id, u.prompt, s.cwd
+FROM user_prompts AS u
+JOIN sdk_sessions AS s ON s.id = u.session_id
+WHERE u.id > :after AND u.id <= :upto AND u.prompt IS NOT NULL ORDER BY u.id LIMIT :limit;
+
+-- name: unindexed_evidence
+-- Events past a mark that say something; a prompt's words are indexed as a prompt.
+SELECT p.id, p.session_id, s.project_id, p.kind, p.tool_name, p.tool_input, p.tool_response, p.text, COALESCE(p.cwd, s.cwd) AS cwd
+FROM pending_messages AS p
+JOIN sdk_sessions AS s ON s.id = p.session_id
+WHERE p.id > :after AND p.id <= :upto AND (p.tool_name IS NOT NULL OR p.text IS NOT NULL)
+ORDER BY p.id LIMIT :limit;
+
+-- name: last_observation
+-- The newest observation's id.
+SELECT COALESCE(MAX(id), 0) FROM observations;
+
+-- name: last_summary
+-- The newest summary's id.
+SELECT COALESCE(MAX(id), 0) FROM session_summaries;
+
+-- name: last_prompt
+-- The newest prompt's id.
+SELECT COALESCE(MAX(id), 0) FROM user_prompts;
+
+-- name: last_evidence
+-- The newest event's id.
+SELECT COALESCE(MAX(id), 0) FROM pending_messages;
+
+-- name: add_words
+-- A memory's words.
+INSERT INTO memory_text (rowid, title, body, names) VALUES (:spot, :title, :body, :names);
+
+-- name: remove_words
+-- Exactly the words that were added: the index keeps no copy to look them up in.
+INSERT INTO memory_text (memory_text, rowid, title, body, names) VALUES ('delete', :spot, :title, :body, :names);
+
+-- name: add_file
+-- A memory is about a file.
+INSERT INTO memory_files (base, spot, path, how) VALUES (:base, :spot, :path, :how)
+ON CONFLICT DO UPDATE SET how = MAX(how, excluded.how) WHERE excluded.how = 'modified';
+
+-- name: files_of
+-- The files a memory is about.
+SELECT path, how FROM memory_files WHERE spot = :spot;
+
+-- name: remove_files
+-- A memory is about no file any more.
+DELETE FROM memory_files WHERE spot = :spot;
+
+-- name: clear_words
+-- The whole index is to be made again.
+INSERT INTO memory_text (memory_text) VALUES ('delete-all');
+
+-- name: clear_files
+-- The same, of the files.
+DELETE FROM memory_files;
+
+-- name: how_often
+-- In how many memories of a span an expression matches, counted no further than needed.
+SELECT COUNT(*) FROM (
+    SELECT 1 FROM memory_text WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last LIMIT :most
+);
+
+-- name: weighed_matches
+-- All matches of an expression in a span, and how good each is: a title's words count most.
+SELECT rowid, -bm25(memory_text, 2.0, 1.0, 0.5) FROM memory_text
+WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
+
+-- name: newest_matches
+-- The newest matches of an expression too frequent to be weighed.
+SELECT rowid FROM memory_text
+WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last
+ORDER BY rowid DESC LIMIT :limit;
+
+-- name: size_of_span
+-- How many memories a span of the index has.
+SELECT COUNT(*) FROM memory_text_docsize WHERE id BETWEEN :first AND :last;
+
+-- name: observation_cards
+-- Observations as cards.
+SELECT o.*, s.claude_session_id,
+       (SELECT COUNT(*) FROM observation_sightings AS g WHERE g.observation_id = o.id) AS seen_again
+FROM observations AS o
+JOIN sdk_sessions AS s ON s.id = o.session_id
+WHERE o.id IN (SELECT value FROM json_each(:ids));
+
+-- name: summary_cards
+-- Summaries as cards.
+SELECT y.*, s.claude_session_id, s.project_id, s.client, s.branch, s.commit_sha
+FROM session_summaries AS y
+JOIN sdk_sessions AS s ON s.id = y.session_id
+WHERE y.id IN (SELECT value FROM json_each(:ids));
+
+-- name: prompt_cards
+-- Prompts as cards.
+SELECT u.*, s.claude_session_id, s.project, s.project_id, s.client, s.branch, s.commit_sha
+FROM user_prompts AS u
+JOIN sdk_sessions AS s ON s.id = u.session_id
+WHERE u.id IN (SELECT value FROM json_each(:ids)) AND u.prompt IS NOT NULL;
+
+-- name: evidence_cards
+-- Events as cards, with as much of their words as a list can show.
+SELECT p.id, p.session_id, p.kind, p.prompt_number, p.tool_name, p.cwd, p.branch, p.commit_sha,
+       SUBSTR(p.tool_input, 1, 2000) AS tool_input, SUBSTR(p.tool_response, 1, 2000) AS tool_response,
+       SUBSTR(p.text, 1, 4000) AS text, p.created_at, p.created_at_epoch,
+       s.claude_session_id, s.project, s.project_id, s.client
+FROM pending_messages AS p
+JOIN sdk_sessions AS s ON s.id = p.session_id
+WHERE p.id IN (SELECT value FROM json_each(:ids)) AND p.private = 0;
+
+-- name: list_observation
+-- Observations, to be narrowed by the conditions below and ordered by time.
+SELECT m.id FROM observations AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+
+-- name: list_summary
+-- Summaries, likewise.
+SELECT m.id FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+
+-- name: list_prompt
+-- Prompts, likewise; private ones hold nothing.
+SELECT m.id FROM user_prompts AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id AND m.prompt IS NOT NULL;
+
+-- name: list_evidence
+-- Events that say something, likewise.
+SELECT m.id FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
+    ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
+
+-- name: files_named
+-- Memories of files of one name, the newest of each kind and project first.
+SELECT spot, path, how FROM memory_files
+WHERE base = :base AND spot BETWEEN :first AND :last ORDER BY spot DESC LIMIT :limit;
+
+-- name: project_by_key
+-- A project by its key, which only one has.
+SELECT id, key, name, root FROM projects WHERE key = :given;
+
+-- name: projects_by_name
+-- Projects by the name people see; the one last worked in first.
+SELECT p.id, p.key, p.name, p.root FROM projects AS p
+WHERE p.name = :given
+ORDER BY (SELECT MAX(s.updated_at_epoch) FROM sdk_sessions AS s WHERE s.project_id = p.id) DESC;
+
+-- name: projects_with_figures
+-- All projects, the one last worked in first.
+SELECT p.id, p.key, p.name, p.root, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
+       (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id) AS observations
+FROM projects AS p
+LEFT JOIN sdk_sessions AS s ON s.project_id = p.id
+GROUP BY p.id ORDER BY last_at DESC, p.id LIMIT :limit OFFSET :offset;

@@ -1,0 +1,135 @@
+"""The corpora recall is measured on, put into a real store as the hooks would have: events in, indexes made."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from claude_mem.model.event import Event, Kind, ToolCall
+from claude_mem.model.origin import Origin
+from claude_mem.ports.store import Arrival
+from claude_mem.store.sqlite import SqliteStore
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+CODE = ("oh-my-posh", "context-evaluator")
+ROOT = "/home/user/project"
+
+_PATH_FIRST = re.compile(r"\s*(\S(?:.*?\S)?)(?:\s{3,}|\n|$)")
+_ROOTS = ("D:/oh-my-posh", "/Users/cedricteyton/Code/agents-md-evaluator")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    text: str
+    gold: frozenset[str]  # sessions
+    project: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    id: str
+    started: int
+    events: list[tuple[str, str]]
+    touched: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Corpus:
+    name: str
+    sessions: dict[str, list[Session]] = field(default_factory=dict)  # by project
+    questions: dict[str, list[Question]] = field(default_factory=dict)  # by what is asked
+
+
+def code(name: str) -> Corpus:
+    with gzip.open(DATA / "codemem" / f"{name}.sessions.jsonl.gz", "rt", encoding="utf-8") as file:
+        read = [json.loads(line) for line in file]
+    sessions = [
+        Session(
+            each["session_id"],
+            _ms(each["started"]),
+            [(kind, text) for kind, text in each["events"]],
+            frozenset(each["files_touched"]),
+        )
+        for each in read
+    ]
+    sessions.sort(key=lambda session: session.started)
+    asked = json.loads((DATA / "codemem" / f"{name}.queries.json").read_text(encoding="utf-8"))
+    questions = {
+        kind.removesuffix("_queries") + "s": [
+            Question(each["question"], frozenset(each["gold_session_ids"]), name) for each in asked[kind]
+        ]
+        for kind in ("commit_queries", "file_queries")
+    }
+    return Corpus(name, {name: sessions}, questions)
+
+
+def locomo() -> Corpus:
+    corpus = Corpus("LoCoMo", questions={"questions": []})
+    for conversation in json.loads((DATA / "locomo" / "locomo10.json").read_text(encoding="utf-8")):
+        told, project = conversation["conversation"], conversation["sample_id"]
+        sessions = []
+        for number in range(1, 100):
+            turns = told.get(f"session_{number}")
+            if turns:
+                date = told[f"session_{number}_date_time"]
+                at = datetime.strptime(date, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+                events = [("prompt", _turn(date, turn)) for turn in turns]
+                sessions.append(Session(f"{project}-{number}", int(at.timestamp() * 1000), events))
+        corpus.sessions[project] = sessions
+        for asked in conversation["qa"]:
+            evidence = " ".join(asked.get("evidence") or [])
+            gold = frozenset(f"{project}-{number}" for number in re.findall(r"D(\d+):", evidence))
+            if gold:
+                corpus.questions["questions"].append(Question(asked["question"], gold, project))
+    return corpus
+
+
+def _turn(date: str, turn: dict[str, str]) -> str:
+    shown = f" [shows {turn['blip_caption']}]" if turn.get("blip_caption") else ""
+    return f"{turn['speaker']} ({date}): {turn['text']}{shown}"
+
+
+def fill(store: SqliteStore, project: str, sessions: Iterable[Session]) -> None:
+    """As if the hooks had reported it all."""
+    origin = Origin(key=f"bench/{project}", name=project, root=ROOT, branch="main")
+    for session in sessions:
+        store.accept([Arrival(event, origin) for event in _events(session)])
+
+
+def _events(session: Session) -> Iterator[Event]:
+    for number, (kind, text) in enumerate(session.events):
+        given: dict[str, object] = {}
+        if kind == "tool":
+            given = {"kind": Kind.TOOL_USE, "tool": tool_call(text, f"toolu_{number}")}
+        else:
+            given = {"kind": Kind.PROMPT if kind == "prompt" else Kind.STOP, "text": text}
+        yield Event(  # type: ignore[arg-type]
+            id=f"{session.id}-{number:06d}", at=session.started + number, session=session.id, cwd=ROOT, **given
+        )
+
+
+def tool_call(text: str, use_id: str) -> ToolCall:
+    """The corpus tells a tool use as its name and its inputs, one after the other."""
+    name, _, rest = text.partition(" ")
+    given: dict[str, str] = {}
+    if name in ("Read", "Edit", "Write", "MultiEdit", "NotebookEdit") and (path := _PATH_FIRST.match(rest)):
+        given["file_path"] = _local(path[1])
+        rest = rest[path.end() :]
+    if rest.strip():
+        given["input"] = rest.strip()
+    return ToolCall(name, json.dumps(given, ensure_ascii=False), None, use_id)
+
+
+def _local(path: str) -> str:
+    path = path.replace("\\", "/")
+    root = next((root for root in _ROOTS if path.startswith(f"{root}/")), None)
+    return f"{ROOT}{path[len(root) :]}" if root else path
+
+
+def _ms(iso: str) -> int:
+    return int(datetime.fromisoformat(re.sub(r"(\.\d{6})\d*", r"\1", iso)).timestamp() * 1000)

@@ -1,0 +1,37 @@
+"""`claude-mem mcp`: the help of it. What runs is `cli/bridge`, before any of this is imported."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from claude_mem.cli import bridge, say
+from claude_mem.cli.command import OK, Commands
+
+
+def add(commands: Commands) -> None:
+    commands.add(
+        "mcp",
+        "be an MCP server on standard input and output",
+        more=(
+            "For a coding agent to run: it asks memory with search, timeline, get_observations,\n"
+            "get_session, file_history, remember and forget. The worker answers, and is started\n"
+            "if it is down. Typed in a terminal it prints what to put into a client's settings."
+        ),
+        example="claude-mem mcp > mcp.json",
+        run=_run,
+    )
+
+
+def snippet(interpreter: str) -> dict[str, object]:
+    """Exec form: no shell, no PATH, so that a project cannot put another python in the way."""
+    script = Path(bridge.__file__).with_name("stdio.py")
+    entry = {"type": "stdio", "command": interpreter, "args": ["-I", "-S", str(script)]}
+    return {"mcpServers": {"claude-mem": entry}}
+
+
+def _run(_: argparse.Namespace) -> int:
+    """Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used."""
+    say.data(snippet(sys.executable))
+    return OK

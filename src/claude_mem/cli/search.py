@@ -1,0 +1,52 @@
+"""`claude-mem search`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from claude_mem.cli import columns, memories, narrow, say
+from claude_mem.cli.command import OK, Commands, json_flag
+
+RESULTS = 10
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "search",
+        "find what is remembered, in your own words",
+        more="Without a QUERY, the newest. Starts the worker if it is not running.",
+        example=(
+            "claude-mem search why does login fail\n"
+            "claude-mem search --here --since 'last week' flaky test\n"
+            "claude-mem search --file src/login.py --type bugfix --json"
+        ),
+        run=_run,
+    )
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for")
+    narrow.flags(parser)
+    narrow.paging(parser, RESULTS)
+    parser.add_argument("--explain", action="store_true", help="say of what each score is made")
+    json_flag(parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from claude_mem.cli.ask import recall
+
+    query = {"q": " ".join(args.query), "explain": "true" if args.explain else None}
+    found = recall("GET", "/api/search", query | narrow.query(args))
+    if args.json:
+        say.data(found)
+        return OK
+    results = found["results"]
+    if results:
+        print(memories.table(results, time.time(), columns.terminal(), say.Paint(sys.stdout)))
+    if found.get("note"):
+        say.talk(str(found["note"]))
+    if not results:
+        say.talk("Nothing is remembered of that.")
+    else:
+        more = f" More: --offset {found['offset'] + len(results)}." if found["hasMore"] else ""
+        say.talk(f"Read one whole: claude-mem show {results[0]['ref']}.{more}")
+    return OK

@@ -1,0 +1,103 @@
+"""Words as the full-text index knows them: how a text is written into it, and how a query is put to it.
+
+The index's own tokenizer folds case and accents, stems, and splits at everything that is no letter or
+digit. So `parse_user`, `src/parser.py`, `--dry-run` and `2.1.0` are runs of small words already, and
+"whole" is a phrase of them. What it cannot do is done here: `parseUser` is also told as `parse User`, and
+writing without spaces between words (Chinese, Japanese, Korean) as overlapping pairs.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
+_CJK_RUN = re.compile(f"[{_CJK}]+")
+_CAMEL_WORD = re.compile(r"[^\W_]*[a-z0-9][A-Z][^\W_]*|[A-Z]{2,}[a-z][^\W_]*")
+_CAMEL_SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[^\W_]+")
+_CHUNK = re.compile(r"\"[^\"]{1,400}\"|[^\s\"]+")
+_POSSESSIVE = re.compile(r"['\u2019]s\b")
+
+MOST_WORDS = 24
+"""A query longer than that is a text; its first words say enough, and each costs time."""
+
+LONGEST_WORD = 60
+PREFIX_FROM = 3
+
+_SAYING_NOTHING = (
+    "a an and are as at be but by for from had has have he her his how i if in into is it its me my no "
+    "not of on or our she so such that the their them then there these they this to was we were what when "
+    "where which who why will with would you your did do does can could should about been being am "
+)
+STOP_WORDS = frozenset(_SAYING_NOTHING.split())
+
+
+def indexed(text: str) -> str:
+    """A text as it is written into the index."""
+    if not text.isascii():
+        text = _CJK_RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
+    return _CAMEL_WORD.sub(_with_parts, text)
+
+
+def expressions(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A query as expressions of the index: each word that says something, and as phrases what belongs together
+    (a quotation, a path, an identifier)."""
+    words: dict[str, None] = {}
+    phrases: dict[str, None] = {}
+    for chunk in _CHUNK.findall(_POSSESSIVE.sub("", query.replace("\0", " "))):
+        whole = _words(chunk)
+        parts = [part for word in whole for part in _CAMEL_SEAM.split(word)]
+        if len(parts) > 1:
+            phrases.setdefault(_quoted(parts))
+        for word in (*whole, *parts):
+            if len(parts) == 1 or not word.isdigit():  # a version's digits say nothing alone, but as a phrase
+                words.setdefault(word.lower())
+    telling = [word for word in words if word not in STOP_WORDS] or list(words)
+    return tuple(_quoted([word]) for word in telling[:MOST_WORDS]), tuple(phrases)[:MOST_WORDS]
+
+
+def phrase(text: str) -> str:
+    """All of its words, in this order."""
+    return _quoted(
+        [part for word in _words(text) for part in _CAMEL_SEAM.split(word)] or ["\N{REPLACEMENT CHARACTER}"]
+    )
+
+
+def beginning(expression: str) -> str | None:
+    """A word as the beginning of others; None for one too short to be the beginning of anything in particular."""
+    word = expression.strip('"')
+    return f"{expression}*" if len(word) >= PREFIX_FROM or _CJK_RUN.fullmatch(word) else None
+
+
+def _words(chunk: str) -> list[str]:
+    found: list[str] = []
+    for run in _WORD.findall(chunk):
+        found += [word[:LONGEST_WORD] for word in _split_scripts(run)]
+    return found
+
+
+def _split_scripts(run: str) -> list[str]:
+    """A run of letters, with the parts of it that are written without spaces told as pairs."""
+    if run.isascii() or not _CJK_RUN.search(run):
+        return [run]
+    found: list[str] = []
+    at = 0
+    for cjk in _CJK_RUN.finditer(run):
+        found += [run[at : cjk.start()]] if at < cjk.start() else []
+        found += _pairs(cjk[0])
+        at = cjk.end()
+    return [*found, run[at:]] if at < len(run) else found
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+def _with_parts(word: re.Match[str]) -> str:
+    parts = _CAMEL_SEAM.split(word[0])
+    return f"{word[0]} {' '.join(parts)}" if len(parts) > 1 else word[0]
+
+
+def _quoted(words: list[str]) -> str:
+    """In quotation marks nothing is an operator; the words hold letters and digits alone."""
+    return f'"{" ".join(words)}"'

@@ -1,0 +1,125 @@
+"""One search for all faces: what the words match, what the vectors are near to, what speaks for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+from claude_mem.model.recall import Card, Filters, Hit, ref_at, span, spot
+from claude_mem.model.wording import expressions
+from claude_mem.ports.library import Library, Matches, Wording
+from claude_mem.ports.vectors import VectorsUnavailable
+from claude_mem.recall import fuse, pathwise, rank
+from claude_mem.recall.narrow import fits, is_of_file
+from claude_mem.recall.rank import Work
+
+CHUNK = 150
+PER_SESSION = 5
+"""Of one session, so many are looked at before any session's others."""
+MOST_LOOKED_AT = 3_000
+"""Memories whose rows are read for one search, however narrow the filters are."""
+MOST_SPREAD = 200
+
+MOST_OF_A_FILE = 500
+MOST_PATHS = 3
+BESIDE_A_PATH = 0.1
+"""What words weigh when only a path was asked for: its parts are words of everything in its folder."""
+
+
+class Near(Protocol):
+    """The vectors' opinion."""
+
+    weight: float
+
+    def cosines(self, query: str, within: tuple[int, int] | None, spots: Iterable[int]) -> dict[int, float]:
+        """Of these spots, and of those nearest to the query. Raises VectorsUnavailable."""
+        ...
+
+
+class Truth(Protocol):
+    """Whether the code has moved on since a memory was made."""
+
+    def __call__(self, card: Card) -> tuple[tuple[str, ...], float]:
+        """What to know before trusting it, and the factor that goes with it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    hits: list[Hit]
+    legs: tuple[str, ...]
+    note: str | None = None  # why a leg is missing
+
+
+class Search:
+    def __init__(self, library: Library, clock: Callable[[], int], near: Near | None, truth: Truth) -> None:
+        self._library, self._clock, self._near, self._truth = library, clock, near, truth
+
+    def __call__(self, query: str, filters: Filters, most: int, work: Work | None = None) -> Found:
+        """The best `most`, the best first."""
+        within = None if filters.project_id is None else span(filters.project_id)
+        words, phrases = expressions(query)
+        matches = self._library.match(Wording(words, phrases), within) if words else Matches(0)
+        cosines, legs, note = self._closeness(query, within, matches)
+        weight = self._near.weight if self._near else 0.0
+        share = BESIDE_A_PATH if pathwise.is_only_paths(query) else 1.0
+        fused = fuse.fuse(matches, cosines, weight, self._files(query, filters, within), share)
+        places = fuse.ranked(fused, cosines, PER_SESSION)
+        if filters.kinds:
+            places = (place for place in places if ref_at(place).kind in filters.kinds)
+        return Found(self._hits(places, fused, filters, work or Work(), most), legs, note)
+
+    def _closeness(
+        self, query: str, within: tuple[int, int] | None, matches: Matches
+    ) -> tuple[dict[int, float], tuple[str, ...], str | None]:
+        if self._near is None or not query.strip():
+            return {}, ("text",), None
+        best: dict[int, float] = {}
+        for each in matches.matched:
+            for place, score in each.scores.items():
+                best[place] = best.get(place, 0.0) + score
+        leading = sorted(best, key=best.__getitem__, reverse=True)[:CHUNK]
+        try:
+            return self._near.cosines(query, within, leading), ("text", "vectors"), None
+        except VectorsUnavailable as why:
+            return {}, ("text",), str(why)
+
+    def _files(self, query: str, filters: Filters, within: tuple[int, int] | None) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for path in pathwise.paths(query)[:MOST_PATHS]:
+            cards = self._library.touching(path, filters.project_id, MOST_OF_A_FILE)
+            changed: list[int] = []
+            read: list[int] = []
+            for card in cards:
+                wrote = any(is_of_file(each, path) for each in card.files_modified)
+                (changed if wrote else read).append(spot(card.project_id, card.session_db_id, card.ref))
+            around = pathwise.beside(path)
+            matched = self._library.match(Wording((), (around.named, *around.folders)), within).matched
+            spots = {each.expression: each.scores for each in matched}
+            folders = [spots.get(folder, {}) for folder in around.folders]
+            for place, lift in pathwise.lifts(changed, read, spots.get(around.named, ()), folders).items():
+                found[place] = found.get(place, 0.0) + lift
+        return found
+
+    def _hits(
+        self, places: Iterator[int], fused: fuse.Fused, filters: Filters, work: Work, most: int
+    ) -> list[Hit]:
+        now = self._clock()
+        hits: list[Hit] = []
+        looked_at = 0
+        while len(hits) < most and looked_at < MOST_LOOKED_AT:
+            chunk = list(islice(places, CHUNK))
+            if not chunk:
+                break
+            looked_at += len(chunk)
+            for card in self._library.cards([ref_at(place) for place in chunk]):
+                if fits(card, filters):
+                    place = spot(card.project_id, card.session_db_id, card.ref)
+                    marks, truth = self._truth(card)
+                    prior = rank.prior(card, now, work, truth)
+                    parts = fused.parts(place) | {"opening": rank.opening(card, fused.words.get(place, 0.0))}
+                    hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))
+        ordered = rank.ordered(hits)
+        return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]

@@ -1,0 +1,140 @@
+"""Serves MCP at `/mcp`: one message in, one answer out, and nothing kept between two.
+
+The protocol itself is the official SDK's (`mcp_server`). It costs most of a second and 56 MiB to import, so
+that is left to the first message, and to a thread. Whoever asked before a restart may go on asking after it:
+what is to be remembered of a client travels in its session id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from starlette.responses import JSONResponse, Response
+
+from claude_mem.serve import guard, message
+from claude_mem.serve.endpoint import Call, Field
+from claude_mem.serve.running import Running
+
+FIELDS = (
+    Field("jsonrpc", "string", "2.0", "2.0"),
+    Field("method", "string", "What is asked.", "tools/call"),
+    Field("id", "any", "Whose answer it will be; without it, none is given.", 1),
+    Field("params", "any", "What the method needs.", {"name": "search", "arguments": {"query": "login"}}),
+)
+ANSWER = (
+    Field("jsonrpc", "string", "2.0", "2.0"),
+    Field("id", "any", "Whose answer it is.", 1),
+    Field("result", "any", "What was asked for.", {"content": []}),
+    Field("error", "any", "Or why there is none."),
+)
+
+SESSION_ID = "Mcp-Session-Id"
+CWD = "X-Claude-Mem-Cwd"
+LONGEST_NAME = 64
+INVALID_REQUEST = -32600
+
+_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+_CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
+_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who asks, as far as it said so."""
+
+    client: str = ""  # the program's name
+    cwd: str = ""  # the directory it works in
+
+
+async def post(call: Call) -> Response:
+    said = message.parse(await call.request.body())
+    if not isinstance(said.get("method"), str) and not said.keys() & {"result", "error"}:
+        return JSONResponse(_invalid(said), status_code=400)
+    answer = await asyncio.to_thread(_sdk)
+    trusted = bool(call.request.scope.get(guard.TRUSTED))
+    version, client = _known(call.request.headers.get(SESSION_ID, ""))
+    meta = _meta(said)
+    visitor = Visitor(_name(meta.get(_CLIENT_KEY)) or client, _cwd(call) if trusted else "")
+    headers = _headers(said, meta, version) if trusted else call.request.headers.raw
+    status, body = await answer(call.running, visitor, headers, json.dumps(said).encode())
+    if "method" in said and "id" not in said:
+        return Response(status_code=202)  # nobody waits for an answer, whatever became of it
+    more = {}
+    if said.get("method") == "initialize" and status == 200:
+        more[SESSION_ID] = _session_id(said, body)
+    return Response(_with_id(body, said), status, more, "application/json")
+
+
+def _invalid(said: dict[str, object]) -> dict[str, object]:
+    """What the SDK says of it are twenty lines."""
+    id = said.get("id")
+    error = {"code": INVALID_REQUEST, "message": "The message has no method."}
+    return {"jsonrpc": "2.0", "id": id if isinstance(id, str | int) else None, "error": error}
+
+
+def _sdk() -> Callable[[Running, Visitor, Headers, bytes], Awaitable[tuple[int, bytes]]]:
+    from claude_mem.serve import mcp_server
+
+    return mcp_server.answer
+
+
+def _headers(said: dict[str, object], meta: dict[str, object], version: str) -> list[tuple[bytes, bytes]]:
+    """A message that came over a pipe has none; what they would say is in itself, or was at the beginning."""
+    found = {"content-type": "application/json", "accept": "application/json"}
+    method, modern = said.get("method"), meta.get(_VERSION_KEY)
+    if isinstance(modern, str) and isinstance(method, str):
+        found |= {"mcp-protocol-version": modern, "mcp-method": method}
+        params = said.get("params")
+        name = params.get(_NAMED_BY.get(method, "")) if isinstance(params, dict) else None
+        if isinstance(name, str):
+            found["mcp-name"] = name
+    elif version:
+        found["mcp-protocol-version"] = version
+    return [(name.encode(), value.encode(errors="replace")) for name, value in found.items()]
+
+
+def _meta(said: dict[str, object]) -> dict[str, object]:
+    params = said.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta if isinstance(meta, dict) else {}
+
+
+def _session_id(said: dict[str, object], body: bytes) -> str:
+    """As `2025-11-25.claude-code`."""
+    params = said.get("params")
+    client = _name(params.get("clientInfo") if isinstance(params, dict) else None)
+    result = json.loads(body).get("result") or {}
+    return f"{result.get('protocolVersion', '')}.{quote(client, safe='')}"
+
+
+def _known(session_id: str) -> tuple[str, str]:
+    """The protocol's version and the client's name."""
+    version, _, client = session_id.partition(".")
+    return version, unquote(client)[:LONGEST_NAME]
+
+
+def _name(info: object) -> str:
+    name = info.get("name") if isinstance(info, dict) else None
+    return name[:LONGEST_NAME] if isinstance(name, str) else ""
+
+
+def _cwd(call: Call) -> str:
+    try:
+        return bytes.fromhex(call.request.headers.get(CWD, "")).decode()
+    except ValueError:
+        return ""  # no text: there is no such project
+
+
+def _with_id(body: bytes, said: dict[str, object]) -> bytes:
+    """The transport refuses some messages before it has looked for their ids; over a pipe nothing else would
+    say which one it was."""
+    if not body.startswith(b'{"jsonrpc":"2.0","id":null') or not isinstance(said.get("id"), str | int):
+        return body
+    return json.dumps(json.loads(body) | {"id": said["id"]}, separators=(",", ":")).encode()

@@ -1,0 +1,126 @@
+"""Speaks MCP by the official SDK. Importing this file is what costs; only `mcp` does, when somebody asks.
+
+The low-level server, since the other one sets up the process's logging, and offers prompts and resources
+we have none of. Server and transport are made anew for every message: that takes microseconds, and leaves
+nothing open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from starlette.types import Message
+
+from claude_mem.model.errors import StoreError
+from claude_mem.ports.desk import BadQuestion, NotThere
+from claude_mem.serve import guard, mcp_arguments, mcp_tools
+from claude_mem.serve.mcp import Headers, Visitor
+from claude_mem.serve.mcp_tools import Tool
+from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.running import Running
+
+HIDES_TEXT = frozenset(("claude-code", "codex-mcp-client", "opencode"))
+"""Agents that show their model `structuredContent` alone, if there is any: ten times the tokens, no fence."""
+
+ONLY_CAPTURES = "This worker only captures; it has no memory to ask."
+WENT_WRONG = "Something went wrong; see the worker's log: claude-mem worker logs"
+
+
+async def answer(running: Running, visitor: Visitor, headers: Headers, body: bytes) -> tuple[int, bytes]:
+    """The status and the body of the answer."""
+    status, answered = 500, bytearray()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        nonlocal status
+        status = int(message.get("status", status))
+        answered.extend(message.get("body", b""))
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "scheme": "http",
+        "method": "POST",
+        "path": "/mcp",
+        "query_string": b"",
+        "headers": list(headers),
+    }
+    # Without its own check of Host and Origin: the guard has made ours.
+    transport = StreamableHTTPSessionManager(
+        _server(running, visitor),
+        json_response=True,
+        stateless=True,
+        max_request_body_size=guard.MOST_BYTES,
+    )
+    async with transport.run():
+        await transport.handle_request(scope, receive, send)
+    return status, bytes(answered)
+
+
+def _server(running: Running, visitor: Visitor) -> Server[Any]:
+    async def list_tools(_: ServerRequestContext[Any], __: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_described(tool) for tool in mcp_tools.TOOLS.values()])
+
+    async def call_tool(
+        _: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        tool = mcp_tools.TOOLS.get(params.name)
+        if tool is None:
+            known = ", ".join(mcp_tools.TOOLS)
+            raise MCPError(types.INVALID_PARAMS, f"There is no such tool; there are {known}.")
+        return await _called(running, visitor, tool, params.arguments or {})
+
+    return Server(
+        "claude-mem",
+        version=running.parts.version,
+        title="claude-mem",
+        instructions=mcp_tools.INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+async def _called(
+    running: Running, visitor: Visitor, tool: Tool, arguments: dict[str, Any]
+) -> types.CallToolResult:
+    desk = running.parts.desk
+    if desk is None:
+        return _failed(ONLY_CAPTURES)
+    try:
+        asked = mcp_arguments.understood(tool.fields, arguments)
+        found = await asyncio.to_thread(tool.run, desk, asked, visitor.cwd)
+        text = tool.tell(found).in_words(running.parts.fence)
+    except (Refusal, BadQuestion, NotThere, StoreError) as error:
+        return _failed(str(error))
+    except Exception as error:  # the client is told that it failed, not what memory said
+        running.swallow("mcp", error)
+        return _failed(WENT_WRONG)
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=None if visitor.client in HIDES_TEXT else found,
+    )
+
+
+def _failed(sentence: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=sentence)], is_error=True)
+
+
+def _described(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=mcp_arguments.schema(tool.fields),
+        annotations=types.ToolAnnotations(
+            read_only_hint=tool.only_reads, destructive_hint=tool.destroys, open_world_hint=False
+        ),
+    )

@@ -1,0 +1,136 @@
+"""Recall's part of the route table."""
+
+from __future__ import annotations
+
+from claude_mem.serve import fields, memory, recalling, stream
+from claude_mem.serve import recall_fields as f
+from claude_mem.serve.endpoint import Endpoint
+
+_ANSWERS = (fields.BAD, fields.UNAVAILABLE)
+
+_SEARCHING = (
+    Endpoint(
+        "GET",
+        "/api/search",
+        recalling.search,
+        "Search memory. Without q: the newest.",
+        (f.FOUND, *_ANSWERS),
+        query=(f.QUERY, *f.NARROWING, *f.PAGING, f.EXPLAIN),
+    ),
+    Endpoint(
+        "GET",
+        "/api/timeline",
+        recalling.timeline,
+        "What was before and after a memory, a session, a time, or the best hit of q.",
+        (f.TIMELINE, f.NOT_THERE, *_ANSWERS),
+        query=(f.ANCHOR, f.QUERY, f.BEFORE, f.AFTER, *f.NARROWING),
+    ),
+    Endpoint(
+        "GET",
+        "/api/file",
+        recalling.file,
+        "A file's history across sessions.",
+        (f.HISTORY, *_ANSWERS),
+        query=(f.PATH, f.PROJECT, f.CWD, f.LIMIT),
+    ),
+    Endpoint(
+        "GET",
+        "/api/context/inject",
+        recalling.context,
+        "What the next session of a project is told at its start, as text for people. Needs project or cwd.",
+        (f.INJECTED, *_ANSWERS),
+        query=(f.PROJECT, f.CWD, f.SOURCE, f.SESSION, f.FORMAT),
+    ),
+)
+
+_LISTS = tuple(
+    Endpoint(
+        "GET",
+        f"/api/{kind}",
+        recalling.listing(kind),
+        f"A page of {kind}, the newest first.",
+        (f.LISTED, *_ANSWERS),
+        query=(*f.NARROWING, *f.PAGING),
+    )
+    for kind in ("observations", "summaries", "prompts", "sessions")
+)
+
+_READING = (
+    Endpoint(
+        "GET",
+        "/api/projects",
+        recalling.listing("projects"),
+        "A page of projects, the most recently worked on first.",
+        (f.LISTED, *_ANSWERS),
+        query=f.PAGING,
+    ),
+    Endpoint(
+        "GET",
+        "/api/observation/{id}",
+        recalling.observation,
+        "One memory, whole.",
+        (f.ONE, f.NOT_THERE, fields.UNAVAILABLE),
+        id=f.MEMORY_ID,
+    ),
+    Endpoint(
+        "POST",
+        "/api/observations/batch",
+        recalling.batch,
+        "Many memories at once, whole.",
+        (f.DETAILED, *_ANSWERS),
+        body=(f.IDS, f.ORDER, f.LIMIT),
+    ),
+    Endpoint(
+        "GET",
+        "/api/session/{id}",
+        recalling.session,
+        "One session, whole: by its database's id, or the agent's own or the beginning of that.",
+        (f.WHOLE_SESSION, f.NOT_THERE, *_ANSWERS),
+    ),
+    Endpoint("GET", "/api/stats", recalling.stats, "What is remembered, in figures.", (f.STATS, *_ANSWERS)),
+    Endpoint(
+        "GET",
+        "/stream",
+        stream.listen,
+        "What happens, as it happens: server-sent events. Last-Event-ID takes it up again.",
+        (f.STREAMED, *_ANSWERS),
+        query=(f.PROJECT,),
+    ),
+)
+
+_CHANGING = (
+    Endpoint(
+        "POST",
+        "/api/memory/save",
+        memory.save,
+        "Remember something because somebody said so.",
+        (f.WAS_SAVED, *_ANSWERS),
+        body=f.SAVED,
+    ),
+    Endpoint(
+        "POST",
+        "/api/memory/pin",
+        memory.pin,
+        "Keep memories in front, or no longer.",
+        (f.WAS_PINNED, f.NOT_THERE, *_ANSWERS),
+        body=(f.IDS, f.PINNED),
+    ),
+    Endpoint(
+        "POST",
+        "/api/memory/forget",
+        memory.forget,
+        "Forget for good whatever meets all that is said. Without confirm: only tell what would go.",
+        (f.WENT, f.NOT_THERE, *_ANSWERS),
+        body=(*f.SELECTION, f.DRY_RUN, f.CONFIRM),
+    ),
+    Endpoint(
+        "POST",
+        "/api/import",
+        memory.take_in,
+        "Take in observations from elsewhere, at most 1,000 at a time.",
+        (f.IMPORTED, *_ANSWERS),
+        body=(f.RECORDS,),
+    ),
+)
+
+ROWS: tuple[Endpoint, ...] = (*_SEARCHING, *_LISTS, *_READING, *_CHANGING)

@@ -1,0 +1,192 @@
+"""Tells listeners what happens as it happens: `/stream`, as server-sent events.
+
+Each is told what came after the last it was told of, at its own pace: there is no buffer to overflow, a slow
+listener holds up nobody, and one that comes back with Last-Event-ID is merely further behind. While nobody
+listens, nobody looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from claude_mem.model.errors import StoreError
+from claude_mem.model.recall import MemoryKind, Ref
+from claude_mem.ports.desk import Desk, Narrowing, Page
+from claude_mem.serve import asked
+from claude_mem.serve.endpoint import Call
+from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.running import Running
+from claude_mem.serve.sse import MEDIA_TYPE, Cursor, event
+
+MOST_LISTENERS = 32
+HEARTBEAT_S = 15.0
+"""Also how late they hear of what nobody tells the worker's loops about."""
+GATHER_S = 0.2
+RETRY_MS = 2000
+WINDOW = 100
+"""Memories fetched at a time: as many wait for a listener to read, and no more."""
+MOST_BEHIND = 10_000
+"""Memories a listener can catch up with; past it, reading the lists again is cheaper."""
+LATEST = 20
+SESSIONS = 20
+PASSED_OVER = b":\n\n"
+
+LISTS: dict[MemoryKind, str] = {"prompt": "prompts", "observation": "observations", "summary": "summaries"}
+
+
+async def listen(call: Call) -> Response:
+    desk, running = asked.desk(call), call.running
+    if call.request.method == "HEAD":
+        return Response(media_type=MEDIA_TYPE)
+    if running.listeners >= MOST_LISTENERS:
+        retry = {"Retry-After": "5"}
+        raise Refusal(503, "too_many", f"{MOST_LISTENERS} callers listen already.", headers=retry)
+    since = Cursor.parse(call.request.headers.get("last-event-id", "").strip())
+    teller = _Teller(running, desk, asked.text(call.query, "project"), since)
+    return _Stream(running, teller.events())
+
+
+class _Stream(StreamingResponse):
+    """Counts as a listener from the moment it was allowed to be one, whatever becomes of it."""
+
+    def __init__(self, running: Running, events: AsyncIterator[bytes]) -> None:
+        super().__init__(events, media_type=MEDIA_TYPE)
+        self._running = running
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._running.listeners += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._running.listeners -= 1
+
+
+@dataclass(slots=True)
+class _Teller:
+    """What one listener was told so far."""
+
+    running: Running
+    desk: Desk
+    project: str  # empty: of all
+    since: Cursor | None  # None: it has only just come
+    cursor: Cursor = field(default_factory=Cursor)
+    sessions: dict[object, object] = field(default_factory=dict)  # the status of each
+    queue: dict[str, int] = field(default_factory=dict)
+
+    async def events(self) -> AsyncIterator[bytes]:
+        try:
+            for event in await asyncio.to_thread(self._first):
+                yield event
+            while not self.running.stopping.is_set():
+                changed = self.running.changed  # before the look: what comes during it is not missed
+                while found := await asyncio.to_thread(self._memories):
+                    for event in found:
+                        yield event
+                for event in await asyncio.to_thread(self._states):
+                    yield event
+                if await _happens(changed, HEARTBEAT_S):
+                    await _happens(self.running.stopping, GATHER_S)  # a burst is one reason to look
+                else:
+                    yield b": still here\n\n"
+        except StoreError:
+            return  # it hangs up; the listener comes again, and says where it was
+
+    def _first(self) -> list[bytes]:
+        newest = Cursor(**{kind: self._last(kind) for kind in LISTS})
+        cursor, events = self.since or newest, [f"retry: {RETRY_MS}\n\n".encode()]
+        behind = max(newest.of(kind) - cursor.of(kind) for kind in LISTS)
+        if behind > MOST_BEHIND:
+            cursor = newest
+        for kind in LISTS:  # after a restore there is less than it was told of
+            cursor = cursor.at(kind, min(cursor.of(kind), newest.of(kind)))
+        self.cursor = cursor
+        states = self._new_sessions()
+        self.queue = self._queue()
+        projects = self.desk.listed("projects", Narrowing(), Page(100))["items"]
+        events.append(self._event("initial", projects=projects, sessions=states, queue=self.queue))
+        if behind > MOST_BEHIND:
+            message = "Too much has happened meanwhile; read the lists anew."
+            events.append(self._event("reset", message=message))
+        return events
+
+    def _memories(self) -> list[bytes]:
+        """The next ones, a window of each kind; empty: it was told of all there are.
+
+        By their ids: by time, what was imported or observed late would not be among the newest."""
+        events = []
+        for kind in LISTS:
+            last = self.cursor.of(kind)
+            results = self._after(kind, last)
+            for result in results:
+                self.cursor = self.cursor.at(kind, int(result["id"]))
+                if self._concerns(result):
+                    events.append(self._event(f"new_{kind}", **{kind: result}))
+                else:
+                    events.append(PASSED_OVER)
+            if not results and self._newest(kind) > last:
+                self.cursor = self.cursor.at(kind, last + WINDOW)  # a window of nothing: forgotten
+                events.append(PASSED_OVER)
+        return events
+
+    def _states(self) -> list[bytes]:
+        events = [self._event("session", session=session) for session in self._new_sessions()]
+        if (queue := self._queue()) != self.queue:
+            self.queue = queue
+            events.append(self._event("queue", queue=queue))
+        return events
+
+    def _after(self, kind: MemoryKind, last: int) -> list[dict[str, Any]]:
+        refs = [str(Ref(kind, id)) for id in range(last + 1, last + WINDOW + 1)]
+        results: list[dict[str, Any]] = self.desk.details(refs)["results"]
+        return results
+
+    def _last(self, kind: MemoryKind) -> int:
+        last = self._newest(kind)
+        while results := self._after(kind, last):
+            last = int(results[-1]["id"])
+        return last
+
+    def _newest(self, kind: MemoryKind) -> int:
+        """By time, which is by id but for a few."""
+        items = self.desk.listed(LISTS[kind], Narrowing(), Page(LATEST))["items"]
+        return max((int(item["id"]) for item in items), default=0)
+
+    def _new_sessions(self) -> list[dict[str, Any]]:
+        """Those that stand otherwise than when it was last told."""
+        latest = [
+            item
+            for item in self.desk.listed("sessions", Narrowing(), Page(SESSIONS))["items"]
+            if self._concerns(item)
+        ]
+        new = [item for item in latest if self.sessions.get(item["id"]) != item.get("status")]
+        self.sessions = {item["id"]: item.get("status") for item in latest}
+        return new
+
+    def _concerns(self, item: dict[str, Any]) -> bool:
+        return not self.project or item.get("project") == self.project
+
+    def _queue(self) -> dict[str, int]:
+        figures = self.running.parts.store.figures()
+        return {
+            "ready": figures.ready,
+            "leased": figures.leased,
+            "parked": figures.parked,
+            "done": figures.done,
+        }
+
+    def _event(self, name: str, **told: object) -> bytes:
+        return event(name, self.cursor, {**told, "timestamp": self.running.parts.clock()})
+
+
+async def _happens(event: asyncio.Event, within_s: float) -> bool:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            await event.wait()
+    return event.is_set()

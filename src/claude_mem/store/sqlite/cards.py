@@ -1,0 +1,170 @@
+"""Rows of memory as cards, and as all that is kept of them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from claude_mem.model.recall import Card, MemoryKind, Ref
+from claude_mem.store.sqlite.queries import execute
+from claude_mem.store.sqlite.wordbook import PATH_KEYS, relative
+
+TITLE = 120
+_EVENTS = {
+    "stop": "The agent's last words",
+    "stop_failure": "The turn failed",
+    "subagent_stop": "A subagent's last words",
+    "pre_compact": "Instructions for a compaction",
+    "post_compact": "A compaction's summary",
+}
+
+
+def cards(db: sqlite3.Connection, refs: Sequence[Ref]) -> list[Card]:
+    """Those that exist, in no order."""
+    return [make(row) for make, row in _rows(db, refs)]
+
+
+def whole(db: sqlite3.Connection, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
+    """With every column of theirs, the JSON ones read."""
+    found = {}
+    for make, row in _rows(db, refs):
+        card = make(row)
+        found[card.ref] = card, {name: _read(name, row[name]) for name in row.keys()}
+    return found
+
+
+_Make = Callable[[sqlite3.Row], Card]
+
+
+def _rows(db: sqlite3.Connection, refs: Sequence[Ref]) -> Iterable[tuple[_Make, sqlite3.Row]]:
+    by_kind: dict[MemoryKind, list[int]] = {}
+    for ref in refs:
+        by_kind.setdefault(ref.kind, []).append(ref.id)
+    for kind, ids in by_kind.items():
+        for row in execute(db, f"{kind}_cards", ids=json.dumps(ids)):
+            yield _MAKE[kind], row
+
+
+def _observation(row: sqlite3.Row) -> Card:
+    modified = _paths(row["files_modified"])
+    title = row["title"] or _line(row["narrative"] or row["text"] or "")
+    told = (row["subtitle"], row["narrative"] or row["text"], *json.loads(row["facts"]))
+    return Card(
+        **_common(row, Ref("observation", row["id"])),
+        title=title or f"A {row['type']}",
+        text="\n".join(part for part in told if part),
+        type=row["type"],
+        files=tuple(dict.fromkeys((*modified, *_paths(row["files_read"])))),
+        files_modified=modified,
+        concepts=_paths(row["concepts"]),
+        provider=row["provider"],
+        source=row["source"],
+        pinned=bool(row["pinned"]),
+        supersedes=row["supersedes"],
+        superseded_by=row["superseded_by"],
+        seen_again=row["seen_again"],
+    )
+
+
+def _summary(row: sqlite3.Row) -> Card:
+    edited = _paths(row["files_edited"])
+    named = ("investigated", "learned", "completed", "next_steps", "notes")
+    told = [f"{name.replace('_', ' ').capitalize()}: {row[name]}" for name in named if row[name]]
+    return Card(
+        **_common(row, Ref("summary", row["id"])),
+        title=_line(row["request"] or row["completed"] or row["learned"] or "A turn's summary"),
+        text="\n".join(told),
+        files=tuple(dict.fromkeys((*edited, *_paths(row["files_read"])))),
+        files_modified=edited,
+    )
+
+
+def _prompt(row: sqlite3.Row) -> Card:
+    return Card(
+        **_common(row, Ref("prompt", row["id"])),
+        title=_line(row["prompt"]),
+        text=row["prompt"],
+        source="user",
+    )
+
+
+def _evidence(row: sqlite3.Row) -> Card:
+    given = row["tool_input"] or ""
+    files = tuple(relative(path, row["cwd"]) for path in _given_paths(given))
+    if row["tool_name"]:
+        title = f"{row['tool_name']} {files[0] if files else _telling(given)}"
+    else:
+        title = f"{_EVENTS.get(row['kind'], row['kind'])}: {row['text'] or ''}"
+    told = (given, row["tool_response"], row["text"])
+    wrote = row["tool_name"] in ("Write", "Edit", "MultiEdit", "NotebookEdit")
+    return Card(
+        **_common(row, Ref("evidence", row["id"])),
+        title=_line(title),
+        text="\n".join(part for part in told if part),
+        type=row["tool_name"] or row["kind"],
+        files=files,
+        files_modified=files if wrote else (),
+    )
+
+
+_MAKE: dict[MemoryKind, _Make] = {
+    "observation": _observation,
+    "summary": _summary,
+    "prompt": _prompt,
+    "evidence": _evidence,
+}
+
+
+def _common(row: sqlite3.Row, ref: Ref) -> dict[str, Any]:
+    return {
+        "ref": ref,
+        "session": row["claude_session_id"],
+        "session_db_id": row["session_id"],
+        "project": row["project"],
+        "project_id": row["project_id"],
+        "created_at": row["created_at_epoch"],
+        "prompt_number": row["prompt_number"],
+        "client": row["client"],
+        "branch": row["branch"],
+        "commit": row["commit_sha"],
+    }
+
+
+def _line(text: str) -> str:
+    line = " ".join(text[: 4 * TITLE].split())
+    return line if len(line) <= TITLE else line[: TITLE - 1].rstrip() + "…"
+
+
+def _paths(array: str) -> tuple[str, ...]:
+    return tuple(item for item in json.loads(array) if isinstance(item, str))
+
+
+def _given_paths(given: str) -> list[str]:
+    """Of what may have been cut in the middle: read by looking for the key, not by parsing."""
+    found = []
+    for key in PATH_KEYS:
+        _, there, rest = given.partition(f'"{key}": "')
+        if not there:
+            _, there, rest = given.partition(f'"{key}":"')
+        path = rest.partition('"')[0]
+        if there and path and "\\" not in path:
+            found.append(path)
+    return found
+
+
+def _telling(given: str) -> str:
+    """The first value of what went in: a command, a pattern, an address."""
+    try:
+        values = json.loads(given)
+        first = next(iter(values.values())) if isinstance(values, dict) and values else given
+    except (ValueError, RecursionError):
+        _, _, first = given.partition('": "')
+        first = first or given
+    return first if isinstance(first, str) else json.dumps(first, ensure_ascii=False)
+
+
+def _read(name: str, value: Any) -> Any:
+    is_array = name in ("facts", "concepts", "files_read", "files_modified", "files_edited", "tool_use_ids")
+    return json.loads(value) if is_array and value else value

@@ -1,0 +1,53 @@
+-- Parts of statements: what narrows and orders the lists of recall.sql. Each has a name and a purpose.
+
+-- name: where_project
+-- Of one project.
+s.project_id = :project_id
+
+-- name: where_own_project
+-- Of one project, where a row says so itself: its index goes by time.
+m.project_id = :project_id
+
+-- name: where_session
+-- Of one session.
+m.session_id = (SELECT id FROM sdk_sessions WHERE claude_session_id = :session)
+
+-- name: where_since
+-- From some time on.
+m.created_at_epoch >= :since
+
+-- name: where_until
+-- Before some time.
+m.created_at_epoch < :until
+
+-- name: where_type
+-- Of some types.
+m.type IN (SELECT value FROM json_each(:types))
+
+-- name: where_branch
+-- Made on a branch.
+s.branch = :branch
+
+-- name: where_own_branch
+-- Made on a branch, where a row says so itself.
+m.branch = :branch
+
+-- name: where_client
+-- Of one client's sessions.
+s.client = :client
+
+-- name: where_superseded
+-- Something newer stands in its place, or not.
+(m.superseded_by IS NOT NULL) = :superseded
+
+-- name: where_pinned
+-- Kept in sight by the user.
+m.pinned = 1
+
+-- name: newest_first
+-- By time.
+ORDER BY m.created_at_epoch DESC, m.id DESC LIMIT :limit OFFSET :offset
+
+-- name: oldest_first
+-- By time, the other way.
+ORDER BY m.created_at_epoch, m.id LIMIT :limit OFFSET :offset

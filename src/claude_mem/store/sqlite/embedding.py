@@ -1,0 +1,141 @@
+"""How far the vectors are: what they are of, which memories have none yet, which must go with their memories.
+
+True for every backend, also one that keeps its vectors elsewhere. A mark for each kind says up to which id
+there are vectors (ids only grow); what was forgotten is noted in the transaction that forgot it, and stays noted
+until the backend has done so too, however long it is out of reach.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from claude_mem.model.recall import MemoryKind, Ref, spot
+from claude_mem.store.sqlite.queries import execute
+from claude_mem.store.sqlite.readers import Readers
+from claude_mem.store.sqlite.storable import Value
+from claude_mem.store.sqlite.vectors import EMBEDDED, SqliteVectors, remove
+from claude_mem.store.sqlite.writer import Writer
+
+MOST_CHARACTERS = 4_000
+"""Of one memory's longest text: more than any embedder reads."""
+
+FORGOTTEN_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    texts: list[tuple[int, str]]  # spots, and what to embed
+    marks: Mapping[MemoryKind, int]  # how far it is when they are done
+
+
+class SqliteEmbedding:
+    """Any thread may call it; any call may block. Raises StoreError."""
+
+    def __init__(self, readers: Readers, writer: Writer) -> None:
+        self._readers, self._writer = readers, writer
+        self._shelf = SqliteVectors(readers, writer)
+
+    def made(self) -> tuple[str, str] | None:
+        """Whose vectors there are, and their stamp."""
+        with self._readers.read() as db:
+            maker, stamp = _derived(db, "vectors_made_by"), _derived(db, "vectors_stamp")
+        return None if maker is None or stamp is None else (maker, stamp)
+
+    def begin(self, maker: str) -> str:
+        """From the first memory on, under a new stamp, with the vectors of before gone from this file.
+        In this order: killed on the way, it is begun once more."""
+        stamp = secrets.token_hex(8)
+        self._writer.run(lambda db: execute(db, "forget_vector_notes"))
+        self._shelf.clear()
+        self._writer.run(lambda db: _record(db, maker, stamp))
+        return stamp
+
+    def unembedded(self, limit: int) -> Unembedded | None:
+        """Some of those that have none yet, observations first; None: all have."""
+        with self._readers.read() as db:
+            for kind in EMBEDDED:
+                after = _mark(db, kind)
+                parameters: dict[str, Value] = {"after": after, "limit": limit}
+                if kind != "summary":
+                    parameters["most"] = MOST_CHARACTERS
+                rows = execute(db, f"unembedded_{kind}", **parameters).fetchall()
+                if rows:
+                    placed = [(_place(kind, row), _words(kind, row)) for row in rows]
+                    texts = [(place, words) for place, words in placed if place is not None and words]
+                    return Unembedded(texts, {kind: rows[-1]["id"]})
+        return None
+
+    def embedded(self, marks: Mapping[MemoryKind, int]) -> None:
+        self._writer.run(lambda db: _advance(db, marks))
+
+    def waiting(self) -> int:
+        """How many memories have no vector (ids may have gaps, so: at most)."""
+        with self._readers.read() as db:
+            return sum(max(0, _last(db, kind) - _mark(db, kind)) for kind in EMBEDDED)
+
+    def forgotten(self) -> tuple[str, list[int]] | None:
+        """Some of the vectors that must go, and the name of the note that says so."""
+        with self._readers.read() as db:
+            note = execute(db, "forgotten_vectors").fetchone()
+        return None if note is None else (note["name"], json.loads(note["value"]))
+
+    def settle(self, note: str) -> None:
+        """Its vectors are gone."""
+        self._writer.run(lambda db: execute(db, "forget_derived", name=note))
+
+
+def take_out(db: sqlite3.Connection, spots: Sequence[int]) -> None:
+    """In the transaction that forgets memories: ours are gone with it, other backends' are noted."""
+    for start in range(0, len(spots), FORGOTTEN_AT_ONCE):
+        some = list(spots[start : start + FORGOTTEN_AT_ONCE])
+        remove(db, some)
+        execute(db, "set_derived", name=f"vectors_forgotten_{some[0]}", value=json.dumps(some))
+
+
+def _record(db: sqlite3.Connection, maker: str, stamp: str) -> None:
+    execute(db, "set_derived", name="vectors_made_by", value=maker)
+    execute(db, "set_derived", name="vectors_stamp", value=stamp)
+
+
+def _advance(db: sqlite3.Connection, marks: Mapping[MemoryKind, int]) -> None:
+    for kind, upto in marks.items():
+        execute(db, "set_derived", name=f"vectors_upto_{kind}", value=str(upto))
+
+
+def _place(kind: MemoryKind, row: sqlite3.Row) -> int | None:
+    """None: it belongs to no project, or the indexes have no place for it."""
+    if row["project_id"] is None:
+        return None
+    try:
+        return spot(row["project_id"], row["session_id"], Ref(kind, row["id"]))
+    except OverflowError:
+        return None
+
+
+def _words(kind: MemoryKind, row: sqlite3.Row) -> str:
+    """What it is about, the most telling first: embedders read only so far."""
+    if kind == "prompt":
+        parts = [row["prompt"]]
+    elif kind == "summary":
+        parts = [row["request"], row["learned"], row["completed"], row["next_steps"]]
+    else:
+        parts = [row["title"], row["subtitle"], row["words"], *json.loads(row["facts"])]
+    return "\n".join(part.strip() for part in parts if part and part.strip())
+
+
+def _mark(db: sqlite3.Connection, kind: MemoryKind) -> int:
+    return int(_derived(db, f"vectors_upto_{kind}") or 0)
+
+
+def _last(db: sqlite3.Connection, kind: MemoryKind) -> int:
+    (last,) = execute(db, f"last_{kind}").fetchone()
+    return int(last)
+
+
+def _derived(db: sqlite3.Connection, name: str) -> str | None:
+    row = execute(db, "derived", name=name).fetchone()
+    return None if row is None else str(row["value"])

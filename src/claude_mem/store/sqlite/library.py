@@ -1,0 +1,150 @@
+"""What recall reads, on one SQLite file: matches, cards, lists, files, projects, sessions."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from claude_mem.model.recall import KINDS, Card, Filters, MemoryKind, Ref, ref_at, span
+from claude_mem.ports.library import Matches, Project, Wording
+from claude_mem.store.sqlite import cards, matching
+from claude_mem.store.sqlite.queries import conditions, execute, queries
+from claude_mem.store.sqlite.readers import Readers
+from claude_mem.store.sqlite.wordbook import base
+
+SIZES_HOLD_S = 60.0
+LOOKED_AT = 5_000
+"""Memories of files of one name that are looked at: `__init__.py` may have a hundred thousand."""
+
+
+class SqliteLibrary:
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+        self._sizes: dict[tuple[int, int], tuple[float, int]] = {}
+
+    def match(self, wording: Wording, within: tuple[int, int] | None) -> Matches:
+        with self._readers.read() as db:
+            everything = self._size(db, matching.EVERYWHERE)
+            sizes = matching.Sizes(self._size(db, within) if within else everything, everything)
+            return Matches(sizes.span, tuple(matching.match(db, wording, within, sizes)))
+
+    def cards(self, refs: Sequence[Ref]) -> list[Card]:
+        with self._readers.read() as db:
+            return cards.cards(db, refs)
+
+    def whole(self, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
+        with self._readers.read() as db:
+            return cards.whole(db, refs)
+
+    def listed(
+        self,
+        filters: Filters,
+        *,
+        limit: int,
+        offset: int = 0,
+        newest_first: bool = True,
+        pinned: bool = False,
+    ) -> list[Card]:
+        with self._readers.read() as db:
+            found: list[Card] = []
+            for kind in filters.kinds or KINDS:
+                ids = _ids(db, kind, filters, limit + offset, newest_first=newest_first, pinned=pinned)
+                found += cards.cards(db, [Ref(kind, id) for id in ids])
+        found.sort(key=lambda card: (card.created_at, card.ref.id), reverse=newest_first)
+        return found[offset : offset + limit]
+
+    def touching(self, path: str, project_id: int | None, limit: int) -> list[Card]:
+        first, last = span(project_id) if project_id is not None else matching.EVERYWHERE
+        with self._readers.read() as db:
+            named = execute(
+                db, "files_named", base=base(path), first=first, last=last, limit=LOOKED_AT
+            ).fetchall()
+            same = [row["spot"] for row in named if _is_same(path, row["path"])]
+            refs = list(dict.fromkeys(ref_at(spot) for spot in same))
+            found = cards.cards(db, refs)
+        found.sort(key=lambda card: (card.created_at, card.ref.id), reverse=True)
+        return found[:limit]
+
+    def project(self, given: str) -> Project | None:
+        """By its key, else by its name; of several with one name, the one last worked in."""
+        with self._readers.read() as db:
+            row = execute(db, "project_by_key", given=given).fetchone()
+            row = row or execute(db, "projects_by_name", given=given).fetchone()
+        return None if row is None else Project(row["id"], row["key"], row["name"], row["root"])
+
+    def projects(self, limit: int, offset: int = 0) -> list[Project]:
+        with self._readers.read() as db:
+            return [
+                Project(**row) for row in execute(db, "projects_with_figures", limit=limit, offset=offset)
+            ]
+
+    def _size(self, db: sqlite3.Connection, span: tuple[int, int]) -> int:
+        """Counted now and then: how rare a word is does not change with a few memories more."""
+        counted_at, size = self._sizes.get(span, (0.0, 0))
+        if not size or time.monotonic() - counted_at > SIZES_HOLD_S:
+            size = execute(db, "size_of_span", first=span[0], last=span[1]).fetchone()[0]
+            self._sizes[span] = time.monotonic(), size
+        return size
+
+
+def _ids(
+    db: sqlite3.Connection,
+    kind: MemoryKind,
+    filters: Filters,
+    limit: int,
+    *,
+    newest_first: bool,
+    pinned: bool,
+) -> list[int]:
+    is_observation = kind == "observation"
+    if (filters.types or filters.superseded or pinned) and not is_observation:
+        return []
+    own = "own_" if is_observation else ""
+    wanted = [
+        name
+        for name, asked in (
+            (f"where_{own}project", filters.project_id is not None),
+            ("where_session", filters.session is not None),
+            ("where_since", filters.since is not None),
+            ("where_until", filters.until is not None),
+            ("where_type", bool(filters.types)),
+            (f"where_{own}branch", filters.branch is not None),
+            ("where_client", filters.client is not None),
+            ("where_superseded", is_observation and filters.superseded is not None),
+            ("where_pinned", pinned),
+        )
+        if asked
+    ]
+    order = conditions()["newest_first" if newest_first else "oldest_first"]
+    parts = queries()[f"list_{kind}"].rstrip(";"), *_where(wanted), order
+    statement = " ".join(parts)
+    found = db.execute(
+        statement,
+        {
+            "project_id": filters.project_id,
+            "session": filters.session,
+            "since": filters.since,
+            "until": filters.until,
+            "types": json.dumps(filters.types),
+            "branch": filters.branch,
+            "client": filters.client,
+            "superseded": filters.superseded,
+            "limit": limit,
+            "offset": 0,
+        },
+    )
+    return [row["id"] for row in found]
+
+
+def _where(names: list[str]) -> list[str]:
+    return [f"WHERE {' AND '.join(conditions()[name] for name in names)}"] if names else []
+
+
+def _is_same(asked: str, stored: str) -> bool:
+    """One is the end of the other: a file is asked for by a whole path and remembered by a short one, or the
+    other way round."""
+    asked, stored = (f"/{path.replace(chr(92), '/').strip('/').lower()}" for path in (asked, stored))
+    return asked.endswith(stored) or stored.endswith(asked)

@@ -1,0 +1,89 @@
+"""Full-text matching at a bounded cost: rare words first, and no more matches weighed than there is time for.
+
+Counting matches costs a thirtieth of weighing them, so every word is counted first. Frequent words add little
+to BM25 and would take nearly all of its time; they are left out as soon as the rarer ones fill the bound.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from dataclasses import dataclass
+
+from claude_mem.model.recall import idf
+from claude_mem.model.wording import beginning
+from claude_mem.ports.library import Matched, Wording
+from claude_mem.store.sqlite.queries import execute
+
+EVERYWHERE = (0, 2**63 - 1)
+NEWEST = 2_000
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many memories there are."""
+
+    span: int
+    all: int
+
+
+def match(db: sqlite3.Connection, wording: Wording, within: Span | None, sizes: Sizes) -> list[Matched]:
+    span, most = within or EVERYWHERE, wording.most_rows
+    counted = sorted(_counted(db, word, span, most) for word in wording.words)
+    found, weighed = [], 0
+    for rows, word in counted:
+        weighed += rows
+        if weighed > most:
+            break
+        found.append(Matched(word, _weighed(db, word, span, rows, sizes) if rows else {}))
+    if not any(each.scores for each in found):
+        found += _newest(db, [word for rows, word in counted if rows], span)
+    for phrase in wording.phrases:
+        rows, _ = _counted(db, phrase, span, most)
+        if 0 < rows <= most:
+            found.append(Matched(phrase, _weighed(db, phrase, span, rows, sizes), is_phrase=True))
+    return found
+
+
+def _counted(db: sqlite3.Connection, word: str, span: Span, most: int) -> tuple[int, str]:
+    """In how many memories; a word found nowhere may be the beginning of others."""
+    rows = _count(db, word, span, most)
+    begins = None if rows else beginning(word)
+    return (_count(db, begins, span, most), begins) if begins else (rows, word)
+
+
+def _count(db: sqlite3.Connection, expression: str, span: Span, most: int) -> int:
+    first, last = span
+    counted = execute(db, "how_often", expression=expression, first=first, last=last, most=most + 1)
+    return int(counted.fetchone()[0])
+
+
+def _weighed(
+    db: sqlite3.Connection, expression: str, span: Span, rows: int, sizes: Sizes
+) -> dict[int, float]:
+    """BM25 in the span's own terms: SQLite asks how rare a word is in the whole index, where another project may
+    speak of nothing else."""
+    first, last = span
+    found = execute(db, "weighed_matches", expression=expression, first=first, last=last).fetchall()
+    if span == EVERYWHERE:
+        return dict(found)
+    everywhere = _count(db, expression, EVERYWHERE, sizes.all)
+    # As SQLite has it, the floor included.
+    theirs = max(math.log((sizes.all - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
+    factor = idf(rows, sizes.span) / theirs
+    return {spot: score * factor for spot, score in found}
+
+
+def _newest(db: sqlite3.Connection, words: list[str], span: Span) -> list[Matched]:
+    """Every word is everywhere: those that have all of them, else the rarest; and of those the newest."""
+    first, last = span
+    for expression in (" AND ".join(words), *words[:1]):
+        if expression:
+            newest = execute(
+                db, "newest_matches", expression=expression, first=first, last=last, limit=NEWEST
+            ).fetchall()
+            if newest:
+                return [Matched(expression, dict.fromkeys((row[0] for row in newest), 1.0))]
+    return []

@@ -1,0 +1,133 @@
+"""Which words and which files a memory is found by. Pure: an entry is made again to be taken out."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from claude_mem.model.recall import MemoryKind, Ref, spot
+from claude_mem.model.wording import indexed
+
+VERSION = "1"
+"""Changes with anything here or in `model.wording`: the index is then made anew."""
+
+MOST = 8_000
+"""Characters of one text that are indexed: of a long one the beginning and the end, where things are said."""
+MOST_OUTPUT = 2_000
+"""Of what a tool printed: mostly files and listings, which are found by what went in."""
+MOST_FILES = 100
+HEAD, LONGEST_HEADING = 2_000, 200
+
+PATH_KEYS = ("file_path", "notebook_path", "path")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    spot: int
+    title: str
+    body: str
+    names: str
+    files: tuple[tuple[str, str], ...]  # path, how
+
+
+def entry(kind: MemoryKind, row: sqlite3.Row) -> Entry:
+    """Of a row of the `unindexed_…` statement of its kind."""
+    title, body, read, modified = _PARTS[kind](row)
+    files = _files(row["cwd"], read, modified)
+    return Entry(
+        spot=spot(row["project_id"], row["session_id"], Ref(kind, row["id"])),
+        title=indexed(_cut(title, MOST)),
+        body=indexed(_cut("\n".join(part for part in body if part), MOST)),
+        names=names(path for path, _ in files),
+        files=files,
+    )
+
+
+def names(paths: Iterable[str]) -> str:
+    """The words of paths, in an order of their own."""
+    return indexed(" ".join(sorted(paths)))
+
+
+_Parts = tuple[str, list[str | None], list[str], list[str]]
+
+
+def _observation(row: sqlite3.Row) -> _Parts:
+    body = [row["subtitle"], row["narrative"], *_array(row["facts"]), *_array(row["concepts"]), row["text"]]
+    return row["title"] or "", body, _array(row["files_read"]), _array(row["files_modified"])
+
+
+def _summary(row: sqlite3.Row) -> _Parts:
+    body = [row[name] for name in ("investigated", "learned", "completed", "next_steps", "notes")]
+    return row["request"] or "", body, _array(row["files_read"]), _array(row["files_edited"])
+
+
+def _prompt(row: sqlite3.Row) -> _Parts:
+    return _heading(row["prompt"]), [row["prompt"]], [], []
+
+
+def _evidence(row: sqlite3.Row) -> _Parts:
+    given = _object(row["tool_input"])
+    paths = [path for key in PATH_KEYS if isinstance(path := given.get(key), str)]
+    wrote = row["tool_name"] in ("Write", "Edit", "MultiEdit", "NotebookEdit")
+    said = _told(given) if given else row["tool_input"]
+    body = [row["tool_name"], said, _cut(row["tool_response"] or "", MOST_OUTPUT), row["text"]]
+    read, modified = ([], paths) if wrote else (paths, [])
+    return "", body, read, modified
+
+
+_PARTS = {"observation": _observation, "summary": _summary, "prompt": _prompt, "evidence": _evidence}
+
+
+def _files(cwd: str | None, read: Iterable[str], modified: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    found = {relative(path, cwd): "read" for path in read if path}
+    found |= {relative(path, cwd): "modified" for path in modified if path}
+    return tuple(sorted(found.items())[:MOST_FILES])
+
+
+def relative(path: str, cwd: str | None) -> str:
+    """As seen from where the session worked: then a file is the same in every worktree and clone."""
+    inside = f"{(cwd or '').rstrip('/')}/"
+    return path[len(inside) :] if cwd and path.startswith(inside) and len(path) > len(inside) else path
+
+
+def base(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()[:200]
+
+
+def _heading(prompt: str) -> str:
+    """What a long request is about, in its own words: a plan says so in its first heading."""
+    if prompt.startswith("<"):
+        return ""  # written by the client, not by the user
+    lines = [line.strip() for line in prompt[:HEAD].splitlines() if line.strip()]
+    headings = [line for line in lines if line.startswith("#")]
+    return " ".join((headings or lines)[:1])[:LONGEST_HEADING] if len(lines) > 1 else ""
+
+
+def _told(given: dict[str, object]) -> str:
+    """What went into a tool, value by value: the keys are the same every time and find nothing."""
+    values = [
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in given.values()
+    ]
+    return "\n".join(values)
+
+
+def _cut(text: str, most: int) -> str:
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]} {text[-half:]}"
+
+
+def _array(value: str | None) -> list[str]:
+    return [item for item in json.loads(value or "[]") if isinstance(item, str)]
+
+
+def _object(value: str | None) -> dict[str, object]:
+    """What a tool was given; empty when it is text, was cut short, or nests deeper than anyone reads."""
+    if not value or not value.startswith("{"):
+        return {}
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,191 @@
+"""What every keeper of vectors must do. A backend's test file subclasses `VectorsContract` and gives it three
+fixtures: `place` opens the same vectors again each time it is called, `spots` are of memories that exist, and `gone`
+is a keeper whose backend is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from claude_mem.model.recall import span
+from claude_mem.ports.vectors import VectorsUnavailable
+from claude_mem.vectors.keeper import Keeper
+
+SIZE = 16
+CLOSE_ENOUGH = 0.01
+PROJECTS = (1, 2)
+"""The first half of the spots are of one, the second half of the other."""
+
+Open = Callable[[], Keeper]
+
+
+def vector(*numbers: float, size: int = SIZE) -> Any:
+    """Of length 1, with these numbers first."""
+    made = np.zeros(size, dtype=np.float32)
+    made[: len(numbers)] = numbers
+    return made / np.linalg.norm(made)
+
+
+def vectors_of(spots: Sequence[int], seed: int = 7) -> dict[int, Any]:
+    made = np.random.default_rng(seed).standard_normal((len(spots), SIZE)).astype(np.float32)
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    return dict(zip(spots, made, strict=True))
+
+
+class VectorsContract:
+    """Subclass it, name the class `Test…`, and override the fixtures."""
+
+    @pytest.fixture
+    def place(self) -> Open:
+        raise NotImplementedError("the backend's test file gives the place")
+
+    @pytest.fixture
+    def spots(self) -> list[int]:
+        raise NotImplementedError("the backend's test file gives spots: at least 100 in each of two projects")
+
+    @pytest.fixture
+    def gone(self) -> Keeper:
+        raise NotImplementedError("the backend's test file gives a keeper whose backend is not there")
+
+    @pytest.fixture
+    def keeper(self, place: Open) -> Keeper:
+        return place()
+
+    def test_where_nothing_is_kept_nothing_is_near(self, keeper: Keeper, spots: list[int]) -> None:
+        assert keeper.count() == 0
+        assert keeper.nearest(vector(1), None, 5) == []
+        assert keeper.nearest(vector(1), span(1), 5) == []
+        assert keeper.cosines(vector(1), spots[:3]) == {}
+        assert keeper.cosines(vector(1), []) == {}
+        keeper.put({})
+        keeper.remove([])
+
+    def test_the_closest_come_first_with_their_cosines(self, keeper: Keeper, spots: list[int]) -> None:
+        keeper.put({spots[0]: vector(1), spots[1]: vector(1, 1), spots[2]: vector(-1)})
+        found = keeper.nearest(vector(1), None, 10)
+        assert [spot for spot, _ in found] == spots[:3]
+        assert [cosine for _, cosine in found] == pytest.approx([1, 0.5**0.5, -1], abs=CLOSE_ENOUGH)
+        assert [spot for spot, _ in keeper.nearest(vector(1), None, 2)] == spots[:2]
+        assert keeper.nearest(vector(1), None, 0) == []
+
+    def test_they_are_those_that_comparing_all_would_find(self, keeper: Keeper, spots: list[int]) -> None:
+        made = vectors_of(spots)
+        keeper.put(made)
+        query = vector(1, 2, 3, -4)
+        truth = sorted(spots, key=lambda spot: -float(made[spot] @ query))[:10]
+        found = keeper.nearest(query, None, 10)
+        assert len({spot for spot, _ in found} & set(truth)) >= 9
+        assert dict(found) == pytest.approx(keeper.cosines(query, [s for s, _ in found]), abs=1e-5)
+        assert dict(found) == pytest.approx(
+            {spot: float(made[spot] @ query) for spot, _ in found}, abs=CLOSE_ENOUGH
+        )
+
+    def test_what_is_put_again_replaces_what_was_there(self, keeper: Keeper, spots: list[int]) -> None:
+        keeper.put({spots[0]: vector(1), spots[1]: vector(0, 1)})
+        assert keeper.nearest(vector(1), None, 1)[0][0] == spots[0]
+        keeper.put({spots[0]: vector(-1)})
+        assert keeper.count() == 2
+        assert keeper.nearest(vector(1), None, 1)[0][0] == spots[1]
+        assert keeper.cosines(vector(1), [spots[0]]) == pytest.approx({spots[0]: -1.0}, abs=CLOSE_ENOUGH)
+
+    def test_what_is_put_later_is_found_too(self, keeper: Keeper, spots: list[int]) -> None:
+        for spot in spots[:5]:
+            keeper.put({spot: vector(1)})
+            assert spot in dict(keeper.nearest(vector(1), None, 10))
+            assert spot in dict(keeper.nearest(vector(1), span(1), 10))
+
+    def test_a_project_is_searched_without_the_others(self, keeper: Keeper, spots: list[int]) -> None:
+        made = vectors_of(spots)
+        keeper.put(made)
+        half = len(spots) // 2
+        for project, own in zip(PROJECTS, (spots[:half], spots[half:]), strict=True):
+            assert {spot for spot, _ in keeper.nearest(vector(1), span(project), half)} <= set(own)
+            closest = max(own, key=lambda spot: float(made[spot][0]))
+            assert keeper.nearest(vector(1), span(project), 1)[0][0] == closest
+        assert keeper.nearest(vector(1), span(3), 5) == []
+
+    def test_cosines_are_of_those_that_are_kept(self, keeper: Keeper, spots: list[int]) -> None:
+        keeper.put({spots[0]: vector(1), spots[-1]: vector(0, 1)})
+        asked = [spots[-1], spots[1], spots[0]]
+        assert keeper.cosines(vector(1), asked) == pytest.approx(
+            {spots[0]: 1.0, spots[-1]: 0.0}, abs=CLOSE_ENOUGH
+        )
+
+    def test_what_is_removed_is_gone_and_the_rest_is_not(self, keeper: Keeper, spots: list[int]) -> None:
+        keeper.put(vectors_of(spots[:10]))
+        keeper.nearest(vector(1), None, 10)
+        keeper.remove([spots[3], spots[4], spots[50]])
+        left = set(spots[:10]) - {spots[3], spots[4]}
+        assert keeper.count() == 8
+        assert {spot for spot, _ in keeper.nearest(vector(1), None, 10)} == left
+        assert set(keeper.cosines(vector(1), spots[:10])) == left
+
+    def test_after_clearing_there_is_nothing(self, keeper: Keeper, spots: list[int]) -> None:
+        keeper.put(vectors_of(spots))
+        keeper.nearest(vector(1), None, 3)
+        keeper.clear()
+        assert keeper.count() == 0
+        assert keeper.nearest(vector(1), None, 3) == []
+        keeper.put({spots[0]: vector(1, size=SIZE * 2)})
+        assert keeper.nearest(vector(1, size=SIZE * 2), None, 3)[0][0] == spots[0]
+
+    def test_vectors_of_another_dimension_are_refused_and_spoil_nothing(
+        self, keeper: Keeper, spots: list[int]
+    ) -> None:
+        keeper.put({spots[0]: vector(1)})
+        other = vector(1, size=SIZE * 2)
+        for ask in (
+            lambda: keeper.put({spots[1]: other}),
+            lambda: keeper.nearest(other, None, 3),
+            lambda: keeper.nearest(other, span(1), 3),
+            lambda: keeper.cosines(other, [spots[0]]),
+        ):
+            with pytest.raises(VectorsUnavailable, match=r"dimension"):
+                ask()
+        assert keeper.nearest(vector(1), None, 3) == [(spots[0], pytest.approx(1, abs=CLOSE_ENOUGH))]
+        assert keeper.count() == 1
+
+    def test_a_query_without_direction_is_near_nothing(self, keeper: Keeper, spots: list[int]) -> None:
+        keeper.put({spots[0]: vector(1)})
+        assert keeper.nearest(np.zeros(SIZE, dtype=np.float32), None, 3) == []
+
+    def test_it_is_all_there_when_it_is_opened_again(self, place: Open, spots: list[int]) -> None:
+        first = place()
+        first.put(vectors_of(spots))
+        before = first.nearest(vector(1), span(1), 5)
+        first.close()
+        again = place()
+        assert again.count() == len(spots)
+        assert again.nearest(vector(1), span(1), 5) == before
+
+    def test_many_threads_may_ask_and_put_at_once(self, keeper: Keeper, spots: list[int]) -> None:
+        made = vectors_of(spots)
+
+        def one(number: int) -> int:
+            spot = spots[number]
+            keeper.put({spot: made[spot]})
+            return keeper.nearest(made[spot], span(1), 1)[0][0]
+
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(one, range(40))) == spots[:40]
+        assert keeper.count() == 40
+
+    def test_without_its_backend_everything_is_unavailable_and_says_why(
+        self, gone: Keeper, spots: list[int]
+    ) -> None:
+        for ask in (
+            lambda: gone.put({spots[0]: vector(1)}),
+            lambda: gone.remove([spots[0]]),
+            lambda: gone.nearest(vector(1), None, 3),
+            lambda: gone.cosines(vector(1), [spots[0]]),
+            gone.count,
+            gone.clear,
+        ):
+            with pytest.raises(VectorsUnavailable) as why:
+                ask()
+            assert str(why.value).endswith(".")

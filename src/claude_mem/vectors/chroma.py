@@ -1,0 +1,155 @@
+"""The second backend, for those who want it: Chroma, in a folder of its own or behind an address.
+
+It is given vectors and spots, never words. Its client knows no deadline, so one thread of ours talks to it: who
+has waited long enough leaves, and while an answer is out, or for some seconds after a failure, nobody else waits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import chromadb
+import numpy as np
+from chromadb.config import Settings
+from chromadb.errors import InvalidArgumentError, InvalidDimensionException, NotFoundError
+
+from claude_mem.ports.vectors import VectorsUnavailable
+from claude_mem.vectors.deadline import Deadline
+
+if TYPE_CHECKING:
+    from claude_mem.ports.vectors import Vector
+
+PREFIX = "claude-mem-"
+OPENING_S = 10.0
+CHANGING_S = 10.0
+ASKING_S = 1.0
+AT_ONCE = 1_000
+"""Its servers refuse larger requests, and its SQLite more variables than some thousands."""
+
+
+REFUSALS = (InvalidArgumentError, InvalidDimensionException, NotFoundError)
+
+
+class Chroma:
+    """A Keeper. One of both is given: a folder, or a server's address."""
+
+    name = "chroma"
+
+    def __init__(
+        self, folder: Path, url: str | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._folder, self._url = folder, url
+        self._line = Deadline("Chroma", clock, REFUSALS)
+        self._client: Any = None
+        self._collection: Any = None
+        self._stamp = ""
+
+    def open(self, stamp: str) -> bool:
+        return self._line.call(lambda: self._find(stamp), OPENING_S)
+
+    def begin(self, stamp: str, before: str | None) -> None:
+        self._line.call(lambda: self._start(stamp, before), OPENING_S)
+
+    def put(self, vectors: Mapping[int, Vector]) -> None:
+        for some in _parts(list(vectors)):
+            rows = {
+                "ids": [str(spot) for spot in some],
+                "embeddings": [vectors[spot] for spot in some],
+                "metadatas": [{"spot": spot} for spot in some],
+            }
+            self._call("upsert", CHANGING_S, **rows)
+
+    def remove(self, spots: Sequence[int]) -> None:
+        for some in _parts(spots):
+            self._call("delete", CHANGING_S, ids=[str(spot) for spot in some])
+
+    def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
+        if limit < 1 or not vector.any():
+            return []
+        where = within and {"$and": [{"spot": {"$gte": within[0]}}, {"spot": {"$lte": within[1]}}]}
+        question = {
+            "query_embeddings": [vector],
+            "n_results": limit,
+            "where": where,
+            "include": ["distances"],
+        }
+        found = self._call("query", ASKING_S, **question)
+        close = [(int(id), 1.0 - far) for id, far in zip(found["ids"][0], found["distances"][0], strict=True)]
+        return sorted(close, key=lambda pair: (-pair[1], -pair[0]))
+
+    def cosines(self, vector: Vector, spots: Sequence[int]) -> dict[int, float]:
+        close: dict[int, float] = {}
+        for some in _parts(spots):
+            ids = [str(spot) for spot in some]
+            found = self._call("get", ASKING_S, ids=ids, include=["embeddings"])
+            if not found["ids"]:
+                continue
+            rows = np.asarray(found["embeddings"], dtype=np.float32)
+            if rows.shape[1] != vector.size:
+                sizes = f"{rows.shape[1]} and {vector.size}"
+                raise VectorsUnavailable(f"Vectors of {sizes} dimensions cannot be compared.")
+            close |= zip(map(int, found["ids"]), (rows @ vector).tolist(), strict=True)
+        return close
+
+    def count(self) -> int:
+        return int(self._call("count", ASKING_S))
+
+    def clear(self) -> None:
+        self._line.call(lambda: self._start(self._stamp, self._stamp), CHANGING_S)
+
+    def close(self) -> None:
+        self._line.close(self._disconnect)
+
+    def _call(self, method: str, seconds: float, **given: Any) -> Any:
+        return self._line.call(lambda: getattr(self._collection, method)(**given), seconds)
+
+    # In the thread that talks to it:
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            quiet = Settings(anonymized_telemetry=False)
+            if self._url:
+                address = urlsplit(self._url)
+                ssl = address.scheme == "https"
+                port = address.port or (443 if ssl else 8000)
+                self._client = chromadb.HttpClient(address.hostname or "", port, ssl, settings=quiet)
+            else:
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._client = chromadb.PersistentClient(self._folder, settings=quiet)
+        return self._client
+
+    def _disconnect(self) -> None:
+        if self._client is None:
+            return
+        self._client.close()
+        for half in (self._client, getattr(self._client, "_admin_client", None)):
+            session = getattr(getattr(half, "_server", None), "_session", None)
+            if session is not None:
+                session.close()  # a server's: its own close() leaves two connections open
+
+    def _find(self, stamp: str) -> bool:
+        try:
+            self._collection = self._connected().get_collection(PREFIX + stamp, embedding_function=None)
+        except NotFoundError:
+            return False
+        self._stamp = stamp
+        return True
+
+    def _start(self, stamp: str, before: str | None) -> None:
+        client = self._connected()
+        if before is not None:
+            with suppress(NotFoundError):
+                client.delete_collection(PREFIX + before)
+        self._collection = client.create_collection(
+            PREFIX + stamp, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+        )
+        self._stamp = stamp
+
+
+def _parts(spots: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (spots[start : start + AT_ONCE] for start in range(0, len(spots), AT_ONCE))

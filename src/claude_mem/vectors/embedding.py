@@ -1,0 +1,114 @@
+"""Keeps the vectors in step with the memories, a batch at a time, whatever becomes of the backend.
+
+Nothing depends on it: while the backend or the model cannot be used, full text answers alone, the reason is
+kept for `doctor`, and what is missing is made when they are back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from claude_mem.model.errors import StoreError
+from claude_mem.model.recall import MemoryKind
+from claude_mem.ports.vectors import Embedder, VectorsUnavailable
+from claude_mem.vectors.keeper import Keeper
+
+BATCH = 128
+RETRY_MS = 30_000
+LOOK_MS = 30_000
+"""How often a backend is asked whether it still has what was made: servers lose things without a word."""
+
+
+class Unembedded(Protocol):
+    @property
+    def texts(self) -> Sequence[tuple[int, str]]: ...
+
+    @property
+    def marks(self) -> Mapping[MemoryKind, int]: ...
+
+
+class Source(Protocol):
+    """The memories, and how far their vectors are. Raises StoreError."""
+
+    def made(self) -> tuple[str, str] | None: ...
+
+    def begin(self, maker: str) -> str: ...
+
+    def unembedded(self, limit: int) -> Unembedded | None: ...
+
+    def embedded(self, marks: Mapping[MemoryKind, int]) -> None: ...
+
+    def waiting(self) -> int: ...
+
+    def forgotten(self) -> tuple[str, list[int]] | None: ...
+
+    def settle(self, note: str) -> None: ...
+
+
+class Embedding:
+    """One loop of the worker calls `step`; `trouble` and `waiting` are for anybody."""
+
+    def __init__(self, source: Source, vectors: Keeper, embedder: Embedder) -> None:
+        self._source, self._vectors, self._embedder = source, vectors, embedder
+        self._maker = f"{vectors.name} {embedder.name}"
+        self._not_before = 0
+        self._look_at = 0
+        self.trouble: str | None = None
+        """Why there are no vectors now, in one sentence; None: there are."""
+
+    def step(self, now: int) -> int:
+        """Do some of what is to be done; how many memories that were. 0: nothing can be done now.
+
+        Raises nothing that the database or a backend may do: after a failure it waits a while.
+        """
+        if now < self._not_before:
+            return 0
+        try:
+            if now >= self._look_at:
+                self._look()
+                self._look_at = now + LOOK_MS
+            done = self._step()
+        except (VectorsUnavailable, StoreError) as why:
+            self.trouble = str(why)
+            self._not_before = self._look_at = now + RETRY_MS
+            return 0
+        self.trouble = None
+        return done
+
+    def rebuild(self) -> None:
+        """Make them all again. Raises VectorsUnavailable, StoreError."""
+        before = self._source.made()
+        self._vectors.begin(self._source.begin(self._maker), before and before[1])
+
+    def waiting(self) -> int:
+        """How many memories have no vector, at most. Raises StoreError."""
+        return self._source.waiting()
+
+    def _step(self) -> int:
+        forgotten = self._forget()
+        batch = self._source.unembedded(BATCH)
+        if batch is None:
+            return forgotten
+        if batch.texts:
+            vectors = self._embedder.embed([text for _, text in batch.texts])
+            self._vectors.put({spot: vector for (spot, _), vector in zip(batch.texts, vectors, strict=True)})
+        # Killed before this, they are made once more. A memory that was forgotten while its vector was made is
+        # noted as such, and the next step takes the vector out.
+        self._source.embedded(batch.marks)
+        return forgotten + max(1, len(batch.texts))
+
+    def _look(self) -> None:
+        """What is kept is used only if it is of this model, in this backend, and still there."""
+        made = self._source.made()
+        if made is None or made[0] != self._maker or not self._vectors.open(made[1]):
+            self.rebuild()
+
+    def _forget(self) -> int:
+        note = self._source.forgotten()
+        if note is None:
+            return 0
+        name, spots = note
+        self._vectors.remove(spots)
+        self._source.settle(name)
+        return len(spots)

@@ -1,0 +1,24 @@
+"""The vectors' opinion of a query: how close it is to some memories, and which others are closest to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from claude_mem.ports.vectors import Embedder, Vectors
+
+NEAREST = 200
+
+
+class Nearby:
+    def __init__(self, embedder: Embedder, vectors: Vectors, nearest: int = NEAREST) -> None:
+        self._embedder, self._vectors, self._nearest = embedder, vectors, nearest
+        self.weight = embedder.weight
+
+    def cosines(self, query: str, within: tuple[int, int] | None, spots: Iterable[int]) -> dict[int, float]:
+        """Of these spots, as far as they have vectors, and of those nearest to the query. Raises
+        VectorsUnavailable."""
+        (vector,) = self._embedder.embed([query])
+        if not vector.any():
+            return {}  # no words that the model knows
+        close = dict(self._vectors.nearest(vector, within, self._nearest))
+        return close | self._vectors.cosines(vector, [spot for spot in spots if spot not in close])

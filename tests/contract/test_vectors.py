@@ -1,0 +1,93 @@
+"""Both backends of vectors, under the one contract; Chroma in a folder and behind a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+from tests.unit.vectors.memories import Memories, in_two_projects, opened
+from tests.unit.vectors.serving import free_port, serving
+
+from claude_mem.model.recall import Ref, spot
+from claude_mem.testing.vectors_contract import PROJECTS, Open, VectorsContract
+from claude_mem.vectors.builtin import Builtin
+from claude_mem.vectors.chroma import Chroma
+from claude_mem.vectors.keeper import Keeper
+
+EACH = 100
+
+
+@pytest.fixture
+def memories(tmp_path: Path) -> Iterator[Memories]:
+    with opened(tmp_path) as memories:
+        yield memories
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("server"), free_port()) as url:
+        yield url
+
+
+class TestBuiltin(VectorsContract):
+    @pytest.fixture
+    def spots(self, memories: Memories) -> list[int]:
+        return in_two_projects(memories, EACH)
+
+    @pytest.fixture
+    def place(self, memories: Memories) -> Open:
+        return lambda: Builtin(memories.shelf)
+
+    @pytest.fixture
+    def gone(self, tmp_path: Path) -> Keeper:
+        with opened(tmp_path / "closed") as memories:
+            return Builtin(memories.shelf)
+
+
+class _Chroma(VectorsContract):
+    @pytest.fixture
+    def spots(self) -> list[int]:
+        return [
+            spot(project, project, Ref("observation", id))
+            for project in PROJECTS
+            for id in range(1, EACH + 1)
+        ]
+
+    @pytest.fixture
+    def address(self, tmp_path: Path) -> tuple[Path, str | None]:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def place(self, address: tuple[Path, str | None], request: pytest.FixtureRequest) -> Iterator[Open]:
+        made: list[Chroma] = []
+        stamp = f"{abs(hash(request.node.nodeid)):x}"
+
+        def open_() -> Keeper:
+            made.append(Chroma(*address))
+            if not made[-1].open(stamp):
+                made[-1].begin(stamp, None)
+            return made[-1]
+
+        yield open_
+        for chroma in made:
+            with suppress(Exception):
+                chroma.close()
+
+    @pytest.fixture
+    def gone(self, tmp_path: Path) -> Iterator[Keeper]:
+        with closing(Chroma(tmp_path / "none", f"http://127.0.0.1:{free_port()}")) as chroma:
+            yield chroma
+
+
+class TestChromaInAFolder(_Chroma):
+    @pytest.fixture
+    def address(self, tmp_path: Path) -> tuple[Path, str | None]:
+        return tmp_path / "chroma", None
+
+
+class TestChromaServer(_Chroma):
+    @pytest.fixture
+    def address(self, tmp_path: Path, server: str) -> tuple[Path, str | None]:
+        return tmp_path / "unused", server

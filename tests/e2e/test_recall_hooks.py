@@ -1,0 +1,607 @@
+"""What hooks tell the model: from rendered files and from a worker that is asked, never in the way."""
+
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_mem import __version__
+from claude_mem.testing import hooks, payloads
+
+CONTINUE = {"continue": True, "suppressOutput": True}
+CWD = "/home/u/proj"
+STAMP = "0123456789abcdef"
+SECRET = "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
+SILENT_WELL_BEFORE_S = 5.0  # the hook's own alarm is at 8 s; a busy machine needs room above 0.3 s
+
+Reply = Callable[[socket.socket], None]
+
+
+class Worker:
+    """Speaks the line protocol on a real `hook.sock`, and answers each caller as it is told to."""
+
+    def __init__(self, server: socket.socket, reply: Reply) -> None:
+        self._server, self._reply = server, reply
+        self.heard: list[dict[str, Any]] = []
+        self.ended = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while not self.ended.is_set():
+            with suppress(OSError):
+                connection, _ = self._server.accept()
+                with connection:
+                    line = connection.makefile("rb").readline()
+                    if line:
+                        self.heard.append(json.loads(line))
+                        self._reply(connection)
+
+    def asked(self) -> list[dict[str, Any]]:
+        return [said for said in self.heard if said["type"] == "ask"]
+
+    def stop(self) -> None:
+        self.ended.set()
+        self._server.shutdown(socket.SHUT_RDWR)  # wakes accept
+        self._thread.join()
+
+
+@contextmanager
+def worker(data: Path, reply: Reply) -> Iterator[Worker]:
+    with hooks.listening(data) as server:
+        found = Worker(server, reply)
+        try:
+            yield found
+        finally:
+            found.stop()
+
+
+def saying(raw: bytes) -> Reply:
+    def reply(connection: socket.socket) -> None:
+        with suppress(OSError):  # a hook that has heard enough hangs up
+            connection.sendall(raw)
+
+    return reply
+
+
+def telling(context: str) -> Reply:
+    return saying(json.dumps({"type": "answer", "context": context}).encode() + b"\n")
+
+
+def shown(event: str, context: str) -> dict[str, object]:
+    return CONTINUE | {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
+
+
+def render(data: Path, name: str, context: str, *, session: bool = False) -> bytes:
+    """As the worker does; returns what the hook is to print."""
+    (data / "context").mkdir(mode=0o700, parents=True, exist_ok=True)
+    data.chmod(0o700)
+    answer = json.dumps(shown("SessionStart", context)).encode() + b"\n" if context else b""
+    file(data, name, session=session).write_bytes(STAMP.encode() + b"\n" + answer)
+    return answer
+
+
+def file(data: Path, name: str, *, session: bool = False) -> Path:
+    return data / "context" / (("s-" if session else "") + hashlib.sha1(name.encode()).hexdigest())
+
+
+def stamps(data: Path) -> list[object]:
+    return [envelope["payload"].get("claude_mem_context") for envelope in hooks.spooled(data)]
+
+
+@pytest.fixture
+def down(data: Path) -> Path:
+    """A data directory without a worker, for which a hook has just started one: none is started."""
+    data.mkdir(mode=0o700)
+    (data / "start.stamp").write_text("started by a hook\n")
+    return data
+
+
+# A session's start.
+
+
+@pytest.mark.parametrize("source", ["startup", "clear", "compact", "something new"])
+def test_a_start_is_told_what_was_rendered_word_for_word_and_without_a_worker(
+    down: Path, source: str
+) -> None:
+    wanted = render(down, CWD, 'Last time: “the parser” \\ "fixed"\n\tNext: é 𝄞 <fence>')
+    answered = hooks.run(down, payloads.start(source=source))
+    assert (answered.code, answered.out, answered.err) == (0, wanted, b"")
+    assert stamps(down) == [STAMP]
+
+
+def test_the_spooled_start_is_as_it_came_but_for_the_stamp(down: Path) -> None:
+    render(down, CWD, "memory")
+    hooks.run(down, payloads.start() + b"\n")
+    (envelope,) = hooks.spooled(down)
+    assert envelope["payload"] == json.loads(payloads.start()) | {"claude_mem_context": STAMP}
+
+
+def test_a_worker_is_woken_and_not_asked_when_there_is_a_rendering(data: Path) -> None:
+    with worker(data, telling("too late")) as up:
+        wanted = render(data, CWD, "memory")
+        assert hooks.run(data, payloads.start()).out == wanted
+    assert [said["type"] for said in up.heard] == ["wake"]
+
+
+def test_after_a_compaction_the_sessions_own_memory_comes_first(down: Path) -> None:
+    render(down, CWD, "the project's")
+    wanted = render(down, payloads.SESSION, "the session's own", session=True)
+    assert hooks.run(down, payloads.start(source="compact")).out == wanted
+    assert hooks.run(down, payloads.start()).json == shown("SessionStart", "the project's")
+
+
+@pytest.mark.parametrize("source", ["resume", "fork"])
+def test_what_the_client_replays_is_not_told_again_but_only_what_the_worker_says_is_new(
+    data: Path, source: str
+) -> None:
+    with worker(data, telling("since then")) as up:
+        render(data, CWD, "as before")
+        answered = hooks.run(data, payloads.start(source=source))
+    assert answered.json == shown("SessionStart", "since then")
+    (said,) = up.heard
+    assert (said["type"], said["event"], said["payload"]["source"]) == ("ask", "SessionStart", source)
+    assert stamps(data) == [None]
+
+
+@pytest.mark.parametrize("source", ["resume", "fork"])
+def test_a_resumed_session_is_told_nothing_without_a_worker(down: Path, source: str) -> None:
+    render(down, CWD, "as before")
+    assert hooks.run(down, payloads.start(source=source)).json == CONTINUE
+
+
+def test_in_a_directory_nothing_was_rendered_for_the_worker_is_asked(data: Path) -> None:
+    with worker(data, telling("of the project this worktree belongs to")) as up:
+        render(data, CWD, "another directory's")
+        answered = hooks.run(data, payloads.start(cwd="/home/u/worktree"))
+    assert answered.json == shown("SessionStart", "of the project this worktree belongs to")
+    assert up.asked()[0]["payload"]["cwd"] == "/home/u/worktree"
+
+
+def test_a_rendering_that_says_nothing_is_an_answer_too(data: Path) -> None:
+    with worker(data, telling("not wanted")) as up:
+        render(data, CWD, "")
+        assert hooks.run(data, payloads.start()).json == CONTINUE
+    assert up.asked() == []
+    assert stamps(data) == [None]
+
+
+@pytest.mark.parametrize("cwd", ["/home/u/ünïcode/项目", '/home/u/a "quoted" one', "/home/u/back\\slash"])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_directory_is_the_same_however_its_name_is_spelled(down: Path, cwd: str, ascii_only: bool) -> None:
+    wanted = render(down, cwd, "memory")
+    fields = json.loads(payloads.start(cwd=cwd))
+    spelled = json.dumps(fields, separators=(",", ":"), ensure_ascii=ascii_only).encode()
+    assert hooks.run(down, spelled).out == wanted
+    assert (
+        hooks.run(down, json.dumps(fields, indent=2, ensure_ascii=ascii_only).encode(), "context").out
+        == wanted
+    )
+
+
+def test_the_careful_way_leads_to_the_same_answer_and_stamp(down: Path) -> None:
+    wanted = render(down, CWD, "memory")
+    assert hooks.run(down, payloads.start(model=f"token={SECRET}")).out == wanted
+    (envelope,) = hooks.spooled(down)
+    assert envelope["payload"]["claude_mem_context"] == STAMP
+    assert SECRET not in str(envelope)
+
+
+def test_what_the_user_is_to_be_told_and_what_the_model_is_are_one_answer(down: Path) -> None:
+    render(down, CWD, "memory")
+    (down / "notice").write_text('the "database" was damaged')
+    answered = hooks.run(down, payloads.start())
+    assert answered.json == shown("SessionStart", "memory") | {"systemMessage": 'the "database" was damaged'}
+    assert answered.out.count(b"\n") == 1
+    assert hooks.run(down, payloads.start()).json == shown("SessionStart", "memory")
+
+
+def test_a_start_that_cannot_be_recorded_is_still_told_what_is_remembered(down: Path) -> None:
+    render(down, CWD, "memory")
+    hooks.run(down, payloads.bash("toolu_1"))
+    ledger = down / "spool" / ".ledger"
+    last, files, size, _, most_bytes = ledger.read_text().split()
+    ledger.write_text(f"{last} {files} {size} {1:020d} {most_bytes}\n")
+    told = hooks.run(down, payloads.start()).json
+    assert "spool is full" in told.pop("systemMessage")
+    assert told == shown("SessionStart", "memory")
+
+
+GOOD = json.dumps(shown("SessionStart", "memory")).encode() + b"\n"
+DAMAGED = {
+    "empty": b"",
+    "only a stamp": STAMP.encode(),
+    "no stamp": GOOD,
+    "a stamp that is none": b"../../etc/passwd\n" + GOOD,
+    "cut off": STAMP.encode() + b"\n" + GOOD[:-20],
+    "without its end": STAMP.encode() + b"\n" + GOOD[:-1],
+    "two lines": STAMP.encode() + b"\n" + GOOD + GOOD,
+    "another event's": STAMP.encode() + b"\n" + GOOD.replace(b"SessionStart", b"Stop"),
+    "a decision": STAMP.encode() + b"\n" + b'{"continue": false}\n',
+    "bare quotes": STAMP.encode() + b"\n" + GOOD.replace(b"memory", b'", "continue": false, "x": "'),
+    "a bad escape": STAMP.encode() + b"\n" + GOOD.replace(b"memory", b"\\x"),
+    "half an escape": STAMP.encode() + b"\n" + GOOD.replace(b"memory", b"\\u12\\\\34"),
+    "an escaped end": STAMP.encode() + b"\n" + GOOD.replace(b"memory", b"memory\\"),
+    "a control character": STAMP.encode() + b"\n" + GOOD.replace(b"memory", b"mem\x00ory"),
+    "not UTF-8": STAMP.encode() + b"\n" + GOOD.replace(b"memory", b"mem\xffory"),
+    "huge": STAMP.encode() + b"\n" + GOOD.replace(b"memory", b"m" * 100_000),
+    "garbage": os.urandom(3000),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_rendering_is_not_shown_and_the_answer_stays_valid(down: Path, name: str) -> None:
+    (down / "context").mkdir(mode=0o700)
+    file(down, CWD).write_bytes(DAMAGED[name])
+    answered = hooks.run(down, payloads.start())
+    assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
+    assert stamps(down) == [None]
+
+
+def _symlink(path: Path) -> None:
+    elsewhere = path.with_name("elsewhere")
+    elsewhere.write_bytes(STAMP.encode() + b"\n" + GOOD)
+    path.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize("make", [_symlink, os.mkfifo, os.mkdir], ids=["symlink", "pipe", "directory"])
+def test_what_is_no_regular_file_is_neither_followed_nor_waited_for(
+    down: Path, make: Callable[[Path], None]
+) -> None:
+    (down / "context").mkdir(mode=0o700)
+    make(file(down, CWD))
+    assert hooks.run(down, payloads.start()).json == CONTINUE
+    assert len(hooks.spooled(down)) == 1
+
+
+# A prompt.
+
+
+def test_a_prompt_is_spooled_then_asked_about_and_the_answer_shown(data: Path) -> None:
+    spooled_when_asked: list[int] = []
+
+    def reply(connection: socket.socket) -> None:
+        spooled_when_asked.append(len(hooks.spooled(data)))
+        telling('We fixed "that"\n in é 𝄞')(connection)
+
+    with worker(data, reply) as up:
+        answered = hooks.run(data, payloads.prompt("fix the parser"))
+    assert (answered.code, answered.err) == (0, b"")
+    assert answered.out.count(b"\n") == 1
+    assert answered.json == shown("UserPromptSubmit", 'We fixed "that"\n in é 𝄞')
+    payload = json.loads(payloads.prompt("fix the parser"))
+    assert up.heard == [
+        {"type": "ask", "version": __version__, "event": "UserPromptSubmit", "payload": payload}
+    ]
+    assert spooled_when_asked == [1]
+
+
+def test_a_prompt_of_the_longest_answer_the_client_takes_is_shown_whole(data: Path) -> None:
+    context = "𝄞" * 5000
+    with worker(data, telling(context)):
+        assert hooks.run(data, payloads.prompt("x")).json == shown("UserPromptSubmit", context)
+
+
+def test_a_payload_over_several_lines_is_asked_about_in_one(data: Path) -> None:
+    payload = json.dumps(json.loads(payloads.prompt("two\nlines")), separators=(",\n", ":")).encode()
+    with worker(data, telling("memory")) as up:
+        assert hooks.run(data, payload + b"\n").json == shown("UserPromptSubmit", "memory")
+    assert up.asked()[0]["payload"]["prompt"] == "two\nlines"
+
+
+def test_the_verb_of_the_documents_is_answered_too(data: Path) -> None:
+    with worker(data, telling("memory")) as up:
+        answered = hooks.run(data, b'{"session_id": "s1", "cwd": "/p", "prompt": "what was it?"}', "new")
+    assert answered.json == shown("UserPromptSubmit", "memory")
+    assert up.asked()[0]["event"] == "UserPromptSubmit"
+
+
+ODD = {
+    "nothing to tell": b'{"type": "answer", "context": ""}\n',
+    "an error": b'{"error": "no"}\n',
+    "garbage": b"\xff\x00garbage\n",
+    "an empty line": b"\n",
+    "hangs up at once": b"",
+    "no end of line": b'{"type": "answer", "context": "half',
+    "not a string": b'{"type": "answer", "context": {"a": 1}}\n',
+    "null": b'{"type": "answer", "context": null}\n',
+    "more than the string": b'{"type": "answer", "context": "a", "b": "c"}\n',
+    "two answers": b'{"type": "answer", "context": "a"}\n{"type": "answer", "context": "b"}\n',
+    "too long": b'{"type": "answer", "context": "' + b"x" * (61 << 10) + b'"}\n',
+    "endless": b'{"type": "answer", "context": "' + b"x" * (8 << 20),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_answer_is_silence(data: Path, name: str) -> None:
+    with worker(data, saying(ODD[name])):
+        answered = hooks.run(data, payloads.prompt("fix the parser"))
+    assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
+    assert len(hooks.spooled(data)) == 1
+
+
+EVENTS = {
+    "start": payloads.start(),
+    "prompt": payloads.prompt("fix the parser"),
+    "tool": payloads.payload("PreToolUse", tool_name="Read", tool_input={"file_path": "/p/a.py"}),
+}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize(
+    "first", [b"", b'{"type": "answer", "context": "so far'], ids=["mute", "half an answer"]
+)
+def test_a_worker_that_is_too_slow_is_not_waited_for(data: Path, event: str, first: bytes) -> None:
+    gone = threading.Event()
+
+    def reply(connection: socket.socket) -> None:
+        saying(first)(connection)
+        gone.wait(hooks.DEADLINE_S)
+        telling("too late")(connection)
+
+    with worker(data, reply):
+        began = time.monotonic()
+        answered = hooks.run(data, EVENTS[event])
+        took = time.monotonic() - began
+        gone.set()
+    assert (answered.code, answered.json) == (0, CONTINUE)
+    assert took < SILENT_WELL_BEFORE_S
+
+
+def test_a_line_that_drips_in_does_not_stretch_the_deadline(data: Path) -> None:
+    def reply(connection: socket.socket) -> None:
+        with suppress(OSError):
+            connection.sendall(b'{"type": "answer", "context": "')
+            while True:
+                connection.sendall(b"x")
+                up.ended.wait(0.05)
+
+    with worker(data, reply) as up:
+        began = time.monotonic()
+        assert hooks.run(data, payloads.prompt("x")).json == CONTINUE
+        assert time.monotonic() - began < SILENT_WELL_BEFORE_S
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_worker_whose_backlog_is_full_is_not_waited_for_and_none_is_started(data: Path, event: str) -> None:
+    data.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as deaf, socket.socket(socket.AF_UNIX) as first:
+        deaf.bind(str(data / "hook.sock"))
+        deaf.listen(0)
+        first.connect(str(data / "hook.sock"))
+        began = time.monotonic()
+        assert hooks.run(data, EVENTS[event]).json == CONTINUE
+        assert time.monotonic() - began < SILENT_WELL_BEFORE_S
+    assert not (data / "start.stamp").exists()
+
+
+def test_a_worker_that_does_not_read_does_not_hold_a_long_prompt_up(data: Path) -> None:
+    longer_than_a_socket_holds = {f"field_{n}": "word " * 12_000 for n in range(12)}
+    with hooks.listening(data):
+        began = time.monotonic()
+        answered = hooks.run(data, payloads.prompt("x", **longer_than_a_socket_holds))
+        assert time.monotonic() - began < SILENT_WELL_BEFORE_S
+    assert answered.json == CONTINUE
+    assert len(hooks.spooled(data)) == 1
+
+
+def test_a_hook_hears_no_more_than_it_could_show(data: Path) -> None:
+    heard = 0
+
+    def reply(connection: socket.socket) -> None:
+        nonlocal heard
+        with suppress(OSError):
+            while heard < 1 << 30:
+                heard += connection.send(b"x" * (64 << 10))
+
+    with worker(data, reply):
+        assert hooks.run(data, payloads.prompt("x")).json == CONTINUE
+    assert heard < 2 << 20
+
+
+def test_without_a_worker_a_prompt_is_kept_and_one_is_started(data: Path) -> None:
+    data.mkdir(mode=0o700)
+    (data / "settings.json").write_text("not JSON: the worker that is started ends at once")
+    answered = hooks.run(data, payloads.prompt("fix the parser"))
+    assert (answered.code, answered.json) == (0, CONTINUE)
+    assert len(hooks.spooled(data)) == 1
+    assert (data / "start.stamp").exists()
+
+
+def test_a_private_prompt_is_not_asked_about_nor_is_a_tool_of_its_turn(data: Path) -> None:
+    with worker(data, telling("memory")) as up:
+        answers = [
+            hooks.run(data, payloads.prompt("<private>all of it</private>")),
+            hooks.run(data, before("Read", {"file_path": "/p/private-plan.md"}, prompt_id="p-1")),
+        ]
+        assert up.asked() == []
+        hooks.run(data, before("Read", {"file_path": "/p/open.md"}, prompt_id="p-2"))
+    assert [answer.json for answer in answers] == [CONTINUE, CONTINUE]
+    assert [said["payload"]["file_path"] for said in up.asked()] == ["/p/open.md"]
+
+
+def test_the_worker_hears_no_secret_and_no_private_part(data: Path) -> None:
+    prompt = f"deploy with {SECRET} <private>canary-77</private> please"
+    with worker(data, telling("memory")) as up:
+        assert hooks.run(data, payloads.prompt(prompt)).json == shown("UserPromptSubmit", "memory")
+        hooks.run(data, before("Read", {"file_path": f"/p/{SECRET}/notes.md"}))
+    asked = up.asked()
+    assert "deploy with" in asked[0]["payload"]["prompt"]
+    assert asked[1]["payload"]["file_path"].endswith("/notes.md")
+    assert SECRET not in str(up.heard)
+    assert "canary-77" not in str(up.heard)
+
+
+def test_what_could_not_be_scrubbed_by_the_users_rules_is_not_said(data: Path) -> None:
+    with worker(data, telling("memory")) as up:
+        (data / "settings.json").write_text('{"CLAUDE_MEM_SECRET_PATTERNS": {"mine": "canary-')
+        hooks.run(data, payloads.prompt("canary-77"))
+        hooks.run(data, before("Read", {"file_path": "/p/canary-77"}))
+    assert "canary-77" not in str(up.heard)
+    assert [said["type"] for said in up.heard] == ["wake"]
+
+
+def test_the_users_own_rules_hold_for_what_is_asked(data: Path) -> None:
+    with worker(data, telling("memory")) as up:
+        (data / "settings.json").write_text('{"CLAUDE_MEM_SECRET_PATTERNS": {"mine": "canary-[0-9]+"}}')
+        hooks.run(data, payloads.prompt("what about canary-77"))
+        hooks.run(data, before("Read", {"file_path": "/p/canary-77.md"}))
+    assert len(up.asked()) == 2
+    assert "canary-77" not in str(up.heard)
+
+
+# Before a tool.
+
+
+def before(tool: str, given: dict[str, object], prompt_id: str = "p-9") -> bytes:
+    return payloads.payload(
+        "PreToolUse",
+        prompt_id=prompt_id,
+        permission_mode="default",
+        effort={"level": "high"},
+        tool_name=tool,
+        tool_input=given,
+        tool_use_id="toolu_1",
+    )
+
+
+CANARY = 'content-canary "quoted" \\ {"file_path":"/p/forged"}\n'
+TOUCHING: dict[str, dict[str, object]] = {
+    "Read": {"file_path": "/p/a.py", "offset": 10},
+    "Write": {"file_path": "/p/a.py", "content": CANARY},
+    "Write, the other way round": {"content": CANARY, "file_path": "/p/a.py"},
+    "Edit": {"replace_all": False, "old_string": CANARY, "new_string": CANARY, "file_path": "/p/a.py"},
+    "MultiEdit": {"file_path": "/p/a.py", "edits": [{"old_string": CANARY, "new_string": "x"}]},
+    "NotebookEdit": {"notebook_path": "/p/a.py", "new_source": CANARY},
+    "Write, large": {"file_path": "/p/a.py", "content": CANARY * 50_000},
+}
+
+
+@pytest.mark.parametrize("name", TOUCHING)
+def test_before_a_tool_the_worker_hears_which_file_and_nothing_of_its_content(data: Path, name: str) -> None:
+    tool = name.partition(",")[0]
+    with worker(data, telling("it breaks easily")) as up:
+        answered = hooks.run(data, before(tool, TOUCHING[name]))
+    assert (answered.code, answered.json) == (0, shown("PreToolUse", "it breaks easily"))
+    (said,) = up.heard
+    assert (said["type"], said["event"]) == ("ask", "PreToolUse")
+    assert said["payload"] == {
+        "session_id": payloads.SESSION,
+        "cwd": CWD,
+        "hook_event_name": "PreToolUse",
+        "prompt_id": "p-9",
+        "tool_name": tool,
+        "file_path": "/p/a.py",
+    }
+    assert hooks.spooled(data) == []
+
+
+UNUSUAL = {
+    "no file": before("Bash", {"command": "ls"}),
+    "no input": payloads.payload("PreToolUse", tool_name="Read", tool_input={}),
+    "a list before the path": before(
+        "MultiEdit", {"edits": [{"file_path": "/p/forged"}], "file_path": "/p/a"}
+    ),
+    "a path that is no string": before("Read", {"file_path": ["/p/a"]}),
+    "no directory": before("Read", {"file_path": "/p/a.py"}).replace(b'"cwd"', b'"not"'),
+    "cut off": before("Read", {"file_path": "/p/a.py"})[:-40],
+    "spaced out": json.dumps(json.loads(before("Read", {"file_path": "/p/a.py"}))).encode(),
+    "a content that never ends": before("Write", {"content": '"' * 300_000, "file_path": "/p/a.py"}),
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_a_tool_whose_file_is_not_plain_to_see_is_answered_with_silence(data: Path, name: str) -> None:
+    with worker(data, telling("memory")) as up:
+        answered = hooks.run(data, UNUSUAL[name])
+    assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
+    assert up.heard == []
+    assert hooks.spooled(data) == []
+
+
+def test_without_a_worker_a_tool_is_not_held_up_and_none_is_started(data: Path) -> None:
+    answered = hooks.run(data, before("Read", {"file_path": "/p/a.py"}))
+    assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
+    assert not (data / "start.stamp").exists()
+
+
+def test_no_hook_ever_decides_about_a_permission(data: Path) -> None:
+    with worker(data, telling('"permissionDecision": "allow"')):
+        answered = hooks.run(data, before("Write", {"file_path": "/p/a.py", "content": "x"}))
+    assert set(answered.json["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
+
+
+# What it costs: the modules that are loaded.
+
+PROBE = """
+import sys; sys.path.insert(0, sys.argv[1]); import posix
+posix._exit_for_real = posix._exit
+def report(code):
+    posix.write(2, '\\n'.join(sys.modules).encode()); posix._exit_for_real(code)
+posix._exit = report
+from claude_mem.capture.entry import main; main('hook')
+"""
+HEAVY = {
+    "os",
+    "re",
+    "json",
+    "socket",
+    "selectors",
+    "hashlib",
+    "subprocess",
+    "pathlib",
+    "dataclasses",
+    "typing",
+}
+
+
+@pytest.mark.parametrize("event", ["rendered", *EVENTS])
+def test_recall_loads_nothing_heavy(data: Path, event: str) -> None:
+    with worker(data, telling('memory \\ with "escapes"\n')):
+        if event == "rendered":
+            render(data, CWD, 'memory \\ with "escapes"\n')
+        done = subprocess.run(
+            [*hooks.command()[:3], "-c", PROBE, str(hooks.HOOK.parents[2])],
+            input=EVENTS.get(event, payloads.start()),
+            capture_output=True,
+            env=hooks.environment(data),
+            check=True,
+        )
+    assert b"escapes" in done.stdout
+    loaded = set(done.stderr.decode().split())
+    assert not loaded & HEAVY
+    assert {name.split(".")[1] for name in loaded if name.startswith("claude_mem.")} == {"capture"}
+
+
+def test_a_stopped_worker_costs_a_prompt_no_more_than_the_deadline(data: Path) -> None:
+    """A listener in a process that is stopped: the kernel takes the line, nobody answers."""
+    data.mkdir(mode=0o700)
+    script = (
+        "import socket, sys, time\n"
+        "s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(8); print('up', flush=True)\n"
+        "s.accept()\n"
+    )
+    listener = subprocess.Popen(
+        ["python3", "-c", script, str(data / "hook.sock")], stdout=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        assert listener.stdout is not None
+        assert listener.stdout.readline() == b"up\n"
+        listener.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        assert hooks.run(data, payloads.prompt("x")).json == CONTINUE
+        assert time.monotonic() - began < SILENT_WELL_BEFORE_S
+    finally:
+        listener.kill()
+        listener.communicate()
+    assert len(hooks.spooled(data)) == 1

@@ -1,0 +1,83 @@
+"""What is typed becomes one question, and what makes no sense is said before anybody is asked."""
+
+from pathlib import Path
+
+import pytest
+
+from claude_mem.cli import main, narrow, parser
+from claude_mem.cli.forget import backups
+from claude_mem.cli.run import run
+
+
+def asked(*words: str) -> dict[str, object]:
+    said = narrow.query(parser.build().parse_args(["search", *words]))
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def test_flags_become_the_fields_of_the_http_api() -> None:
+    words = "--project shop --kind summary --kind prompt --type bugfix --file a.py --branch main --session s1"
+    assert asked(*words.split(), "--since", "last week", "--no-superseded", "--offset", "5") == {
+        "project": "shop",
+        "kind": ["summary", "prompt"],
+        "type": ["bugfix"],
+        "file": "a.py",
+        "branch": "main",
+        "session": "s1",
+        "since": "last week",
+        "superseded": "false",
+        "limit": 10,
+        "offset": 5,
+    }
+
+
+def test_here_is_this_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert asked("--here") == {"cwd": str(tmp_path), "limit": 10}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "search --limit 0",
+        "search --limit 101",
+        "search --limit ٣",
+        "search --offset -1",
+        "search --kind nonsense",
+        "search --project a --here",
+        "timeline --before 51 1",
+        "timeline",
+        "show",
+        "show 1 nonsense",
+        "show 1 --session s",
+        "remember",
+        "pin",
+        "forget",
+        "forget --yes",
+    ],
+)
+def test_what_makes_no_sense_exits_2_and_nobody_is_asked(
+    words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CLAUDE_MEM_DATA_DIR", str(tmp_path / "nobody"))
+    try:
+        code = run(words.split())
+    except SystemExit as left:
+        code = int(str(left.code))
+    said = capsys.readouterr()
+    assert (code, said.out) == (2, "")
+    assert said.err
+    assert not (tmp_path / "nobody").exists()
+
+
+def test_context_with_a_wish_is_a_persons_and_alone_it_is_the_hook(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["context", "--source", "nonsense"])
+    assert left.value.code == 2
+    assert "--source" in capsys.readouterr().err
+
+
+def test_the_backups_that_still_hold_it_are_counted_or_named() -> None:
+    assert backups(1).startswith("1 backup may still hold it")
+    assert "a.db, b.db" in backups(["a.db", "b.db"])

@@ -1,0 +1,129 @@
+"""Memories on a screen: the id first, what it is, where it was, and what to know before trusting it."""
+
+import io
+from typing import Any
+
+from claude_mem.cli import memories, sessions, show
+from claude_mem.cli.columns import width
+from claude_mem.cli.say import Paint
+
+NOW = 1_760_000_000.0
+PLAIN = Paint(io.StringIO(), {})
+
+
+def result(**differences: Any) -> dict[str, Any]:
+    return {
+        "id": 41,
+        "ref": "41",
+        "kind": "observation",
+        "session_id": "5694c0de-0000-4000-8000-000000000001",
+        "project": "shop",
+        "title": "Empty passwords made login fail",
+        "subtitle": "An early return was missing",
+        "type": "bugfix",
+        "created_at_epoch": int((NOW - 7_300) * 1000),
+        "files": ["src/login.py"],
+        "branch": "main",
+        "score": 0.5,
+        "snippet": "… the empty password …",
+        "pinned": False,
+        "superseded_by": None,
+        "source": "work",
+        "marks": [],
+    } | differences
+
+
+def test_a_row_says_which_memory_how_old_what_and_where() -> None:
+    prompt = result(ref="p5", kind="prompt", type=None, title="Fix it", files=[], snippet="Fix it")
+    assert memories.table([result(), prompt], NOW, 80, PLAIN).splitlines() == [
+        "id  age      type        what",
+        "41  2 h      bugfix      Empty passwords made login fail",
+        "                         shop · src/login.py",
+        "                         … the empty password …",
+        "p5  2 h      prompt      Fix it",
+        "                         shop",
+    ]
+
+
+def test_what_to_know_before_trusting_it_is_told() -> None:
+    doubtful = result(pinned=True, superseded_by=50, source="external", marks=["files changed since"])
+    last = memories.table([doubtful], NOW, 110, PLAIN).splitlines()[-1]
+    assert last.split(" · ")[0].strip() == "pinned"
+    for words in ("replaced by 50", "only read", "files changed since"):
+        assert words in last
+
+
+def test_the_parts_of_a_score_are_told_when_they_were_asked_for() -> None:
+    text = memories.table([result(parts={"text": 0.4, "recency": 0.1})], NOW, 80, PLAIN)
+    assert "score 0.500: text 0.400, recency 0.100" in text
+
+
+def test_no_row_is_wider_than_the_screen_whatever_it_holds() -> None:
+    hostile = result(
+        ref="e" + "9" * 11,
+        title="日本語\x1b[31m\n" * 60,
+        project="p" * 200,
+        files=["f" * 300] * 9,
+        snippet="\u202e" + "s" * 500,
+        marks=["m" * 300],
+    )
+    for columns in (60, 80, 140):
+        text = memories.table([hostile], NOW, columns, PLAIN)
+        assert max(map(width, text.splitlines())) <= columns
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        whole = memories.whole(hostile | {"facts": ["x" * 500], "narrative": "y " * 900}, NOW, columns, PLAIN)
+        assert max(map(width, whole.splitlines())) <= columns
+
+
+def test_a_memory_without_anything_is_still_a_row() -> None:
+    bare = {"ref": "3", "kind": "evidence", "id": 3}
+    assert "(no title)" in memories.table([bare], NOW, 80, PLAIN)
+    assert "(no title)" in memories.whole(bare, NOW, 80, PLAIN)
+
+
+def test_a_whole_memory_has_everything_once() -> None:
+    text = memories.whole(
+        result(narrative="Because.", facts=["One.", "Two."], concepts=["gotcha"]), NOW, 80, PLAIN
+    )
+    for words in (
+        "41  Empty",
+        "(2 h ago)",
+        "branch main",
+        "Because.",
+        "- Two.",
+        "- src/login.py",
+        "- gotcha",
+    ):
+        assert text.count(words) == 1, words
+
+
+def test_a_session_is_told_by_time_with_its_prompt_first() -> None:
+    at = int(NOW * 1000)
+    found = {
+        "session": {"session_id": "abc", "project": "shop", "status": "completed"},
+        "prompts": [result(ref="p1", kind="prompt", title="Please", created_at_epoch=at)],
+        "observations": [result(created_at_epoch=at)],
+        "summaries": [result(ref="s1", kind="summary", title="Fixed", created_at_epoch=at + 1)],
+        "previous": {"session_id": "before"},
+        "next": None,
+    }
+    text = show.session(found, PLAIN)
+    assert text.index("p1  Please") < text.index("41  Empty") < text.index("s1  Fixed")
+    assert "claude-mem show --session before" in text
+
+
+def test_sessions_are_a_row_each_within_the_screen() -> None:
+    items = [
+        {"id": 1, "session_id": "5694c0de-0000", "project": "shop", "status": "active", "title": "Fix it"},
+        {
+            "id": 2,
+            "session_id": "日本語日本語日本語",
+            "project": "語" * 99,
+            "status": "x" * 99,
+            "title": "y" * 300,
+        },
+    ]
+    lines = sessions.table(items, NOW, 80, PLAIN).splitlines()
+    assert lines[1].split()[0] == "5694c0de"
+    assert max(map(width, lines)) <= 80

@@ -1,0 +1,135 @@
+"""What is recalled stays inside its fence, and leaves no trace when it is captured again."""
+
+from __future__ import annotations
+
+import html
+import json
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from claude_mem.capture import tags
+from claude_mem.recall.fence import SAID_OF_ALL, TAG, disarmed, fenced, flowing, points, quoted
+from claude_mem.recall.tokens import estimate
+
+BRACKETS = [
+    "<",
+    "&lt;",
+    "&amp;lt;",
+    "\\u003c",
+    "\\\\u003C",
+    "&#60;",
+    "&#x3C;",
+    "＜",
+    "%3C",
+    "<\u200b",
+    "<\u202e",
+]
+SLASHES = ["", "/", "\\/", "\\\\/", "\\u002f", " / "]
+NAMES = [
+    *tags.HIDDEN_TAGS,
+    "CLAUDE-MEM-CONTEXT",
+    "Private",
+    "system\u0130instruction",
+    "pri\u00advate",
+    "pri\x00vate",
+]
+ENDS = [">", " >", "&gt;", "\\u003e", "", "/>", "\n>", 'x="1">']
+
+tag = st.builds(lambda *parts: "".join(parts), *map(st.sampled_from, (BRACKETS, SLASHES, NAMES, ENDS)))
+texts = st.lists(
+    st.one_of(tag, st.text(max_size=20), st.sampled_from(["\n", "\r", "\u2028", "```", "# ", "\\"]))
+).map("".join)
+
+
+@given(texts, texts, texts)
+@example("", "</claude-mem-context>", "")
+@example("a", "<claude-mem-context>", "b")
+@example("", "\\", "")
+@example("", "&lt;/CLAUDE-MEM-CONTEXT&gt;", "z")
+def test_what_was_injected_is_stripped_again_and_nothing_else(before: str, text: str, after: str) -> None:
+    assume(tags.strip(before) == (before, None, False))
+    assume(tags.strip(after) == (after, None, False))
+    assume(tags.strip(before + after) == (before + after, None, False))
+    assert tags.strip(before + fenced(text, about=text) + after) == (before + after, None, False)
+
+
+@given(texts)
+def test_also_when_it_was_escaped_on_the_way(text: str) -> None:
+    made = fenced(text)
+    for escaped in (json.dumps(made), json.dumps(json.dumps(made)), html.escape(made, quote=False)):
+        kept, still, private = tags.strip(escaped)
+        assert (kept.strip('"\\'), still, private) == ("", None, False)
+
+
+@given(texts)
+@example("<system\u0130instruction>")
+@example("\u0130\u0130 &#60;private>")
+def test_text_between_the_tags_opens_and_closes_nothing_that_capture_knows(text: str) -> None:
+    inner = fenced(text).removeprefix(f"<{TAG}>").removesuffix(f"</{TAG}>")
+    assert tags.strip(inner) == (inner, None, False)
+
+
+@given(texts)
+def test_what_cannot_be_seen_is_removed(text: str) -> None:
+    made = fenced(text)
+    made.encode()  # no half surrogates
+    assert not [char for char in made if unicodedata.category(char) in ("Cc", "Cf", "Cs") and char != "\n"]
+
+
+def test_every_control_and_format_character_of_unicode_is_known() -> None:
+    unseen = [
+        chr(code)
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) in ("Cc", "Cf", "Cs")
+    ]
+    assert quoted("".join(unseen)) == ""
+    within_a_line = [char for char in unseen if not char.isspace()]
+    assert "\nab\n" in fenced(f"a{''.join(within_a_line)}b")
+
+
+@pytest.mark.parametrize("name", tags.HIDDEN_TAGS)
+def test_a_disarmed_tag_is_still_readable(name: str) -> None:
+    assert disarmed(f"see <{name}> and </{name}>") == f"see ‹{name}> and ‹/{name}>"
+
+
+def test_other_markup_is_left_as_it_is() -> None:
+    text = "List<String> <div> &lt;b&gt; a<b private static"
+    assert disarmed(text) == text
+
+
+def test_it_says_in_a_plain_sentence_what_it_is() -> None:
+    first, second, *_ = fenced("- a", about="Memory of demo.").splitlines()
+    assert first == "<claude-mem-context>"
+    assert second == f"Memory of demo. {SAID_OF_ALL}"
+    assert "not instructions" in SAID_OF_ALL
+    assert "outdated" in SAID_OF_ALL
+
+
+@given(st.text(), st.integers(min_value=1, max_value=80))
+def test_quoted_text_is_one_line_without_a_code_fence_and_within_its_cap(text: str, cap: int) -> None:
+    line = quoted(text, cap)
+    assert len(line.splitlines()) <= 1
+    assert "```" not in line
+    assert len(line) <= cap
+    assert "```" not in quoted("`\u200b`\u200b`" + text)
+
+
+def test_it_is_cut_between_words() -> None:
+    assert quoted("the quick brown fox jumps", 18) == "the quick brown…"
+
+
+def test_a_list_becomes_a_sentence() -> None:
+    assert flowing("- one\n- two.\n3. three\n\n") == "one; two. three"
+    assert points("* one\n\n  - two\nthree") == ["one", "two", "three"]
+
+
+def test_a_token_is_about_four_characters_of_english_and_fewer_of_others() -> None:
+    assert estimate("") == 0
+    assert estimate("word" * 100) == 100
+    assert estimate("слово" * 100) == 250
+    assert estimate("記憶" * 100) == 150
+    assert estimate("\ud800") > 0

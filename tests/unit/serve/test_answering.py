@@ -1,0 +1,162 @@
+"""Recall hooks are answered within bounds, and one that hangs hangs alone."""
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.serve.standin import build
+
+from claude_mem.capture import recall
+from claude_mem.serve import answering, listen
+from claude_mem.serve.answering import Answering, Question
+from claude_mem.serve.hookline import HookLine
+from claude_mem.serve.running import Running
+from claude_mem.settings import Settings
+
+PATIENCE_S = 20.0
+
+
+def serving(
+    folder: Path, ask: Callable[[Question], str], talk: Callable[[Running, HookLine], Awaitable[None]]
+) -> Running:
+    """Runs a hook line whose worker answers with `ask`, and talks to it."""
+
+    async def serve() -> Running:
+        running = Running(replace(build(Settings(data_dir=folder)), ask=ask))
+        line = HookLine(running, lambda version: None)
+        await line.start(listen.unix(folder / "hook.sock"))
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await talk(running, line)
+        finally:
+            await line.stop(within_s=PATIENCE_S)
+        return running
+
+    return asyncio.run(serve())
+
+
+async def say(folder: Path, said: bytes) -> bytes:
+    reader, writer = await asyncio.open_unix_connection(str(folder / "hook.sock"))
+    try:
+        writer.write(said)
+        return await reader.readline()
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+ASK = recall.ASK % (b"1.0", b"UserPromptSubmit", b'{"prompt":"x"}')
+
+
+def test_an_answer_is_spelled_as_hooks_expect_it_and_wakes_the_worker(tmp_path: Path) -> None:
+    heard: list[Question] = []
+    told = 'We "fixed" it\n é 𝄞 \\'
+
+    def ask(question: Question) -> str:
+        heard.append(question)
+        return told
+
+    async def talk(running: Running, _: HookLine) -> None:
+        answer = await say(tmp_path, ASK)
+        assert answer == recall.OPENING + json.dumps(told).encode() + recall.CLOSING
+        assert running.wake.is_set()
+
+    serving(tmp_path, ask, talk)
+    assert heard == [
+        {"type": "ask", "version": "1.0", "event": "UserPromptSubmit", "payload": {"prompt": "x"}}
+    ]
+
+
+@pytest.mark.parametrize("answer", ["x" * 10_001, "𝄞" * 5_001])
+def test_an_answer_longer_than_the_client_takes_is_not_cut_but_withheld_and_counted(
+    tmp_path: Path, answer: str
+) -> None:
+    async def talk(running: Running, _: HookLine) -> None:
+        assert json.loads(await say(tmp_path, ASK)) == {"type": "answer", "context": ""}
+
+    assert serving(tmp_path, lambda _: answer, talk).mishaps == Counter(ask=1)
+
+
+def test_an_answer_as_long_as_the_client_takes_is_told(tmp_path: Path) -> None:
+    async def talk(running: Running, _: HookLine) -> None:
+        assert json.loads(await say(tmp_path, ASK))["context"] == "𝄞" * 5_000
+
+    assert serving(tmp_path, lambda _: "𝄞" * 5_000, talk).mishaps == Counter()
+
+
+def test_a_failure_is_an_empty_answer_and_counted(tmp_path: Path) -> None:
+    def ask(question: Question) -> str:
+        raise LookupError(question)
+
+    async def talk(running: Running, _: HookLine) -> None:
+        for _again in range(answering.MOST_WAITING + 2):  # none of them takes a place for good
+            assert json.loads(await say(tmp_path, ASK)) == {"type": "answer", "context": ""}
+
+    assert serving(tmp_path, ask, talk).mishaps == Counter(ask=answering.MOST_WAITING + 2)
+
+
+class Hanging:
+    """Looks things up for ever, until it is let go."""
+
+    def __init__(self) -> None:
+        self.let_go, self.at_work = threading.Event(), threading.Semaphore(0)
+
+    def ask(self, question: Question) -> str:
+        self.at_work.release()
+        self.let_go.wait(PATIENCE_S)
+        return "late"
+
+    async def is_full(self) -> None:
+        for _ in range(answering.THREADS):
+            assert await asyncio.to_thread(self.at_work.acquire, timeout=PATIENCE_S)
+
+
+def test_when_all_hang_the_next_is_refused_at_once_and_those_behind_them_are_not_looked_up() -> None:
+    hanging = Hanging()
+
+    async def ask() -> None:
+        answers = Answering(hanging.ask, lambda *_: None)
+        held = [asyncio.create_task(answers({})) for _ in range(answering.MOST_WAITING)]
+        await hanging.is_full()
+        async with asyncio.timeout(answering.WITHIN_S / 2):
+            assert await answers({}) == ""
+        assert not any(task.done() for task in held)
+        answers.stop()
+        assert await asyncio.gather(*held) == [""] * answering.MOST_WAITING
+        hanging.let_go.set()
+
+    asyncio.run(ask())
+    assert not hanging.at_work.acquire(blocking=False)
+
+
+def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(tmp_path: Path) -> None:
+    hanging = Hanging()
+
+    async def talk(_: Running, line: HookLine) -> None:
+        held = [asyncio.create_task(say(tmp_path, ASK)) for _ in range(answering.THREADS)]
+        await hanging.is_full()
+        await line.stop(within_s=PATIENCE_S)
+        assert {json.loads(await task)["context"] for task in held} == {""}
+
+    try:
+        serving(tmp_path, hanging.ask, talk)
+        hung = [thread for thread in threading.enumerate() if thread.name.startswith("ask-")]
+        assert len(hung) == answering.THREADS
+        assert all(thread.daemon for thread in hung)  # else the interpreter would wait for them
+    finally:
+        hanging.let_go.set()
+
+
+def test_whoever_asks_after_the_end_is_told_nothing() -> None:
+    async def ask() -> str:
+        answers = Answering(lambda _: "memory", lambda *_: None)
+        assert await answers({}) == "memory"
+        answers.stop()
+        return await answers({})
+
+    assert asyncio.run(ask()) == ""

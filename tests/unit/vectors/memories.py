@@ -1,0 +1,87 @@
+"""Memories for tests of vectors: real rows of a real store, in two projects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.origin import Origin
+from claude_mem.model.recall import MemoryKind, Ref, spot
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.connection import open_reader
+from claude_mem.store.sqlite.embedding import SqliteEmbedding, take_out
+from claude_mem.store.sqlite.vectors import SqliteVectors
+from claude_mem.testing.store_contract import ORIGIN, Events, SettableClock, arrivals
+
+OTHER = replace(ORIGIN, key="github.com/a/blog", name="blog", root="/home/a/blog")
+
+
+class Memories:
+    def __init__(self, store: SqliteStore) -> None:
+        self.store = store
+        self.source = SqliteEmbedding(store.readers, store.writer)
+        self._events = Events()
+
+    @property
+    def shelf(self) -> SqliteVectors:
+        return SqliteVectors(self.store.readers, self.store.writer)
+
+    def learn(
+        self,
+        *titles: str,
+        session: str = "s1",
+        origin: Origin = ORIGIN,
+        prompt: str | None = None,
+        summaries: Sequence[Summary] = (),
+    ) -> list[int]:
+        """Observations of these titles; the spots of all that this added."""
+        before = {tuple(row) for row in self.rows()}
+        events = [self._events.tool(session)]
+        if prompt is not None:
+            events.insert(0, self._events.prompt(prompt, session))
+        self.store.accept(arrivals(*events, origin=origin))
+        lease = self.store.lease(10)
+        assert lease is not None
+        seen = tuple(Observation("change", title=title) for title in titles)
+        self.store.settle(lease, Memory(seen, tuple(summaries)))
+        added = [row for row in self.rows() if tuple(row) not in before]
+        return [spot(project, session_id, Ref(kind, id)) for kind, id, session_id, project in added]
+
+    def forget(self, *spots: int) -> None:
+        """As forgetting does: the rows and what is derived of them, in one transaction."""
+
+        def work(db: Any) -> None:
+            take_out(db, spots)
+            for place in spots:
+                db.execute("DELETE FROM observations WHERE id = ?", (place & (1 << 25) - 1,))
+
+        self.store.writer.run(work)
+
+    def rows(self) -> list[tuple[MemoryKind, int, int, int]]:
+        """Kind, id, session, project: of all that can be embedded."""
+        with closing(open_reader(self.store.path)) as db:
+            return db.execute(
+                """
+                SELECT 'observation', m.id, s.id, s.project_id FROM observations m JOIN sdk_sessions s ON s.id = m.session_id
+                UNION ALL
+                SELECT 'summary', m.id, s.id, s.project_id FROM session_summaries m JOIN sdk_sessions s ON s.id = m.session_id
+                UNION ALL
+                SELECT 'prompt', m.id, s.id, s.project_id FROM user_prompts m JOIN sdk_sessions s ON s.id = m.session_id
+                WHERE m.prompt IS NOT NULL
+                """
+            ).fetchall()
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Memories]:
+    with SqliteStore.open(folder / "claude-mem.db", clock=SettableClock(), backups=folder / "b") as store:
+        yield Memories(store)
+
+
+def in_two_projects(memories: Memories, each: int) -> list[int]:
+    first = memories.learn(*(f"shop {number}" for number in range(each)))
+    return first + memories.learn(*(f"blog {number}" for number in range(each)), session="s2", origin=OTHER)

@@ -114,7 +114,8 @@ class Listener:
 
     def next(self) -> Told:
         fields: dict[str, str] = {}
-        while True:
+        deadline = time.monotonic() + workers.PATIENCE_S  # heartbeats come for ever
+        while time.monotonic() < deadline:
             raw = self.response.readline()
             if not raw:
                 raise EOFError
@@ -124,11 +125,12 @@ class Listener:
             name, _, value = line.partition(": ")
             if name:
                 fields[name] = value
+        raise AssertionError("nothing is told")
 
     def until(self, name: str, **fields: object) -> list[Told]:
         """All up to the first that is so named, and whose memory has these fields."""
         seen: list[Told] = []
-        deadline = time.monotonic() + workers.PATIENCE_S  # heartbeats come for ever
+        deadline = time.monotonic() + workers.PATIENCE_S
         while time.monotonic() < deadline:
             seen.append(self.next())
             inner = seen[-1].data.get(name.removeprefix("new_"), {})

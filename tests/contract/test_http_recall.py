@@ -211,7 +211,7 @@ class TestReading:
         assert set(whole) >= {"session", "prompts", "observations", "summaries", "previous", "next"}
         assert whole["session"]["session_id"] == "shop-1"
         assert whole["prompts"][0]["session_id"] == "shop-1"
-        assert worker.get(f"/api/session/{whole['session']['id']}") == whole
+        assert worker.get(f"/api/session/{whole['session']['session_db_id']}") == whole
         assert worker.get("/api/session/mill")["session"]["session_id"] == "mill-1"
 
     @pytest.mark.parametrize("id", ["nobody", "%00", "%FF", "%F0%9F%98%80", "x" * 2000, "999999"])
@@ -231,9 +231,13 @@ class TestReading:
         by_query = worker.get("/api/timeline", q="login empty passwords", before=0, after=0)
         assert by_query["anchor"]["session_id"] == "shop-1"
 
-    def test_a_timeline_around_nothing_is_refused_or_not_found(self, worker: Worker) -> None:
-        assert worker.refused("GET", "/api/timeline")[0] == 400
-        assert worker.refused("GET", "/api/timeline", anchor="999999")[0] in (400, 404)
+    def test_a_timeline_around_nothing_in_particular_is_what_was_last(self, worker: Worker) -> None:
+        last = worker.get("/api/timeline", before=2)
+        assert (last["anchor"], len(last["before"]), last["after"]) == (None, 2, [])
+
+    def test_a_timeline_around_what_nobody_knows_is_refused_by_its_name(self, worker: Worker) -> None:
+        assert worker.refused("GET", "/api/timeline", anchor="999999")[:2] == (404, "not_found")
+        assert worker.refused("GET", "/api/timeline", anchor="the day the music died")[2] == "anchor"
         assert worker.refused("GET", "/api/timeline", anchor="1", before=51)[2] == "before"
 
     def test_a_files_history_is_told_by_the_end_of_its_path(self, worker: Worker) -> None:

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import httpx2
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, Implementation
 
 from claude_mem.cli import mcp as command
@@ -314,6 +316,20 @@ class TestFaults:
             )
         assert json.loads(done.stdout)["result"] == {}
         assert done.stderr == b""
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_over_tcp_it_takes_the_token_and_no_bridge(self, data: Path, mode: str) -> None:
+        async def hold(port: int, token: str) -> None:
+            headers = {"Authorization": f"Bearer {token}"}
+            async with asyncio.timeout(WITHIN_S), httpx2.AsyncClient(headers=headers) as http_client:
+                server = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http_client)
+                async with Client(server, mode=mode) as client:
+                    assert len((await client.list_tools()).tools) == 7
+
+        with workers.running(data):
+            port = control.status(data).port
+            assert port is not None
+            asyncio.run(hold(port, (data / "token").read_text().strip()))
 
     def test_what_is_asked_is_not_in_the_log(self, data: Path) -> None:
         with workers.running(data):

@@ -7,7 +7,7 @@ import sys
 import time
 
 from claude_mem.cli import columns, memories, narrow, say
-from claude_mem.cli.command import OK, Commands, UsageError, json_flag
+from claude_mem.cli.command import OK, Commands, json_flag
 
 AROUND = 5
 MOST_AROUND = 50
@@ -17,6 +17,7 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "timeline",
         "show what was before and after a memory, a session or a time",
+        more="Without an ANCHOR or --query: what was last.",
         example=(
             "claude-mem timeline 123\n"
             "claude-mem timeline --here 'last monday'\n"
@@ -38,8 +39,6 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     from claude_mem.cli.ask import recall
 
-    if not args.anchor and not args.query:
-        raise UsageError("say an ANCHOR or --query: the middle of the timeline.")
     query = {"anchor": args.anchor, "q": args.query, "before": args.before, "after": args.after}
     found = recall("GET", "/api/timeline", query | narrow.query(args))
     if args.json:

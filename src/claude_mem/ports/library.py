@@ -83,3 +83,28 @@ class Library(Protocol):
     def projects(self, limit: int, offset: int = 0) -> list[Project]:
         """With their figures, the one last worked in first."""
         ...
+
+
+class Shelves(Protocol):
+    """Reads sessions and projects as wholes; rows by the store's column names."""
+
+    def sessions(self, filters: Filters, *, limit: int, offset: int = 0) -> list[dict[str, Any]]:
+        """The one in which something last happened first."""
+        ...
+
+    def session(self, given: str) -> dict[str, Any] | None:
+        """By the client's id or the beginning of it, or by the database's; `before` and `after` are its
+        neighbours in the project, or None."""
+        ...
+
+    def last_summaries(self, project_id: int, but_for: str, limit: int) -> list[int]:
+        """The ids of the newest summaries, one a session, but for one session's."""
+        ...
+
+    def figures(self, project_id: int) -> tuple[int, int]:
+        """How many sessions and observations."""
+        ...
+
+    def directories(self, project_id: int, limit: int) -> list[str]:
+        """Where its last sessions worked."""
+        ...

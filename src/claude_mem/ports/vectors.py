@@ -25,6 +25,10 @@ class Embedder(Protocol):
     weight: float
     """How much its opinion counts beside full text's; it belongs to the model's strength."""
 
+    def is_ready(self) -> bool:
+        """Whether the model is loaded; if not, loading begins, and nobody waits for it."""
+        ...
+
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         """One for each text. Raises VectorsUnavailable. Any thread may call it; the first call loads the model."""
         ...

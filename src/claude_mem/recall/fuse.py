@@ -73,7 +73,8 @@ def ranked(fused: Fused, near: Mapping[int, float], per_session: int) -> Iterato
     places = fused.words.keys() | near.keys() | fused.extra.keys()
     best = sorted(places, key=lambda place: (-fused.score(place), -place))
     seen: Counter[int] = Counter()
-    first, rest = [], []
+    first: list[int] = []
+    rest: list[int] = []
     for place in best:
         session = session_at(place)
         seen[session] += 1

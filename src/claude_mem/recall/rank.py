@@ -27,6 +27,8 @@ KIND = {"observation": 1.0, "summary": 1.0, "prompt": 1.0, "evidence": 0.97}
 TYPE = {"decision": 1.03, "bugfix": 1.02}
 SOURCE = {"work": 1.0, "external": 0.95, "user": 1.05}
 SEEN_AGAIN, MOST_SEEN = 0.01, 3
+FRESH_DAYS = 7.0
+LASTING = {"decision": 0.4, "bugfix": 0.25, "discovery": 0.2}  # a change is told by the code itself
 ALIKE = 0.8  # of the words of two titles
 
 
@@ -55,6 +57,14 @@ def prior(card: Card, now: int, work: Work, truth: float) -> float:
     if work.branch and card.branch == work.branch:
         factor *= SAME_BRANCH
     return factor
+
+
+def currency(card: Card, now: int, work: Work, truth: float) -> float:
+    """How much a memory matters when nothing is asked: what is recent, and beside it what holds for longer."""
+    age_days = max(0, now - card.created_at) / DAY_MS
+    lasting = LASTING.get(card.type or "", 0.1)
+    fresh = math.exp(-age_days / FRESH_DAYS)
+    return (lasting + (1.0 - lasting) * fresh) * prior(card, now, work, truth)
 
 
 def opening(card: Card, words: float) -> float:

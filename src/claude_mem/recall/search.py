@@ -33,6 +33,10 @@ class Near(Protocol):
 
     weight: float
 
+    def is_ready(self) -> bool:
+        """Whether it answers at once; if not, it begins to get ready."""
+        ...
+
     def cosines(self, query: str, within: tuple[int, int] | None, spots: Iterable[int]) -> dict[int, float]:
         """Of these spots, and of those nearest to the query. Raises VectorsUnavailable."""
         ...
@@ -57,12 +61,14 @@ class Search:
     def __init__(self, library: Library, clock: Callable[[], int], near: Near | None, truth: Truth) -> None:
         self._library, self._clock, self._near, self._truth = library, clock, near, truth
 
-    def __call__(self, query: str, filters: Filters, most: int, work: Work | None = None) -> Found:
-        """The best `most`, the best first."""
+    def __call__(
+        self, query: str, filters: Filters, most: int, work: Work | None = None, *, hurried: bool = False
+    ) -> Found:
+        """The best `most`, the best first. `hurried`: somebody waits, so nothing is loaded for it."""
         within = None if filters.project_id is None else span(filters.project_id)
         words, phrases = expressions(query)
         matches = self._library.match(Wording(words, phrases), within) if words else Matches(0)
-        cosines, legs, note = self._closeness(query, within, matches)
+        cosines, legs, note = self._closeness(query, within, matches, hurried)
         weight = self._near.weight if self._near else 0.0
         share = BESIDE_A_PATH if pathwise.is_only_paths(query) else 1.0
         fused = fuse.fuse(matches, cosines, weight, self._files(query, filters, within), share)
@@ -72,9 +78,9 @@ class Search:
         return Found(self._hits(places, fused, filters, work or Work(), most), legs, note)
 
     def _closeness(
-        self, query: str, within: tuple[int, int] | None, matches: Matches
+        self, query: str, within: tuple[int, int] | None, matches: Matches, hurried: bool
     ) -> tuple[dict[int, float], tuple[str, ...], str | None]:
-        if self._near is None or not query.strip():
+        if self._near is None or not query.strip() or (hurried and not self._near.is_ready()):
             return {}, ("text",), None
         best: dict[int, float] = {}
         for each in matches.matched:

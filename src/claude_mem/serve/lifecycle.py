@@ -122,6 +122,7 @@ async def _live(parts: Parts, version: str, held: Held, follow: Callable[[], obj
     loops = [
         asyncio.create_task(upkeep.keep_drained(running)),
         *(asyncio.create_task(upkeep.keep_observing(running)) for _ in range(OBSERVERS)),
+        asyncio.create_task(upkeep.keep_ready(running)),
         asyncio.create_task(upkeep.keep_house(running, root)),
         asyncio.create_task(upkeep.keep_watch(running, faces, held, root / places.WORKER_LOCK)),
     ]

@@ -17,7 +17,7 @@ class Store(Inbox, Sessions, Overview, Protocol):
 
 
 def no_answer(question: dict[str, object]) -> str:
-    """Recall is not built yet: nothing is known."""
+    """A worker that only captures knows nothing."""
     del question
     return ""
 
@@ -38,6 +38,10 @@ def nobody_at_work(session_id: int) -> bool:
 
 def nobody_observes() -> dict[str, object]:
     return {}
+
+
+def nothing_is_new() -> bool:
+    return False
 
 
 def none_is_parked(job_ids: Sequence[int] | None) -> int:
@@ -81,6 +85,10 @@ class Parts:
     """Makes parked jobs ready again (None: all of them) and ends a pause; returns how many were parked."""
     let_go: Callable[[], None] = nothing_to_do
     """The worker begins to stop: ends what would keep it waiting, as a model's answer does."""
+    keep_ready: Callable[[], bool] = nothing_is_new
+    """Does some of what makes memory quick to find and ready to tell; False: all of it is done."""
+    recalling: Callable[[], dict[str, object]] = nobody_observes
+    """How far the indexes are, and what was told to sessions."""
     desk: Desk | None = None
     """Answers about memory; None: a worker that only captures."""
     fence: Callable[[str], str] = str

@@ -21,7 +21,7 @@ _SEARCHING = (
         "GET",
         "/api/timeline",
         recalling.timeline,
-        "What was before and after a memory, a session, a time, or the best hit of q.",
+        "What was before and after a memory, a session, a time, or the best hit of q; without any, now.",
         (f.TIMELINE, f.NOT_THERE, *_ANSWERS),
         query=(f.ANCHOR, f.QUERY, f.BEFORE, f.AFTER, *f.NARROWING),
     ),

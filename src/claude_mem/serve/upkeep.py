@@ -77,6 +77,24 @@ async def keep_observing(running: Running) -> None:
             await _until(running.stopping, GATHER_S)  # a burst of events is one reason to look, not hundreds
 
 
+async def keep_ready(running: Running) -> None:
+    """What was remembered is indexed and rendered soon after, not when somebody asks."""
+    while not running.stopping.is_set():
+        changed = running.changed
+        try:
+            more = await asyncio.to_thread(running.parts.keep_ready)
+        except StoreDamaged as error:
+            _leave_it_to_the_next(running, error)
+            continue
+        except Exception as error:  # searching goes on with what is indexed
+            running.swallow("recall", error)
+            await _until(running.stopping, AFTER_FAILURE_S)
+            continue
+        if not more:
+            await _until(changed, OBSERVE_EVERY_S)
+            await _until(running.stopping, GATHER_S)
+
+
 async def keep_house(running: Running, root: Path) -> None:
     try:
         for left in await asyncio.to_thread(home.tighten, root):

@@ -51,6 +51,10 @@ class Settings:
     session_usd: float = 1.0
     vectors: Literal["builtin", "chroma", "off"] = "builtin"
     chroma_url: str | None = None
+    context_characters: int = 9_500
+    context_tokens: int = 3_000
+    prompt_characters: int = 2_400
+    evidence_days: int = 365
     delete_timeout_ms: int = 5_000
     anthropic_api_key: str | None = field(default=None, repr=False)
     anthropic_base_url: str | None = None

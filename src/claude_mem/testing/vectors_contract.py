@@ -1,6 +1,6 @@
 """What every keeper of vectors must do. A backend's test file subclasses `VectorsContract` and gives it three
-fixtures: `place` opens the same vectors again each time it is called, `spots` are of memories that exist, and `gone`
-is a keeper whose backend is not there.
+fixtures: `place` opens the same vectors again each time it is called, `spots` are of memories that exist, and
+`gone` is a keeper whose backend is not there.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class VectorsContract:
         ):
             with pytest.raises(VectorsUnavailable, match=r"dimension"):
                 ask()
-        assert keeper.nearest(vector(1), None, 3) == [(spots[0], pytest.approx(1, abs=CLOSE_ENOUGH))]
+        assert dict(keeper.nearest(vector(1), None, 3)) == pytest.approx({spots[0]: 1}, abs=CLOSE_ENOUGH)
         assert keeper.count() == 1
 
     def test_a_query_without_direction_is_near_nothing(self, keeper: Keeper, spots: list[int]) -> None:

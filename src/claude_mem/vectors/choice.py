@@ -1,4 +1,4 @@
-"""Who embeds and who keeps the vectors, as the settings have it. Nothing heavy is loaded before they are used."""
+"""Who embeds and who keeps the vectors, as the settings have it. Nothing heavy is loaded before its use."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The second backend, for those who want it: Chroma, in a folder of its own or behind an address.
 
-It is given vectors and spots, never words. Its client knows no deadline, so one thread of ours talks to it: who
-has waited long enough leaves, and while an answer is out, or for some seconds after a failure, nobody else waits.
+It is given vectors and spots, never words. Its client knows no deadline, so one thread of ours talks to it:
+who has waited long enough leaves, and while an answer is out, or shortly after a failure, nobody else waits.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ class Embedding:
         if batch.texts:
             vectors = self._embedder.embed([text for _, text in batch.texts])
             self._vectors.put({spot: vector for (spot, _), vector in zip(batch.texts, vectors, strict=True)})
-        # Killed before this, they are made once more. A memory that was forgotten while its vector was made is
-        # noted as such, and the next step takes the vector out.
+        # Killed before this, they are made once more. A memory that was forgotten while its vector was made
+        # is noted as such, and the next step takes the vector out.
         self._source.embedded(batch.marks)
         return forgotten + max(1, len(batch.texts))
 

@@ -14,6 +14,10 @@ class Nearby:
         self._embedder, self._vectors, self._nearest = embedder, vectors, nearest
         self.weight = embedder.weight
 
+    def is_ready(self) -> bool:
+        """Whether it answers at once; if not, the model is being loaded now."""
+        return self._embedder.is_ready()
+
     def cosines(self, query: str, within: tuple[int, int] | None, spots: Iterable[int]) -> dict[int, float]:
         """Of these spots, as far as they have vectors, and of those nearest to the query. Raises
         VectorsUnavailable."""

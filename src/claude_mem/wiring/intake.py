@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
 
 from claude_mem import __version__
 from claude_mem.capture import careful, drain, drops, ledger, scrub, tags
@@ -29,8 +30,11 @@ class Intake:
         self._globs = (*scrub.DEFAULT_GLOBS, *settings.exclude_paths)
         self._marking = threading.Lock()
         self.spool = drain.Spool()
+        self.origin_of = Origins(now).of
+        self.on_shown: Callable[[str, str, int], None] = nobody_was_shown
+        """Hears of a session that was shown a rendered context: the session, the rendering's stamp, when."""
         self._ingest = Ingest(
-            self.spool, store, self._event, Origins(now).of, settings.skip_tools, log.warning
+            self.spool, store, self._event, self.origin_of, settings.skip_tools, log.warning
         )
         drops.prepare()
         self._weigh_again()
@@ -54,11 +58,25 @@ class Intake:
         event = claude_code.parse(name, kept, id=f"api-{at:013d}-{os.urandom(8).hex()}", at=at)
         return self._ingest.accept(event) if event else Accepted()
 
+    def cleaned(self, text: str) -> str:
+        """Without what may not be kept."""
+        kept, _ = scrub.scrub(
+            {"text": text},
+            field_cap=len(text) + 1,
+            extra_rules=self._settings.secret_patterns,
+            globs=self._globs,
+        )
+        return str(kept["text"])
+
     def tidy(self) -> None:
         self.spool.tidy(time.time())
 
     def _event(self, spooled: Spooled) -> Event | None:
         payload = spooled.payload
+        stamp = payload.pop("claude_mem_context", None)
+        session = payload.get("session_id")
+        if isinstance(stamp, str) and isinstance(session, str):
+            self.on_shown(session, stamp, spooled.at)
         if spooled.by != __version__ or payload.pop("claude_mem_scrub_again", False):
             # Scrubbed by a hook of another version, or by one that could not read the user's own rules.
             payload, _ = scrub.scrub(
@@ -72,6 +90,10 @@ class Intake:
     def _weigh_again(self) -> None:
         limits = self._settings.spool_max_files, self._settings.spool_max_bytes
         ledger.reset(*self.spool.weigh(), *limits)
+
+
+def nobody_was_shown(session: str, stamp: str, at: int) -> None:
+    del session, stamp, at
 
 
 def is_wholly_private(prompt: str) -> bool:

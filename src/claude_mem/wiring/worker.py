@@ -13,7 +13,7 @@ from claude_mem.model.session import INTERRUPTED_AFTER_MS
 from claude_mem.serve.parts import Parts
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import Recovered, SqliteStore
-from claude_mem.wiring import observer
+from claude_mem.wiring import observer, recall
 from claude_mem.wiring.clock import now
 from claude_mem.wiring.intake import Intake, is_wholly_private
 
@@ -42,6 +42,8 @@ def _build(settings: Settings) -> Parts:
             leave_notice(settings.data_dir, f"claude-mem: {message}")
 
         observing = observer.assemble(settings, store, tell)
+        recalling = recall.assemble(settings, store, intake.origin_of, intake.cleaned)
+        intake.on_shown = recalling.shown_at_start
     except BaseException:
         store.close()
         raise
@@ -49,11 +51,13 @@ def _build(settings: Settings) -> Parts:
     def maintain() -> None:
         store.interrupt_silent(now() - INTERRUPTED_AFTER_MS)
         intake.tidy()
+        recalling.maintain()
         store.backup_if_due()
         store.checkpoint()
 
     def close() -> None:
         observing.let_go()
+        recalling.close()
         store.close()
 
     return Parts(
@@ -74,6 +78,11 @@ def _build(settings: Settings) -> Parts:
         resume=observing.resume,
         drop=store.drop,
         is_private=is_wholly_private,
+        ask=recalling.ask,
+        keep_ready=recalling.step,
+        recalling=recalling.shown,
+        desk=recalling.desk,
+        fence=recalling.fence,
     )
 
 

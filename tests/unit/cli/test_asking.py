@@ -45,7 +45,6 @@ def test_here_is_this_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "search --kind nonsense",
         "search --project a --here",
         "timeline --before 51 1",
-        "timeline",
         "show",
         "show 1 nonsense",
         "show 1 --session s",

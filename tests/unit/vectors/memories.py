@@ -19,6 +19,12 @@ from claude_mem.testing.store_contract import ORIGIN, Events, SettableClock, arr
 
 OTHER = replace(ORIGIN, key="github.com/a/blog", name="blog", root="/home/a/blog")
 
+TABLES: dict[MemoryKind, str] = {
+    "observation": "observations",
+    "summary": "session_summaries",
+    "prompt": "user_prompts",
+}
+
 
 class Memories:
     def __init__(self, store: SqliteStore) -> None:
@@ -39,7 +45,7 @@ class Memories:
         summaries: Sequence[Summary] = (),
     ) -> list[int]:
         """Observations of these titles; the spots of all that this added."""
-        before = {tuple(row) for row in self.rows()}
+        before = set(self.rows())
         events = [self._events.tool(session)]
         if prompt is not None:
             events.insert(0, self._events.prompt(prompt, session))
@@ -48,7 +54,7 @@ class Memories:
         assert lease is not None
         seen = tuple(Observation("change", title=title) for title in titles)
         self.store.settle(lease, Memory(seen, tuple(summaries)))
-        added = [row for row in self.rows() if tuple(row) not in before]
+        added = [row for row in self.rows() if row not in before]
         return [spot(project, session_id, Ref(kind, id)) for kind, id, session_id, project in added]
 
     def forget(self, *spots: int) -> None:
@@ -64,16 +70,13 @@ class Memories:
     def rows(self) -> list[tuple[MemoryKind, int, int, int]]:
         """Kind, id, session, project: of all that can be embedded."""
         with closing(open_reader(self.store.path)) as db:
-            return db.execute(
-                """
-                SELECT 'observation', m.id, s.id, s.project_id FROM observations m JOIN sdk_sessions s ON s.id = m.session_id
-                UNION ALL
-                SELECT 'summary', m.id, s.id, s.project_id FROM session_summaries m JOIN sdk_sessions s ON s.id = m.session_id
-                UNION ALL
-                SELECT 'prompt', m.id, s.id, s.project_id FROM user_prompts m JOIN sdk_sessions s ON s.id = m.session_id
-                WHERE m.prompt IS NOT NULL
-                """
-            ).fetchall()
+            return [
+                (kind, id, session_id, project_id)
+                for kind, table in TABLES.items()
+                for id, session_id, project_id in db.execute(
+                    f"SELECT m.id, s.id, s.project_id FROM {table} m, sdk_sessions s WHERE s.id = session_id"
+                )
+            ]
 
 
 @contextmanager

@@ -31,7 +31,7 @@ def whole(db: sqlite3.Connection, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, 
     found = {}
     for make, row in _rows(db, refs):
         card = make(row)
-        found[card.ref] = card, {name: _read(name, row[name]) for name in row.keys()}
+        found[card.ref] = card, {name: _read(name, row[name]) for name in row.keys()}  # noqa: SIM118 - a Row is no dict
     return found
 
 

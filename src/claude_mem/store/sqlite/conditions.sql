@@ -51,3 +51,7 @@ ORDER BY m.created_at_epoch DESC, m.id DESC LIMIT :limit OFFSET :offset
 -- name: oldest_first
 -- By time, the other way.
 ORDER BY m.created_at_epoch, m.id LIMIT :limit OFFSET :offset
+
+-- name: last_active_first
+-- Sessions, by when something last happened in them.
+ORDER BY m.updated_at_epoch DESC, m.id DESC LIMIT :limit OFFSET :offset

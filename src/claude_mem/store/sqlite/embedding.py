@@ -1,8 +1,8 @@
 """How far the vectors are: what they are of, which memories have none yet, which must go with their memories.
 
 True for every backend, also one that keeps its vectors elsewhere. A mark for each kind says up to which id
-there are vectors (ids only grow); what was forgotten is noted in the transaction that forgot it, and stays noted
-until the backend has done so too, however long it is out of reach.
+there are vectors (ids only grow). What was forgotten is noted in the transaction that forgot it, until the
+backend has forgotten it too, however long it is out of reach.
 """
 
 from __future__ import annotations

@@ -75,6 +75,11 @@ class SqliteLibrary:
             row = row or execute(db, "projects_by_name", given=given).fetchone()
         return None if row is None else Project(row["id"], row["key"], row["name"], row["root"])
 
+    def project_by_id(self, id: int) -> Project | None:
+        with self._readers.read() as db:
+            row = execute(db, "project_by_id", id=id).fetchone()
+        return None if row is None else Project(row["id"], row["key"], row["name"], row["root"])
+
     def projects(self, limit: int, offset: int = 0) -> list[Project]:
         with self._readers.read() as db:
             return [

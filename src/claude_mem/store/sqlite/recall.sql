@@ -178,3 +178,88 @@ SELECT p.id, p.key, p.name, p.root, COUNT(s.id) AS sessions, MAX(s.updated_at_ep
 FROM projects AS p
 LEFT JOIN sdk_sessions AS s ON s.project_id = p.id
 GROUP BY p.id ORDER BY last_at DESC, p.id LIMIT :limit OFFSET :offset;
+
+-- name: list_session
+-- Sessions, to be narrowed by the conditions and ordered by when something last happened.
+SELECT m.id FROM sdk_sessions AS m;
+
+-- name: sessions_shown
+-- Sessions with what is in them.
+SELECT s.id, s.claude_session_id, s.project, s.project_id, s.title, s.subtitle, s.status, s.client, s.branch,
+       s.cwd, s.first_user_prompt, s.prompt_counter, s.created_at, s.created_at_epoch, s.updated_at,
+       s.updated_at_epoch, s.completed_at,
+       (SELECT COUNT(*) FROM observations AS o WHERE o.session_id = s.id) AS observations,
+       (SELECT COUNT(*) FROM session_summaries AS y WHERE y.session_id = s.id) AS summaries
+FROM sdk_sessions AS s
+WHERE s.id IN (SELECT value FROM json_each(:ids)) ORDER BY s.updated_at_epoch DESC, s.id DESC;
+
+-- name: session_named
+-- A session by the database's id, the client's own, or the beginning of that; an exact one first.
+SELECT id FROM sdk_sessions
+WHERE claude_session_id = :given OR CAST(id AS TEXT) = :given
+   OR (LENGTH(:given) >= 4 AND claude_session_id >= :given AND claude_session_id < :given || X'F48FBFBF')
+ORDER BY (claude_session_id = :given) DESC, (CAST(id AS TEXT) = :given) DESC, id DESC LIMIT 1;
+
+-- name: session_before
+-- The project's session before another one.
+SELECT p.id FROM sdk_sessions AS s
+JOIN sdk_sessions AS p ON p.project_id = s.project_id AND p.created_at_epoch <= s.created_at_epoch AND p.id < s.id
+WHERE s.id = :id ORDER BY p.created_at_epoch DESC, p.id DESC LIMIT 1;
+
+-- name: session_after
+-- The project's session after another one.
+SELECT n.id FROM sdk_sessions AS s
+JOIN sdk_sessions AS n ON n.project_id = s.project_id AND n.created_at_epoch >= s.created_at_epoch AND n.id > s.id
+WHERE s.id = :id ORDER BY n.created_at_epoch, n.id LIMIT 1;
+
+-- name: last_summaries
+-- The newest summary of each of a project's last sessions, but for one of them.
+SELECT y.id, MAX(y.created_at_epoch) FROM session_summaries AS y
+JOIN sdk_sessions AS s ON s.id = y.session_id
+WHERE s.id IN (SELECT id FROM sdk_sessions WHERE project_id = :project_id
+               ORDER BY updated_at_epoch DESC LIMIT :sessions)
+  AND s.claude_session_id <> :but_for
+GROUP BY y.session_id ORDER BY 2 DESC, y.id DESC LIMIT :limit;
+
+-- name: project_figures
+-- How much of a project is remembered.
+SELECT (SELECT COUNT(*) FROM sdk_sessions WHERE project_id = :project_id) AS sessions,
+       (SELECT COUNT(*) FROM observations WHERE project_id = :project_id) AS observations;
+
+-- name: working_directories
+-- Where a project's last sessions worked.
+SELECT cwd FROM sdk_sessions WHERE project_id = :project_id AND cwd IS NOT NULL
+GROUP BY cwd ORDER BY MAX(updated_at_epoch) DESC LIMIT :limit;
+
+-- name: last_session
+-- The newest session's id.
+SELECT COALESCE(MAX(id), 0) FROM sdk_sessions;
+
+-- name: projects_with_news
+-- Projects that have more to tell, or to tell it elsewhere, than some marks say.
+SELECT project_id FROM observations WHERE id > :observation AND project_id IS NOT NULL
+UNION
+SELECT s.project_id FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id WHERE y.id > :summary
+UNION
+SELECT project_id FROM sdk_sessions WHERE id > :session;
+
+-- name: compacted_since
+-- Sessions of which a compaction was reported past a mark.
+SELECT DISTINCT s.project_id, s.claude_session_id
+FROM pending_messages AS p
+JOIN sdk_sessions AS s ON s.id = p.session_id
+WHERE p.id > :after AND p.kind IN ('pre_compact', 'post_compact');
+
+-- name: memory_figures
+-- How much is remembered in all.
+SELECT (SELECT COUNT(*) FROM projects) AS projects, (SELECT COUNT(*) FROM sdk_sessions) AS sessions,
+       (SELECT COUNT(*) FROM user_prompts) AS prompts, (SELECT COUNT(*) FROM observations) AS observations,
+       (SELECT COUNT(*) FROM session_summaries) AS summaries;
+
+-- name: injection_figures
+-- How often and how much sessions were told, by occasion.
+SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens FROM injections GROUP BY event ORDER BY event;
+
+-- name: project_by_id
+-- A project by the database's id.
+SELECT id, key, name, root FROM projects WHERE id = :id;

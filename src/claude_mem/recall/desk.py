@@ -1,0 +1,43 @@
+"""The one face of memory: what HTTP, MCP, the command line and hooks ask is answered here (`ports.desk`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from claude_mem.ports.desk import Data, Narrowing
+from claude_mem.recall.occasions import Occasions
+from claude_mem.recall.question import Questions
+from claude_mem.recall.reading import Reading, Sources
+from claude_mem.recall.writing import Writing
+
+
+class Desk(Reading):
+    def __init__(
+        self, sources: Sources, writing: Writing, occasions: Occasions, figures: Callable[[], Data]
+    ) -> None:
+        super().__init__(sources)
+        self._questions: Questions = sources.questions
+        self._occasions, self._figures = occasions, figures
+        self.remember, self.pin = writing.remember, writing.pin
+        self.forget, self.take_in = writing.forget, writing.take_in
+
+    def context(self, narrowing: Narrowing, *, source: str = "startup", session: str = "") -> Data:
+        project = self._questions.project(narrowing)
+        if project is None:
+            name = narrowing.cwd.rstrip("/").rpartition("/")[2] or "this directory"
+            return {
+                "text": f"No previous sessions found for {name}.",
+                "tokens": 0,
+                "refs": [],
+                "project": None,
+            }
+        told = self._occasions.start(project, session if source == "compact" else "", plain=True)
+        return {
+            "text": told.text,
+            "tokens": told.tokens,
+            "refs": [str(ref) for ref in told.refs],
+            "project": project.name,
+        }
+
+    def stats(self) -> Data:
+        return self._figures()

@@ -1,0 +1,212 @@
+"""What a session is told, and when: at its start, at a prompt, before a file is touched. Nothing is told twice.
+
+Each answer is text for a model, fenced, or nothing; what was told is noted, so that its use can be measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import Any
+
+from claude_mem.model.origin import Origin
+from claude_mem.model.recall import Card, Filters, Hit, Ref
+from claude_mem.model.wording import expressions
+from claude_mem.ports.keeping import Injection, Keeping
+from claude_mem.ports.library import Library, Project, Shelves
+from claude_mem.recall import context, fileside, pathwise, prompted, rank
+from claude_mem.recall.context import LastSession, NextStep, StartMaterial
+from claude_mem.recall.packing import Rendered
+from claude_mem.recall.rank import Work
+from claude_mem.recall.search import Search, Truth
+
+LOOKED_AT = 200
+SUMMARIES = 4
+"""The last session's, and those whose open steps are told with it."""
+
+FEWEST_WORDS = 2
+FLOOR = 0.6
+"""What words, coverage and files must come to: below it, the prompt only happens to use the same words."""
+MOST_CONSIDERED = 12
+
+START, PROMPT, FILE = "SessionStart", "UserPromptSubmit", "PreToolUse"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much a session may be told."""
+
+    start_characters: int = context.DEFAULT_CHARACTERS
+    start_tokens: int = context.DEFAULT_TOKENS
+    prompt_characters: int = prompted.DEFAULT_CHARACTERS
+
+
+@dataclass(frozen=True, slots=True)
+class Occasions:
+    library: Library
+    shelves: Shelves
+    keeping: Keeping
+    search: Search
+    truth: Truth
+    origin_of: Callable[[str], Origin]
+    clock: Callable[[], int]
+    zone: Callable[[], tzinfo]
+    note: Callable[[Injection], None]
+    """Keeps a record; must not keep the one who asks waiting."""
+    size: Size = Size()
+
+    def answer(self, question: dict[str, object]) -> str:
+        """A hook's question: its event, and what is known of the session."""
+        payload = question.get("payload")
+        if not isinstance(payload, dict):
+            return ""
+        given = {name: value for name, value in payload.items() if isinstance(value, str)}
+        session, cwd = given.get("session_id", ""), given.get("cwd", "")
+        project = self.library.project(self.origin_of(cwd).key) if cwd else None
+        if project is None or not session:
+            return ""
+        match question.get("event"):
+            case "SessionStart":
+                told, about = self._resumed(project, session, given.get("source", "")), None
+            case "UserPromptSubmit":
+                told, about = self.prompted(project, session, cwd, given.get("prompt", "")), None
+            case "PreToolUse":
+                about = given.get("file_path", "")
+                told = self.before_file(project, session, cwd, about)
+            case _:
+                return ""
+        if told.text:
+            refs = tuple(map(str, told.refs))
+            event = str(question["event"])
+            self.note(Injection(session, event, refs, told.tokens, self.clock(), about))
+        return told.text
+
+    def start(self, project: Project, session: str = "", *, plain: bool = False) -> Rendered:
+        """`session`: the one that is told, if it goes on after a compaction: its own memory comes first."""
+        material = self._material(project, session)
+        render = context.render_plain if plain else context.render_start
+        return render(
+            material,
+            now=self.clock(),
+            budget_chars=self.size.start_characters,
+            budget_tokens=self.size.start_tokens,
+            tz=self.zone(),
+        )
+
+    def prompted(self, project: Project, session: str, cwd: str, prompt: str) -> Rendered:
+        words = [word.strip('"') for word in expressions(prompt)[0]]
+        if len(words) < FEWEST_WORDS and not pathwise.paths(prompt):
+            return Rendered()
+        filters = Filters(project_id=project.id, kinds=("observation", "summary"), superseded=False)
+        work = Work(branch=self.origin_of(cwd).branch)
+        found = self.search(prompt, filters, MOST_CONSIDERED, work, hurried=True)
+        known = self._told(session)
+        hits = [
+            hit
+            for hit in found.hits
+            if hit.card.session != session and hit.card.ref not in known and relevance(hit) >= FLOOR
+        ]
+        budget = self.size.prompt_characters
+        return prompted.render_prompted(hits, now=self.clock(), budget=budget, tz=self.zone(), words=words)
+
+    def before_file(self, project: Project, session: str, cwd: str, path: str) -> Rendered:
+        """Once for each file and session."""
+        if not path or any(told.about == path for told in self.keeping.injections(session=session)):
+            return Rendered()
+        root = f"{cwd.rstrip('/')}/"
+        short = path.removeprefix(root)
+        known = self._told(session)
+        hits = [
+            self._hit(card)
+            for card in self.library.touching(short, project.id, LOOKED_AT)
+            if card.session != session and card.ref not in known
+        ]
+        return fileside.render_file(short, hits, self.clock(), tz=self.zone())
+
+    def _resumed(self, project: Project, session: str, source: str) -> Rendered:
+        """The client repeats to a resumed session what it was told before; so only what is new since."""
+        if source not in ("resume", "fork"):
+            return self.start(project)
+        since = max((told.at for told in self.keeping.injections(session=session, limit=50)), default=None)
+        if since is None:
+            return self.start(project)
+        material = self._material(project, "")
+        fresh = replace(
+            material,
+            last=tuple(last for last in material.last if last.when > since),
+            next_steps=(),
+            pinned=(),
+            relevant=tuple(hit for hit in material.relevant if hit.card.created_at > since),
+        )
+        if not fresh.last and not fresh.relevant:
+            return Rendered()
+        return context.render_start(fresh, now=self.clock(), tz=self.zone())
+
+    def _material(self, project: Project, session: str) -> StartMaterial:
+        own = self._own(session)
+        ids = self.shelves.last_summaries(project.id, session, SUMMARIES)
+        whole = self.library.whole([Ref("summary", id) for id in ids])
+        summaries = [_last(*whole[ref]) for ref in (Ref("summary", id) for id in ids) if ref in whole]
+        last, earlier = summaries[:1], summaries[1:]
+        files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
+        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
+        pinned = self.library.listed(standing, limit=LOOKED_AT, pinned=True)
+        recent = self.library.listed(standing, limit=LOOKED_AT)
+        sessions, observations = self.shelves.figures(project.id)
+        work = Work(files, self.origin_of(project.root).branch if project.root else None)
+        return StartMaterial(
+            project=project.name,
+            last=(*own, *last),
+            next_steps=tuple(
+                NextStep(each.next_steps, each.when, each.ref) for each in earlier if each.next_steps
+            ),
+            pinned=tuple(map(self._hit, pinned)),
+            relevant=tuple(self._current(recent, session, work)),
+            sessions=sessions,
+            observations=observations,
+        )
+
+    def _own(self, session: str) -> list[LastSession]:
+        """What a session that goes on has done so far: its newest summary."""
+        if not session:
+            return []
+        of_it = Filters(session=session, kinds=("summary",))
+        cards = self.library.listed(of_it, limit=1)
+        whole = self.library.whole([card.ref for card in cards])
+        return [replace(_last(card, columns), goes_on=True) for card, columns in whole.values()]
+
+    def _current(self, cards: Collection[Card], session: str, work: Work) -> list[Hit]:
+        """What matters now, without a question: the session's own first, then by what speaks for each."""
+        now = self.clock()
+        hits = []
+        for card in cards:
+            marks, truth = self.truth(card)
+            score = rank.currency(card, now, work, truth) + (1.0 if card.session == session else 0.0)
+            hits.append(Hit(card, score, marks=marks))
+        return rank.spread(rank.ordered(hits))
+
+    def _told(self, session: str) -> set[Ref]:
+        refs = {ref for told in self.keeping.injections(session=session) for ref in told.refs}
+        return {ref for ref in map(Ref.parse, refs) if ref is not None}
+
+    def _hit(self, card: Card) -> Hit:
+        marks, _ = self.truth(card)
+        return Hit(card, 0.0, marks=marks)
+
+
+def relevance(hit: Hit) -> float:
+    """What speaks for it in the words of the question alone, without what speaks for it anyway."""
+    return sum(hit.parts.get(name, 0.0) for name in ("words", "coverage", "vectors", "file"))
+
+
+def _last(card: Card, columns: dict[str, Any]) -> LastSession:
+    return LastSession(
+        when=card.created_at,
+        ref=card.ref,
+        branch=card.branch,
+        request=columns["request"] or "",
+        completed=columns["completed"] or "",
+        learned=columns["learned"] or "",
+        next_steps=columns["next_steps"] or "",
+    )

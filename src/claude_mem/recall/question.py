@@ -1,0 +1,88 @@
+"""Questions in the words of people, as filters: projects by name or directory, dates in words. Raises BadQuestion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import tzinfo
+from typing import get_args
+
+from claude_mem.model.observation import ObservationType
+from claude_mem.model.recall import KINDS, Filters, MemoryKind
+from claude_mem.ports.desk import BadQuestion, Narrowing
+from claude_mem.ports.library import Library, Project
+from claude_mem.recall.truth import RepoFacts, when_tagged
+from claude_mem.recall.words_of_time import interval
+
+TYPES: tuple[str, ...] = get_args(ObservationType)
+
+
+class Questions:
+    """`key_of`: the key of the project a directory belongs to; `facts_of`: what git says of a project's root."""
+
+    def __init__(
+        self,
+        library: Library,
+        clock: Callable[[], int],
+        zone: Callable[[], tzinfo],
+        key_of: Callable[[str], str],
+        facts_of: Callable[[str], RepoFacts | None],
+    ) -> None:
+        self._library, self._clock, self._zone = library, clock, zone
+        self._key_of, self._facts_of = key_of, facts_of
+
+    def project(self, asked: Narrowing) -> Project | None:
+        """None: all of them, or (with a directory) one that nothing is remembered of."""
+        if asked.project:
+            found = self._library.project(asked.project)
+            if found is None:
+                raise BadQuestion(
+                    "project",
+                    f"No project is called {asked.project!r}. `claude-mem sessions` shows those there are.",
+                )
+            return found
+        return self._library.project(self._key_of(asked.cwd)) if asked.cwd else None
+
+    def filters(self, asked: Narrowing) -> Filters:
+        project = self.project(asked)
+        unknown = asked.cwd and not asked.project and project is None
+        return Filters(
+            # A directory nothing is remembered of: no project has the id 0, so nothing is found.
+            project_id=0 if unknown else project.id if project else None,
+            kinds=_kinds(asked.kinds),
+            types=_types(asked.types),
+            concepts=asked.concepts,
+            file=asked.file or None,
+            branch=asked.branch or None,
+            session=asked.session or None,
+            client=asked.client or None,
+            since=self.time("since", asked.since, project)[0],
+            until=self.time("until", asked.until, project)[1],
+            superseded=asked.superseded,
+        )
+
+    def time(self, field: str, words: str, project: Project | None) -> tuple[int | None, int | None]:
+        """The first moment of what is meant, and the first after it."""
+        if not words.strip():
+            return None, None
+
+        def tagged(word: str) -> int | None:
+            return when_tagged(self._facts_of(project.root), word) if project and project.root else None
+
+        try:
+            return interval(words, self._clock(), self._zone(), tagged)
+        except ValueError as error:
+            raise BadQuestion(field, str(error)) from None
+
+
+def _kinds(asked: tuple[str, ...]) -> tuple[MemoryKind, ...]:
+    for each in asked:
+        if each not in KINDS:
+            raise BadQuestion("kind", f"{each!r} is no kind of memory: {', '.join(KINDS)}.")
+    return tuple(kind for kind in KINDS if kind in asked)
+
+
+def _types(asked: tuple[str, ...]) -> tuple[str, ...]:
+    for each in asked:
+        if each not in TYPES:
+            raise BadQuestion("type", f"{each!r} is no type of observation: {', '.join(TYPES)}.")
+    return asked

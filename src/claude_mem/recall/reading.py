@@ -1,0 +1,191 @@
+"""The questions that change nothing: search, timeline, details, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from claude_mem.model.recall import Card, Filters, Hit, Ref
+from claude_mem.model.wording import expressions
+from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere, Page
+from claude_mem.ports.keeping import Keeping
+from claude_mem.ports.library import Library, Shelves
+from claude_mem.recall import shown
+from claude_mem.recall.narrow import fits
+from claude_mem.recall.question import Questions
+from claude_mem.recall.search import Found, Search, Truth
+
+MOST_RESULTS = 200
+LISTS = {"observations": "observation", "summaries": "summary", "prompts": "prompt", "evidence": "evidence"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What they are answered from."""
+
+    library: Library
+    shelves: Shelves
+    keeping: Keeping
+    search: Search
+    questions: Questions
+    truth: Truth
+    clock: Callable[[], int]
+    catch_up: Callable[[], None]
+    """Brings the index in step: what was saved a moment ago is found."""
+
+
+class Reading:
+    """The questions that change nothing."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._from = sources
+
+    def search(self, query: str, narrowing: Narrowing, page: Page, *, explain: bool = False) -> Data:
+        filters = self._from.questions.filters(narrowing)
+        wanted = page.offset + page.limit + 1
+        if query.strip():
+            self._from.catch_up()
+            found = self._from.search(query, filters, min(wanted, MOST_RESULTS + 1))
+        else:
+            cards = self._listed(filters, wanted, 0)
+            found = Found([self._hit(card) for card in cards], ("time",))
+        words = [word.strip('"') for word in expressions(query)[0]]
+        shown_hits = found.hits[page.offset : page.offset + page.limit]
+        return {
+            "query": query,
+            "results": [shown.result(hit, words, explain=explain) for hit in shown_hits],
+            "offset": page.offset,
+            "limit": page.limit,
+            "hasMore": len(found.hits) > page.offset + page.limit,
+            "legs": list(found.legs),
+            "note": found.note,
+        }
+
+    def timeline(
+        self, anchor: str, narrowing: Narrowing, *, before: int = 10, after: int = 10, query: str = ""
+    ) -> Data:
+        filters = self._from.questions.filters(narrowing)
+        middle, at = self._anchor(anchor.strip(), query, filters, narrowing)
+        if filters.project_id is None and middle is not None:
+            filters = replace(filters, project_id=middle.card.project_id)
+        filters = filters if filters.kinds else replace(filters, kinds=("observation", "summary", "prompt"))
+        itself = middle.card.ref if middle else None
+        earlier = [
+            card for card in self._listed(replace(filters, until=at + 1), before + 1, 0) if card.ref != itself
+        ]
+        later = [
+            card
+            for card in self._listed(replace(filters, since=at), after + 1, 0, newest_first=False)
+            if card.ref != itself and card not in earlier
+        ]
+        return {
+            "anchor": shown.result(middle) if middle else None,
+            "at": shown.iso(at),
+            "before": [shown.result(self._hit(card)) for card in reversed(earlier[:before])],
+            "after": [shown.result(self._hit(card)) for card in later[:after]],
+        }
+
+    def details(self, refs: Sequence[str]) -> Data:
+        asked = [(text, Ref.parse(str(text))) for text in refs]
+        whole = self._from.library.whole([ref for _, ref in asked if ref is not None])
+        results = []
+        for ref in dict.fromkeys(ref for _, ref in asked if ref in whole):
+            card, columns = whole[ref]
+            injected = self._from.keeping.injections(ref=ref, limit=20) if len(asked) <= 20 else []
+            results.append(shown.detail(self._hit(card), columns, injected))
+        missing = [str(text) for text, ref in asked if ref not in whole]
+        return {"results": results, "missing": missing}
+
+    def session(self, id: str) -> Data:
+        found = self._from.shelves.session(id.strip())
+        if found is None:
+            raise NotThere(f"There is no session {id!r}.")
+        filters = Filters(session=found["claude_session_id"])
+        kept: dict[str, list[Data]] = {}
+        for name in ("prompts", "observations", "summaries"):
+            listed = replace(filters, kinds=(LISTS[name],))  # type: ignore[arg-type]
+            cards = self._from.library.listed(listed, limit=MOST_RESULTS, newest_first=False)
+            kept[name] = self._whole(cards)
+        beside = {
+            name: shown.session(found[key]) if found[key] else None
+            for name, key in (("previous", "before"), ("next", "after"))
+        }
+        return {"session": shown.session(found), **kept, **beside}
+
+    def file_history(self, path: str, narrowing: Narrowing, *, limit: int = 20) -> Data:
+        if not path.strip():
+            raise BadQuestion("path", "Which file? A path or the end of one is needed.")
+        filters = self._from.questions.filters(narrowing)
+        self._from.catch_up()
+        cards = self._from.library.touching(path.strip(), filters.project_id, MOST_RESULTS)
+        # Raw evidence repeats what observations tell; it stands in where nothing was understood.
+        understood = [card for card in cards if card.ref.kind != "evidence"]
+        chosen = [card for card in (understood or cards) if fits(card, filters)]
+        return {"path": path, "results": [shown.result(self._hit(card)) for card in chosen[:limit]]}
+
+    def listed(self, kind: str, narrowing: Narrowing, page: Page) -> Data:
+        filters = self._from.questions.filters(narrowing)
+        if kind == "projects":
+            projects = self._from.library.projects(page.limit + 1, page.offset)
+            return _page([shown.project(each) for each in projects], page)
+        if kind == "sessions":
+            sessions = self._from.shelves.sessions(filters, limit=page.limit + 1, offset=page.offset)
+            return _page([shown.session(each) for each in sessions], page)
+        if kind not in LISTS:
+            raise BadQuestion("kind", f"{kind!r} is no list: {', '.join((*LISTS, 'sessions', 'projects'))}.")
+        filters = replace(filters, kinds=(LISTS[kind],))  # type: ignore[arg-type]
+        return _page(self._whole(self._listed(filters, page.limit + 1, page.offset)), page)
+
+    def _anchor(
+        self, anchor: str, query: str, filters: Filters, narrowing: Narrowing
+    ) -> tuple[Hit | None, int]:
+        ref = Ref.parse(anchor)
+        if ref is not None:
+            cards = self._from.library.cards([ref])
+            if not cards:
+                raise NotThere(f"There is no memory {anchor!r}.")
+            return self._hit(cards[0]), cards[0].created_at
+        if anchor:
+            session = self._from.shelves.session(anchor)
+            if session is not None:
+                return None, int(session["created_at_epoch"])
+            time = self._from.questions.time("anchor", anchor, self._from.questions.project(narrowing))[0]
+            return None, time or 0
+        if query.strip():
+            self._from.catch_up()
+            hits = self._from.search(query, filters, 1).hits
+            if not hits:
+                raise NotThere(f"Nothing was found for {query!r}.")
+            return hits[0], hits[0].card.created_at
+        return None, self._from.clock()
+
+    def _listed(self, filters: Filters, limit: int, offset: int, *, newest_first: bool = True) -> list[Card]:
+        """By time; where the store cannot filter (files, concepts), page by page until there are enough."""
+        library, passed = self._from.library, 0
+        found: list[Card] = []
+        if not filters.file and not filters.concepts:
+            return library.listed(filters, limit=limit, offset=offset, newest_first=newest_first)
+        while len(found) < offset + limit and passed < 20 * MOST_RESULTS:
+            cards = library.listed(filters, limit=MOST_RESULTS, offset=passed, newest_first=newest_first)
+            found += [card for card in cards if fits(card, filters)]
+            passed += MOST_RESULTS
+            if len(cards) < MOST_RESULTS:
+                break
+        return found[offset : offset + limit]
+
+    def _whole(self, cards: Sequence[Card]) -> list[Data]:
+        kept = self._from.library.whole([card.ref for card in cards])
+        return [shown.detail(self._hit(card), kept[card.ref][1], ()) for card in cards if card.ref in kept]
+
+    def _hit(self, card: Card) -> Hit:
+        marks, _ = self._from.truth(card)
+        return Hit(card, 0.0, marks=marks)
+
+
+def _page(items: list[Data], page: Page) -> Data:
+    return {
+        "items": items[: page.limit],
+        "offset": page.offset,
+        "limit": page.limit,
+        "hasMore": len(items) > page.limit,
+    }

@@ -1,0 +1,192 @@
+"""What a person asks memory to keep, to pin, to forget or to take in. Everything is checked here, at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, cast
+
+from claude_mem.model.observation import Observation, ObservationType
+from claude_mem.model.origin import Origin
+from claude_mem.model.recall import Hit, Ref, Source
+from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere
+from claude_mem.ports.keeping import Doomed, Keeping, Selection
+from claude_mem.ports.library import Library
+from claude_mem.recall import shown
+from claude_mem.recall.question import TYPES, Questions
+
+LONGEST_TEXT = 100_000
+LONGEST_TITLE = 200
+MOST_RECORDS = 10_000
+MOST_ITEMS = 200
+SAMPLE = 10
+SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
+
+
+class Writing:
+    """`clean`: takes out of a text what may not be kept; `changed`: what is rendered from memory is to be made anew;
+    `backups`: how many copies of the database there are that a forgetting does not reach."""
+
+    def __init__(
+        self,
+        library: Library,
+        keeping: Keeping,
+        questions: Questions,
+        origin_of: Callable[[str], Origin],
+        clock: Callable[[], int],
+        clean: Callable[[str], str],
+        changed: Callable[[], None],
+        backups: Callable[[], int],
+    ) -> None:
+        self._library, self._keeping, self._questions = library, keeping, questions
+        self._origin_of, self._clock, self._clean = origin_of, clock, clean
+        self._changed, self._backups = changed, backups
+
+    def remember(self, text: str, given: Mapping[str, object]) -> Data:
+        ref, new, title = self._keep(text, given, source="user", provider="user")
+        self._changed()
+        return {"status": "saved" if new else "known", "id": ref.id, "ref": str(ref), "title": title}
+
+    def pin(self, ref: str, *, pinned: bool) -> Data:
+        meant = Ref.parse(ref)
+        if meant is None or meant.kind != "observation":
+            raise BadQuestion("id", f"{ref!r} cannot be pinned: only observations can, by their number.")
+        if not self._keeping.pin(meant, pinned=pinned):
+            raise NotThere(f"There is no observation {ref}.")
+        self._changed()
+        return {"ref": str(meant), "pinned": pinned}
+
+    def forget(self, selection: Mapping[str, object], *, dry_run: bool) -> Data:
+        doomed = self._keeping.doomed(self._selection(selection))
+        sample = [shown.result(Hit(card, 0.0)) for card in self._library.cards(doomed.refs[:SAMPLE])]
+        if dry_run:
+            counts = _counts(doomed)
+        else:
+            counts = asdict(self._keeping.forget(doomed))
+            self._changed()
+        return {"dry_run": dry_run, **counts, "sample": sample, "backups": self._backups()}
+
+    def take_in(self, records: Sequence[Mapping[str, object]]) -> Data:
+        if len(records) > MOST_RECORDS:
+            raise BadQuestion("records", f"At most {MOST_RECORDS:,} records at a time.")
+        imported, skipped, errors = 0, 0, []
+        for index, record in enumerate(records):
+            try:
+                _, new, _ = self._keep(_told(record), record, source="external", provider="import")
+            except BadQuestion as error:
+                errors.append({"index": index, "field": error.field, "message": str(error)})
+            else:
+                imported, skipped = imported + new, skipped + (not new)
+        if imported:
+            self._changed()
+        return {"imported": imported, "skipped": skipped, "errors": errors}
+
+    def _keep(
+        self, text: str, given: Mapping[str, object], *, source: Source, provider: str
+    ) -> tuple[Ref, bool, str]:
+        narrative = self._clean(text).strip()
+        if not narrative:
+            raise BadQuestion("text", "There is nothing to remember in it, once private text is taken out.")
+        if len(narrative) > LONGEST_TEXT:
+            raise BadQuestion("text", f"It is longer than {LONGEST_TEXT:,} characters.")
+        type_ = _text(given, "type") or "discovery"
+        if type_ not in TYPES:
+            raise BadQuestion("type", f"{type_!r} is no type of observation: {', '.join(TYPES)}.")
+        title = self._clean(_text(given, "title")).strip() or _first_line(narrative)
+        observation = Observation(
+            type=cast(ObservationType, type_),
+            title=title[:LONGEST_TITLE],
+            subtitle=self._clean(_text(given, "subtitle")) or None,
+            narrative=narrative if narrative != title else None,
+            facts=self._items(given, "facts"),
+            concepts=self._items(given, "concepts"),
+            files_read=self._items(given, "files_read"),
+            files_modified=self._items(given, "files_modified") or self._items(given, "files"),
+        )
+        origin = self._origin(given)
+        at = given.get("created_at_epoch")
+        ref, new = self._keeping.remember(
+            observation,
+            origin,
+            session=_text(given, "session") or _text(given, "session_id") or f"{provider}:{origin.key}",
+            at=at if isinstance(at, int) and 0 < at <= self._clock() else self._clock(),
+            source=source,
+            client=provider,
+            provider=provider,
+        )
+        return ref, new, observation.title or ""
+
+    def _origin(self, given: Mapping[str, object]) -> Origin:
+        name, cwd = _text(given, "project"), _text(given, "cwd")
+        known = self._library.project(name) if name else None
+        if known is not None:
+            return Origin(key=known.key, name=known.name, root=known.root)
+        if name:
+            return Origin(key=f"name:{name}", name=name, root="")
+        if not cwd:
+            raise BadQuestion("project", "Whose memory is it? Name a project, or a directory (cwd) of one.")
+        return self._origin_of(cwd)
+
+    def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:
+        items = given.get(name) or ()
+        if isinstance(items, str):
+            items = (items,)
+        if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
+            raise BadQuestion(name, f"{name} is no list of texts.")
+        return tuple(filter(None, (self._clean(item[:LONGEST_TEXT]).strip() for item in items[:MOST_ITEMS])))
+
+    def _selection(self, given: Mapping[str, object]) -> Selection:
+        chosen = {name: given[name] for name in SELECTORS if given.get(name)}
+        if not chosen:
+            raise BadQuestion("refs", f"What is to be forgotten? At least one of {', '.join(SELECTORS)}.")
+        refs = []
+        for text in _list(chosen.get("refs")):
+            ref = Ref.parse(str(text))
+            if ref is None:
+                raise BadQuestion("refs", f"{text!r} is no memory's name, such as 12 or s3.")
+            refs.append(ref)
+        narrowing = Narrowing(
+            project=_text(chosen, "project"), since=_text(chosen, "since"), until=_text(chosen, "until")
+        )
+        filters = self._questions.filters(narrowing)
+        return Selection(
+            refs=tuple(refs),
+            session=_text(chosen, "session") or None,
+            project_id=filters.project_id,
+            file=_text(chosen, "file") or None,
+            since=filters.since,
+            until=filters.until,
+            text=_text(chosen, "text") or None,
+        )
+
+
+def _counts(doomed: Doomed) -> dict[str, Any]:
+    kinds = [ref.kind for ref in doomed.refs]
+    return {
+        "sessions": len(doomed.sessions),
+        "observations": kinds.count("observation"),
+        "summaries": kinds.count("summary"),
+        "prompts": kinds.count("prompt"),
+        "evidence": kinds.count("evidence"),
+        "vectors": sum(kind != "evidence" for kind in kinds),
+    }
+
+
+def _told(record: object) -> str:
+    if not isinstance(record, Mapping):
+        raise BadQuestion("records", "It is no object.")
+    return _text(record, "narrative") or _text(record, "text") or _text(record, "title")
+
+
+def _text(given: Mapping[str, object], name: str) -> str:
+    value = given.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, (list, tuple)) else () if value is None else (value,)
+
+
+def _first_line(text: str) -> str:
+    line = " ".join(text.splitlines()[0].split()) if text.splitlines() else ""
+    return line if len(line) <= 100 else line[:99].rpartition(" ")[0].rstrip(" ,;:.") + "…"

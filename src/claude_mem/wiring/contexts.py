@@ -1,0 +1,93 @@
+"""Renders ahead of time what sessions are told at their start, so that a hook needs nobody to answer it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from claude_mem.capture import places
+from claude_mem.ports.keeping import Keeping
+from claude_mem.ports.library import Project, Shelves
+from claude_mem.recall.packing import Rendered
+
+log = logging.getLogger("claude_mem")
+
+DIRECTORIES = 20
+"""Of a project, the working directories that have a file: its last ones."""
+KEEP_S = 30 * 24 * 60 * 60
+
+
+class Contexts:
+    """`start`: what a session of a project is told at its start (with a session: when that one goes on)."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        shelves: Shelves,
+        keeping: Keeping,
+        start: Callable[[Project, str], Rendered],
+        clock: Callable[[], int],
+    ) -> None:
+        self._data_dir, self._shelves, self._keeping = data_dir, shelves, keeping
+        self._start, self._clock = start, clock
+        self._known: dict[str, str] = {}  # file: what it says
+
+    def render(self, project: Project) -> None:
+        told = self._start(project, "")
+        names = [
+            places.directory_context(os.fsencode(cwd))
+            for cwd in self._shelves.directories(project.id, DIRECTORIES)
+        ]
+        self._write(names, told)
+
+    def render_session(self, project: Project, session: str) -> None:
+        self._write([places.session_context(session.encode(errors="replace"))], self._start(project, session))
+
+    def clear(self) -> None:
+        """Something was forgotten: no rendering may outlive it."""
+        self._known.clear()
+        for file in self._files():
+            file.unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        for file in self._files():
+            if time.time() - file.stat().st_mtime > KEEP_S:
+                file.unlink(missing_ok=True)
+                self._known.pop(file.name, None)
+
+    def _files(self) -> Iterable[Path]:
+        folder = self._data_dir / places.CONTEXT
+        return list(folder.iterdir()) if folder.is_dir() else []
+
+    def _write(self, names: list[str], told: Rendered) -> None:
+        fresh = [name for name in names if self._known.get(name) != told.text]
+        if not fresh:
+            return
+        stamp = secrets.token_hex(8)
+        if told.text:
+            self._keeping.note_rendering(stamp, [str(ref) for ref in told.refs], told.tokens, self._clock())
+        content = f"{stamp}\n{answer(told.text)}" if told.text else f"{stamp}\n"
+        for name in fresh:
+            _put(self._data_dir / name, content.encode())
+            self._known[name] = told.text
+
+
+def answer(text: str) -> str:
+    """A hook's whole answer. The hook looks for exactly this beginning."""
+    told = {"hookEventName": "SessionStart", "additionalContext": text}
+    return json.dumps({"continue": True, "suppressOutput": True, "hookSpecificOutput": told}) + "\n"
+
+
+def _put(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.unlink(missing_ok=True)
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(content)
+    temporary.rename(path)

@@ -1,0 +1,51 @@
+"""Notices which projects and sessions have something new to tell, and has it rendered."""
+
+from __future__ import annotations
+
+from claude_mem.ports.desk import Data
+from claude_mem.ports.library import Project
+from claude_mem.store.sqlite import indexing
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.news import Marks, News, figures, since
+from claude_mem.store.sqlite.readers import Readers
+from claude_mem.wiring.contexts import Contexts
+
+AT_START = 50
+"""Projects whose context is rendered when the worker starts: those last worked in."""
+
+
+class Freshness:
+    def __init__(self, readers: Readers, library: SqliteLibrary, contexts: Contexts) -> None:
+        self._readers, self._library, self._contexts = readers, library, contexts
+        self._marks: Marks | None = None  # None: nothing was rendered yet
+
+    def all_of_it(self) -> None:
+        self._marks = None
+
+    def step(self) -> bool:
+        """Render what changed; False: nothing did."""
+        with self._readers.read() as db:
+            news: News = since(db, self._marks)
+        if news.marks == self._marks:
+            return False
+        for project in self._changed(news):
+            self._contexts.render(project)
+        for project_id, session in news.compacted:
+            if (of := self._library.project_by_id(project_id)) is not None:
+                self._contexts.render_session(of, session)
+        self._marks = news.marks
+        return True
+
+    def _changed(self, news: News) -> list[Project]:
+        if self._marks is None:
+            return self._library.projects(AT_START)
+        found = map(self._library.project_by_id, news.projects)
+        return [project for project in found if project is not None]
+
+    def waiting(self) -> int:
+        with self._readers.read() as db:
+            return indexing.waiting(db)
+
+    def figures(self) -> Data:
+        with self._readers.read() as db:
+            return figures(db)

@@ -1,0 +1,185 @@
+"""Puts recall together: who searches, who tells, and what is kept ready for them in the background."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
+
+from claude_mem.capture import places
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.origin import Origin
+from claude_mem.model.recall import Card
+from claude_mem.ports.desk import Data
+from claude_mem.ports.keeping import Injection
+from claude_mem.recall import fence, truth
+from claude_mem.recall.desk import Desk
+from claude_mem.recall.git import Repository
+from claude_mem.recall.occasions import Occasions, Size
+from claude_mem.recall.question import Questions
+from claude_mem.recall.reading import Sources
+from claude_mem.recall.search import Search
+from claude_mem.recall.writing import Writing
+from claude_mem.settings import Settings
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.embedding import SqliteEmbedding
+from claude_mem.store.sqlite.indexing import Indexing
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.store.sqlite.vectors import SqliteVectors
+from claude_mem.vectors import choice
+from claude_mem.vectors.embedding import Embedding
+from claude_mem.vectors.near import Nearby
+from claude_mem.wiring.clock import now
+from claude_mem.wiring.contexts import Contexts
+from claude_mem.wiring.freshness import Freshness
+
+log = logging.getLogger("claude_mem")
+
+
+@dataclass(frozen=True, slots=True)
+class Recalling:
+    desk: Desk
+    ask: Callable[[dict[str, object]], str]
+    step: Callable[[], bool]
+    """Does some of what is to be kept ready; False: all of it is."""
+    maintain: Callable[[], None]
+    shown: Callable[[], dict[str, object]]
+    """How far the indexes are, and what was told to sessions."""
+    shown_at_start: Callable[[str, str, int], None]
+    """A session was shown a rendered context: the session, the rendering's stamp, when."""
+    fence: Callable[[str], str]
+    close: Callable[[], None]
+
+
+def assemble(
+    settings: Settings, store: SqliteStore, origin_of: Callable[[str], Origin], clean: Callable[[str], str]
+) -> Recalling:
+    library, shelves = SqliteLibrary(store.readers), SqliteShelves(store.readers)
+    keeping = SqliteKeeping(store.readers, store.writer, now)
+    indexing = Indexing(store.readers, store.writer)
+    indexing.prepare()
+    one_at_a_time = threading.Lock()
+
+    def catch_up() -> None:
+        with one_at_a_time:
+            indexing.catch_up()
+
+    embedder = choice.embedder()
+    keeper = choice.keeper(settings, SqliteVectors(store.readers, store.writer))
+    embedding = Embedding(SqliteEmbedding(store.readers, store.writer), keeper, embedder) if keeper else None
+    near = Nearby(embedder, keeper) if keeper else None
+
+    repositories: dict[str, Repository] = {}
+
+    def facts_of(root: str) -> truth.RepoFacts | None:
+        return repositories.setdefault(root, Repository(root)).facts()
+
+    @lru_cache(maxsize=1024)
+    def root_of(project_id: int) -> str:
+        project = library.project_by_id(project_id)
+        return project.root if project else ""
+
+    def truth_of(card: Card) -> tuple[tuple[str, ...], float]:
+        root = root_of(card.project_id)
+        if not root or card.ref.kind not in ("observation", "summary"):
+            return (), 1.0
+        marks = truth.marks(card, facts_of(root), origin_of(root).branch)
+        return marks, truth.penalty(marks)
+
+    search = Search(library, now, near, truth_of)
+    questions = Questions(library, now, _zone, lambda cwd: origin_of(cwd).key, facts_of)
+    notes = ThreadPoolExecutor(1, thread_name_prefix="notes")
+
+    def note(injection: Injection) -> None:
+        notes.submit(_noted, keeping.note_injection, injection)
+
+    def shown_at_start(session: str, stamp: str, at: int) -> None:
+        rendering = keeping.rendering(stamp)
+        if rendering is not None:
+            refs, tokens = rendering
+            note(Injection(session, "SessionStart", refs, tokens, at))
+
+    occasions = Occasions(
+        library,
+        shelves,
+        keeping,
+        search,
+        truth_of,
+        origin_of,
+        now,
+        _zone,
+        note,
+        Size(settings.context_characters, settings.context_tokens, settings.prompt_characters),
+    )
+    contexts = Contexts(settings.data_dir, shelves, keeping, occasions.start, now)
+    fresh = Freshness(store.readers, library, contexts)
+
+    def changed() -> None:
+        catch_up()
+        contexts.clear()
+        fresh.all_of_it()
+
+    def backups() -> int:
+        return sum(1 for _ in settings.place(places.BACKUPS).glob("*.db"))
+
+    def figures() -> Data:
+        return {"index": {"waiting": fresh.waiting()}, **fresh.figures(), "vectors": _vectors(embedding)}
+
+    def step() -> bool:
+        with one_at_a_time:
+            indexed = indexing.step()
+        if indexed:
+            return True
+        if fresh.step():
+            return True
+        return bool(embedding and embedding.step(now()))
+
+    def maintain() -> None:
+        contexts.tidy()
+        if settings.evidence_days:
+            before = now() - settings.evidence_days * 24 * 60 * 60 * 1000
+            while keeping.expire_evidence(before):
+                pass
+
+    def close() -> None:
+        notes.shutdown(wait=True)
+        if keeper:
+            keeper.close()
+
+    writing = Writing(library, keeping, questions, origin_of, now, clean, changed, backups)
+    sources = Sources(library, shelves, keeping, search, questions, truth_of, now, catch_up)
+    return Recalling(
+        desk=Desk(sources, writing, occasions, figures),
+        ask=occasions.answer,
+        step=step,
+        maintain=maintain,
+        shown=figures,
+        shown_at_start=shown_at_start,
+        fence=fence.fenced,
+        close=close,
+    )
+
+
+def _noted(note: Callable[[Injection], None], injection: Injection) -> None:
+    try:
+        note(injection)
+    except ClaudeMemError:
+        log.exception("what a session was told is not noted")
+
+
+def _vectors(embedding: Embedding | None) -> Data:
+    if embedding is None:
+        return {"state": "off", "waiting": 0, "trouble": None}
+    state = "unavailable" if embedding.trouble else "on"
+    return {"state": state, "waiting": embedding.waiting(), "trouble": embedding.trouble}
+
+
+def _zone() -> tzinfo:
+    """The user's own, as it is now: a laptop travels."""
+    return datetime.now().astimezone().tzinfo or UTC

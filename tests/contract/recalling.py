@@ -51,6 +51,15 @@ class Worker:
     def token(self) -> str:
         return (self.data / "token").read_text().strip()
 
+    def settle(self) -> None:
+        """Wait until everything is observed, and found by words and by meaning."""
+        workers.settled(self.data)
+        workers.until(lambda: not any(self._waiting()), "the indexes are in step")
+
+    def _waiting(self) -> tuple[int, int]:
+        figures = self.get("/api/stats")
+        return figures["index"]["waiting"], figures["vectors"]["waiting"]
+
     def works(self, session: str, prompt: str, path: str, *, project: str = "shop") -> None:
         """A turn of a session: a prompt, an edit, an end."""
         named = {"claudeSessionId": session, "project": project, "cwd": f"/home/ada/{project}"}
@@ -77,8 +86,14 @@ def remembering(data: Path) -> Iterator[Worker]:
         worker.works("shop-1", "Fix the login that fails on empty passwords", "src/login.py")
         worker.works("shop-2", "Speed up the basket's totals", "src/basket.py")
         worker.works("mill-1", "Grind finer: the burrs wear out", "src/burrs.py", project="mill")
-        workers.settled(data)
+        worker.settle()
         yield worker
+
+
+def timeless(found: dict[str, Any]) -> dict[str, Any]:
+    """Without the scores, which the passing of time moves."""
+    moved = {"score": 0, "parts": {}}
+    return found | {"results": [result | moved for result in found["results"]]}
 
 
 def refs(results: list[dict[str, Any]]) -> list[str]:

@@ -6,11 +6,10 @@ from urllib.parse import quote
 
 import pytest
 from tests.contract import recalling
-from tests.contract.recalling import Worker, over_tcp, refs
+from tests.contract.recalling import Worker, over_tcp, refs, timeless
 
 from claude_mem.serve import memory
 from claude_mem.serve.recall_fields import RESULT
-from claude_mem.testing import workers
 
 FIELDS = {field.name for field in RESULT}
 HOSTILE = [
@@ -45,8 +44,7 @@ class TestSearching:
         assert found["query"]
         assert "text" in found["legs"]
         assert found["results"][0]["session_id"] == "shop-1"
-        scores = [result["score"] for result in found["results"]]
-        assert scores == sorted(scores, reverse=True)
+        assert found["results"][0]["score"] == max(result["score"] for result in found["results"])
 
     def test_every_result_carries_every_field(self, worker: Worker) -> None:
         for result in worker.get("/api/search", q="login basket burrs")["results"]:
@@ -56,7 +54,8 @@ class TestSearching:
 
     def test_the_documents_other_names_are_understood(self, worker: Worker) -> None:
         asked = worker.get("/api/search", q="login", since="last year")
-        assert worker.get("/api/search", query="login", dateStart="last year") == asked
+        other = worker.get("/api/search", query="login", dateStart="last year")
+        assert timeless(other) == timeless(asked)
 
     def test_without_a_question_it_is_the_newest(self, worker: Worker) -> None:
         times = [result["created_at_epoch"] for result in worker.get("/api/search")["results"]]
@@ -65,19 +64,15 @@ class TestSearching:
 
     def test_filters_narrow_and_lists_are_written_two_ways(self, worker: Worker) -> None:
         both = worker.get("/api/search", q="login", kind="observation,prompt", project="shop")
-        assert (
-            both["results"]
-            == worker.get("/api/search", q="login", kind=["observation", "prompt"], project="shop")["results"]
-        )
+        again = worker.get("/api/search", q="login", kind=["observation", "prompt"], project="shop")
+        assert timeless(both) == timeless(again)
         assert {result["kind"] for result in both["results"]} <= {"observation", "prompt"}
         assert {result["project"] for result in both["results"]} == {"shop"}
         mill = worker.get("/api/search", q="login burrs", session="mill-1")["results"]
         assert {result["session_id"] for result in mill} == {"mill-1"}
-        assert worker.get("/api/search", q="login", file="src/basket.py")["results"] == [
-            result
-            for result in worker.get("/api/search", q="login", file="src/basket.py")["results"]
-            if any(path.endswith("src/basket.py") for path in result["files"])
-        ]
+        of_file = worker.get("/api/search", q="login", file="src/basket.py")["results"]
+        assert of_file
+        assert all(any(path.endswith("src/basket.py") for path in result["files"]) for result in of_file)
         assert not worker.get("/api/search", q="login", until="2001-01-01")["results"]
 
     def test_pages_are_disjoint_and_add_up(self, worker: Worker) -> None:
@@ -345,9 +340,9 @@ class TestChanging:
     def test_forgetting_nothing_in_particular_is_refused(
         self, worker: Worker, body: dict[str, object]
     ) -> None:
-        before = worker.get("/api/stats")
+        before = worker.get("/api/stats")["observations"]
         assert worker.refused("POST", "/api/memory/forget", body)[0] == 400
-        assert worker.get("/api/stats") == before
+        assert worker.get("/api/stats")["observations"] == before
 
     def test_records_are_taken_in_once_and_bad_ones_are_named(self, worker: Worker) -> None:
         record = {
@@ -375,6 +370,6 @@ class TestChanging:
 
 def test_paths_with_anything_in_them_reach_the_desk_as_they_were_meant(worker: Worker) -> None:
     worker.works("sess/ion 1?é", "An odd id", "src/odd.py", project="odd")
-    workers.settled(worker.data)
+    worker.settle()
     status, _ = worker.ask("GET", f"/api/session/{quote('sess/ion 1?é', safe='')}")
     assert status in (200, 404)

@@ -218,7 +218,7 @@ class TestAsking:
                 ("search", {"since": "the day the music died"}),
                 ("search", {"project": "no such project"}),
                 ("search", {"limit": 0}),
-                ("timeline", {}),
+                ("timeline", {"anchor": "999999"}),
                 ("get_observations", {"ids": ["'; DROP TABLE observations"]}),
             ):
                 result = await called(client, tool, **arguments)

@@ -54,6 +54,8 @@ def _run(args: argparse.Namespace) -> int:
     saved = recall("POST", "/api/memory/save", body=body)
     if args.json:
         say.data(saved)
+    elif saved["status"] == "known":
+        print(f"That is remembered already, as {saved['ref']}.")
     else:
         print(f"Remembered as {saved['ref']}.")
     return OK

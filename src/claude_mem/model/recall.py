@@ -40,8 +40,8 @@ class Ref:
 
 
 def spot(project_id: int, session_db_id: int, ref: Ref) -> int:
-    """A memory's place in the indexes, one integer. Those of a project lie together, and in it those of a session:
-    an index searches a project without looking at the others, and a place tells its session.
+    """A memory's place in the indexes, one integer. Those of a project lie together, and in it those of a
+    session: an index searches a project without looking at the others, and a place tells its session.
 
     Raises OverflowError past 16,383 projects, four million sessions or 33 million rows of a kind."""
     if project_id > _LARGEST_PROJECT or session_db_id >> _SESSION_BITS or ref.id >> _ID_BITS:

@@ -40,8 +40,8 @@ def indexed(text: str) -> str:
 
 
 def expressions(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """A query as expressions of the index: each word that says something, and as phrases what belongs together
-    (a quotation, a path, an identifier)."""
+    """A query as expressions of the index: each word that says something, and as phrases what belongs
+    together (a quotation, a path, an identifier)."""
     words: dict[str, None] = {}
     phrases: dict[str, None] = {}
     for chunk in _CHUNK.findall(_POSSESSIVE.sub("", query.replace("\0", " "))):
@@ -64,7 +64,8 @@ def phrase(text: str) -> str:
 
 
 def beginning(expression: str) -> str | None:
-    """A word as the beginning of others; None for one too short to be the beginning of anything in particular."""
+    """A word as the beginning of others; None for one too short to be the beginning of anything in
+    particular."""
     word = expression.strip('"')
     return f"{expression}*" if len(word) >= PREFIX_FROM or _CJK_RUN.fullmatch(word) else None
 

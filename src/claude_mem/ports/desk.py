@@ -1,8 +1,9 @@
 """What the faces (HTTP, MCP, the command line, hooks) ask of memory. Answers are plain data, ready for JSON:
 every face sends on the same, so that they cannot disagree.
 
-A *result*, in every answer that has some: id, ref, kind, session_id (the client's own), project, title, subtitle,
-type, created_at, created_at_epoch, files, branch, score, snippet, tokens, pinned, superseded_by, source, marks.
+A *result*, in every answer that has some: id, ref, kind, session_id (the client's own), project, title,
+subtitle, type, created_at, created_at_epoch, files, branch, score, snippet, tokens, pinned, superseded_by,
+source, marks.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Desk(Protocol):
     """Any thread may call it; any call may block. Raises BadQuestion, NotThere, StoreError."""
 
     def search(self, query: str, narrowing: Narrowing, page: Page, *, explain: bool = False) -> Data:
-        """{"query", "results", "offset", "limit", "hasMore", "legs": ["text", "vectors"], "note": str | None}.
-        Without a query: the newest. `explain` adds to each result the parts of its score."""
+        """{"query", "results", "offset", "limit", "hasMore", "legs": ["text", "vectors"], "note": str |
+        None}. Without a query: the newest. `explain` adds to each result the parts of its score."""
         ...
 
     def timeline(
@@ -81,12 +82,13 @@ class Desk(Protocol):
         ...
 
     def listed(self, kind: str, narrowing: Narrowing, page: Page) -> Data:
-        """{"items", "offset", "limit", "hasMore"} of observations, summaries, prompts (results, with all their
-        fields), sessions or projects, the newest first."""
+        """{"items", "offset", "limit", "hasMore"} of observations, summaries, prompts (results, with all
+        their fields), sessions or projects, the newest first."""
         ...
 
     def remember(self, text: str, given: Mapping[str, object]) -> Data:
-        """{"status": "saved", "id", "ref", "title"}. `given`: title, type, project, cwd, files, concepts, session."""
+        """{"status": "saved", "id", "ref", "title"}. `given`: title, type, project, cwd, files, concepts,
+        session."""
         ...
 
     def pin(self, ref: str, *, pinned: bool) -> Data:
@@ -94,9 +96,9 @@ class Desk(Protocol):
         ...
 
     def forget(self, selection: Mapping[str, object], *, dry_run: bool) -> Data:
-        """{"dry_run", "sessions", "observations", "summaries", "prompts", "evidence", "vectors", "sample": results,
-        "backups": how many backups still hold it}. `selection`, at least one: refs, session, project, file,
-        since, until, text (all must hold)."""
+        """{"dry_run", "sessions", "observations", "summaries", "prompts", "evidence", "vectors", "sample":
+        results, "backups": how many backups still hold it}. `selection`, at least one: refs, session,
+        project, file, since, until, text (all must hold)."""
         ...
 
     def take_in(self, records: Sequence[Mapping[str, object]]) -> Data:
@@ -104,7 +106,8 @@ class Desk(Protocol):
         ...
 
     def context(self, narrowing: Narrowing, *, source: str = "startup", session: str = "") -> Data:
-        """{"text", "tokens", "refs", "project"}: what the next session start is told; no fence, for people."""
+        """{"text", "tokens", "refs", "project"}: what the next session start is told; no fence, for
+        people."""
         ...
 
     def stats(self) -> Data: ...

@@ -1,4 +1,4 @@
-"""What recall changes in the store: what a person asks to keep, pin or forget, and what sessions were told."""
+"""What recall changes in the store: what a person has kept, pinned or forgotten, what sessions were told."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Selection:
     refs: tuple[Ref, ...] = ()
     session: str | None = None  # the client's own id: the session with all that is in it
     project_id: int | None = None
-    file: str | None = None  # memories of this file (as `recall.narrow.is_of_file` reads it)
+    file: str | None = None  # memories of this file (as `model.pathing.is_of_file` reads it)
     since: int | None = None  # epoch milliseconds
     until: int | None = None
     text: str | None = None  # memories that hold these words, to the letter (any case)
@@ -79,8 +79,8 @@ class Keeping(Protocol):
         ...
 
     def forget(self, doomed: Doomed) -> Forgotten:
-        """Really gone: rows, what is derived from them, their words in the full-text index, their bytes in the
-        file and in its log."""
+        """Really gone: rows, what is derived from them, their words in the full-text index, their bytes in
+        the file and in its log."""
         ...
 
     def note_injection(self, injection: Injection) -> None: ...
@@ -100,5 +100,6 @@ class Keeping(Protocol):
         ...
 
     def expire_evidence(self, before: int, limit: int = 500) -> int:
-        """Empty settled events of sessions from before this time of their words; how many. 0: none is left."""
+        """Empty settled events of sessions from before this time of their words; how many. 0: none is
+        left."""
         ...

@@ -1,4 +1,5 @@
-"""What recall reads and changes in the store. Every backend passes the contract suite in `claude_mem.testing`."""
+"""What recall reads and changes in the store. Every backend passes the contract suite in
+`claude_mem.testing`."""
 
 from __future__ import annotations
 
@@ -32,6 +33,14 @@ class Matched:
 class Matches:
     total: int  # memories in the span: how rare a word is depends on it
     matched: tuple[Matched, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Touching:
+    """A memory of a file."""
+
+    card: Card
+    how: str  # modified, read or (only) named
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +81,12 @@ class Library(Protocol):
         """By time, without a query. Filters by file and concept are the caller's."""
         ...
 
-    def touching(self, path: str, project_id: int | None, limit: int) -> list[Card]:
+    def touching(self, path: str, project_id: int | None, limit: int) -> list[Touching]:
         """The memories of a file, the newest first: one path is the other's, or the end of it."""
+        ...
+
+    def beside(self, folder: str, project_id: int | None) -> list[tuple[int, str]]:
+        """Spots of the memories of files in a folder and below it, and the files' paths."""
         ...
 
     def project(self, given: str) -> Project | None:

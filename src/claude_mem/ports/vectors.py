@@ -1,4 +1,5 @@
-"""What recall asks of embeddings and of whoever keeps them. Every backend passes `testing.vectors_contract`."""
+"""What recall asks of embeddings and of whoever keeps them. Every backend passes
+`testing.vectors_contract`."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class VectorsUnavailable(Exception):
-    """The backend or the model cannot be used now; full text answers alone. `str()` says why, in one sentence."""
+    """The backend or the model cannot be used now; full text answers alone. `str()` says why, in one
+    sentence."""
 
 
 class Embedder(Protocol):
@@ -30,7 +32,8 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """One for each text. Raises VectorsUnavailable. Any thread may call it; the first call loads the model."""
+        """One for each text. Raises VectorsUnavailable. Any thread may call it; the first call loads the
+        model."""
         ...
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
+from claude_mem.model.pathing import is_of_file
 from claude_mem.model.recall import Card, Filters
 
 
@@ -21,18 +20,3 @@ def fits(card: Card, filters: Filters) -> bool:
         and (filters.until is None or card.created_at < filters.until)
         and (filters.superseded is None or (card.superseded_by is not None) == filters.superseded)
     )
-
-
-def is_of_file(path: str, asked: str) -> bool:
-    """`asked` is the path or the end of it, a directory above it (`src/`), or a glob (`src/*.py`)."""
-    path, asked = f"/{plain(path)}", plain(asked)
-    if any(sign in asked for sign in "*?["):
-        return fnmatchcase(path, f"*/{asked}")
-    if asked.endswith("/"):
-        return f"/{asked}" in path
-    return path.endswith(f"/{asked}") or f"/{asked}".endswith(path)
-
-
-def plain(path: str) -> str:
-    """One spelling: slashes one way, letters small, for not all file systems tell them apart."""
-    return path.replace("\\", "/").strip().removeprefix("./").lstrip("/").lower()

@@ -1,4 +1,5 @@
-"""What a session is told, and when: at its start, at a prompt, before a file is touched. Nothing is told twice.
+"""What a session is told, and when: at its start, at a prompt, before a file is touched. Nothing is told
+twice.
 
 Each answer is text for a model, fenced, or nothing; what was told is noted, so that its use can be measured.
 """
@@ -118,9 +119,9 @@ class Occasions:
         short = path.removeprefix(root)
         known = self._told(session)
         hits = [
-            self._hit(card)
-            for card in self.library.touching(short, project.id, LOOKED_AT)
-            if card.session != session and card.ref not in known
+            self._hit(each.card)
+            for each in self.library.touching(short, project.id, LOOKED_AT)
+            if each.card.session != session and each.card.ref not in known
         ]
         return fileside.render_file(short, hits, self.clock(), tz=self.zone())
 

@@ -1,4 +1,5 @@
-"""Questions in the words of people, as filters: projects by name or directory, dates in words. Raises BadQuestion."""
+"""Questions in the words of people, as filters: projects by name or directory, dates in words. Raises
+BadQuestion."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ TYPES: tuple[str, ...] = get_args(ObservationType)
 
 
 class Questions:
-    """`key_of`: the key of the project a directory belongs to; `facts_of`: what git says of a project's root."""
+    """`key_of`: the key of the project a directory belongs to; `facts_of`: what git says of a project's
+    root."""
 
     def __init__(
         self,

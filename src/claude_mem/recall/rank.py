@@ -1,7 +1,7 @@
 """What else speaks for or against a memory, and which of those found are shown. Pure.
 
-Everything here is a factor near 1: a prior tips the balance between memories that answer about equally well, and
-never keeps one that answers from being found.
+Everything here is a factor near 1: a prior tips the balance between memories that answer about equally
+well, and never keeps one that answers from being found.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def prior(card: Card, now: int, work: Work, truth: float) -> float:
 
 
 def currency(card: Card, now: int, work: Work, truth: float) -> float:
-    """How much a memory matters when nothing is asked: what is recent, and beside it what holds for longer."""
+    """How much a memory matters when nothing is asked: what is recent, and beside it what holds for
+    longer."""
     age_days = max(0, now - card.created_at) / DAY_MS
     lasting = LASTING.get(card.type or "", 0.1)
     fresh = math.exp(-age_days / FRESH_DAYS)
@@ -97,7 +98,7 @@ def _says_the_same(one: Card, other: Card) -> bool:
     if one.ref.kind != other.ref.kind or one.project_id != other.project_id:
         return False
     if one.ref.kind != "observation":
-        # What was asked or done twice is two things; only a resumed or forked session repeats it to the letter.
+        # What was asked or done twice is two things; only a resumed or forked session repeats it exactly.
         return one.text == other.text and one.title == other.title
     ours, theirs = _words(one.title), _words(other.title)
     return len(ours & theirs) >= ALIKE * len(ours | theirs) and bool(ours)

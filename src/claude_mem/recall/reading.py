@@ -117,7 +117,8 @@ class Reading:
             raise BadQuestion("path", "Which file? A path or the end of one is needed.")
         filters = self._from.questions.filters(narrowing)
         self._from.catch_up()
-        cards = self._from.library.touching(path.strip(), filters.project_id, MOST_RESULTS)
+        touching = self._from.library.touching(path.strip(), filters.project_id, MOST_RESULTS)
+        cards = [each.card for each in touching]
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
         understood = [card for card in cards if card.ref.kind != "evidence"]
         chosen = [card for card in (understood or cards) if fits(card, filters)]

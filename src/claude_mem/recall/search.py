@@ -12,7 +12,7 @@ from claude_mem.model.wording import expressions
 from claude_mem.ports.library import Library, Matches, Wording
 from claude_mem.ports.vectors import VectorsUnavailable
 from claude_mem.recall import fuse, pathwise, rank
-from claude_mem.recall.narrow import fits, is_of_file
+from claude_mem.recall.narrow import fits
 from claude_mem.recall.rank import Work
 
 CHUNK = 150
@@ -24,7 +24,7 @@ MOST_SPREAD = 200
 
 MOST_OF_A_FILE = 500
 MOST_PATHS = 3
-BESIDE_A_PATH = 0.1
+BESIDE_A_PATH = 0.3
 """What words weigh when only a path was asked for: its parts are words of everything in its folder."""
 
 
@@ -71,7 +71,7 @@ class Search:
         cosines, legs, note = self._closeness(query, within, matches, hurried)
         weight = self._near.weight if self._near else 0.0
         share = BESIDE_A_PATH if pathwise.is_only_paths(query) else 1.0
-        fused = fuse.fuse(matches, cosines, weight, self._files(query, filters, within), share)
+        fused = fuse.fuse(matches, cosines, weight, self._files(query, filters), share)
         places = fuse.ranked(fused, cosines, PER_SESSION)
         if filters.kinds:
             places = (place for place in places if ref_at(place).kind in filters.kinds)
@@ -92,20 +92,16 @@ class Search:
         except VectorsUnavailable as why:
             return {}, ("text",), str(why)
 
-    def _files(self, query: str, filters: Filters, within: tuple[int, int] | None) -> dict[int, float]:
+    def _files(self, query: str, filters: Filters) -> dict[int, float]:
         found: dict[int, float] = {}
         for path in pathwise.paths(query)[:MOST_PATHS]:
-            cards = self._library.touching(path, filters.project_id, MOST_OF_A_FILE)
-            changed: list[int] = []
-            read: list[int] = []
-            for card in cards:
-                wrote = any(is_of_file(each, path) for each in card.files_modified)
-                (changed if wrote else read).append(spot(card.project_id, card.session_db_id, card.ref))
-            around = pathwise.beside(path)
-            matched = self._library.match(Wording((), (around.named, *around.folders)), within).matched
-            spots = {each.expression: each.scores for each in matched}
-            folders = [spots.get(folder, {}) for folder in around.folders]
-            for place, lift in pathwise.lifts(changed, read, spots.get(around.named, ()), folders).items():
+            touched: dict[str, list[int]] = {"modified": [], "read": [], "named": []}
+            for each in self._library.touching(path, filters.project_id, MOST_OF_A_FILE):
+                card = each.card
+                touched[each.how].append(spot(card.project_id, card.session_db_id, card.ref))
+            beside = [self._library.beside(folder, filters.project_id) for folder in pathwise.folders(path)]
+            lifts = pathwise.lifts(touched["modified"], touched["read"], touched["named"], beside)
+            for place, lift in lifts.items():
                 found[place] = found.get(place, 0.0) + lift
         return found
 

@@ -1,4 +1,5 @@
-"""What a person asks memory to keep, to pin, to forget or to take in. Everything is checked here, at the edge."""
+"""What a person asks memory to keep, to pin, to forget or to take in. Everything is checked here, at the
+edge."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 
 class Writing:
-    """`clean`: takes out of a text what may not be kept; `changed`: what is rendered from memory is to be made anew;
-    `backups`: how many copies of the database there are that a forgetting does not reach."""
+    """`clean`: takes out of a text what may not be kept; `changed`: what is rendered from memory is to be
+    made anew; `backups`: how many copies of the database there are that a forgetting does not reach."""
 
     def __init__(
         self,

@@ -82,13 +82,15 @@ def session(found: Found) -> Told:
     about = found.get("session") or {}
     parts = [
         " ".join(
-            str(about[key]) for key in ("session_id", "project", "status", "created_at") if about.get(key)
+            str(about[key])
+            for key in ("session_id", "project", "status", "created_at", "title")
+            if about.get(key)
         )
     ]
     parts += [_whole(summary) for summary in found.get("summaries") or []]
     parts += [_lines(found[key]) for key in ("prompts", "observations") if found.get(key)]
-    near = [f"{key}: {_id(found[key])}" for key in ("previous", "next") if found.get(key)]
-    return Told(memory="\n\n".join(part for part in parts if part), after="; ".join(near))
+    parts += [f"{key}: {_id(found[key])}" for key in ("previous", "next") if found.get(key)]
+    return Told(memory="\n\n".join(part for part in parts if part))
 
 
 def file_history(found: Found) -> Told:
@@ -99,7 +101,10 @@ def file_history(found: Found) -> Told:
 
 
 def saved(found: Found) -> Told:
-    return Told(f"Remembered as #{found.get('ref')}.")
+    ref = found.get("ref")
+    return Told(
+        f"It was known already, as #{ref}." if found.get("status") == "known" else f"Remembered as #{ref}."
+    )
 
 
 def forgotten(found: Found) -> Told:

@@ -96,11 +96,9 @@ def _search(desk: Desk, asked: Asked, cwd: str) -> Data:
 
 
 def _timeline(desk: Desk, asked: Asked, cwd: str) -> Data:
-    anchor, query = asked["anchor"] or "", asked["query"] or ""
-    if not anchor and not query:
-        raise BadQuestion("anchor", "Give an anchor (an id or a time) or a query.")
     before, after = _or(asked["before"], 10), _or(asked["after"], 10)
-    return desk.timeline(anchor, _narrowing(asked, cwd), before=before, after=after, query=query)
+    narrowing, query = _narrowing(asked, cwd), asked["query"] or ""
+    return desk.timeline(asked["anchor"] or "", narrowing, before=before, after=after, query=query)
 
 
 def _remember(desk: Desk, asked: Asked, cwd: str) -> Data:
@@ -160,7 +158,9 @@ _ALL = (
             Field(
                 "anchor", "string", "An id from an index (12, s3), a session's id, or a time in words.", "12"
             ),
-            Field("query", "string", "Instead of an anchor: around the best hit of this search."),
+            Field(
+                "query", "string", "Instead of an anchor: around the best hit of this search. Neither: now."
+            ),
             Field("before", "integer", "How many before it (10).", 10, most=100),
             Field("after", "integer", "How many after it (10).", 10, most=100),
             _PROJECT,

@@ -139,7 +139,6 @@ RESULT = (
     Field("session_id", "string", "The coding agent's own id of its session.", "claude-session-123"),
     Field("project", "string", "Its project's name.", "shop"),
     Field("title", "string", "What it says in a line.", "Empty passwords made login fail"),
-    Field("subtitle", "string", "And in another."),
     Field("type", "string", "An observation's type.", "bugfix"),
     Field("created_at", "string", "When the work was done, in UTC.", "2026-01-31T09:00:00.000Z"),
     Field("created_at_epoch", "integer", "The same in epoch milliseconds.", 1769850000000),
@@ -211,7 +210,7 @@ WAS_SAVED = Answer(
     200,
     "Committed.",
     (
-        Field("status", "string", "saved", "saved"),
+        Field("status", "string", "saved, or known when the project knew it already.", "saved"),
         Field("id", "integer", "The observation's number.", 12),
         Field("ref", "string", "Its name.", "12"),
         Field("title", "string", "Its title.", "Deploying"),

@@ -124,15 +124,18 @@ class _Teller:
         for kind in LISTS:
             last = self.cursor.of(kind)
             results = self._after(kind, last)
+            if not results and self._newest(kind) > last + WINDOW:
+                # Looked at again: what lies before the newest is there by now, or is forgotten.
+                results = self._after(kind, last)
+                if not results:
+                    self.cursor = self.cursor.at(kind, last + WINDOW)
+                    events.append(PASSED_OVER)
             for result in results:
                 self.cursor = self.cursor.at(kind, int(result["id"]))
                 if self._concerns(result):
                     events.append(self._event(f"new_{kind}", **{kind: result}))
                 else:
                     events.append(PASSED_OVER)
-            if not results and self._newest(kind) > last:
-                self.cursor = self.cursor.at(kind, last + WINDOW)  # a window of nothing: forgotten
-                events.append(PASSED_OVER)
         return events
 
     def _states(self) -> list[bytes]:

@@ -36,7 +36,8 @@ class WordLlama:
 
     name = "wordllama-l2-supercat-256"
     weight = 0.05
-    """Of a standard deviation, beside words whose sum is about 1 (`recall.fuse`); measured, see docs/recall.md."""
+    """Of a standard deviation, beside words whose sum is about 1 (`recall.fuse`); measured, see
+    docs/recall.md."""
 
     def __init__(self, folder: Path | None = None) -> None:
         """`folder`: where the model's files are; None: in the installed package."""

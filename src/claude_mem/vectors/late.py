@@ -60,6 +60,8 @@ class Late:
                 raise VectorsUnavailable(
                     f"What {self.name} vectors need is not installed: {error}."
                 ) from error
+            except Exception as error:  # a library that does not like its surroundings says so in its own way
+                raise VectorsUnavailable(f"What {self.name} vectors need cannot be used: {error}.") from error
         return self._made
 
     def _opened(self) -> Keeper:

@@ -62,7 +62,7 @@ class Intake:
         """Without what may not be kept."""
         kept, _ = scrub.scrub(
             {"text": text},
-            field_cap=len(text) + 1,
+            field_cap=max(len(text), careful.FIELD_CAP),
             extra_rules=self._settings.secret_patterns,
             globs=self._globs,
         )

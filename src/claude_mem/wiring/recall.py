@@ -8,17 +8,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from functools import lru_cache
 
 from claude_mem.capture import places
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Card
 from claude_mem.ports.desk import Data
 from claude_mem.ports.keeping import Injection
-from claude_mem.recall import fence, truth
+from claude_mem.recall import fence
 from claude_mem.recall.desk import Desk
-from claude_mem.recall.git import Repository
 from claude_mem.recall.occasions import Occasions, Size
 from claude_mem.recall.question import Questions
 from claude_mem.recall.reading import Sources
@@ -38,6 +35,7 @@ from claude_mem.vectors.near import Nearby
 from claude_mem.wiring.clock import now
 from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.freshness import Freshness
+from claude_mem.wiring.gittruth import GitTruth
 
 log = logging.getLogger("claude_mem")
 
@@ -75,25 +73,9 @@ def assemble(
     embedding = Embedding(SqliteEmbedding(store.readers, store.writer), keeper, embedder) if keeper else None
     near = Nearby(embedder, keeper) if keeper else None
 
-    repositories: dict[str, Repository] = {}
-
-    def facts_of(root: str) -> truth.RepoFacts | None:
-        return repositories.setdefault(root, Repository(root)).facts()
-
-    @lru_cache(maxsize=1024)
-    def root_of(project_id: int) -> str:
-        project = library.project_by_id(project_id)
-        return project.root if project else ""
-
-    def truth_of(card: Card) -> tuple[tuple[str, ...], float]:
-        root = root_of(card.project_id)
-        if not root or card.ref.kind not in ("observation", "summary"):
-            return (), 1.0
-        marks = truth.marks(card, facts_of(root), origin_of(root).branch)
-        return marks, truth.penalty(marks)
-
+    truth_of = GitTruth(library, origin_of)
     search = Search(library, now, near, truth_of)
-    questions = Questions(library, now, _zone, lambda cwd: origin_of(cwd).key, facts_of)
+    questions = Questions(library, now, _zone, lambda cwd: origin_of(cwd).key, truth_of.facts)
     notes = ThreadPoolExecutor(1, thread_name_prefix="notes")
 
     def note(injection: Injection) -> None:

@@ -268,7 +268,6 @@ class TestTools:
         order = [line[:4] for line in lines if "bugfix" in line]
         assert order == ["<quo", "> #2", "#3 b"]
         assert worker.desk.asked[-1] == ("timeline", "2", "", Narrowing(), 3, 4)
-        assert worker.call("timeline", {}).json["result"]["isError"] is True
 
     def test_the_whole_of_a_memory_is_told_and_what_is_missing_named(self, worker: Worker) -> None:
         told = worker.told("get_observations", ids=["#1", 99])
@@ -281,7 +280,7 @@ class TestTools:
         told = worker.told("get_session", id="session")
         for part in ("session-a shop completed", "Learned: Cookies expire.", "#p4 prompt", "#1 bugfix"):
             assert part in told
-        assert told.endswith("next: session-b")
+        assert told.endswith("next: session-b</quoted>")
 
     def test_what_is_remembered_belongs_to_the_project_the_client_works_in(self, worker: Worker) -> None:
         headers = {"x_claude_mem_cwd": b"/home/ada/shop".hex()}

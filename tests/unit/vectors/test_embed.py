@@ -77,6 +77,15 @@ def test_the_first_call_of_many_threads_loads_the_model_once(monkeypatch: pytest
     assert len(loads) == 1
 
 
+def test_asking_whether_it_is_ready_makes_it_so_without_waiting() -> None:
+    model = WordLlama()
+    assert not model.is_ready()
+    for thread in threading.enumerate():
+        if thread.name == "embedder":
+            thread.join(30)
+    assert model.is_ready()
+
+
 def test_a_missing_package_is_unavailable_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embed, "PACKAGE", "no_such_package")
     with pytest.raises(VectorsUnavailable, match=r"^The package no_such_package is not installed\.$"):

@@ -35,6 +35,9 @@ class Letters:
         self.given: list[str] = []
         self.broken: str | None = None
 
+    def is_ready(self) -> bool:
+        return True
+
     def embed(self, texts: Sequence[str]) -> list[Any]:
         if self.broken:
             raise VectorsUnavailable(self.broken)
@@ -268,6 +271,14 @@ class TestChroma:
         embedding = Embedding(memories.source, Late("chroma", missing), Letters())
         assert embedding.step(0) == 0
         assert embedding.trouble == "What chroma vectors need is not installed: No module named 'chromadb'."
+
+    def test_what_is_installed_and_does_not_work_is_said_too(self, memories: Memories) -> None:
+        def unhappy() -> Keeper:
+            raise RuntimeError("your system has an unsupported version of sqlite3")
+
+        embedding = Embedding(memories.source, Late("chroma", unhappy), Letters())
+        assert embedding.step(0) == 0
+        assert "unsupported version" in (embedding.trouble or "")
 
 
 def test_a_database_that_cannot_be_used_stops_nothing(memories: Memories) -> None:

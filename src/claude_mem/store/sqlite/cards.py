@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_mem.model.recall import Card, MemoryKind, Ref
 from claude_mem.store.sqlite.queries import execute
-from claude_mem.store.sqlite.wordbook import PATH_KEYS, relative
+from claude_mem.store.sqlite.wordbook import PATH_KEYS, WRITERS, relative
 
 TITLE = 120
 _EVENTS = {
@@ -98,7 +98,7 @@ def _evidence(row: sqlite3.Row) -> Card:
     else:
         title = f"{_EVENTS.get(row['kind'], row['kind'])}: {row['text'] or ''}"
     told = (given, row["tool_response"], row["text"])
-    wrote = row["tool_name"] in ("Write", "Edit", "MultiEdit", "NotebookEdit")
+    wrote = row["tool_name"] in WRITERS
     return Card(
         **_common(row, Ref("evidence", row["id"])),
         title=_line(title),

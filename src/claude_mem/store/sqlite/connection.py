@@ -57,6 +57,17 @@ def open_draft(path: Path) -> sqlite3.Connection:
     return _connect(path, "mode=rw", ("PRAGMA journal_mode = MEMORY", "PRAGMA synchronous = OFF"))
 
 
+def empty_log(db: sqlite3.Connection) -> bool:
+    """Move the log into the database and cut it off; False if a reader stood in the way of some of it."""
+    # No waiting for a reader (a backup may take seconds): the writers behind us are somebody's hooks.
+    db.execute("PRAGMA busy_timeout = 0")
+    try:
+        busy, _in_log, _moved = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    return not busy
+
+
 def _connect(path: Path, options: str, pragmas: tuple[str, ...]) -> sqlite3.Connection:
     with translated(path):
         db = sqlite3.connect(

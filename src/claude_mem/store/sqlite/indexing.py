@@ -1,8 +1,8 @@
 """Keeps the full-text index in step with the rows: what is new is added, what goes is taken out.
 
 The index follows the rows by a mark for each kind (ids only grow). Words are prepared while reading and
-written in a short transaction, so that no hook waits behind them; whatever was changed or forgotten in between
-is noticed by the generation, and read again.
+written in a short transaction, so that no hook waits behind them; whatever was changed or forgotten in
+between is noticed by the generation, and read again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from claude_mem.model.recall import KINDS, MemoryKind, Ref
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.readers import Readers
-from claude_mem.store.sqlite.wordbook import VERSION, Entry, base, entry, names
+from claude_mem.store.sqlite.wordbook import VERSION, Entry, entry, names, placed
 from claude_mem.store.sqlite.writer import Writer
 
 STEP = 128
@@ -103,13 +103,14 @@ def _write(db: sqlite3.Connection, drafts: _Drafts) -> None:
 def _add(db: sqlite3.Connection, made: Entry) -> None:
     execute(db, "add_words", spot=made.spot, title=made.title, body=made.body, names=made.names)
     for path, how in made.files:
-        execute(db, "add_file", base=base(path), spot=made.spot, path=path, how=how)
+        folder, base = placed(path)
+        execute(db, "add_file", base=base, spot=made.spot, path=path, folder=folder, how=how)
 
 
 def _remove(db: sqlite3.Connection, made: Entry) -> None:
     # As they were told then: seen from a working directory that may have become known only later.
-    paths = [row["path"] for row in execute(db, "files_of", spot=made.spot)]
-    execute(db, "remove_words", spot=made.spot, title=made.title, body=made.body, names=names(paths))
+    files = [(row["path"], row["how"]) for row in execute(db, "files_of", spot=made.spot)]
+    execute(db, "remove_words", spot=made.spot, title=made.title, body=made.body, names=names(files))
     execute(db, "remove_files", spot=made.spot)
 
 

@@ -8,12 +8,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from claude_mem.model.recall import KINDS, Card, Filters, MemoryKind, Ref, ref_at, span
-from claude_mem.ports.library import Matches, Project, Wording
+from claude_mem.model.recall import KINDS, Card, Filters, MemoryKind, Ref, ref_at, span, spot
+from claude_mem.ports.library import Matches, Project, Touching, Wording
 from claude_mem.store.sqlite import cards, matching
 from claude_mem.store.sqlite.queries import conditions, execute, queries
 from claude_mem.store.sqlite.readers import Readers
-from claude_mem.store.sqlite.wordbook import base
+from claude_mem.store.sqlite.wordbook import placed
 
 SIZES_HOLD_S = 60.0
 LOOKED_AT = 5_000
@@ -56,17 +56,25 @@ class SqliteLibrary:
         found.sort(key=lambda card: (card.created_at, card.ref.id), reverse=newest_first)
         return found[offset : offset + limit]
 
-    def touching(self, path: str, project_id: int | None, limit: int) -> list[Card]:
+    def touching(self, path: str, project_id: int | None, limit: int) -> list[Touching]:
         first, last = span(project_id) if project_id is not None else matching.EVERYWHERE
         with self._readers.read() as db:
-            named = execute(
-                db, "files_named", base=base(path), first=first, last=last, limit=LOOKED_AT
-            ).fetchall()
-            same = [row["spot"] for row in named if _is_same(path, row["path"])]
-            refs = list(dict.fromkeys(ref_at(spot) for spot in same))
-            found = cards.cards(db, refs)
-        found.sort(key=lambda card: (card.created_at, card.ref.id), reverse=True)
+            _, base = placed(path)
+            named = execute(db, "files_named", base=base, first=first, last=last, limit=LOOKED_AT)
+            how = {row["spot"]: row["how"] for row in named if _is_same(path, row["path"])}
+            found = [
+                Touching(card, how[spot(card.project_id, card.session_db_id, card.ref)])
+                for card in cards.cards(db, [ref_at(place) for place in how])
+            ]
+        found.sort(key=lambda each: (each.card.created_at, each.card.ref.id), reverse=True)
         return found[:limit]
+
+    def beside(self, folder: str, project_id: int | None) -> list[tuple[int, str]]:
+        first, last = span(project_id) if project_id is not None else matching.EVERYWHERE
+        folder, _ = placed(f"{folder}/x")
+        with self._readers.read() as db:
+            found = execute(db, "files_under", folder=folder, first=first, last=last, limit=LOOKED_AT)
+            return [(row["spot"], row["path"]) for row in found]
 
     def project(self, given: str) -> Project | None:
         """By its key, else by its name; of several with one name, the one last worked in."""

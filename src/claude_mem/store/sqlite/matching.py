@@ -63,8 +63,8 @@ def _count(db: sqlite3.Connection, expression: str, span: Span, most: int) -> in
 def _weighed(
     db: sqlite3.Connection, expression: str, span: Span, rows: int, sizes: Sizes
 ) -> dict[int, float]:
-    """BM25 in the span's own terms: SQLite asks how rare a word is in the whole index, where another project may
-    speak of nothing else."""
+    """BM25 in the span's own terms: SQLite asks how rare a word is in the whole index, where another
+    project may speak of nothing else."""
     first, last = span
     found = execute(db, "weighed_matches", expression=expression, first=first, last=last).fetchall()
     if span == EVERYWHERE:

@@ -7,6 +7,7 @@ import sqlite3
 from claude_mem.model.job import Lease
 from claude_mem.model.likeness import content_key, supersedes
 from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.source import source_of
 from claude_mem.store.sqlite import rows
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.storable import Value, array, iso
@@ -38,51 +39,55 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
         "created_at": iso(at),
         "created_at_epoch": at,
     }
-    used = array([job.event.tool.use_id for job in held.jobs if job.event.tool and job.event.tool.use_id])
+    tools = [job.event.tool for job in held.jobs if job.event.tool]
     provenance: dict[str, Value] = {
         "project": source["project"],
         "project_id": project_id,
         "client": source["client"],
         "branch": source["branch"],
         "commit_sha": source["commit_sha"],
-        "tool_use_ids": used,
+        "tool_use_ids": array([tool.use_id for tool in tools if tool.use_id]),
         "provider": provider,
     }
     # Asked before the first is added: what one reply tells side by side does not supersede itself.
-    before = _standing(db, project_id, at) if memory.observations else []
+    before = standing(db, project_id, at) if memory.observations else []
     for observation in memory.observations:
         key = content_key(observation)
-        again = _same(db, project_id, key, at)
+        again = same(db, project_id, key, at)
         if again is not None:
             execute(db, "add_sighting", observation_id=again, **seen)
         else:
-            _add(db, observation, before, {**seen, **provenance, "content_key": key})
+            around = {**seen, **provenance, "content_key": key, "source": source_of(observation, tools)}
+            add(db, observation, before, around)
     for summary in memory.summaries:
         execute(db, "add_summary", **_summary(summary), **seen, project=source["project"])
-        _entitle(db, held.session_id, summary)
+        entitle(db, held.session_id, summary)
 
 
-def _same(db: sqlite3.Connection, project_id: int, key: str | None, at: int) -> int | None:
+def same(db: sqlite3.Connection, project_id: int, key: str | None, at: int) -> int | None:
+    """An observation of the project that says this already."""
     since = at - SAME_WITHIN_MS
     row = execute(db, "same_content", project_id=project_id, content_key=key, since=since).fetchone()
     return None if row is None else int(row["id"])
 
 
-def _standing(db: sqlite3.Connection, project_id: int, at: int) -> list[Known]:
+def standing(db: sqlite3.Connection, project_id: int, at: int) -> list[Known]:
     """From before this batch's time: work that is settled late does not supersede what came after it."""
     found = execute(db, "standing_observations", project_id=project_id, before=at, limit=LOOKED_AT)
     return [(row["id"], rows.observation(row)) for row in found]
 
 
-def _add(db: sqlite3.Connection, new: Observation, before: list[Known], around: dict[str, Value]) -> None:
+def add(db: sqlite3.Connection, new: Observation, before: list[Known], around: dict[str, Value]) -> int:
     older = next((known for known in before if supersedes(new, known[1])), None)
     added = execute(db, "add_observation", **_observation(new), **around, supersedes=older and older[0])
     if older is not None:
         execute(db, "supersede_observation", id=older[0], newer=added.lastrowid)
         before.remove(older)
+    assert added.lastrowid is not None
+    return added.lastrowid
 
 
-def _entitle(db: sqlite3.Connection, session_id: int, summary: Summary) -> None:
+def entitle(db: sqlite3.Connection, session_id: int, summary: Summary) -> None:
     title, subtitle = _cut(summary.request, TITLE), _cut(summary.completed or summary.learned, SUBTITLE)
     if title:
         execute(db, "entitle_session", session_id=session_id, title=title, subtitle=subtitle)

@@ -174,10 +174,10 @@ WHERE p.id = :id;
 -- Something worth remembering, with where it came from.
 INSERT INTO observations (session_id, project, project_id, type, title, subtitle, narrative, facts, concepts,
                           files_read, files_modified, prompt_number, client, branch, commit_sha, tool_use_ids,
-                          created_at, created_at_epoch, content_key, provider, supersedes)
+                          created_at, created_at_epoch, content_key, provider, source, supersedes)
 VALUES (:session_id, :project, :project_id, :type, :title, :subtitle, :narrative, :facts, :concepts,
         :files_read, :files_modified, :prompt_number, :client, :branch, :commit_sha, :tool_use_ids,
-        :created_at, :created_at_epoch, :content_key, :provider, :supersedes);
+        :created_at, :created_at_epoch, :content_key, :provider, :source, :supersedes);
 
 -- name: same_content
 -- An observation of the project that says the same and still holds.

@@ -67,8 +67,7 @@ INSERT INTO memory_text (memory_text, rowid, title, body, names) VALUES ('delete
 
 -- name: add_file
 -- A memory is about a file.
-INSERT INTO memory_files (base, spot, path, how) VALUES (:base, :spot, :path, :how)
-ON CONFLICT DO UPDATE SET how = MAX(how, excluded.how) WHERE excluded.how = 'modified';
+INSERT INTO memory_files (base, spot, path, folder, how) VALUES (:base, :spot, :path, :folder, :how);
 
 -- name: files_of
 -- The files a memory is about.
@@ -160,6 +159,13 @@ SELECT m.id FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
 -- Memories of files of one name, the newest of each kind and project first.
 SELECT spot, path, how FROM memory_files
 WHERE base = :base AND spot BETWEEN :first AND :last ORDER BY spot DESC LIMIT :limit;
+
+-- name: files_under
+-- Memories of files in a folder and below it.
+SELECT spot, path FROM memory_files
+WHERE folder >= :folder AND folder < :folder || '0' AND (folder = :folder OR folder LIKE :folder || '/%')
+  AND spot BETWEEN :first AND :last
+LIMIT :limit;
 
 -- name: project_by_key
 -- A project by its key, which only one has.

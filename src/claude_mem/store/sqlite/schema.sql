@@ -264,14 +264,16 @@ CREATE VIRTUAL TABLE memory_text USING fts5(
 
 -- Which memory is about which file.
 CREATE TABLE memory_files (
-    base TEXT NOT NULL,                         -- the last part of the path, in lower case
-    spot INTEGER NOT NULL,
-    path TEXT NOT NULL,
-    how  TEXT NOT NULL CHECK (how IN ('read', 'modified')),
+    base   TEXT NOT NULL,                       -- the last part of the path, in lower case
+    spot   INTEGER NOT NULL,
+    path   TEXT NOT NULL,
+    folder TEXT NOT NULL,                       -- the rest of it, in lower case
+    how    TEXT NOT NULL CHECK (how IN ('modified', 'read', 'named')),
     PRIMARY KEY (base, spot, path)
 ) WITHOUT ROWID;
 
 CREATE INDEX memory_files_by_spot ON memory_files (spot);
+CREATE INDEX memory_files_by_folder ON memory_files (folder, spot);
 
 CREATE TABLE memory_vectors (
     spot   INTEGER PRIMARY KEY,

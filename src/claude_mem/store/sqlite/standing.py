@@ -136,23 +136,27 @@ class Standings:
         origin = _whose(arrival)
         key = text(origin.key)
         if key not in self._projects:
-            row = execute(self._db, "find_project", key=key).fetchone()
-            self._projects[key] = row["id"] if row else self._add_project(origin, arrival.event.at)
+            self._projects[key] = project(self._db, origin, arrival.event.at)
         return self._projects[key]
 
-    def _add_project(self, origin: Origin, at: int) -> int:
-        added = execute(
-            self._db,
-            "add_project",
-            key=origin.key,
-            name=origin.name,
-            root=origin.root,
-            remote=origin.remote,
-            created_at=iso(at),
-            created_at_epoch=at,
-        )
-        assert added.lastrowid is not None
-        return added.lastrowid
+
+def project(db: sqlite3.Connection, origin: Origin, at: int) -> int:
+    """The id of an origin's project; it is made if it is new."""
+    row = execute(db, "find_project", key=text(origin.key)).fetchone()
+    if row is not None:
+        return int(row["id"])
+    added = execute(
+        db,
+        "add_project",
+        key=origin.key,
+        name=origin.name,
+        root=origin.root,
+        remote=origin.remote,
+        created_at=iso(at),
+        created_at_epoch=at,
+    )
+    assert added.lastrowid is not None
+    return added.lastrowid
 
 
 def _whose(arrival: Arrival) -> Origin:

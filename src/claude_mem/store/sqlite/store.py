@@ -29,7 +29,7 @@ from claude_mem.store.sqlite import (
     sessions,
     spending,
 )
-from claude_mem.store.sqlite.connection import BUSY_TIMEOUT_MS, open_reader
+from claude_mem.store.sqlite.connection import empty_log, open_reader
 from claude_mem.store.sqlite.files import clear_drafts, private_directory
 from claude_mem.store.sqlite.quarantine import Recovered
 from claude_mem.store.sqlite.readers import Readers
@@ -172,7 +172,7 @@ class SqliteStore:
 
     def checkpoint(self) -> bool:
         """Empty the log into the database; False if a reader stood in the way of some of it."""
-        return self.writer.alone(_checkpoint)
+        return self.writer.alone(empty_log)
 
     def check(self) -> None:
         """Read the whole file through, however large; StoreDamaged says what is wrong (see `recover`)."""
@@ -197,13 +197,3 @@ def _open_whole(path: Path, clock: Clock, backups: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-def _checkpoint(db: sqlite3.Connection) -> bool:
-    # No waiting for a reader (a backup may take seconds): the writers behind us are somebody's hooks.
-    db.execute("PRAGMA busy_timeout = 0")
-    try:
-        busy, _in_log, _moved = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    finally:
-        db.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
-    return not busy

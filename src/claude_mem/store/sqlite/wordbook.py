@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ MOST_FILES = 100
 HEAD, LONGEST_HEADING = 2_000, 200
 
 PATH_KEYS = ("file_path", "notebook_path", "path")
+WRITERS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
+_NAMED = re.compile(
+    r"(?:[A-Za-z]:)?[\w.@+~\-\[\]()$]*(?:[/\\]+[\w.@+~\-\[\]()$]+)+|\b[\w@+\-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,56 +39,61 @@ class Entry:
 
 def entry(kind: MemoryKind, row: sqlite3.Row) -> Entry:
     """Of a row of the `unindexed_…` statement of its kind."""
-    title, body, read, modified = _PARTS[kind](row)
-    files = _files(row["cwd"], read, modified)
+    title, body, read, modified, telling = _PARTS[kind](row)
+    files = _files(row["cwd"], read, modified, telling)
     return Entry(
         spot=spot(row["project_id"], row["session_id"], Ref(kind, row["id"])),
         title=indexed(_cut(title, MOST)),
         body=indexed(_cut("\n".join(part for part in body if part), MOST)),
-        names=names(path for path, _ in files),
+        names=names(files),
         files=files,
     )
 
 
-def names(paths: Iterable[str]) -> str:
-    """The words of paths, in an order of their own."""
-    return indexed(" ".join(sorted(paths)))
+def names(files: Iterable[tuple[str, str]]) -> str:
+    """The words of the paths a memory is about; those it only names are among its words already."""
+    return indexed(" ".join(sorted(path for path, how in files if how != "named")))
 
 
-_Parts = tuple[str, list[str | None], list[str], list[str]]
+_Parts = tuple[str, list[str | None], list[str], list[str], str]
+"""Title, body, files read, files modified, and the text in which other files may be named."""
 
 
 def _observation(row: sqlite3.Row) -> _Parts:
     body = [row["subtitle"], row["narrative"], *_array(row["facts"]), *_array(row["concepts"]), row["text"]]
-    return row["title"] or "", body, _array(row["files_read"]), _array(row["files_modified"])
+    return row["title"] or "", body, _array(row["files_read"]), _array(row["files_modified"]), ""
 
 
 def _summary(row: sqlite3.Row) -> _Parts:
     body = [row[name] for name in ("investigated", "learned", "completed", "next_steps", "notes")]
-    return row["request"] or "", body, _array(row["files_read"]), _array(row["files_edited"])
+    return row["request"] or "", body, _array(row["files_read"]), _array(row["files_edited"]), ""
 
 
 def _prompt(row: sqlite3.Row) -> _Parts:
-    return _heading(row["prompt"]), [row["prompt"]], [], []
+    return _heading(row["prompt"]), [row["prompt"]], [], [], row["prompt"]
 
 
 def _evidence(row: sqlite3.Row) -> _Parts:
     given = _object(row["tool_input"])
-    paths = [path for key in PATH_KEYS if isinstance(path := given.get(key), str)]
-    wrote = row["tool_name"] in ("Write", "Edit", "MultiEdit", "NotebookEdit")
-    said = _told(given) if given else row["tool_input"]
-    body = [row["tool_name"], said, _cut(row["tool_response"] or "", MOST_OUTPUT), row["text"]]
-    read, modified = ([], paths) if wrote else (paths, [])
-    return "", body, read, modified
+    paths = [path for key in PATH_KEYS if isinstance(path := given.pop(key, None), str)]
+    said = _told(given) if given else "" if paths else row["tool_input"]
+    body = [row["tool_name"], *paths, said, _cut(row["tool_response"] or "", MOST_OUTPUT), row["text"]]
+    read, modified = ([], paths) if row["tool_name"] in WRITERS else (paths, [])
+    # What is written into a file names others by the dozen; a command names those it works on.
+    telling = row["text"] or "" if row["tool_name"] in WRITERS else f"{said}\n{row['text'] or ''}"
+    return "", body, read, modified, telling
 
 
 _PARTS = {"observation": _observation, "summary": _summary, "prompt": _prompt, "evidence": _evidence}
 
 
-def _files(cwd: str | None, read: Iterable[str], modified: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    found = {relative(path, cwd): "read" for path in read if path}
+def _files(
+    cwd: str | None, read: Iterable[str], modified: Iterable[str], telling: str
+) -> tuple[tuple[str, str], ...]:
+    found = {relative(path, cwd): "named" for path in _NAMED.findall(telling[:MOST])}
+    found |= {relative(path, cwd): "read" for path in read if path}
     found |= {relative(path, cwd): "modified" for path in modified if path}
-    return tuple(sorted(found.items())[:MOST_FILES])
+    return tuple(sorted(found.items(), key=lambda file: (file[1], file[0]))[:MOST_FILES])
 
 
 def relative(path: str, cwd: str | None) -> str:
@@ -92,8 +102,10 @@ def relative(path: str, cwd: str | None) -> str:
     return path[len(inside) :] if cwd and path.startswith(inside) and len(path) > len(inside) else path
 
 
-def base(path: str) -> str:
-    return path.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()[:200]
+def placed(path: str) -> tuple[str, str]:
+    """A path's folder and its last part, one spelling for all systems."""
+    folder, _, base = path.replace("\\", "/").strip("/").lower().rpartition("/")
+    return folder[-300:], base[:200]
 
 
 def _heading(prompt: str) -> str:

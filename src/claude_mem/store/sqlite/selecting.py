@@ -1,0 +1,107 @@
+"""Which memories a person's words select to be forgotten. All that is said must hold.
+
+Words are looked for here and not by SQLite, which tells small letters from capitals outside of ASCII.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from claude_mem.model.pathing import is_glob, is_of_file
+from claude_mem.model.recall import KINDS, MemoryKind, Ref, ref_at, span
+from claude_mem.ports.keeping import Doomed, Selection
+from claude_mem.store.sqlite.matching import EVERYWHERE
+from claude_mem.store.sqlite.queries import execute
+from claude_mem.store.sqlite.storable import Value
+from claude_mem.store.sqlite.wordbook import placed
+
+AT_ONCE = 256
+TABLES: dict[MemoryKind, str] = {
+    "observation": "observations",
+    "summary": "summaries",
+    "prompt": "prompts",
+    "evidence": "events",
+}
+"""What the statements call the kinds."""
+
+_ALL = 2**62
+
+
+def doomed(db: sqlite3.Connection, selection: Selection) -> Doomed:
+    """By file only as far as the index is: see to it first that it is in step."""
+    narrow = selection.refs or selection.file or selection.text
+    if not narrow and selection.since is None and selection.until is None:
+        return Doomed(sessions=tuple(_sessions(db, selection)))
+    named = _named(db, selection)
+    refs = [Ref(kind, id) for kind in KINDS for id in _ids(db, kind, named, selection)]
+    return Doomed(refs=tuple(refs))
+
+
+def _sessions(db: sqlite3.Connection, selection: Selection) -> list[str]:
+    if selection.session is None and selection.project_id is None:
+        return []
+    found = execute(
+        db, "sessions_to_forget", session=selection.session, project_id=selection.project_id
+    ).fetchall()
+    return [row["claude_session_id"] for row in found]
+
+
+def _named(db: sqlite3.Connection, selection: Selection) -> set[Ref] | None:
+    """Those that are named, themselves or by their file; None: any may be meant."""
+    if not selection.file:
+        return set(selection.refs) or None
+    about = _about(db, selection.file, selection.project_id)
+    return about & set(selection.refs) if selection.refs else about
+
+
+def _about(db: sqlite3.Connection, file: str, project_id: int | None) -> set[Ref]:
+    first, last = span(project_id) if project_id is not None else EVERYWHERE
+    if is_glob(file) or file.endswith(("/", "\\")):
+        rows = execute(db, "all_files", first=first, last=last)
+    else:
+        rows = execute(db, "files_named", base=placed(file)[1], first=first, last=last, limit=_ALL)
+    return {ref_at(row["spot"]) for row in rows if is_of_file(row["path"], file)}
+
+
+def _ids(
+    db: sqlite3.Connection, kind: MemoryKind, named: set[Ref] | None, selection: Selection
+) -> Iterator[int]:
+    conditions: dict[str, Value] = {
+        "session": selection.session,
+        "project_id": selection.project_id,
+        "since": selection.since,
+        "until": selection.until,
+    }
+    if named is None:
+        rows = execute(db, f"all_{TABLES[kind]}", **conditions)
+    else:
+        ids = json.dumps(sorted(ref.id for ref in named if ref.kind == kind))
+        rows = execute(db, f"some_{TABLES[kind]}", ids=ids, **conditions)
+    fitting = (int(row["id"]) for row in rows)
+    return _holding(db, kind, fitting, selection.text) if selection.text else fitting
+
+
+def _holding(db: sqlite3.Connection, kind: MemoryKind, ids: Iterator[int], text: str) -> Iterator[int]:
+    wanted = spellings(text)
+    for some in slices(ids, AT_ONCE):
+        for row in execute(db, f"words_of_{TABLES[kind]}", ids=json.dumps(some)):
+            said = (value.casefold() for value in tuple(row)[1:] if value)
+            if any(words in one for one in said for words in wanted):
+                yield row["id"]
+
+
+def spellings(text: str) -> set[str]:
+    """As a text may stand there: plainly, or in JSON (what went into tools, facts), or in JSON of JSON."""
+    found = {text}
+    for _ in range(2):
+        found |= {json.dumps(one, ensure_ascii=ascii)[1:-1] for one in found for ascii in (True, False)}
+    return {one.casefold() for one in found}
+
+
+def slices(values: Iterable[int], size: int) -> Iterator[Sequence[int]]:
+    rest = iter(values)
+    while some := list(islice(rest, size)):
+        yield some

@@ -1,0 +1,27 @@
+"""Recall's writing half on SQLite keeps the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.indexing import Indexing
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.testing.keeping_contract import KeepingContract, Kept
+from claude_mem.testing.store_contract import SettableClock
+
+
+class TestSqliteKeeping(KeepingContract):
+    @pytest.fixture
+    def kept(self, clock: SettableClock, tmp_path: Path) -> Iterator[Kept]:
+        with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
+            yield Kept(
+                store,
+                SqliteKeeping(store.readers, store.writer, clock),
+                SqliteLibrary(store.readers),
+                Indexing(store.readers, store.writer).catch_up,
+            )

@@ -94,22 +94,29 @@ def _turn(date: str, turn: dict[str, str]) -> str:
     return f"{turn['speaker']} ({date}): {turn['text']}{shown}"
 
 
-def fill(store: SqliteStore, project: str, sessions: Iterable[Session]) -> None:
-    """As if the hooks had reported it all."""
-    origin = Origin(key=f"bench/{project}", name=project, root=ROOT, branch="main")
+def fill(
+    store: SqliteStore, project: str, sessions: Iterable[Session], *, as_hooks_see_it: bool = False
+) -> None:
+    """As if it all had been reported. Hooks hear what the agent says only at the end of a turn."""
+    origin = Origin(key=f"bench/{project}", name=project, root="", branch="main")
     for session in sessions:
-        store.accept([Arrival(event, origin) for event in _events(session)])
+        store.accept([Arrival(event, origin) for event in _events(session, as_hooks_see_it)])
 
 
-def _events(session: Session) -> Iterator[Event]:
-    for number, (kind, text) in enumerate(session.events):
-        given: dict[str, object] = {}
-        if kind == "tool":
-            given = {"kind": Kind.TOOL_USE, "tool": tool_call(text, f"toolu_{number}")}
-        else:
-            given = {"kind": Kind.PROMPT if kind == "prompt" else Kind.STOP, "text": text}
-        yield Event(  # type: ignore[arg-type]
-            id=f"{session.id}-{number:06d}", at=session.started + number, session=session.id, cwd=ROOT, **given
+def _events(session: Session, as_hooks_see_it: bool) -> Iterator[Event]:
+    following = [*(kind for kind, _ in session.events[1:]), "prompt"]
+    for number, ((kind, text), after) in enumerate(zip(session.events, following, strict=True)):
+        if as_hooks_see_it and kind == "text" and after != "prompt":
+            continue
+        is_tool = kind == "tool"
+        yield Event(
+            id=f"{session.id}-{number:06d}",
+            at=session.started + number,
+            kind=Kind.TOOL_USE if is_tool else Kind.PROMPT if kind == "prompt" else Kind.STOP,
+            session=session.id,
+            cwd=ROOT,
+            tool=tool_call(text, f"toolu_{number}") if is_tool else None,
+            text=None if is_tool else text,
         )
 
 

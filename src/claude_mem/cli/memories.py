@@ -42,7 +42,7 @@ def table(results: Sequence[Result], now: float, columns: int, paint: Paint) -> 
         kind = pad(fit(str(result.get("type") or result["kind"]), TYPE), TYPE)
         lines.append(f"{head}{kind} {fit(_title(result), columns - margin)}".rstrip())
         beneath = [fit(line, columns - margin) for line in _beneath(result)]
-        beneath += wrap(_marks(result), columns - margin)
+        beneath += wrap(_marks(result), columns - margin) + wrap(_score(result), columns - margin)
         lines += [paint("dim", " " * margin + line) for line in beneath]
     return "\n".join(lines)
 
@@ -87,10 +87,14 @@ def _beneath(result: Result) -> list[str]:
     snippet = str(result.get("snippet") or "")
     if snippet.strip(" …") not in _title(result):
         lines.append(snippet)
-    if isinstance(result.get("parts"), dict):
-        parts = (f"{name} {value:.3f}" for name, value in result["parts"].items())
-        lines.append(f"score {float(result.get('score') or 0):.3f}: {', '.join(parts)}")
     return lines
+
+
+def _score(result: Result) -> str:
+    if not isinstance(result.get("parts"), dict):
+        return ""
+    parts = (f"{name} {value:.3f}" for name, value in result["parts"].items())
+    return f"score {float(result.get('score') or 0):.3f}: {', '.join(parts)}"
 
 
 def _marks(result: Result) -> str:

@@ -95,11 +95,15 @@ class Occasions:
             tz=self.zone(),
         )
 
-    def prompted(self, project: Project, session: str, cwd: str, prompt: str) -> Rendered:
+    def prompted(
+        self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
+    ) -> Rendered:
         words = [word.strip('"') for word in expressions(prompt)[0]]
         if len(words) < FEWEST_WORDS and not pathwise.paths(prompt):
             return Rendered()
-        filters = Filters(project_id=project.id, kinds=("observation", "summary"), superseded=False)
+        filters = Filters(
+            project_id=project.id, kinds=("observation", "summary"), until=asked_at, superseded=False
+        )
         work = Work(branch=self.origin_of(cwd).branch)
         found = self.search(prompt, filters, MOST_CONSIDERED, work, hurried=True)
         known = self._told(session)

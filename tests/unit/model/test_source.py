@@ -1,0 +1,61 @@
+"""Where an observation's words come from."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from claude_mem.model.event import ToolCall
+from claude_mem.model.observation import Observation
+from claude_mem.model.source import reads_outside, source_of
+
+READ = ToolCall("Read", '{"file_path": "README.md"}', "text")
+MADE = ToolCall("Bash", '{"command": "make"}', "ok")
+
+
+def test_what_changed_a_file_is_work_whatever_was_read() -> None:
+    assert source_of(Observation("change", "t", files_modified=("a.py",)), [READ]) == "work"
+
+
+def test_what_changed_none_is_external_if_anything_was_read() -> None:
+    assert source_of(Observation("discovery", "t"), [MADE, READ]) == "external"
+    assert source_of(Observation("discovery", "t"), [MADE]) == "work"
+    assert source_of(Observation("decision", "t"), []) == "work"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl https://a.b",
+        "cd /x && cat README.md",
+        "echo x\ncat y",
+        "git clone https://a.b/c",
+        "git  show HEAD",
+        "/usr/bin/wget -q a",
+        'bash -c "curl a"',
+        "ls | head",
+        "x=$(cat y)",
+    ],
+)
+def test_commands_that_print_what_others_wrote(command: str) -> None:
+    assert reads_outside(ToolCall("Bash", json.dumps({"command": command})))
+
+
+@pytest.mark.parametrize(
+    "command", ["make test", "git commit -m 'x'", "concatenate", "npm run category", "ls"]
+)
+def test_commands_that_do_not(command: str) -> None:
+    assert not reads_outside(ToolCall("Bash", json.dumps({"command": command})))
+
+
+@pytest.mark.parametrize(
+    "name", ["Read", "WebFetch", "WebSearch", "Grep", "Glob", "NotebookRead", "mcp__a__b"]
+)
+def test_tools_that_return_what_others_wrote(name: str) -> None:
+    assert reads_outside(ToolCall(name))
+
+
+def test_a_command_that_was_cut_short_is_read_as_text() -> None:
+    assert reads_outside(ToolCall("Bash", '{"command": "curl https://a.b'))
+    assert not reads_outside(ToolCall("Edit", '{"command": "curl"}'))

@@ -1,4 +1,4 @@
-"""The corpora recall is measured on, put into a real store as the hooks would have: events in, indexes made."""
+"""The corpora recall is measured on, put into a real store as the hooks would have."""
 
 from __future__ import annotations
 
@@ -94,27 +94,28 @@ def _turn(date: str, turn: dict[str, str]) -> str:
     return f"{turn['speaker']} ({date}): {turn['text']}{shown}"
 
 
-def fill(
-    store: SqliteStore, project: str, sessions: Iterable[Session], *, as_hooks_see_it: bool = False
-) -> None:
-    """As if it all had been reported. Hooks hear what the agent says only at the end of a turn."""
+def fill(store: SqliteStore, project: str, sessions: Iterable[Session], *, as_hooks_see_it: bool) -> None:
+    """As if it all had been reported. Hooks hear what the agent says only at the end of a turn; else, what it
+    says on the way comes in as a subagent's words, so that every way of searching has the same text."""
     origin = Origin(key=f"bench/{project}", name=project, root="", branch="main")
     for session in sessions:
-        store.accept([Arrival(event, origin) for event in _events(session, as_hooks_see_it)])
+        events = _events(session)
+        heard = (event for event in events if not as_hooks_see_it or event.kind is not Kind.SUBAGENT_STOP)
+        store.accept([Arrival(event, origin) for event in heard])
 
 
-def _events(session: Session, as_hooks_see_it: bool) -> Iterator[Event]:
+def _events(session: Session) -> Iterator[Event]:
     following = [*(kind for kind, _ in session.events[1:]), "prompt"]
     for number, ((kind, text), after) in enumerate(zip(session.events, following, strict=True)):
-        if as_hooks_see_it and kind == "text" and after != "prompt":
-            continue
         is_tool = kind == "tool"
+        said = Kind.STOP if after == "prompt" else Kind.SUBAGENT_STOP
         yield Event(
             id=f"{session.id}-{number:06d}",
             at=session.started + number,
-            kind=Kind.TOOL_USE if is_tool else Kind.PROMPT if kind == "prompt" else Kind.STOP,
+            kind=Kind.TOOL_USE if is_tool else Kind.PROMPT if kind == "prompt" else said,
             session=session.id,
             cwd=ROOT,
+            agent_id=None if is_tool or said is Kind.STOP else "on-the-way",
             tool=tool_call(text, f"toolu_{number}") if is_tool else None,
             text=None if is_tool else text,
         )

@@ -88,7 +88,7 @@ def life(tmp_path: Path) -> Iterator[Life]:
 
 
 def lived_in(life: Life) -> None:
-    """Some of it lies in the database, some still in the log; some is indexed in one piece, some in others."""
+    """Some of it lies in the database, some still in the log; some indexed in one piece, some in others."""
     for number in range(120):
         life.turn(f"s{number % 7}", CANARY if number % 11 == 3 else "harmless")
         if number % 20 == 7:
@@ -154,7 +154,7 @@ def test_a_vector_goes_with_its_memory(life: Life) -> None:
 
 
 def test_copies_that_sqlite_leaves_in_its_pages_are_found_and_removed(tmp_path: Path) -> None:
-    """Rows that grow make pages overflow; SQLite moves some to another page, and leaves their bytes behind."""
+    """Rows that grow make pages overflow; SQLite moves some to another page and leaves bytes behind."""
     for seed in range(40):
         life = Life(tmp_path / str(seed))
         with life.store:
@@ -183,7 +183,8 @@ def _grown(life: Life, seed: int) -> list[int]:
     life.store.accept(arrivals(life.events.prompt("first")))
 
     def work(db: sqlite3.Connection) -> None:
-        add = "INSERT INTO user_prompts (session_id, prompt_number, prompt, created_at, created_at_epoch) VALUES (1,?,?,'',0)"
+        add = """INSERT INTO user_prompts (session_id, prompt_number, prompt, created_at, created_at_epoch)
+                 VALUES (1, ?, ?, '', 0)"""
         for number in range(2, 3000):
             told = f"{CANARY} was here, and went to another page" if dice.random() < 0.05 else "harmless"
             canaries.extend([number] if told != "harmless" else [])

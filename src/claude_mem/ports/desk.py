@@ -1,9 +1,8 @@
 """What the faces (HTTP, MCP, the command line, hooks) ask of memory. Answers are plain data, ready for JSON:
 every face sends on the same, so that they cannot disagree.
 
-A *result*, in every answer that has some: id, ref, kind, session_id (the client's own), project, title,
-subtitle, type, created_at, created_at_epoch, files, branch, score, snippet, tokens, pinned, superseded_by,
-source, marks.
+A *result*, in every answer that has some: id, ref, kind, session_id (the client's own), project, title, type,
+created_at, created_at_epoch, files, branch, score, snippet, tokens, pinned, superseded_by, source, marks.
 """
 
 from __future__ import annotations

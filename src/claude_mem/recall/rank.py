@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from claude_mem.model.recall import Card, Hit
 from claude_mem.model.wording import STOP_WORDS
@@ -79,7 +79,8 @@ def ordered(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def spread(hits: Sequence[Hit]) -> list[Hit]:
-    """The same hits, with no session before all others' three best, and what says the same said once."""
+    """The same hits, with no session before all others' three best, and what says the same said once. Those
+    put behind are given no more than those before them have: a list is in the order of its scores."""
     shown: list[Hit] = []
     later: list[Hit] = []
     of_session: Counter[str] = Counter()
@@ -91,7 +92,8 @@ def spread(hits: Sequence[Hit]) -> list[Hit]:
             shown.append(hit)
         else:
             later.append(hit)
-    return shown + later
+    least = min((hit.score for hit in shown), default=0.0)
+    return shown + [replace(hit, score=min(hit.score, least)) for hit in later]
 
 
 def _says_the_same(one: Card, other: Card) -> bool:

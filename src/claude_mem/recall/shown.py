@@ -91,8 +91,8 @@ def project(each: Project) -> Data:
 
 
 def snippet(card: Card, words: Sequence[str]) -> str:
-    """The most telling of what it says, nearest to what was asked."""
-    return telling.gist(card.title, card.text, SNIPPET, frozenset(words))
+    """The most telling of what it says beyond its title, nearest to what was asked."""
+    return telling.beyond(card.title, card.text, SNIPPET, frozenset(words))
 
 
 def iso(epoch_ms: int) -> str:

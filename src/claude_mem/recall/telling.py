@@ -65,6 +65,11 @@ def gist(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
     return f"{_ended(head)} {more}".rstrip() if more else head
 
 
+def beyond(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
+    """What tells the most beyond the title, at most cap characters; often nothing."""
+    return _telling(_sentences(text), cap, known=_words(title), asked=set(words))
+
+
 def _sentences(text: str) -> list[str]:
     found = []
     for point in points(text[:_MOST_READ]):

@@ -51,7 +51,7 @@ class Writing:
     def pin(self, ref: str, *, pinned: bool) -> Data:
         meant = Ref.parse(ref)
         if meant is None or meant.kind != "observation":
-            raise BadQuestion("id", f"{ref!r} cannot be pinned: only observations can, by their number.")
+            raise BadQuestion("ids", f"{ref!r} cannot be pinned: only observations can, by their number.")
         if not self._keeping.pin(meant, pinned=pinned):
             raise NotThere(f"There is no observation {ref}.")
         self._changed()

@@ -64,6 +64,8 @@ async def post(call: Call) -> Response:
     visitor = Visitor(_name(meta.get(_CLIENT_KEY)) or client, _cwd(call) if trusted else "")
     headers = _headers(said, meta, version) if trusted else call.request.headers.raw
     status, body = await answer(call.running, visitor, headers, json.dumps(said).encode())
+    if said.get("method") == "tools/call":
+        call.running.tell_change()  # something may be remembered or forgotten; listeners look for themselves
     if "method" in said and "id" not in said:
         return Response(status_code=202)  # nobody waits for an answer, whatever became of it
     more = {}

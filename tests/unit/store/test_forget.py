@@ -27,16 +27,8 @@ def index_of(store: SqliteStore) -> tuple[Any, ...]:
     """All that can be asked of the full-text index and the files."""
     with store.readers.read() as db:
         places = [row[0] for row in db.execute("SELECT id FROM memory_text_docsize ORDER BY id")]
-        found = {
-            term: [
-                tuple(row)
-                for row in db.execute(
-                    "SELECT rowid, bm25(memory_text) FROM memory_text WHERE memory_text MATCH ? ORDER BY rowid",
-                    (term,),
-                )
-            ]
-            for term in TERMS
-        }
+        match = "SELECT rowid, bm25(memory_text) FROM memory_text WHERE memory_text MATCH ? ORDER BY rowid"
+        found = {term: [tuple(row) for row in db.execute(match, (term,))] for term in TERMS}
         files = [tuple(row) for row in db.execute("SELECT * FROM memory_files ORDER BY 1, 2, 3")]
     store.writer.run(check_integrity)
     return places, found, files
@@ -64,9 +56,9 @@ class Player:
         session, said = self.session(), self.said
         tool = ToolCall("Bash", f'{{"command": "{said()}", "path": "/a/{said()}"}}', said(), None)
         made = [
-            self.events.prompt(said(), session, cwd=self.dice.choice((None, "/a"))),
-            self.events.make(Kind.TOOL_USE, session, tool=tool),
-            self.events.make(Kind.STOP, session, text=said()),
+            self.events.prompt(said(), session, cwd="/a"),
+            self.events.make(Kind.TOOL_USE, session, tool=tool, cwd="/a"),
+            self.events.make(Kind.STOP, session, text=said(), cwd="/a"),
         ]
         self.store.accept(arrivals(*self.dice.sample(made, self.dice.randrange(1, 4))))
         lease = self.store.lease(5) if self.dice.random() < 0.8 else None

@@ -129,7 +129,14 @@ def test_a_note_is_kept_whatever_its_letters(open_store: OpenStore, clock: Setta
         assert keeping.remember(note, ORIGIN, session="a\udc80", at=NOON) == (ref, False)
 
 
-def test_words_are_looked_for_as_json_writes_them() -> None:
+def test_words_are_looked_for_as_json_writes_them(
+    open_store: OpenStore, clock: SettableClock, events: Events
+) -> None:
     assert spellings("plain") == {"plain"}
     assert {'say "hi"', 'say \\"hi\\"', 'say \\\\\\"hi\\\\\\"'} <= spellings('say "Hi"')
-    assert {"grün", "gr\\u00fcn"} <= spellings("GRÜN")
+    with open_store() as store:
+        given = (r'{"a": "Gr\u00dcN \ud83d\ude00"}', r'{"a": "{\"b\": \"gr\\u00fcn 😀\"}"}', '{"a": "gr"}')
+        tools = [ToolCall("Bash", one, None, f"t{number}") for number, one in enumerate(given)]
+        store.accept(arrivals(*(events.make(Kind.TOOL_USE, tool=tool) for tool in tools)))
+        keeping = SqliteKeeping(store.readers, store.writer, clock)
+        assert [ref.id for ref in keeping.doomed(Selection(text="grün 😀")).refs] == [1, 2]

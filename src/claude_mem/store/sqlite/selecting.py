@@ -6,6 +6,7 @@ Words are looked for here and not by SQLite, which tells small letters from capi
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -28,6 +29,8 @@ TABLES: dict[MemoryKind, str] = {
 """What the statements call the kinds."""
 
 _ALL = 2**62
+_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def doomed(db: sqlite3.Connection, selection: Selection) -> Doomed:
@@ -88,17 +91,27 @@ def _holding(db: sqlite3.Connection, kind: MemoryKind, ids: Iterator[int], text:
     wanted = spellings(text)
     for some in slices(ids, AT_ONCE):
         for row in execute(db, f"words_of_{TABLES[kind]}", ids=json.dumps(some)):
-            said = (value.casefold() for value in tuple(row)[1:] if value)
+            said = (_plain(value) for value in tuple(row)[1:] if value)
             if any(words in one for one in said for words in wanted):
                 yield row["id"]
 
 
 def spellings(text: str) -> set[str]:
     """As a text may stand there: plainly, or in JSON (what went into tools, facts), or in JSON of JSON."""
-    found = {text}
-    for _ in range(2):
-        found |= {json.dumps(one, ensure_ascii=ascii)[1:-1] for one in found for ascii in (True, False)}
-    return {one.casefold() for one in found}
+    once = json.dumps(text, ensure_ascii=False)[1:-1]
+    twice = json.dumps(once, ensure_ascii=False)[1:-1]
+    return {_plain(text), _plain(once), _plain(twice)}
+
+
+def _plain(text: str) -> str:
+    """All letters small, and as themselves: not as JSON may write those outside of ASCII."""
+    if "\\u" in text:
+        text = _SURROGATES.sub(_letter, _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
+    return text.casefold()
+
+
+def _letter(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def slices(values: Iterable[int], size: int) -> Iterator[Sequence[int]]:

@@ -20,6 +20,7 @@ from claude_mem.store.sqlite import SqliteStore, residue, scouring
 from claude_mem.store.sqlite.embedding import SqliteEmbedding
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.vectors import SqliteVectors
 from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 CANARY = "zarquonvex"
@@ -146,7 +147,9 @@ def test_a_vector_goes_with_its_memory(life: Life) -> None:
     waiting = embedding.unembedded(10)
     assert waiting is not None
     vector = b"canary-vector-bytes!"
-    assert embedding._shelf.put({place: vector for place, _ in waiting.texts})
+    assert SqliteVectors(life.store.readers, life.store.writer).put(
+        {place: vector for place, _ in waiting.texts}
+    )
     assert life.bytes_left(vector.decode())
     told = life.keeping.forget(Doomed(refs=(Ref("observation", 1),)))
     assert told.vectors == 1

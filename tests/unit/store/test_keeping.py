@@ -40,7 +40,7 @@ def test_what_arrives_while_its_session_is_forgotten_goes_too(
     monkeypatch.setattr(forgetting, "AT_ONCE", 4)
     with open_store() as store:
         store.accept(arrivals(*(events.prompt(f"p{number}") for number in range(9))))
-        began, go_on = Event(), Event()
+        began = Event()
 
         def slow(db: Any, session: str, forget: Any = forgetting.forget_session) -> forgetting.Gone:
             gone: forgetting.Gone = forget(db, session)
@@ -49,7 +49,7 @@ def test_what_arrives_while_its_session_is_forgotten_goes_too(
 
         monkeypatch.setattr(forgetting, "forget_session", slow)
         keeping = SqliteKeeping(store.readers, store.writer, clock)
-        thread = Thread(target=lambda: (keeping.forget(Doomed(sessions=("s1",))), go_on.set()))
+        thread = Thread(target=keeping.forget, args=(Doomed(sessions=("s1",)),))
         thread.start()
         assert began.wait(10)
         late = events.tool("s1")

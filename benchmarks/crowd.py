@@ -1,0 +1,166 @@
+"""A store with as many memories as wanted, made up of real words: sessions of twenty observations, their
+requests and summaries, in several projects."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+import sqlite3
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import accumulate
+from pathlib import Path
+
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.indexing import Indexing
+from corpora import DATA
+
+OF_A_SESSION = 20
+VOCABULARY = 50_000
+BIG_SHARE = 0.5
+"""Of all sessions, those of the first project; the others share the rest."""
+OTHERS = 9
+NOW = 1_780_000_000_000
+TYPES = ("bugfix", "feature", "refactor", "change", "discovery", "decision")
+FOLDERS = ("src", "src/segments", "src/runtime", "tests", "website/docs", "cli", "internal/cache", "scripts")
+_WORD = re.compile(r"[A-Za-z][A-Za-z_]{1,30}")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Real words by how often they are said, drawn as often as Zipf has it."""
+
+    ranked: list[str]
+    _cumulated: list[float]
+
+    @classmethod
+    def read(cls) -> Words:
+        said: Counter[str] = Counter()
+        for file in (*(DATA / "transcripts").glob("*.gz"), *(DATA / "codemem").glob("*.gz")):
+            with gzip.open(file, "rt", encoding="utf-8") as text:
+                for line in text:
+                    said.update(_WORD.findall(line[:200_000]))
+        by_lower: dict[str, str] = {}
+        for word, _ in said.most_common():
+            by_lower.setdefault(word.lower(), word)
+        ranked = list(by_lower.values())[:VOCABULARY]
+        # The texts have fewer words than wanted: the rest are names put together of two, as in code.
+        draw = random.Random(5)
+        while len(ranked) < VOCABULARY:
+            ranked.append(draw.choice(ranked[:5000]).lower() + draw.choice(ranked[:5000]).capitalize())
+        return cls(ranked, list(accumulate(1 / (rank + 2.7) for rank in range(len(ranked)))))
+
+    def draw(self, count: int, by: random.Random) -> list[str]:
+        total, cumulated = self._cumulated[-1], self._cumulated
+        return [self.ranked[bisect_left(cumulated, by.random() * total)] for _ in range(count)]
+
+    def between(self, first: int, last: int, count: int, by: random.Random) -> list[str]:
+        """So many of those between two ranks."""
+        return by.sample(self.ranked[first:last], count)
+
+
+def fill(path: Path, words: Words, observations: int, progress: Iterator[None] | None = None) -> None:
+    """Rows alone; the indexes are made by whoever makes them in the product."""
+    by = random.Random(observations)
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute("PRAGMA cache_size = -200000")
+    db.execute("BEGIN")
+    for project in range(1, OTHERS + 2):
+        db.execute(
+            "INSERT INTO projects (key, name, root, created_at, created_at_epoch) VALUES (?,?,?,?,?)",
+            (f"/crowd/p{project}", f"p{project}", f"/crowd/p{project}", _iso(NOW), NOW),
+        )
+    sessions = max(1, observations // OF_A_SESSION)
+    apart = 2 * 365 * 86_400_000 // sessions
+    for number in range(1, sessions + 1):
+        project = 1 if by.random() < BIG_SHARE else by.randint(2, OTHERS + 1)
+        _session(db, number, project, NOW - (sessions - number + 1) * apart, words, by)
+        if progress is not None and number % 500 == 0:
+            next(progress)
+    db.execute("COMMIT")
+    db.close()
+
+
+def _session(
+    db: sqlite3.Connection, number: int, project: int, at: int, words: Words, by: random.Random
+) -> None:
+    name, cwd = f"p{project}", f"/crowd/p{project}"
+    topic = words.draw(12, by)  # a session speaks of something: some of its words come again
+    files = [f"{by.choice(FOLDERS)}/{'_'.join(words.draw(2, by)).lower()}.py" for _ in range(6)]
+    request = " ".join(_said(18, topic, words, by))
+    db.execute(
+        "INSERT INTO sdk_sessions (claude_session_id, project, project_id, first_user_prompt, prompt_counter,"
+        " status, client, cwd, branch, created_at, created_at_epoch, updated_at, updated_at_epoch)"
+        " VALUES (?,?,?,?,?,'completed','claude-code',?,'main',?,?,?,?)",
+        (f"crowd-{number:07d}", name, project, request, 2, cwd, _iso(at), at, _iso(at), at),
+    )
+    db.executemany(
+        "INSERT INTO user_prompts (session_id, prompt_number, prompt, created_at, created_at_epoch)"
+        " VALUES (?,?,?,?,?)",
+        [
+            (number, turn, text, _iso(at), at)
+            for turn, text in ((1, request), (2, " ".join(_said(12, topic, words, by))))
+        ],
+    )
+    db.executemany(
+        "INSERT INTO observations (session_id, project, project_id, type, title, narrative, facts, concepts,"
+        " files_read, files_modified, prompt_number, client, branch, created_at, created_at_epoch, provider)"
+        " VALUES (?,?,?,?,?,?,?,'[]',?,?,?,'claude-code','main',?,?,'offline')",
+        [
+            (
+                number,
+                name,
+                project,
+                by.choice(TYPES),
+                " ".join(_said(8, topic, words, by)),
+                " ".join(_said(40, topic, words, by)),
+                json.dumps([" ".join(_said(7, topic, words, by)) for _ in range(3)]),
+                json.dumps(by.sample(files, 2)),
+                json.dumps(by.sample(files, 1)),
+                1 + (nth > OF_A_SESSION // 2),
+                _iso(at + nth * 60_000),
+                at + nth * 60_000,
+            )
+            for nth in range(OF_A_SESSION)
+        ],
+    )
+    db.execute(
+        "INSERT INTO session_summaries (session_id, project, request, learned, completed, next_steps,"
+        " files_edited, prompt_number, created_at, created_at_epoch) VALUES (?,?,?,?,?,?,?,1,?,?)",
+        (
+            number,
+            name,
+            request,
+            *(" ".join(_said(15, topic, words, by)) for _ in range(3)),
+            json.dumps(files[:3]),
+            _iso(at + 3_600_000),
+            at + 3_600_000,
+        ),
+    )
+
+
+def _said(count: int, topic: list[str], words: Words, by: random.Random) -> list[str]:
+    said = words.draw(count, by)
+    for at in range(0, count, 5):
+        said[at] = by.choice(topic)
+    return said
+
+
+def index(store: SqliteStore) -> int:
+    """All of it, as the worker does; how many rows that were."""
+    indexing = Indexing(store.readers, store.writer)
+    indexing.prepare()
+    done = 0
+    while some := indexing.step():
+        done += some
+    return done
+
+
+def _iso(at: int) -> str:
+    return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -101,6 +101,36 @@ PAGING = (
 )
 IDS = Field("ids", "any", "An array of jobs' ids; without it, all that are parked.", [41, 42])
 
+RECALL = (
+    Field(
+        "index",
+        "object",
+        "The full-text index.",
+        fields=(Field("waiting", "integer", "Rows it is behind, at most.", 0),),
+    ),
+    Field(
+        "vectors",
+        "object",
+        "What finds by meaning.",
+        fields=(
+            Field("state", "string", "on, off, or unavailable: full text answers alone.", "on"),
+            Field("waiting", "integer", "Memories that have none yet, at most.", 0),
+            Field("trouble", "string", "Why they are unavailable."),
+        ),
+    ),
+    Field(
+        "context",
+        "object",
+        "What sessions are told at their start.",
+        fields=(Field("fresh", "boolean", "Whether all that is new is rendered.", True),),
+    ),
+    Field(
+        "injected",
+        "object",
+        "How often and in how many tokens sessions were told something, by the hook's event.",
+        {"SessionStart": {"times": 12, "tokens": 5400}},
+    ),
+)
 HEALTH = (
     Field("status", "string", "ok, or degraded when nothing can be taken in.", "ok", required=True),
     Field("reason", "string", "Why it is degraded."),
@@ -114,6 +144,7 @@ HEALTH = (
     Field("queue", "object", "The queue at a glance.", fields=QUEUE),
     Field("mishaps", "object", "Failures the worker outlived, by where.", {}),
     Field("observer", "object", "Who observes, why, and what holds it up.", {"provider": "offline"}),
+    Field("recall", "object", "How far recall is; null when that cannot be read.", fields=RECALL),
 )
 QUEUE_PAGE = (
     *QUEUE,

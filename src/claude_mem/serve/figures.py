@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -10,6 +11,7 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.job import Figures, Job, State
 from claude_mem.serve import metrics
 from claude_mem.serve.endpoint import Call
+from claude_mem.serve.parts import Parts
 from claude_mem.serve.running import PROTOCOL, Running, resident_bytes
 
 PAGE = 50
@@ -59,7 +61,15 @@ def _health(running: Running) -> dict[str, object]:
         "queue": queue,
         "mishaps": dict(running.mishaps),
         "observer": parts.observing(),
+        "recall": _recall(parts),
     }
+
+
+def _recall(parts: Parts) -> dict[str, object] | None:
+    """None: nobody recalls, or how far it is cannot be read now; what is wrong then is told above."""
+    with suppress(StoreError, OSError):
+        return parts.recalling() or None
+    return None
 
 
 def _glance(figures: Figures, spooled: int, now: int) -> dict[str, object]:

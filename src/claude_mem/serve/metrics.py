@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from claude_mem.serve.running import Running, resident_bytes
 
 COUNTERS = ("accepted", "duplicate", "set_aside")
 """Always there, at 0 before anything was counted: a rate needs a first point."""
+OCCASIONS = ("SessionStart", "UserPromptSubmit", "PreToolUse")
+"""Likewise."""
+VECTORS = ("on", "off", "unavailable")
 
 
 def text(running: Running) -> str:
@@ -39,8 +43,32 @@ def text(running: Running) -> str:
             _family("mishaps_total", "counter", "Failures the worker outlived.", "where", running.mishaps),
             _single("uptime_seconds", "gauge", "Since the worker started.", round(running.uptime_s, 3)),
             _single("resident_memory_bytes", "gauge", "Memory the worker occupies.", resident_bytes()),
+            *_recall(parts.recalling()),
         ]
     )
+
+
+def _recall(found: Mapping[str, Any]) -> list[str]:
+    if not found:
+        return []
+    vectors = found["vectors"]
+    told = {event: {"times": 0, "tokens": 0} for event in OCCASIONS} | found["injected"]
+    states = {state: int(state == vectors["state"]) for state in VECTORS}
+    times = {event: each["times"] for event, each in told.items()}
+    tokens = {event: each["tokens"] for event, each in told.items()}
+    return [
+        _single("index_waiting", "gauge", "Rows full text does not find yet.", found["index"]["waiting"]),
+        _single("vectors_waiting", "gauge", "Memories without a vector.", vectors["waiting"]),
+        _family("vectors_state", "gauge", "1 for the state the vectors are in.", "state", states),
+        _single(
+            "context_fresh",
+            "gauge",
+            "1 when what sessions are told at their start is up to date.",
+            int(found["context"]["fresh"]),
+        ),
+        _family("injections_total", "counter", "How often sessions were told something.", "event", times),
+        _family("injected_tokens_total", "counter", "Tokens sessions were told.", "event", tokens),
+    ]
 
 
 def _single(name: str, kind: str, about: str, value: float) -> str:

@@ -88,7 +88,7 @@ class Parts:
     keep_ready: Callable[[], bool] = nothing_is_new
     """Does some of what makes memory quick to find and ready to tell; False: all of it is done."""
     recalling: Callable[[], dict[str, object]] = nobody_observes
-    """How far the indexes are, and what was told to sessions."""
+    """How far the indexes and the rendered contexts are, and what sessions were told; {}: nobody recalls."""
     desk: Desk | None = None
     """Answers about memory; None: a worker that only captures."""
     fence: Callable[[str], str] = str

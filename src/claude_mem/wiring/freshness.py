@@ -46,6 +46,11 @@ class Freshness:
         with self._readers.read() as db:
             return indexing.waiting(db)
 
+    def is_due(self) -> bool:
+        """Whether something changed that is not rendered yet."""
+        with self._readers.read() as db:
+            return since(db, self._marks).marks != self._marks
+
     def figures(self) -> Data:
         with self._readers.read() as db:
             return figures(db)

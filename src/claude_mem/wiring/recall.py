@@ -28,6 +28,7 @@ from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.store.sqlite.told import Told
 from claude_mem.store.sqlite.vectors import SqliteVectors
 from claude_mem.vectors import choice
 from claude_mem.vectors.embedding import Embedding
@@ -48,7 +49,7 @@ class Recalling:
     """Does some of what is to be kept ready; False: all of it is."""
     maintain: Callable[[], None]
     shown: Callable[[], dict[str, object]]
-    """How far the indexes are, and what was told to sessions."""
+    """How far the indexes and the rendered contexts are, and what sessions were told; cheap."""
     shown_at_start: Callable[[str, str, int], None]
     """A session was shown a rendered context: the session, the rendering's stamp, when."""
     fence: Callable[[str], str]
@@ -100,7 +101,7 @@ def assemble(
         Size(settings.context_characters, settings.context_tokens, settings.prompt_characters),
     )
     contexts = Contexts(settings.data_dir, shelves, keeping, occasions.start, now)
-    fresh = Freshness(store.readers, library, contexts)
+    fresh, told = Freshness(store.readers, library, contexts), Told(store.readers)
 
     def changed() -> None:
         catch_up()
@@ -112,6 +113,14 @@ def assemble(
 
     def figures() -> Data:
         return {"index": {"waiting": fresh.waiting()}, **fresh.figures(), "vectors": _vectors(embedding)}
+
+    def standing() -> Data:
+        return {
+            "index": {"waiting": fresh.waiting()},
+            "vectors": _vectors(embedding),
+            "context": {"fresh": not fresh.is_due()},
+            "injected": told.figures(),
+        }
 
     def step() -> bool:
         with one_at_a_time:
@@ -141,7 +150,7 @@ def assemble(
         ask=occasions.answer,
         step=step,
         maintain=maintain,
-        shown=figures,
+        shown=standing,
         shown_at_start=shown_at_start,
         fence=fence.fenced,
         close=close,

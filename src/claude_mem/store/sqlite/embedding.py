@@ -75,7 +75,7 @@ class SqliteEmbedding:
     def waiting(self) -> int:
         """How many memories have no vector (ids may have gaps, so: at most)."""
         with self._readers.read() as db:
-            return sum(max(0, _last(db, kind) - _mark(db, kind)) for kind in EMBEDDED)
+            return waiting(db)
 
     def forgotten(self) -> tuple[str, list[int]] | None:
         """Some of the vectors that must go, and the name of the note that says so."""
@@ -86,6 +86,10 @@ class SqliteEmbedding:
     def settle(self, note: str) -> None:
         """Its vectors are gone."""
         self._writer.run(lambda db: execute(db, "forget_derived", name=note))
+
+
+def waiting(db: sqlite3.Connection) -> int:
+    return sum(max(0, _last(db, kind) - _mark(db, kind)) for kind in EMBEDDED)
 
 
 def take_out(db: sqlite3.Connection, spots: Sequence[int]) -> None:

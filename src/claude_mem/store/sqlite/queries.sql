@@ -333,6 +333,12 @@ FROM sdk_sessions AS s
 CROSS JOIN observation_sightings AS o ON o.session_id = s.id
 WHERE s.updated_at_epoch >= :since AND o.created_at_epoch >= :since;
 
+-- name: tally_injections
+-- What sessions were told since some time, by occasion.
+SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens
+FROM injections WHERE created_at_epoch >= :since
+GROUP BY event ORDER BY event;
+
 -- name: tally_summaries
 -- Summaries since some time.
 SELECT COUNT(*)

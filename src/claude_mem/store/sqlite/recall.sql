@@ -266,6 +266,11 @@ SELECT (SELECT COUNT(*) FROM projects) AS projects, (SELECT COUNT(*) FROM sdk_se
 -- How often and how much sessions were told, by occasion.
 SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens FROM injections GROUP BY event ORDER BY event;
 
+-- name: injections_after
+-- What sessions were told after some row, by occasion, and up to which row that is.
+SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens, MAX(id) AS upto
+FROM injections WHERE id > :after GROUP BY event;
+
 -- name: project_by_id
 -- A project by the database's id.
 SELECT id, key, name, root FROM projects WHERE id = :id;

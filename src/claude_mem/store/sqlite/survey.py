@@ -9,7 +9,7 @@ from pathlib import Path
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
 from claude_mem.model.job import Figures
 from claude_mem.store import migrate
-from claude_mem.store.sqlite import backup, header, overview, quarantine, schema, tally
+from claude_mem.store.sqlite import backup, embedding, header, indexing, overview, quarantine, schema, tally
 from claude_mem.store.sqlite.connection import open_reader
 from claude_mem.store.sqlite.faults import translated
 from claude_mem.store.sqlite.tally import Today
@@ -28,6 +28,8 @@ class Survey:
     last_event_at: int | None = None
     last_observation_at: int | None = None
     spent_today: Today | None = None
+    unindexed: int | None = None  # rows that full text does not find yet
+    unembedded: int | None = None  # memories without a vector
     backups: int = 0
     newest_backup_at: int | None = None
 
@@ -75,4 +77,6 @@ def _with_database(facts: Survey, known: tuple[migrate.Migration, ...], now: int
             last_event_at=overview.last_event_at(db),
             last_observation_at=tally.last_observation_at(db),
             spent_today=tally.spent_today(db, now),
+            unindexed=indexing.waiting(db),
+            unembedded=embedding.waiting(db),
         )

@@ -25,6 +25,14 @@ class Today:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What sessions were told on one occasion."""
+
+    times: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tally:
     sessions: int = 0
     prompts: int = 0
@@ -33,6 +41,7 @@ class Tally:
     by_provider: dict[str, int] = field(default_factory=dict)
     seen_again: int = 0  # and so not stored twice
     summaries: int = 0
+    told: dict[str, Told] = field(default_factory=dict)  # by the hook's event
     queue: Figures = field(default_factory=Figures)
     spending: list[Spending] = field(default_factory=list)
     today: Today = field(default_factory=Today)
@@ -55,6 +64,10 @@ def count(path: Path, since: int, now: int) -> Tally:
             by_provider=dict(by_provider.most_common()),
             seen_again=_number(db, "tally_sightings", since),
             summaries=_number(db, "tally_summaries", since),
+            told={
+                row["event"]: Told(row["times"], row["tokens"])
+                for row in execute(db, "tally_injections", since=since)
+            },
             queue=overview.figures(db),
             spending=spending.since(db, since),
             today=spent_today(db, now),

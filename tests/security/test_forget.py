@@ -113,6 +113,16 @@ def test_no_byte_of_forgotten_words_is_left_in_the_database_or_its_log(life: Lif
     assert life.bytes_left("harmless")
 
 
+def test_a_small_file_need_not_be_written_anew_for_it(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is freed is overwritten at once; else every forgetting would end with the whole file rewritten."""
+    monkeypatch.setattr(scouring, "_rewrite", _not_needed)
+    for number in range(6):
+        life.turn("s1", CANARY if number == 2 else "harmless")
+    life.indexing.catch_up()
+    life.keeping.forget(life.keeping.doomed(Selection(text=CANARY)))
+    assert life.bytes_left() == {}
+
+
 def test_a_forgotten_session_leaves_no_byte(life: Life) -> None:
     for number in range(40):
         life.turn("gone" if number % 3 else "stays", CANARY if number % 3 else "harmless")
@@ -161,12 +171,8 @@ def test_copies_that_sqlite_leaves_in_its_pages_are_found_and_removed(tmp_path: 
     for seed in range(40):
         life = Life(tmp_path / str(seed))
         with life.store:
-            canaries = _grown(life, seed)
-            life.store.writer.run(
-                lambda db, ids=canaries: [
-                    db.execute("DELETE FROM user_prompts WHERE id = ?", (id,)) for id in ids
-                ]
-            )
+            _grown(life, seed)
+            life.store.writer.run(_delete_canaries)
             life.store.checkpoint()
             if not life.bytes_left():
                 continue
@@ -180,9 +186,9 @@ def test_copies_that_sqlite_leaves_in_its_pages_are_found_and_removed(tmp_path: 
     pytest.fail("SQLite left no copy in any of the files: is this test needed any more?")
 
 
-def _grown(life: Life, seed: int) -> list[int]:
-    """Prompts of all lengths that were changed as they lay; the ids of those with the canary."""
-    dice, canaries = random.Random(seed), []
+def _grown(life: Life, seed: int) -> None:
+    """Prompts of all lengths that were changed as they lay, some with the canary."""
+    dice = random.Random(seed)
     life.store.accept(arrivals(life.events.prompt("first")))
 
     def work(db: sqlite3.Connection) -> None:
@@ -190,16 +196,15 @@ def _grown(life: Life, seed: int) -> list[int]:
                  VALUES (1, ?, ?, '', 0)"""
         for number in range(2, 3000):
             told = f"{CANARY} was here, and went to another page" if dice.random() < 0.05 else "harmless"
-            canaries.extend([number] if told != "harmless" else [])
             db.execute(add, (number, told + "x" * int(dice.expovariate(1 / 300))))
-            grown = dice.randrange(2, number + 1)
-            db.execute(
-                "UPDATE user_prompts SET prompt = prompt || ? WHERE id = ?",
-                ("y" * dice.randrange(400), grown),
-            )
+            grown, by = dice.randrange(2, number + 1), "y" * dice.randrange(400)
+            db.execute("UPDATE user_prompts SET prompt = prompt || ? WHERE id = ?", (by, grown))
 
     life.store.writer.run(work)
-    return canaries
+
+
+def _delete_canaries(db: sqlite3.Connection) -> None:
+    db.execute("DELETE FROM user_prompts WHERE prompt LIKE ?", (f"{CANARY}%",))
 
 
 def test_forgetting_waits_for_a_reader_and_says_so_when_it_takes_too_long(
@@ -236,3 +241,7 @@ def test_what_a_kill_interrupted_is_finished_at_the_next_start(
 
 def _killed(_writer: object) -> None:
     raise KeyboardInterrupt
+
+
+def _not_needed(_db: object) -> None:
+    raise AssertionError("the file was written anew")

@@ -1,4 +1,4 @@
-"""`claude-mem stats`: what was captured, what became of it, and what it cost."""
+"""`claude-mem stats`: what was captured, what became of it, what of it was told, and what it cost."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ from claude_mem.model.errors import ClaudeMemError
 if TYPE_CHECKING:
     from claude_mem.ports.pumping import Spending
     from claude_mem.settings import Settings
-    from claude_mem.store.sqlite.tally import Tally
+    from claude_mem.store.sqlite.tally import Tally, Told
 
 DAYS = 7
 NAME = 27
+OCCASIONS = {
+    "SessionStart": "at the start",
+    "UserPromptSubmit": "at prompts",
+    "PreToolUse": "at files",
+}
 COLUMNS = (("calls", 8), ("input", 11), ("cached", 11), ("output", 11), ("cost", 10))
 
 
 def add(commands: Commands) -> None:
     parser = commands.add(
         "stats",
-        "show what was captured, what became of it, and what it cost",
+        "show what was captured, what became of it, what was told, and what it cost",
         more="Days are those of UTC, as budgets count them. The worker need not run.",
         example="claude-mem stats\nclaude-mem stats --days 30\nclaude-mem stats --since 2026-01-31 --json",
         run=_run,
@@ -117,6 +122,7 @@ def as_data(since: date, counted: Tally, chosen: Settings) -> dict[str, Any]:
             "seen_again": counted.seen_again,
             "summaries": counted.summaries,
         },
+        "told": {event: asdict(told) for event, told in counted.told.items()},
         "queue": asdict(counted.queue),
         "cost": asdict(total(counted.spending))
         | {
@@ -149,11 +155,25 @@ def render(since: date, counted: Tally, chosen: Settings) -> str:
     if queue.ready or queue.leased or queue.parked:
         parked = f", {queue.parked:,} parked (claude-mem queue list)" if queue.parked else ""
         lines.append(f"Waiting   {say.many(queue.ready + queue.leased, 'event')}{parked}")
-    return "\n".join([*lines, *_cost(counted.spending), _budget(counted, chosen)])
+    return "\n".join([*lines, *_told(counted.told), *_cost(counted.spending), _budget(counted, chosen)])
 
 
 def _listed(counts: dict[str, int]) -> str:
     return say.fit(", ".join(f"{name} {count:,}" for name, count in counts.items()), 69)
+
+
+def _told(told: dict[str, Told]) -> list[str]:
+    if not told:
+        return ["Told      nothing to any session"]
+    times, spent = sum(each.times for each in told.values()), sum(each.tokens for each in told.values())
+    lines = [f"Told      sessions of memory {say.many(times, 'time')}, about {spent:,} tokens"]
+    for event, each in told.items():
+        when = OCCASIONS.get(event, event)
+        lines.append(
+            f"          {when:<16}{each.times:>8,} {'time' if each.times == 1 else 'times'}, "
+            f"about {each.tokens:,} tokens"
+        )
+    return lines
 
 
 def _cost(spending: list[Spending]) -> list[str]:

@@ -25,6 +25,8 @@ class Status:
     parked: int | None
     done: int | None
     oldest_age_s: float | None  # of the oldest event that waits in the queue
+    unindexed: int | None = None  # rows that full text does not find yet, at most
+    unembedded: int | None = None  # memories without a vector, at most
 
     def as_data(self) -> dict[str, Any]:
         return asdict(self)
@@ -34,8 +36,11 @@ def look(settings: Settings) -> Status:
     worker = control.status(settings.data_dir)
     health: dict[str, Any] = dict(worker.health or {})
     queue = health.get("queue") or {}
+    recall = health.get("recall") or {}
+    unindexed, unembedded = (recall.get(name, {}).get("waiting") for name in ("index", "vectors"))
     if not queue:
-        figures = wiring.survey(settings).figures
+        seen = wiring.survey(settings)
+        figures, unindexed, unembedded = seen.figures, seen.unindexed, seen.unembedded
         if figures is not None:
             queue = asdict(figures)
             if figures.oldest_ready_at is not None:
@@ -52,6 +57,8 @@ def look(settings: Settings) -> Status:
         parked=queue.get("parked"),
         done=queue.get("done"),
         oldest_age_s=queue["oldestAgeMs"] / 1000 if queue.get("oldestAgeMs") else None,
+        unindexed=unindexed,
+        unembedded=unembedded,
     )
 
 

@@ -25,8 +25,9 @@ SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 
 class Writing:
-    """`clean`: takes out of a text what may not be kept; `changed`: what is rendered from memory is to be
-    made anew; `backups`: how many copies of the database there are that a forgetting does not reach."""
+    """`drained`: nothing waits outside the store; `clean`: takes out of a text what may not be kept;
+    `changed`: what is rendered from memory is to be made anew; `backups`: how many copies of the database
+    there are that a forgetting does not reach."""
 
     def __init__(
         self,
@@ -35,13 +36,14 @@ class Writing:
         questions: Questions,
         origin_of: Callable[[str], Origin],
         clock: Callable[[], int],
+        drained: Callable[[], None],
         clean: Callable[[str], str],
         changed: Callable[[], None],
         backups: Callable[[], int],
     ) -> None:
         self._library, self._keeping, self._questions = library, keeping, questions
         self._origin_of, self._clock, self._clean = origin_of, clock, clean
-        self._changed, self._backups = changed, backups
+        self._drained, self._changed, self._backups = drained, changed, backups
 
     def remember(self, text: str, given: Mapping[str, object]) -> Data:
         ref, new, title = self._keep(text, given, source="user", provider="user")
@@ -58,7 +60,9 @@ class Writing:
         return {"ref": str(meant), "pinned": pinned}
 
     def forget(self, selection: Mapping[str, object], *, dry_run: bool) -> Data:
-        doomed = self._keeping.doomed(self._selection(selection))
+        selected = self._selection(selection)
+        self._drained()
+        doomed = self._keeping.doomed(selected)
         sample = [shown.result(Hit(card, 0.0)) for card in self._library.cards(doomed.refs[:SAMPLE])]
         if dry_run:
             counts = _counts(doomed)

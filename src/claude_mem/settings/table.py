@@ -161,8 +161,8 @@ SETTINGS = (
     Setting(
         "CLAUDE_MEM_VECTORS",
         "vectors",
-        "Who keeps the vectors that find memories by meaning. builtin: in the database; chroma: Chroma, which "
-        "needs the extra `chroma`; off: nobody, full text answers alone.",
+        "Who keeps the vectors that find memories by meaning. builtin: in the database; chroma: Chroma, "
+        "which needs the extra `chroma`; off: nobody, full text answers alone.",
         "builtin, chroma or off",
         one_of("builtin", "chroma", "off"),
     ),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from claude_mem.capture import places
-from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.origin import Origin
 from claude_mem.ports.desk import Data
-from claude_mem.ports.keeping import Injection
 from claude_mem.recall import fence
 from claude_mem.recall.desk import Desk
 from claude_mem.recall.occasions import Occasions, Size
@@ -37,8 +33,7 @@ from claude_mem.wiring.clock import now
 from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.freshness import Freshness
 from claude_mem.wiring.gittruth import GitTruth
-
-log = logging.getLogger("claude_mem")
+from claude_mem.wiring.notes import Notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,11 @@ class Recalling:
 
 
 def assemble(
-    settings: Settings, store: SqliteStore, origin_of: Callable[[str], Origin], clean: Callable[[str], str]
+    settings: Settings,
+    store: SqliteStore,
+    origin_of: Callable[[str], Origin],
+    clean: Callable[[str], str],
+    drain: Callable[[], int],
 ) -> Recalling:
     library, shelves = SqliteLibrary(store.readers), SqliteShelves(store.readers)
     keeping = SqliteKeeping(store.readers, store.writer, now)
@@ -77,17 +76,7 @@ def assemble(
     truth_of = GitTruth(library, origin_of)
     search = Search(library, now, near, truth_of)
     questions = Questions(library, now, _zone, lambda cwd: origin_of(cwd).key, truth_of.facts)
-    notes = ThreadPoolExecutor(1, thread_name_prefix="notes")
-
-    def note(injection: Injection) -> None:
-        notes.submit(_noted, keeping.note_injection, injection)
-
-    def shown_at_start(session: str, stamp: str, at: int) -> None:
-        rendering = keeping.rendering(stamp)
-        if rendering is not None:
-            refs, tokens = rendering
-            note(Injection(session, "SessionStart", refs, tokens, at))
-
+    notes = Notes(keeping)
     occasions = Occasions(
         library,
         shelves,
@@ -97,7 +86,7 @@ def assemble(
         origin_of,
         now,
         _zone,
-        note,
+        notes.note,
         Size(settings.context_characters, settings.context_tokens, settings.prompt_characters),
     )
     contexts = Contexts(settings.data_dir, shelves, keeping, occasions.start, now)
@@ -132,6 +121,7 @@ def assemble(
         return bool(embedding and embedding.step(now()))
 
     def maintain() -> None:
+        keeping.finish_forgetting()  # what a kill interrupted
         contexts.tidy()
         if settings.evidence_days:
             before = now() - settings.evidence_days * 24 * 60 * 60 * 1000
@@ -139,11 +129,15 @@ def assemble(
                 pass
 
     def close() -> None:
-        notes.shutdown(wait=True)
+        notes.close()
         if keeper:
             keeper.close()
 
-    writing = Writing(library, keeping, questions, origin_of, now, clean, changed, backups)
+    def drained() -> None:
+        while drain():
+            pass
+
+    writing = Writing(library, keeping, questions, origin_of, now, drained, clean, changed, backups)
     sources = Sources(library, shelves, keeping, search, questions, truth_of, now, catch_up)
     return Recalling(
         desk=Desk(sources, writing, occasions, figures),
@@ -151,17 +145,10 @@ def assemble(
         step=step,
         maintain=maintain,
         shown=standing,
-        shown_at_start=shown_at_start,
+        shown_at_start=notes.shown_at_start,
         fence=fence.fenced,
         close=close,
     )
-
-
-def _noted(note: Callable[[Injection], None], injection: Injection) -> None:
-    try:
-        note(injection)
-    except ClaudeMemError:
-        log.exception("what a session was told is not noted")
 
 
 def _vectors(embedding: Embedding | None) -> Data:

@@ -42,7 +42,7 @@ def _build(settings: Settings) -> Parts:
             leave_notice(settings.data_dir, f"claude-mem: {message}")
 
         observing = observer.assemble(settings, store, tell)
-        recalling = recall.assemble(settings, store, intake.origin_of, intake.cleaned)
+        recalling = recall.assemble(settings, store, intake.origin_of, intake.cleaned, intake.drain)
         intake.on_shown = recalling.shown_at_start
     except BaseException:
         store.close()

@@ -57,8 +57,12 @@ def _run(args: argparse.Namespace) -> int:
                 report.remembered(made, paint),
                 report.hidden(made, paint),
                 report.cost(made),
+                report.context(made),
+                report.reminder(made),
+                report.found(made, time.time(), paint),
+                report.history(made, time.time(), paint),
             )
-            print("\n\n".join(parts))
+            print("\n\n".join(filter(None, parts)))
         if args.keep:
             show("\n" + _kept(data_dir))
     if not args.keep:
@@ -69,7 +73,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _play(payloads: list[bytes], data_dir: Path) -> Report:
-    from claude_mem.cli.demo import hidden, replay, report, stage, stored
+    from claude_mem.cli.demo import hidden, recalled, replay, report, stage, stored
     from claude_mem.serve import control
 
     env = replay.environment(data_dir, stage.free_port())
@@ -77,13 +81,14 @@ def _play(payloads: list[bytes], data_dir: Path) -> Report:
     last = time.monotonic()
 
     stage.until(lambda: control.status(data_dir).state == "running", "no worker came up", data_dir)
-    stage.until(
-        lambda: not any((data_dir / places.SPOOL).glob("*.json")), "the spool was not drained", data_dir
-    )
+    stage.until(lambda: _is_drained(data_dir), "the spool was not drained", data_dir)
     drained = time.monotonic() - last
     stage.until(lambda: _is_observed(control.status(data_dir)), "not all of it was observed", data_dir)
     observed = time.monotonic() - last
     kept = stored.read(data_dir / places.DATABASE)
+    stage.until(lambda: _is_ready(control.status(data_dir)), "not all of it was made ready to tell", data_dir)
+    told = recalled.play(env, data_dir)
+    stage.until(lambda: _is_drained(data_dir), "the spool was not drained", data_dir)
     return report.Report(
         hooks=[hook for hook, _ in runs],
         bare=[bare for _, bare in runs],
@@ -93,8 +98,13 @@ def _play(payloads: list[bytes], data_dir: Path) -> Report:
         events=kept.events,
         observations=kept.observations,
         summaries=kept.summaries,
+        recalled=told,
         search=hidden.search(data_dir),
     )
+
+
+def _is_drained(data_dir: Path) -> bool:
+    return not any((data_dir / places.SPOOL).glob("*.json"))
 
 
 def _is_observed(worker: WorkerStatus) -> bool:
@@ -102,14 +112,20 @@ def _is_observed(worker: WorkerStatus) -> bool:
     return isinstance(queue, dict) and not queue["ready"] + queue["leased"]
 
 
+def _is_ready(worker: WorkerStatus) -> bool:
+    match (worker.health or {}).get("recall"):
+        case {"index": {"waiting": 0}, "context": {"fresh": True}}:
+            return True
+    return False
+
+
 def _kept(data_dir: Path) -> str:
-    query = "SELECT type, title FROM observations"
     return (
         "The data directory and its worker are still there. Look around:\n\n"
         f"  export CLAUDE_MEM_DATA_DIR={data_dir}\n"
         "  claude-mem doctor\n"
-        "  claude-mem stats\n"
-        f"  sqlite3 {data_dir / places.DATABASE} '{query}'\n\n"
+        "  claude-mem timeline\n"
+        "  claude-mem search why did the test fail\n\n"
         "When you are done:\n\n"
         f"  claude-mem worker stop && rm -r {data_dir.parent} && unset CLAUDE_MEM_DATA_DIR"
     )

@@ -1,10 +1,13 @@
-"""Looks for what must not be there: every byte of every file in the data directory."""
+"""Looks for what must not be there: in every byte of the data directory, and among the words of its index."""
 
 from __future__ import annotations
 
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+from claude_mem.capture import places
+from claude_mem.cli.demo import stored
 
 HIDDEN = {
     "a name inside <private> in a prompt": "Harbour Foods",
@@ -27,13 +30,21 @@ KEPT = "parse_weight"
 class Search:
     files: int
     found: dict[str, int]  # what was looked for, and in how many files it is
+    indexed: dict[str, int]  # and in how many texts the index has its words, one after the other
 
 
 def search(data_dir: Path) -> Search:
-    files = [path for path in data_dir.rglob("*") if stat.S_ISREG(path.lstat().st_mode)]
-    contents = [path.read_bytes() for path in files]
+    contents = [content for path in data_dir.rglob("*") if (content := _content(path)) is not None]
     wanted = (*HIDDEN.values(), *INSTEAD.values(), KEPT)
     return Search(
-        files=len(files),
+        files=len(contents),
         found={text: sum(text.encode() in content for content in contents) for text in wanted},
+        indexed=stored.indexed(data_dir / places.DATABASE, (*HIDDEN.values(), KEPT)),
     )
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
+    except FileNotFoundError:
+        return None  # the worker is at work: a file being written has its real name by now

@@ -18,6 +18,7 @@ from claude_mem.capture import places, scrub
 
 DEADLINE_S = 10.0
 HOOK = Path(claude_mem.capture.__file__).with_name("hook.py")
+COMMAND = [sys.executable, "-I", "-S", str(HOOK), "hook"]
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 
 
@@ -39,9 +40,9 @@ class Answered(Run):
     answer: object
 
 
-def recorded() -> list[bytes]:
+def recorded(file: str = "session.jsonl") -> list[bytes]:
     """The recorded payloads, in their order."""
-    return (resources.files(__package__) / "session.jsonl").read_bytes().splitlines()
+    return (resources.files(__package__) / file).read_bytes().splitlines()
 
 
 def environment(data_dir: Path, port: int, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -57,13 +58,17 @@ def environment(data_dir: Path, port: int, environ: Mapping[str, str] = os.envir
 
 def replay(payloads: list[bytes], env: Mapping[str, str], data_dir: Path) -> Iterator[tuple[Answered, Run]]:
     """Each hook's run, with a bare interpreter's beside it, measured in the same moment."""
-    command = [sys.executable, "-I", "-S", str(HOOK), "hook"]
     for payload in payloads:
         careful = scrub.is_suspect(payload) or (data_dir / places.PRIVATE).exists()
         bare, _, _ = _timed(BARE, b"", env, data_dir.parent)
-        run, code, out = _timed(command, payload, env, data_dir.parent)
+        run, code, out = _timed(COMMAND, payload, env, data_dir.parent)
         event = json.loads(payload)["hook_event_name"]
         yield Answered(run.wall_ms, run.cpu_ms, event, careful, code, _json(out)), bare
+
+
+def answer(payload: bytes, env: Mapping[str, str], data_dir: Path) -> object:
+    """What one hook answers."""
+    return _json(_timed(COMMAND, payload, env, data_dir.parent)[2])
 
 
 def _timed(command: list[str], said: bytes, env: Mapping[str, str], cwd: Path) -> tuple[Run, int, bytes]:

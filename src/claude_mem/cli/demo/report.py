@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from claude_mem.cli import say
+from claude_mem.cli import columns, memories, say
 from claude_mem.cli.demo.hidden import HIDDEN, INSTEAD, KEPT, Search
+from claude_mem.cli.demo.recalled import Recalled
 from claude_mem.cli.demo.replay import Answered, Run
 from claude_mem.cli.demo.stored import StoredEvent, StoredObservation, StoredSession, StoredSummary
 
@@ -27,6 +28,7 @@ class Report:
     events: list[StoredEvent]
     observations: list[StoredObservation]
     summaries: list[StoredSummary]
+    recalled: Recalled
     search: Search
 
     @property
@@ -37,14 +39,22 @@ class Report:
             hook.code != 0 or hook.answer != {"continue": True, "suppressOutput": True} for hook in self.hooks
         ):
             wrong.append("a hook failed or gave a wrong answer")
-        wrong += [f"{what} was found" for what, text in HIDDEN.items() if self.search.found[text]]
-        if not self.search.found[KEPT]:
+        wrong += [f"{what} was found" for what, text in HIDDEN.items() if _is_found(self.search, text)]
+        if not self.search.found[KEPT] or not self.search.indexed[KEPT]:
             wrong.append(f"the search finds nothing, not even {KEPT!r}")
         if not self.observations or not self.summaries:
             wrong.append("nothing was remembered")
         if any(observation.provider != "offline" for observation in self.observations):
             wrong.append("somebody else than the offline observer was asked")
+        if not self.recalled.context:
+            wrong.append("the next session was told nothing")
+        if not self.recalled.found or not self.recalled.history:
+            wrong.append("what was remembered was not found again")
         return wrong
+
+
+def _is_found(search: Search, text: str) -> bool:
+    return bool(search.found[text] or search.indexed[text])
 
 
 def hooks(report: Report) -> str:
@@ -102,9 +112,14 @@ def remembered(report: Report, paint: say.Paint) -> str:
 
 
 def hidden(report: Report, paint: say.Paint) -> str:
-    lines = [f"Looked for in all {report.search.files} files of the data directory, byte by byte:", ""]
+    lines = [
+        f"Looked for in all {report.search.files} files of the data directory, byte by byte, and in the\n"
+        "full-text index, word by word:",
+        "",
+    ]
     for what, text in HIDDEN.items():
-        verdict = paint("red", "FOUND    ") if report.search.found[text] else paint("green", "not there")
+        there = _is_found(report.search, text)
+        verdict = paint("red", "FOUND    ") if there else paint("green", "not there")
         instead = INSTEAD.get(what, "")
         lines.append(f"  {verdict}  {what:<39}{instead if report.search.found.get(instead) else ''}".rstrip())
     lines.append(f"  there      {KEPT!r}, said openly: the search does find things")
@@ -135,3 +150,42 @@ def _medians(runs: Sequence[Run]) -> tuple[float, float]:
 def _beside(value: float, bare: float) -> str:
     ratio = "" if value == bare or not bare else f"x {value / bare:.2f}"
     return f"{value:>9.1f} ms  {ratio:<6}"
+
+
+def context(report: Report) -> str:
+    return _quoted(
+        "The next session in that directory is told, before its first prompt:", report.recalled.context
+    )
+
+
+def reminder(report: Report) -> str:
+    """Empty when nothing came in time: no prompt is kept waiting."""
+    recalled = report.recalled
+    introduction = f"Prompted “{recalled.prompt}”, it is told:"
+    return _quoted(introduction, recalled.reminder) if recalled.reminder else ""
+
+
+def found(report: Report, now: float, paint: say.Paint) -> str:
+    recalled = report.recalled
+    command = f"claude-mem search '{recalled.question}'"
+    return _listed(f"Anybody may ask: {command}", recalled.found, now, paint)
+
+
+def history(report: Report, now: float, paint: say.Paint) -> str:
+    recalled = report.recalled
+    return _listed(f"And about a file: claude-mem file {recalled.file}", recalled.history, now, paint)
+
+
+def _quoted(introduction: str, text: str) -> str:
+    lines = [say.fit(introduction, WIDTH), ""]
+    for line in text.splitlines():
+        item = line.removeprefix("- ")
+        indent = "  " if item == line else "    "
+        first, *rest = columns.wrap(item, WIDTH, indent) or [""]
+        lines += [first if item == line else f"  - {first.lstrip()}", *rest]
+    return "\n".join(lines)
+
+
+def _listed(introduction: str, results: Sequence[memories.Result], now: float, paint: say.Paint) -> str:
+    table = memories.table(results, now, WIDTH - 2, paint)
+    return "\n".join([say.fit(introduction, WIDTH), "", *(f"  {line}" for line in table.splitlines())])

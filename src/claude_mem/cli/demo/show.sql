@@ -13,6 +13,10 @@ ORDER BY m.id;
 -- name: observations
 SELECT type, title, subtitle, files_modified, files_read, provider FROM observations ORDER BY id;
 
+-- name: indexed
+-- Texts whose words are in the full-text index, one after the other; the index keeps words, not texts.
+SELECT COUNT(*) FROM memory_text WHERE memory_text MATCH :phrase;
+
 -- name: summaries
 SELECT prompt_number, request, investigated, learned, completed, next_steps, notes
 FROM session_summaries ORDER BY id;

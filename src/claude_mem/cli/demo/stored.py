@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import resources
@@ -76,6 +77,12 @@ def read(database: Path) -> Stored:
             for prompt, *told in summaries
         ],
     )
+
+
+def indexed(database: Path, texts: Iterable[str]) -> dict[str, int]:
+    """Of each, how many texts the full-text index has it of."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
+        return {text: db.execute(_query("indexed"), {"phrase": f'"{text}"'}).fetchone()[0] for text in texts}
 
 
 def _files(modified: str, read_: str) -> list[str]:

@@ -105,6 +105,26 @@ class Observing:
 
 
 @dataclass(frozen=True, slots=True)
+class Recall:
+    """What finds and tells. The worker says how it is; without one, what lies on the disk does."""
+
+    told_by_worker: bool = False
+    unindexed: int | None = None  # rows that full text does not find yet; None, also below: not known
+    unindexed_before: int | None = None  # a moment earlier
+    wanted: str = "builtin"  # who is to keep the vectors: builtin, chroma, off
+    vectors: str | None = None  # as the worker says: on, off, unavailable
+    trouble: str | None = None  # why they are unavailable
+    unembedded: int | None = None
+    model_there: bool = True
+    chroma_there: bool = True
+    chroma_url: str | None = None
+    context: str = ""  # the folder of what sessions are told at their start
+    context_exists: bool = True
+    context_writable: bool = True
+    told: int | None = None  # how often a session was told something
+
+
+@dataclass(frozen=True, slots=True)
 class Disk:
     free: int
     total: int
@@ -119,5 +139,6 @@ class Facts:
     spool: Spool | Unknown
     database: Database | Unknown
     observing: Observing | Unknown
+    recall: Recall | Unknown
     drops: dict[str, int] | Unknown
     disk: Disk | Unknown

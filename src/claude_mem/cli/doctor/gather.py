@@ -16,7 +16,7 @@ from pathlib import Path
 
 from claude_mem import __version__, settings
 from claude_mem.capture import drops, ledger, places
-from claude_mem.cli.doctor import facts
+from claude_mem.cli.doctor import facts, recalling
 from claude_mem.cli.doctor.within import Question
 from claude_mem.model.errors import SettingsError
 from claude_mem.settings import Settings
@@ -40,6 +40,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
     spool = Question(lambda: _spool(chosen, time.time()))
     database = Question(lambda: _database(chosen, time.time()))
     observing = Question(lambda: _observing(chosen))
+    recall = Question(lambda: recalling.look(chosen))
     counted = Question(lambda: _drops(data_dir))
     disk = Question(lambda: _disk(data_dir))
     return facts.Facts(
@@ -50,6 +51,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
         spool=spool.answer(until),
         database=database.answer(until),
         observing=observing.answer(until),
+        recall=recall.answer(until),
         drops=counted.answer(until),
         disk=disk.answer(until),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from claude_mem.cli import say
-from claude_mem.cli.doctor import observing
+from claude_mem.cli.doctor import observing, recall
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Database,
@@ -53,6 +53,7 @@ def judge(facts: Facts) -> list[Finding]:
         *_judged("spool", facts.spool, _spool),
         *_judged("database", facts.database, _database),
         *observing.judge(facts),
+        *_judged("recall", facts.recall, recall.judge),
         *_judged("drops", facts.drops, _drops),
         *_judged("disk", facts.disk, _disk),
     ]

@@ -50,11 +50,9 @@ SELECT stamp, refs FROM renderings;
 -- What it named is forgotten in part.
 UPDATE renderings SET refs = :refs WHERE stamp = :stamp;
 
--- name: sessions_to_forget
--- Whole sessions: one, a project's, or one if it is the project's.
-SELECT claude_session_id FROM sdk_sessions
-WHERE (:session IS NULL OR claude_session_id = :session) AND (:project_id IS NULL OR project_id = :project_id)
-ORDER BY id;
+-- name: sessions_of_project
+-- All of a project's sessions.
+SELECT claude_session_id FROM sdk_sessions WHERE project_id = :project_id ORDER BY id;
 
 -- name: some_observations
 -- Of these observations, those that fit.
@@ -266,10 +264,11 @@ LIMIT :limit;
 DELETE FROM sdk_sessions WHERE id = :session_id;
 
 -- name: forget_project
--- Nothing is left of it.
+-- Nothing is left of it: where something was superseded, what did so stands.
 DELETE FROM projects
 WHERE id = :project_id AND NOT EXISTS (SELECT 1 FROM sdk_sessions WHERE project_id = :project_id)
-  AND NOT EXISTS (SELECT 1 FROM observations WHERE project_id = :project_id);
+  AND NOT EXISTS (SELECT 1 FROM observations INDEXED BY observations_standing
+                  WHERE project_id = :project_id AND superseded_by IS NULL);
 
 -- name: expired_events
 -- Settled events of sessions that ended long ago, as far as they still say something.

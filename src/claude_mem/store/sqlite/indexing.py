@@ -8,7 +8,8 @@ between is noticed by the generation, and read again.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from claude_mem.model.recall import KINDS, MemoryKind, Ref
@@ -68,8 +69,8 @@ def take_out(db: sqlite3.Connection, refs: Sequence[Ref]) -> None:
     """Before rows are deleted or changed, in the same transaction: their words leave the index."""
     for ref in refs:
         if ref.id <= _mark(db, ref.kind):
-            for row in _rows(db, ref.kind, ref.id - 1, ref.id, 1):
-                _remove(db, entry(ref.kind, row))
+            for made in _entries(ref.kind, _rows(db, ref.kind, ref.id - 1, ref.id, 1)):
+                _remove(db, made)
     _next_generation(db)
 
 
@@ -77,8 +78,8 @@ def put_back(db: sqlite3.Connection, refs: Sequence[Ref]) -> None:
     """After rows were changed, in the same transaction."""
     for ref in refs:
         if ref.id <= _mark(db, ref.kind):
-            for row in _rows(db, ref.kind, ref.id - 1, ref.id, 1):
-                _add(db, entry(ref.kind, row))
+            for made in _entries(ref.kind, _rows(db, ref.kind, ref.id - 1, ref.id, 1)):
+                _add(db, made)
 
 
 def _draft(db: sqlite3.Connection) -> _Drafts | None:
@@ -88,8 +89,14 @@ def _draft(db: sqlite3.Connection) -> _Drafts | None:
         if after < last:
             rows = _rows(db, kind, after, last, STEP)
             upto = rows[-1]["id"] if len(rows) == STEP else last
-            return _Drafts(_generation(db), kind, after, upto, [entry(kind, row) for row in rows])
+            return _Drafts(_generation(db), kind, after, upto, list(_entries(kind, rows)))
     return None
+
+
+def _entries(kind: MemoryKind, rows: Sequence[sqlite3.Row]) -> Iterator[Entry]:
+    for row in rows:
+        with suppress(OverflowError):  # the indexes have no place for it; it is kept all the same
+            yield entry(kind, row)
 
 
 def _write(db: sqlite3.Connection, drafts: _Drafts) -> None:

@@ -44,12 +44,14 @@ def doomed(db: sqlite3.Connection, selection: Selection) -> Doomed:
 
 
 def _sessions(db: sqlite3.Connection, selection: Selection) -> list[str]:
-    if selection.session is None and selection.project_id is None:
+    session, project_id = selection.session, selection.project_id
+    if session is not None:
+        row = execute(db, "session_to_forget", session=session).fetchone()
+        fits = row is not None and project_id in (None, row["project_id"])
+        return [session] if fits else []
+    if project_id is None:
         return []
-    found = execute(
-        db, "sessions_to_forget", session=selection.session, project_id=selection.project_id
-    ).fetchall()
-    return [row["claude_session_id"] for row in found]
+    return [row["claude_session_id"] for row in execute(db, "sessions_of_project", project_id=project_id)]
 
 
 def _named(db: sqlite3.Connection, selection: Selection) -> set[Ref] | None:

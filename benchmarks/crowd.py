@@ -29,6 +29,7 @@ NOW = 1_780_000_000_000
 TYPES = ("bugfix", "feature", "refactor", "change", "discovery", "decision")
 FOLDERS = ("src", "src/segments", "src/runtime", "tests", "website/docs", "cli", "internal/cache", "scripts")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{1,30}")
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,18 @@ class Words:
             with gzip.open(file, "rt", encoding="utf-8") as text:
                 for line in text:
                     said.update(_WORD.findall(line[:200_000]))
-        by_lower: dict[str, str] = {}
-        for word, _ in said.most_common():
-            by_lower.setdefault(word.lower(), word)
-        ranked = list(by_lower.values())[:VOCABULARY]
-        # The texts have fewer words than wanted: the rest are names put together of two, as in code.
+        # What is said in small letters is a word; a name is one if its parts are. The rest is keys and hashes.
+        plain = {word for word, times in said.items() if word.islower() and word.isalpha() and times > 1}
+        ranked = [
+            word
+            for word, _ in said.most_common()
+            if word in plain or all(part.lower() in plain for part in _PART.findall(word) or [""])
+        ][:VOCABULARY]
+        # There are fewer than wanted: the rest are names of two words, as in code.
         draw = random.Random(5)
+        first = [word for word in ranked if word.islower() and word.isalpha()][:4000]
         while len(ranked) < VOCABULARY:
-            ranked.append(draw.choice(ranked[:5000]).lower() + draw.choice(ranked[:5000]).capitalize())
+            ranked.append(draw.choice(first) + draw.choice(("_", "")) + draw.choice(first).capitalize())
         return cls(ranked, list(accumulate(1 / (rank + 2.7) for rank in range(len(ranked)))))
 
     def draw(self, count: int, by: random.Random) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from claude_mem.cli.demo import hidden, replay
+from claude_mem.cli.demo import hidden, recalled, replay
 from claude_mem.serve import control
 from claude_mem.testing import workers
 from claude_mem.testing.model_server import ModelServer, Say
@@ -39,13 +39,14 @@ def run(env: dict[str, str], *args: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_recorded_session_holds_what_the_demo_says_it_hides() -> None:
     recorded = b"\n".join(replay.recorded()).decode()
+    assert recalled.FILE in recorded
     for text in (*hidden.HIDDEN.values(), hidden.KEPT):
         assert text in recorded
     assert set(hidden.INSTEAD) <= set(hidden.HIDDEN)
 
 
 def test_the_recorded_payloads_have_the_clients_shape() -> None:
-    for line in replay.recorded():
+    for line in (*replay.recorded(), *replay.recorded("next.jsonl")):
         assert line.startswith(b'{"session_id":"')
         payload = json.loads(line)
         assert {"session_id", "transcript_path", "cwd", "hook_event_name"} <= set(payload)
@@ -57,11 +58,40 @@ def test_the_demo_shows_what_became_of_the_session_in_80_columns(env: dict[str, 
     assert "project parcel: completed, 4 prompts, 25 events kept" in said.stdout
     assert "by the offline observer: 2 observations, 3 summaries" in said.stdout
     assert said.stdout.count("not there") == len(hidden.HIDDEN)
-    assert len(said.stdout.splitlines()) <= 72
+    assert len(said.stdout.splitlines()) <= 130
     assert max(map(len, said.stdout.splitlines())) <= 80
     assert not any(text in said.stdout for text in hidden.HIDDEN.values())
     assert list((tmp_path / "tmp").iterdir()) == []
     assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_the_demo_ends_with_what_the_next_session_is_told_a_search_and_a_files_history(
+    env: dict[str, str],
+) -> None:
+    shown = run(env).stdout
+    told, _, rest = shown.partition("The next session in that directory is told")[2].partition(
+        "Anybody may ask"
+    )
+    found, _, history = rest.partition("And about a file")
+    assert "<claude-mem-context>\n  Memory of parcel" in told
+    assert "Does the mail job still find its settings" in told  # what the last session was about
+    assert recalled.QUESTION in found
+    assert "decimal comma" in found
+    assert recalled.FILE in history
+    assert "parse_weight() changed" in history
+
+
+def test_the_demo_recalls_as_data_what_hook_and_worker_said(env: dict[str, str]) -> None:
+    report: Any = json.loads(run(env, "--json").stdout)
+    told = report["recalled"]
+    assert told["context"].startswith("<claude-mem-context>\n")
+    assert told["context"].endswith("</claude-mem-context>")
+    assert "parse_weight" in told["context"]
+    assert "decimal comma" in told["reminder"]
+    assert {"ref", "kind", "session_id", "project", "score"} <= set(told["found"][0])
+    assert all(recalled.FILE in result["files"] for result in told["history"])
+    assert report["search"]["indexed"][hidden.KEPT]
+    assert not any(report["search"]["indexed"][text] for text in hidden.HIDDEN.values())
 
 
 def test_the_demo_tells_the_same_as_data(env: dict[str, str]) -> None:

@@ -9,10 +9,12 @@ writing without spaces between words (Chinese, Japanese, Korean) as overlapping 
 from __future__ import annotations
 
 import re
+from unicodedata import normalize
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
 _CJK_RUN = re.compile(f"[{_CJK}]+")
-_CAMEL_WORD = re.compile(r"[^\W_]*[a-z0-9][A-Z][^\W_]*|[A-Z]{2,}[a-z][^\W_]*")
+# From its beginning on, or not at all: tried at each letter, a run without a seam would take its square.
+_CAMEL_WORD = re.compile(r"(?<![^\W_])[^\W_]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])[^\W_]*")
 _CAMEL_SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 _CHUNK = re.compile(r"\"[^\"]{1,400}\"|[^\s\"]+")
@@ -35,7 +37,8 @@ STOP_WORDS = frozenset(_SAYING_NOTHING.split())
 def indexed(text: str) -> str:
     """A text as it is written into the index."""
     if not text.isascii():
-        text = _CJK_RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
+        # The last one alone too: whoever asks for one character asks for what begins with it.
+        text = _CJK_RUN.sub(lambda run: f" {' '.join([*_pairs(run[0]), run[0][-1]])} ", text)
     return _CAMEL_WORD.sub(_with_parts, text)
 
 
@@ -44,7 +47,7 @@ def expressions(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     together (a quotation, a path, an identifier)."""
     words: dict[str, None] = {}
     phrases: dict[str, None] = {}
-    for chunk in _CHUNK.findall(_POSSESSIVE.sub("", query.replace("\0", " "))):
+    for chunk in _CHUNK.findall(_POSSESSIVE.sub("", normalize("NFC", query))):
         whole = _words(chunk)
         parts = [part for word in whole for part in _CAMEL_SEAM.split(word)]
         if len(parts) > 1:
@@ -68,6 +71,12 @@ def beginning(expression: str) -> str | None:
     particular."""
     word = expression.strip('"')
     return f"{expression}*" if len(word) >= PREFIX_FROM or _CJK_RUN.fullmatch(word) else None
+
+
+def is_only_a_beginning(expression: str) -> bool:
+    """One character of a writing without spaces, which the index knows in pairs."""
+    word = expression.strip('"')
+    return len(word) == 1 and _CJK_RUN.fullmatch(word) is not None
 
 
 def _words(chunk: str) -> list[str]:

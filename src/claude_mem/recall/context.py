@@ -181,7 +181,7 @@ def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
     left_out = {hit.card.ref for hit in (*start.pinned, *start.relevant)} - refs
     more = f"{len(left_out)} more found, not shown. " if left_out else ""
     kept = (
-        f"Kept in all: {start.observations} observations, {start.sessions} sessions. "
+        f"Kept in all: {_many(start.observations, 'observation')}, {_many(start.sessions, 'session')}. "
         if start.sessions
         else ""
     )
@@ -191,3 +191,7 @@ def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
         f"{more}{kept}Any of them in full: MCP tools get_observations (by id), search, timeline; "
         f"or `claude-mem show {example}`."
     )
+
+
+def _many(count: int, one: str) -> str:
+    return f"{count} {one}{'' if count == 1 else 's'}"

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from heapq import nlargest
 
 from claude_mem.model.recall import idf, session_at
 from claude_mem.ports.library import Matches
@@ -21,6 +21,9 @@ from claude_mem.ports.library import Matches
 COVERAGE = 1.0
 SATURATION = 2.0  # memories of a session a word must be in for half of its coverage
 PHRASE = 0.3  # of a phrase's BM25, beside that of its words
+
+LEADING = 600
+"""So many are put in order first: whoever asks seldom looks at more, and thousands were found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +73,37 @@ def fuse(
 
 def ranked(fused: Fused, near: Mapping[int, float], per_session: int) -> Iterator[int]:
     """The spots, the best first, but of each session only its few best before all the rest."""
-    places = fused.words.keys() | near.keys() | fused.extra.keys()
-    best = sorted(places, key=lambda place: (-fused.score(place), -place))
+    scored = _scored(fused, near)
+    leading, _ = _parted(nlargest(LEADING, scored), per_session)
+    yield from leading
+    first, rest = _parted(sorted(scored, reverse=True), per_session)
+    yield from first[len(leading) :]
+    yield from rest
+
+
+def _scored(fused: Fused, near: Mapping[int, float]) -> list[tuple[float, int]]:
+    """As `Fused.score` has it; of equals the later spot is the larger."""
+    words, extra = fused.words, fused.extra
+    of_session = {session: COVERAGE * covered for session, covered in fused.coverage.items()}
+    for session, closeness in fused.closeness.items():
+        of_session[session] = of_session.get(session, 0.0) + closeness
+    scored = [(score + of_session.get(session_at(place), 0.0), place) for place, score in words.items()]
+    if extra:
+        scored = [(score + extra.get(place, 0.0), place) for score, place in scored]
+    others = (near.keys() | extra.keys()) - words.keys()
+    scored += [(of_session.get(session_at(place), 0.0) + extra.get(place, 0.0), place) for place in others]
+    return scored
+
+
+def _parted(best: Iterable[tuple[float, int]], per_session: int) -> tuple[list[int], list[int]]:
     seen: Counter[int] = Counter()
     first: list[int] = []
     rest: list[int] = []
-    for place in best:
+    for _, place in best:
         session = session_at(place)
         seen[session] += 1
         (first if seen[session] <= per_session else rest).append(place)
-    return chain(first, rest)
+    return first, rest
 
 
 def _closeness(cosines: Mapping[int, float], weight: float) -> dict[int, float]:

@@ -27,8 +27,10 @@ SUMMARIES = 4
 """The last session's, and those whose open steps are told with it."""
 
 FEWEST_WORDS = 2
-FLOOR = 0.6
+FLOOR = 0.7
 """What words, coverage and files must come to: below it, the prompt only happens to use the same words."""
+BESIDE_THE_BEST = 0.7
+"""Of what the best comes to: beside a memory that answers, one that hardly does is noise."""
 MOST_CONSIDERED = 12
 
 START, PROMPT, FILE = "SessionStart", "UserPromptSubmit", "PreToolUse"
@@ -85,7 +87,9 @@ class Occasions:
 
     def start(self, project: Project, session: str = "", *, plain: bool = False) -> Rendered:
         """`session`: the one that is told, if it goes on after a compaction: its own memory comes first."""
-        material = self._material(project, session)
+        return self._rendered(self._material(project, session), plain=plain)
+
+    def _rendered(self, material: StartMaterial, *, plain: bool = False) -> Rendered:
         render = context.render_plain if plain else context.render_start
         return render(
             material,
@@ -107,10 +111,11 @@ class Occasions:
         work = Work(branch=self.origin_of(cwd).branch)
         found = self.search(prompt, filters, MOST_CONSIDERED, work, hurried=True)
         known = self._told(session)
+        floor = max(FLOOR, BESIDE_THE_BEST * max(map(relevance, found.hits), default=0.0))
         hits = [
             hit
             for hit in found.hits
-            if hit.card.session != session and hit.card.ref not in known and relevance(hit) >= FLOOR
+            if hit.card.session != session and hit.card.ref not in known and relevance(hit) >= floor
         ]
         budget = self.size.prompt_characters
         return prompted.render_prompted(hits, now=self.clock(), budget=budget, tz=self.zone(), words=words)
@@ -132,21 +137,23 @@ class Occasions:
     def _resumed(self, project: Project, session: str, source: str) -> Rendered:
         """The client repeats to a resumed session what it was told before; so only what is new since."""
         if source not in ("resume", "fork"):
-            return self.start(project)
+            return self.start(project, session if source == "compact" else "")
         since = max((told.at for told in self.keeping.injections(session=session, limit=50)), default=None)
         if since is None:
             return self.start(project)
-        material = self._material(project, "")
+        material = self._material(project, session)
         fresh = replace(
             material,
-            last=tuple(last for last in material.last if last.when > since),
+            last=tuple(last for last in material.last if last.when > since and not last.goes_on),
             next_steps=(),
             pinned=(),
-            relevant=tuple(hit for hit in material.relevant if hit.card.created_at > since),
+            relevant=tuple(
+                hit
+                for hit in material.relevant
+                if hit.card.created_at > since and hit.card.session != session  # it knows its own work
+            ),
         )
-        if not fresh.last and not fresh.relevant:
-            return Rendered()
-        return context.render_start(fresh, now=self.clock(), tz=self.zone())
+        return self._rendered(fresh) if fresh.last or fresh.relevant else Rendered()
 
     def _material(self, project: Project, session: str) -> StartMaterial:
         own = self._own(session)

@@ -21,7 +21,8 @@ _PATH = re.compile(f"(?:{_WORDS})")
 
 
 def paths(query: str) -> list[str]:
-    return [word for word in query.replace('"', " ").split() if _PATH.fullmatch(word)]
+    """Those it names; with `@` people point at files."""
+    return [word.removeprefix("@") for word in query.replace('"', " ").split() if _PATH.fullmatch(word)]
 
 
 def is_only_paths(query: str) -> bool:

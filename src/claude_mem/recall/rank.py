@@ -84,26 +84,49 @@ def spread(hits: Sequence[Hit]) -> list[Hit]:
     shown: list[Hit] = []
     later: list[Hit] = []
     of_session: Counter[str] = Counter()
+    said = _Said()
     for hit in hits:
-        if any(_says_the_same(hit.card, other.card) for other in shown):
+        if said.has(hit.card):
             continue
         if of_session[hit.card.session] < PER_SESSION:
             of_session[hit.card.session] += 1
             shown.append(hit)
+            said.add(hit.card)
         else:
             later.append(hit)
     least = min((hit.score for hit in shown), default=0.0)
     return shown + [replace(hit, score=min(hit.score, least)) for hit in later]
 
 
-def _says_the_same(one: Card, other: Card) -> bool:
-    if one.ref.kind != other.ref.kind or one.project_id != other.project_id:
-        return False
-    if one.ref.kind != "observation":
-        # What was asked or done twice is two things; only a resumed or forked session repeats it exactly.
-        return one.text == other.text and one.title == other.title
-    ours, theirs = _words(one.title), _words(other.title)
-    return len(ours & theirs) >= ALIKE * len(ours | theirs) and bool(ours)
+class _Said:
+    """What has been said. Titles are looked up by their words: comparing each with each takes longer than
+    the rest of a search."""
+
+    def __init__(self) -> None:
+        self._exactly: set[tuple[object, ...]] = set()
+        self._titles: list[frozenset[str]] = []
+        self._by_word: dict[tuple[int, str], list[int]] = {}  # of each project
+
+    def has(self, card: Card) -> bool:
+        if card.ref.kind != "observation":
+            # What was asked or done twice is two things; only a resumed or forked session repeats it exactly.
+            return _exactly(card) in self._exactly
+        words = _words(card.title)
+        shared = Counter(at for word in words for at in self._by_word.get((card.project_id, word), ()))
+        return any(both >= ALIKE * (len(words) + len(self._titles[at]) - both) for at, both in shared.items())
+
+    def add(self, card: Card) -> None:
+        if card.ref.kind != "observation":
+            self._exactly.add(_exactly(card))
+            return
+        words = _words(card.title)
+        for word in words:
+            self._by_word.setdefault((card.project_id, word), []).append(len(self._titles))
+        self._titles.append(words)
+
+
+def _exactly(card: Card) -> tuple[object, ...]:
+    return card.ref.kind, card.project_id, card.title, card.text
 
 
 def _words(title: str) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import islice
 from typing import Protocol
 
@@ -67,7 +68,7 @@ class Search:
         """The best `most`, the best first. `hurried`: somebody waits, so nothing is loaded for it."""
         within = None if filters.project_id is None else span(filters.project_id)
         words, phrases = expressions(query)
-        matches = self._library.match(Wording(words, phrases), within) if words else Matches(0)
+        matches = self._library.match(Wording(words, phrases), within) if words or phrases else Matches(0)
         cosines, legs, note = self._closeness(query, within, matches, hurried)
         weight = self._near.weight if self._near else 0.0
         share = BESIDE_A_PATH if pathwise.is_only_paths(query) else 1.0
@@ -86,7 +87,7 @@ class Search:
         for each in matches.matched:
             for place, score in each.scores.items():
                 best[place] = best.get(place, 0.0) + score
-        leading = sorted(best, key=best.__getitem__, reverse=True)[:CHUNK]
+        leading = nlargest(CHUNK, best, key=best.__getitem__)
         try:
             return self._near.cosines(query, within, leading), ("text", "vectors"), None
         except VectorsUnavailable as why:

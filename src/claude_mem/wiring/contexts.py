@@ -8,6 +8,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from claude_mem.capture import places
@@ -56,9 +57,10 @@ class Contexts:
 
     def tidy(self) -> None:
         for file in self._files():
-            if time.time() - file.stat().st_mtime > KEEP_S:
-                file.unlink(missing_ok=True)
-                self._known.pop(file.name, None)
+            with suppress(FileNotFoundError):  # cleared meanwhile
+                if time.time() - file.stat().st_mtime > KEEP_S:
+                    self._known.pop(f"{places.CONTEXT}/{file.name}", None)
+                    file.unlink()
 
     def _files(self) -> Iterable[Path]:
         folder = self._data_dir / places.CONTEXT

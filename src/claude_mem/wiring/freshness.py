@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 from claude_mem.ports.desk import Data
 from claude_mem.ports.library import Project
 from claude_mem.store.sqlite import indexing
@@ -18,12 +20,21 @@ class Freshness:
     def __init__(self, readers: Readers, library: SqliteLibrary, contexts: Contexts) -> None:
         self._readers, self._library, self._contexts = readers, library, contexts
         self._marks: Marks | None = None  # None: nothing was rendered yet
+        self._rendering = Lock()
 
-    def all_of_it(self) -> None:
-        self._marks = None
+    def anew(self) -> None:
+        """Something was forgotten or changed: what was rendered is gone on return, also what is just being
+        written by one who read it before."""
+        with self._rendering:
+            self._contexts.clear()
+            self._marks = None
 
     def step(self) -> bool:
         """Render what changed; False: nothing did."""
+        with self._rendering:
+            return self._step()
+
+    def _step(self) -> bool:
         with self._readers.read() as db:
             news: News = since(db, self._marks)
         if news.marks == self._marks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,6 +36,11 @@ from claude_mem.wiring.freshness import Freshness
 from claude_mem.wiring.gittruth import GitTruth
 from claude_mem.wiring.notes import Notes
 
+MOST_STEPS = 16
+"""Of the index, while somebody waits: some two thousand memories."""
+
+log = logging.getLogger("claude_mem")
+
 
 @dataclass(frozen=True, slots=True)
 class Recalling:
@@ -65,8 +71,11 @@ def assemble(
     one_at_a_time = threading.Lock()
 
     def catch_up() -> None:
+        """What was added a moment ago is found; nobody waits until a whole index is made anew."""
         with one_at_a_time:
-            indexing.catch_up()
+            for _ in range(MOST_STEPS):
+                if not indexing.step():
+                    break
 
     embedder = choice.embedder()
     keeper = choice.keeper(settings, SqliteVectors(store.readers, store.writer))
@@ -93,9 +102,8 @@ def assemble(
     fresh, told = Freshness(store.readers, library, contexts), Told(store.readers)
 
     def changed() -> None:
+        fresh.anew()
         catch_up()
-        contexts.clear()
-        fresh.all_of_it()
 
     def backups() -> int:
         return sum(1 for _ in settings.place(places.BACKUPS).glob("*.db"))
@@ -116,9 +124,7 @@ def assemble(
             indexed = indexing.step()
         if indexed:
             return True
-        if fresh.step():
-            return True
-        return bool(embedding and embedding.step(now()))
+        return _rendered(fresh) or bool(embedding and embedding.step(now()))
 
     def maintain() -> None:
         keeping.finish_forgetting()  # what a kill interrupted
@@ -149,6 +155,14 @@ def assemble(
         fence=fence.fenced,
         close=close,
     )
+
+
+def _rendered(fresh: Freshness) -> bool:
+    try:
+        return fresh.step()
+    except OSError as error:  # it is tried again; searching and asking go on meanwhile
+        log.warning("context/ cannot be written: %s", error.strerror)
+        return False
 
 
 def _vectors(embedding: Embedding | None) -> Data:

@@ -14,6 +14,7 @@ from claude_mem.cli.doctor.facts import (
     Interpreter,
     Observing,
     Queue,
+    Recall,
     Spool,
     Unknown,
     Worker,
@@ -42,6 +43,9 @@ SOUND = Facts(
         newest_backup_age_s=60.0,
     ),
     observing=Observing("claude", "Claude Code is installed and logged in", None, 2_000_000, 2.0),
+    recall=Recall(
+        told_by_worker=True, unindexed=0, vectors="on", unembedded=0, context="/data/context", told=2
+    ),
     drops={"disk_full": 0, "late": 0},
     disk=Disk(free=1 << 40, total=1 << 41),
 )
@@ -142,6 +146,46 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         ),
         (SOUND, "remembered", "ok", "the last 3 min ago"),
         (changed("database", last_observation_age_s=None), "remembered", "ok", "nothing yet"),
+        (SOUND, "index", "ok", "can be found"),
+        (changed("recall", unindexed=7, unindexed_before=9), "index", "ok", "7 rows cannot be found yet"),
+        (changed("recall", unindexed=9, unindexed_before=9), "index", "warn", "does not get fewer"),
+        (changed("recall", unindexed=12, unindexed_before=9), "index", "warn", "12 rows cannot be found yet"),
+        (changed("recall", unindexed=9, told_by_worker=False), "index", "ok", "when it runs"),
+        (SOUND, "vectors", "ok", "kept in the database"),
+        (changed("recall", wanted="off", vectors="off"), "vectors", "ok", "off, as CLAUDE_MEM_VECTORS says"),
+        (changed("recall", vectors="off"), "vectors", "warn", "from here it would be builtin"),
+        (changed("recall", unembedded=1), "vectors", "ok", "1 memory still without"),
+        (
+            changed("recall", vectors="unavailable", trouble="X failed."),
+            "vectors",
+            "warn",
+            "X failed. Full text",
+        ),
+        (changed("recall", model_there=False), "vectors", "warn", "wordllama"),
+        (
+            changed("recall", wanted="chroma", chroma_there=False),
+            "vectors",
+            "warn",
+            "chromadb is not installed",
+        ),
+        (changed("recall", wanted="chroma"), "vectors", "ok", "by Chroma, in chroma/"),
+        (
+            changed("recall", wanted="chroma", chroma_url="http://c:1"),
+            "vectors",
+            "ok",
+            "by Chroma, at http://c:1",
+        ),
+        (SOUND, "context", "ok", "rendered ahead"),
+        (
+            changed("recall", context_exists=False, context_writable=False),
+            "context",
+            "ok",
+            "nothing is rendered",
+        ),
+        (changed("recall", context_writable=False), "context", "bad", "/data/context cannot be written"),
+        (SOUND, "told", "ok", "2 times"),
+        (changed("recall", told=0), "told", "ok", "nothing to any session yet"),
+        (replace(SOUND, recall=Unknown("gone")), "recall", "warn", "gone"),
         (changed("database", newest_backup_age_s=9e6), "backups", "warn", "days ago"),
         (changed("database", newest_backup_age_s=None), "backups", "ok", "none yet"),
         (changed("disk", free=100 << 20), "disk", "warn", "100.0 MiB free"),
@@ -168,7 +212,7 @@ def test_a_worker_that_is_still_opening_its_database_is_no_reason_to_worry() -> 
 
 def test_what_cannot_be_found_out_is_said_so_and_stops_nothing() -> None:
     nothing = Unknown("no answer in time")
-    findings = judge(Facts(*[nothing] * 9))
+    findings = judge(Facts(*[nothing] * 10))
     assert why_not(findings) is None
     assert why_unobserved(findings) is None
     assert {finding.level for finding in findings} == {"warn"}
@@ -209,3 +253,30 @@ def test_a_spent_budget_hinders_nobody_because_the_offline_observer_takes_over()
 def test_who_asks_no_model_is_told_nothing_of_a_budget() -> None:
     offline = replace(changed("worker", observer="offline"), observing=Observing("offline", "no model"))
     assert "budget" not in {finding.check for finding in judge(offline)}
+
+
+def test_vectors_that_are_missing_hinder_nobody_and_come_with_a_next_step() -> None:
+    for differences in (
+        {"model_there": False},
+        {"wanted": "chroma", "chroma_there": False},
+        {"vectors": "unavailable", "trouble": "Chroma did not answer within 10 seconds."},
+    ):
+        facts = changed("recall", **differences)
+        assert of(facts, "vectors").next
+        assert "Full text answers alone" in of(facts, "vectors").says
+        assert not is_wrong(judge(facts))
+        assert why_unobserved(judge(facts)) is None
+
+
+def test_a_chroma_server_out_of_reach_is_named_by_its_address() -> None:
+    down = changed(
+        "recall", wanted="chroma", chroma_url="http://c:1", vectors="unavailable", trouble="Chroma failed."
+    )
+    assert "http://c:1" in str(of(down, "vectors").next)
+    inside = changed("recall", wanted="chroma", vectors="unavailable", trouble="Chroma failed.")
+    assert "CLAUDE_MEM_VECTORS=builtin" in str(of(inside, "vectors").next)
+
+
+def test_without_a_database_nothing_is_said_of_an_index() -> None:
+    checks = {finding.check for finding in judge(changed("recall", unindexed=None, told=None))}
+    assert not checks & {"index", "told"}

@@ -5,10 +5,13 @@ from dataclasses import replace
 
 from claude_mem.cli import say
 from claude_mem.cli.demo.hidden import HIDDEN, KEPT, Search
+from claude_mem.cli.demo.recalled import Recalled
 from claude_mem.cli.demo.replay import Answered, Run
-from claude_mem.cli.demo.report import WIDTH, Report, events, remembered
+from claude_mem.cli.demo.report import WIDTH, Report, context, events, found, history, remembered, reminder
 from claude_mem.cli.demo.stored import StoredEvent, StoredObservation, StoredSession, StoredSummary
 
+MEMORY = {"ref": "1", "kind": "observation", "type": "bugfix", "title": "It holds", "files": ["a.py"]}
+NOWHERE = dict.fromkeys(HIDDEN.values(), 0)
 FINE = Report(
     hooks=[Answered(9.0, 8.0, "Stop", False, 0, {"continue": True, "suppressOutput": True})],
     bare=[Run(8.0, 7.0)],
@@ -18,7 +21,8 @@ FINE = Report(
     events=[],
     observations=[StoredObservation("bugfix", "It holds", "+1 −0", ["a.py"], "offline")],
     summaries=[StoredSummary(1, {"request": "Make it hold", "next_steps": "Ship it"})],
-    search=Search(3, dict.fromkeys(HIDDEN.values(), 0) | {KEPT: 1}),
+    recalled=Recalled("- It holds", "Go on", "- #1 It holds", "does it hold?", [MEMORY], "a.py", [MEMORY]),
+    search=Search(3, NOWHERE | {KEPT: 1}, NOWHERE | {KEPT: 2}),
 )
 
 
@@ -31,12 +35,15 @@ def test_a_demo_in_which_all_went_well_has_no_problems() -> None:
 
 def test_a_secret_that_is_found_is_a_problem() -> None:
     what, text = next(iter(HIDDEN.items()))
-    found = replace(FINE, search=Search(3, FINE.search.found | {text: 1}))
-    assert found.problems == [f"{what} was found"]
+    in_a_file = replace(FINE.search, found=FINE.search.found | {text: 1})
+    in_the_index = replace(FINE.search, indexed=FINE.search.indexed | {text: 1})
+    for search in (in_a_file, in_the_index):
+        assert replace(FINE, search=search).problems == [f"{what} was found"]
 
 
 def test_a_search_that_finds_nothing_proves_nothing() -> None:
-    assert replace(FINE, search=Search(3, FINE.search.found | {KEPT: 0})).problems
+    assert replace(FINE, search=replace(FINE.search, found=FINE.search.found | {KEPT: 0})).problems
+    assert replace(FINE, search=replace(FINE.search, indexed=FINE.search.indexed | {KEPT: 0})).problems
 
 
 def test_a_hook_that_fails_or_says_something_else_is_a_problem() -> None:
@@ -79,3 +86,28 @@ def test_of_a_long_turn_the_first_events_are_shown_and_the_others_counted() -> N
     assert len(lines) == 5
     assert lines[-1] == "      … and 6 more"
     assert len(events(replace(FINE, events=turn[:5]), PLAIN).splitlines()[2:]) == 5
+
+
+def test_a_demo_whose_next_session_is_told_nothing_or_finds_nothing_is_a_problem() -> None:
+    told_nothing = replace(FINE.recalled, context="")
+    assert replace(FINE, recalled=told_nothing).problems == ["the next session was told nothing"]
+    for lost in (replace(FINE.recalled, found=[]), replace(FINE.recalled, history=[])):
+        assert replace(FINE, recalled=lost).problems == ["what was remembered was not found again"]
+
+
+def test_a_prompt_that_was_not_kept_waiting_is_not_shown() -> None:
+    silent = replace(FINE, recalled=replace(FINE.recalled, reminder=""))
+    assert silent.problems == []
+    assert reminder(silent) == ""
+
+
+def test_what_is_recalled_is_introduced_by_a_line_and_told_in_80_columns() -> None:
+    words = "- " + "word " * 40
+    long = Recalled(words, "p" * 200, words, "q" * 200, [MEMORY | {"title": "t" * 200}], "f" * 200, [MEMORY])
+    report = replace(FINE, recalled=long)
+    for text in (context(report), reminder(report), found(report, 0, PLAIN), history(report, 0, PLAIN)):
+        lines = text.splitlines()
+        assert (lines[0] != "", lines[1]) == (True, "")
+        assert max(map(len, lines)) <= WIDTH
+    assert context(report).splitlines()[2:4] == ["  - word" + " word" * 14, "    word" + " word" * 14]
+    assert found(FINE, 0, PLAIN).splitlines()[0] == "Anybody may ask: claude-mem search 'does it hold?'"

@@ -8,7 +8,7 @@ from claude_mem.cli.stats import BREAKDOWNS, as_data, by, dollars, render, total
 from claude_mem.model.job import Figures
 from claude_mem.ports.pumping import Spending
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite.tally import Tally, Today
+from claude_mem.store.sqlite.tally import Tally, Today, Told
 
 SINCE = date(2026, 1, 25)
 CHOSEN = Settings(Path("/data"))
@@ -102,3 +102,17 @@ def test_the_same_is_there_as_data() -> None:
         "usd_today": 0.0,
         "daily_usd": None,
     }
+
+
+def test_what_sessions_were_told_is_counted_by_occasion() -> None:
+    told = {"SessionStart": Told(1, 900), "UserPromptSubmit": Told(12, 3000), "Bogus": Told(1000, 10**9)}
+    screen = render(SINCE, replace(TALLY, told=told), CHOSEN).splitlines()
+    assert screen[7:11] == [
+        "Told      sessions of memory 1,013 times, about 1,000,003,900 tokens",
+        "          at the start           1 time, about 900 tokens",
+        "          at prompts            12 times, about 3,000 tokens",
+        "          Bogus              1,000 times, about 1,000,000,000 tokens",
+    ]
+    assert "Told      nothing to any session" in render(SINCE, TALLY, CHOSEN)
+    said = as_data(SINCE, replace(TALLY, told=told), CHOSEN)
+    assert said["told"]["SessionStart"] == {"times": 1, "tokens": 900}

@@ -49,7 +49,7 @@ def _vectors(fact: Recall) -> Finding:
     kept = "in the database" if fact.wanted == "builtin" else f"by Chroma, {_where(fact)}"
     if fact.unembedded:
         many = say.many(fact.unembedded, "memory", "memories")
-        return Finding("vectors", "ok", f"kept {kept}; {many} still to be embedded, full text finds them")
+        return Finding("vectors", "ok", f"kept {kept}; {many} still without; full text finds all")
     return Finding("vectors", "ok", f"kept {kept}")
 
 
@@ -87,7 +87,7 @@ def _context(fact: Recall) -> list[Finding]:
             "context",
             "bad",
             f"{fact.context} cannot be written: sessions that start are told what is old, or nothing",
-            next=f"rm -r {fact.context}; the worker makes it again",
+            next=f"move it away: mv {fact.context} {fact.context}.old; then: claude-mem worker restart",
         )
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -12,6 +13,9 @@ from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.wordbook import PATH_KEYS, WRITERS, relative
 
 TITLE = 120
+_STRING = r'"((?:[^"\\]|\\.)+)"'
+_VALUES = {key: re.compile(rf'"{key}":\s*{_STRING}') for key in PATH_KEYS}
+_ANY_VALUE = re.compile(rf":\s*{_STRING}")
 _EVENTS = {
     "stop": "The agent's last words",
     "stop_failure": "The turn failed",
@@ -142,27 +146,21 @@ def _paths(array: str) -> tuple[str, ...]:
 
 
 def _given_paths(given: str) -> list[str]:
-    """Of what may have been cut in the middle: read by looking for the key, not by parsing."""
-    found = []
-    for key in PATH_KEYS:
-        _, there, rest = given.partition(f'"{key}": "')
-        if not there:
-            _, there, rest = given.partition(f'"{key}":"')
-        path = rest.partition('"')[0]
-        if there and path and "\\" not in path:
-            found.append(path)
-    return found
+    """Of what may have been cut in the middle: read by looking for the key, not by parsing all of it."""
+    return [_literal(found[1]) for key in PATH_KEYS if (found := _VALUES[key].search(given))]
+
+
+def _literal(escaped: str) -> str:
+    try:
+        return str(json.loads(f'"{escaped}"'))
+    except ValueError:
+        return escaped
 
 
 def _telling(given: str) -> str:
-    """The first value of what went in: a command, a pattern, an address."""
-    try:
-        values = json.loads(given)
-        first = next(iter(values.values())) if isinstance(values, dict) and values else given
-    except (ValueError, RecursionError):
-        _, _, first = given.partition('": "')
-        first = first or given
-    return first if isinstance(first, str) else json.dumps(first, ensure_ascii=False)
+    """The first text of what went in: a command, a pattern, an address."""
+    found = _ANY_VALUE.search(given)
+    return _literal(found[1]) if found else given
 
 
 def _read(name: str, value: Any) -> Any:

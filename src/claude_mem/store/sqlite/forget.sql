@@ -5,9 +5,12 @@
 UPDATE observations SET pinned = :pinned WHERE id = :id;
 
 -- name: add_injection
--- A session was told something.
+-- A session was told something; reported twice, it was told once.
 INSERT INTO injections (claude_session_id, event, refs, about, tokens, created_at, created_at_epoch)
-VALUES (:session, :event, :refs, :about, :tokens, :created_at, :created_at_epoch);
+SELECT :session, :event, :refs, :about, :tokens, :created_at, :created_at_epoch
+WHERE NOT EXISTS (SELECT 1 FROM injections
+                  WHERE claude_session_id = :session AND created_at_epoch = :created_at_epoch
+                    AND event = :event AND about IS :about AND refs = :refs);
 
 -- name: injections_of_session
 -- What a session was told, the newest first.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,8 @@ from claude_mem.store.sqlite.queries import conditions, execute, queries
 from claude_mem.store.sqlite.readers import Readers
 from claude_mem.store.sqlite.wordbook import placed
 
-SIZES_HOLD_S = 60.0
+SIZES_HOLD = 0.02
+"""A span is counted again when the index has grown by this part of it."""
 LOOKED_AT = 5_000
 """Memories of files of one name that are looked at: `__init__.py` may have a hundred thousand."""
 
@@ -23,12 +23,12 @@ LOOKED_AT = 5_000
 class SqliteLibrary:
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
-        self._sizes: dict[tuple[int, int], tuple[float, int]] = {}
+        self._sizes: dict[tuple[int, int], tuple[int, int]] = {}
 
     def match(self, wording: Wording, within: tuple[int, int] | None) -> Matches:
         with self._readers.read() as db:
-            everything = self._size(db, matching.EVERYWHERE)
-            sizes = matching.Sizes(self._size(db, within) if within else everything, everything)
+            everything = matching.size_of_all(db)
+            sizes = matching.Sizes(self._size(db, within, everything) if within else everything, everything)
             return Matches(sizes.span, tuple(matching.match(db, wording, within, sizes)))
 
     def cards(self, refs: Sequence[Ref]) -> list[Card]:
@@ -49,12 +49,13 @@ class SqliteLibrary:
         pinned: bool = False,
     ) -> list[Card]:
         with self._readers.read() as db:
-            found: list[Card] = []
+            found: list[tuple[int, int, MemoryKind]] = []
             for kind in filters.kinds or KINDS:
-                ids = _ids(db, kind, filters, limit + offset, newest_first=newest_first, pinned=pinned)
-                found += cards.cards(db, [Ref(kind, id) for id in ids])
-        found.sort(key=lambda card: (card.created_at, card.ref.id), reverse=newest_first)
-        return found[offset : offset + limit]
+                found += _dated(db, kind, filters, limit + offset, newest_first=newest_first, pinned=pinned)
+            found.sort(reverse=newest_first)
+            chosen = [Ref(kind, id) for _, id, kind in found[offset : offset + limit]]
+            by_ref = {card.ref: card for card in cards.cards(db, chosen)}
+        return [by_ref[ref] for ref in chosen if ref in by_ref]
 
     def touching(self, path: str, project_id: int | None, limit: int) -> list[Touching]:
         first, last = span(project_id) if project_id is not None else matching.EVERYWHERE
@@ -94,16 +95,16 @@ class SqliteLibrary:
                 Project(**row) for row in execute(db, "projects_with_figures", limit=limit, offset=offset)
             ]
 
-    def _size(self, db: sqlite3.Connection, span: tuple[int, int]) -> int:
+    def _size(self, db: sqlite3.Connection, span: tuple[int, int], everything: int) -> int:
         """Counted now and then: how rare a word is does not change with a few memories more."""
-        counted_at, size = self._sizes.get(span, (0.0, 0))
-        if not size or time.monotonic() - counted_at > SIZES_HOLD_S:
+        of_all, size = self._sizes.get(span, (0, 0))
+        if not size or abs(everything - of_all) > SIZES_HOLD * size:
             size = execute(db, "size_of_span", first=span[0], last=span[1]).fetchone()[0]
-            self._sizes[span] = time.monotonic(), size
+            self._sizes[span] = everything, size
         return size
 
 
-def _ids(
+def _dated(
     db: sqlite3.Connection,
     kind: MemoryKind,
     filters: Filters,
@@ -111,7 +112,8 @@ def _ids(
     *,
     newest_first: bool,
     pinned: bool,
-) -> list[int]:
+) -> list[tuple[int, int, MemoryKind]]:
+    """When, and which."""
     is_observation = kind == "observation"
     if (filters.types or filters.superseded or pinned) and not is_observation:
         return []
@@ -124,7 +126,7 @@ def _ids(
             ("where_since", filters.since is not None),
             ("where_until", filters.until is not None),
             ("where_type", bool(filters.types)),
-            (f"where_{own}branch", filters.branch is not None),
+            (f"where_{own or ('own_' if kind == 'evidence' else '')}branch", filters.branch is not None),
             ("where_client", filters.client is not None),
             ("where_superseded", is_observation and filters.superseded is not None),
             ("where_pinned", pinned),
@@ -149,7 +151,7 @@ def _ids(
             "offset": 0,
         },
     )
-    return [row["id"] for row in found]
+    return [(row["created_at_epoch"], row["id"], kind) for row in found]
 
 
 def _where(names: list[str]) -> list[str]:

@@ -11,12 +11,16 @@ import sqlite3
 from dataclasses import dataclass
 
 from claude_mem.model.recall import idf
-from claude_mem.model.wording import beginning
+from claude_mem.model.wording import beginning, is_only_a_beginning
 from claude_mem.ports.library import Matched, Wording
 from claude_mem.store.sqlite.queries import execute
 
 EVERYWHERE = (0, 2**63 - 1)
 NEWEST = 2_000
+COUNTED = 20_000
+"""SQLite weighs a word by how often it is anywhere, and walks over all of that to know it. One that more
+memories have says little, and in a span it is taken to be said once where it is said. So is the beginning of
+words: SQLite puts all of theirs together anew for each question."""
 
 Span = tuple[int, int]
 
@@ -26,7 +30,18 @@ class Sizes:
     """How many memories there are."""
 
     span: int
-    all: int
+    all: int  # exactly: how SQLite has weighed is reckoned back from it
+
+
+def size_of_all(db: sqlite3.Connection) -> int:
+    """As the index itself has it: the first number of its record of averages."""
+    row = execute(db, "averages").fetchone()
+    size = 0
+    for byte in row["block"] if row else b"":
+        size = size << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return size
 
 
 def match(db: sqlite3.Connection, wording: Wording, within: Span | None, sizes: Sizes) -> list[Matched]:
@@ -49,7 +64,7 @@ def match(db: sqlite3.Connection, wording: Wording, within: Span | None, sizes: 
 
 def _counted(db: sqlite3.Connection, word: str, span: Span, most: int) -> tuple[int, str]:
     """In how many memories; a word found nowhere may be the beginning of others."""
-    rows = _count(db, word, span, most)
+    rows = 0 if is_only_a_beginning(word) else _count(db, word, span, most)
     begins = None if rows else beginning(word)
     return (_count(db, begins, span, most), begins) if begins else (rows, word)
 
@@ -66,10 +81,14 @@ def _weighed(
     """BM25 in the span's own terms: SQLite asks how rare a word is in the whole index, where another
     project may speak of nothing else."""
     first, last = span
+    is_whole = not expression.endswith("*")
+    everywhere = _count(db, expression, EVERYWHERE, COUNTED) if is_whole and span != EVERYWHERE else rows
+    if everywhere > COUNTED or not is_whole:
+        found = execute(db, "matches", expression=expression, first=first, last=last).fetchall()
+        return dict.fromkeys((row[0] for row in found), idf(rows, sizes.span))
     found = execute(db, "weighed_matches", expression=expression, first=first, last=last).fetchall()
     if span == EVERYWHERE:
         return dict(found)
-    everywhere = _count(db, expression, EVERYWHERE, sizes.all)
     # As SQLite has it, the floor included.
     theirs = max(math.log((sizes.all - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
     factor = idf(rows, sizes.span) / theirs

@@ -96,11 +96,19 @@ SELECT COUNT(*) FROM (
 SELECT rowid, -bm25(memory_text, 2.0, 1.0, 0.5) FROM memory_text
 WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
 
+-- name: matches
+-- All matches of an expression in a span.
+SELECT rowid FROM memory_text WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
+
 -- name: newest_matches
 -- The newest matches of an expression too frequent to be weighed.
 SELECT rowid FROM memory_text
 WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last
 ORDER BY rowid DESC LIMIT :limit;
+
+-- name: averages
+-- How many memories the index has, and how long they are: a record of its own that changes with each of them.
+SELECT block FROM memory_text_data WHERE id = 1;
 
 -- name: size_of_span
 -- How many memories a span of the index has.
@@ -140,19 +148,20 @@ WHERE p.id IN (SELECT value FROM json_each(:ids)) AND p.private = 0;
 
 -- name: list_observation
 -- Observations, to be narrowed by the conditions below and ordered by time.
-SELECT m.id FROM observations AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+SELECT m.id, m.created_at_epoch FROM observations AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
 
 -- name: list_summary
 -- Summaries, likewise.
-SELECT m.id FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+SELECT m.id, m.created_at_epoch FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
 
 -- name: list_prompt
 -- Prompts, likewise; private ones hold nothing.
-SELECT m.id FROM user_prompts AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id AND m.prompt IS NOT NULL;
+SELECT m.id, m.created_at_epoch FROM user_prompts AS m CROSS JOIN sdk_sessions AS s
+    ON s.id = m.session_id AND m.prompt IS NOT NULL;
 
 -- name: list_evidence
 -- Events that say something, likewise.
-SELECT m.id FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
+SELECT m.id, m.created_at_epoch FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
 
 -- name: files_named
@@ -209,13 +218,13 @@ ORDER BY (claude_session_id = :given) DESC, (CAST(id AS TEXT) = :given) DESC, id
 -- name: session_before
 -- The project's session before another one.
 SELECT p.id FROM sdk_sessions AS s
-JOIN sdk_sessions AS p ON p.project_id = s.project_id AND p.created_at_epoch <= s.created_at_epoch AND p.id < s.id
+JOIN sdk_sessions AS p ON p.project_id = s.project_id AND (p.created_at_epoch, p.id) < (s.created_at_epoch, s.id)
 WHERE s.id = :id ORDER BY p.created_at_epoch DESC, p.id DESC LIMIT 1;
 
 -- name: session_after
 -- The project's session after another one.
 SELECT n.id FROM sdk_sessions AS s
-JOIN sdk_sessions AS n ON n.project_id = s.project_id AND n.created_at_epoch >= s.created_at_epoch AND n.id > s.id
+JOIN sdk_sessions AS n ON n.project_id = s.project_id AND (n.created_at_epoch, n.id) > (s.created_at_epoch, s.id)
 WHERE s.id = :id ORDER BY n.created_at_epoch, n.id LIMIT 1;
 
 -- name: last_summaries

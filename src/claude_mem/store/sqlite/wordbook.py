@@ -23,8 +23,11 @@ HEAD, LONGEST_HEADING = 2_000, 200
 
 PATH_KEYS = ("file_path", "notebook_path", "path")
 WRITERS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
+_IN_PATHS = r"\w.@+~\-\[\]()$"
+# Each looked for from its beginning only: tried at each letter, a long run would take its square.
 _NAMED = re.compile(
-    r"(?:[A-Za-z]:)?[\w.@+~\-\[\]()$]*(?:[/\\]+[\w.@+~\-\[\]()$]+)+|\b[\w@+\-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b"
+    rf"(?<![{_IN_PATHS}/\\])(?:[A-Za-z]:)?[{_IN_PATHS}]*(?:[/\\]+[{_IN_PATHS}]+)+"
+    r"|(?<![\w@+\-])[\w@+\-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b"
 )
 
 
@@ -90,7 +93,8 @@ _PARTS = {"observation": _observation, "summary": _summary, "prompt": _prompt, "
 def _files(
     cwd: str | None, read: Iterable[str], modified: Iterable[str], telling: str
 ) -> tuple[tuple[str, str], ...]:
-    found = {relative(path, cwd): "named" for path in _NAMED.findall(telling[:MOST])}
+    # With `@` people point at files, and with `-` an option's name begins.
+    found = {relative(path.lstrip("@-"), cwd): "named" for path in _NAMED.findall(telling[:MOST])}
     found |= {relative(path, cwd): "read" for path in read if path}
     found |= {relative(path, cwd): "modified" for path in modified if path}
     return tuple(sorted(found.items(), key=lambda file: (file[1], file[0]))[:MOST_FILES])

@@ -1,0 +1,61 @@
+"""Names and places of memories."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_mem.model.recall import KINDS, MemoryKind, Ref, idf, ref_at, session_at, span, spot
+
+places = st.tuples(
+    st.integers(0, 2**14 - 1), st.integers(0, 2**22 - 1), st.sampled_from(KINDS), st.integers(0, 2**25 - 1)
+)
+
+
+@given(st.sampled_from(KINDS), st.integers(0, 10**12 - 1))
+def test_a_ref_is_read_as_it_is_written(kind: MemoryKind, id: int) -> None:
+    assert Ref.parse(str(Ref(kind, id))) == Ref(kind, id)
+
+
+@pytest.mark.parametrize(("written", "ref"), [(" #12 ", Ref("observation", 12)), ("S3", Ref("summary", 3))])
+def test_people_may_write_a_ref_in_their_own_way(written: str, ref: Ref) -> None:
+    assert Ref.parse(written) == ref
+
+
+@given(st.text())
+@pytest.mark.parametrize("not_one", ["", "s", "x1", "-1", "1.5", "١٢", "²", "1" * 13, "s 1", "12s"])
+def test_anything_else_is_no_ref(not_one: str, text: str) -> None:
+    assert Ref.parse(not_one) is None
+    found = Ref.parse(text)
+    assert found is None or found.id >= 0
+
+
+@given(places)
+def test_a_spot_tells_its_memory_and_its_session_and_lies_in_its_projects_span(
+    place: tuple[int, int, MemoryKind, int],
+) -> None:
+    project, session, kind, id = place
+    at = spot(project, session, Ref(kind, id))
+    assert (ref_at(at), session_at(at)) == (Ref(kind, id), session)
+    first, last = span(project)
+    assert 0 <= first <= at <= last < 2**63, "SQLite's integers hold it"
+
+
+@given(places, places)
+def test_no_two_memories_have_one_spot(
+    one: tuple[int, int, MemoryKind, int], other: tuple[int, int, MemoryKind, int]
+) -> None:
+    one_at, other_at = (spot(p, s, Ref(kind, id)) for p, s, kind, id in (one, other))
+    assert (one_at == other_at) == (one == other)
+
+
+@pytest.mark.parametrize(("project", "session", "id"), [(2**14, 1, 1), (1, 2**22, 1), (1, 1, 2**25)])
+def test_what_has_no_place_is_said_and_never_wrapped_around(project: int, session: int, id: int) -> None:
+    with pytest.raises(OverflowError):
+        spot(project, session, Ref("observation", id))
+
+
+def test_a_word_says_more_the_rarer_it_is_and_never_less_than_nothing() -> None:
+    assert idf(0, 100) > idf(1, 100) > idf(50, 100) > idf(100, 100) > 0
+    assert idf(7, 5) > 0, "counted a moment later than all of them"

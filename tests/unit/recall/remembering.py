@@ -1,0 +1,179 @@
+"""A real store that remembers what a test tells it, and all of recall on top of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from claude_mem.model.event import Event, Kind, ToolCall
+from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.origin import Origin
+from claude_mem.model.recall import Card, Filters, Ref
+from claude_mem.ports.keeping import Injection
+from claude_mem.ports.library import Project
+from claude_mem.recall.occasions import Occasions, Size
+from claude_mem.recall.question import Questions
+from claude_mem.recall.reading import Reading, Sources
+from claude_mem.recall.search import Found, Near, Search
+from claude_mem.recall.writing import Writing
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.indexing import Indexing
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
+
+DAY = 24 * 60 * 60 * 1000
+ELSEWHERE = replace(ORIGIN, key="github.com/a/mill", name="mill", root="/home/a/mill")
+
+
+@dataclass
+class Told:
+    """What git says: what a test has it say."""
+
+    marks: dict[Ref, tuple[tuple[str, ...], float]] = field(default_factory=dict)
+
+    def __call__(self, card: Card) -> tuple[tuple[str, ...], float]:
+        return self.marks.get(card.ref, ((), 1.0))
+
+
+class House:
+    """One store; every part of recall that a test may want to ask."""
+
+    def __init__(self, store: SqliteStore, clock: SettableClock, near: Near | None, size: Size) -> None:
+        self.store, self.clock, self.truth = store, clock, Told()
+        self.library, self.shelves = SqliteLibrary(store.readers), SqliteShelves(store.readers)
+        self.keeping = SqliteKeeping(store.readers, store.writer, clock)
+        self.indexing = Indexing(store.readers, store.writer)
+        self.search = Search(self.library, clock, near, self.truth)
+        self.questions = Questions(
+            self.library, clock, lambda: UTC, lambda cwd: self.origin_of(cwd).key, lambda _root: None
+        )
+        self.reading = Reading(
+            Sources(
+                self.library,
+                self.shelves,
+                self.keeping,
+                self.search,
+                self.questions,
+                self.truth,
+                clock,
+                self.indexing.catch_up,
+            )
+        )
+        self.changes = 0
+        self.writing = Writing(
+            self.library,
+            self.keeping,
+            self.questions,
+            self.origin_of,
+            clock,
+            lambda: None,
+            lambda text: text.replace("hunter2", ""),
+            self._changed,
+            lambda: 2,
+        )
+        self.occasions = Occasions(
+            self.library,
+            self.shelves,
+            self.keeping,
+            self.search,
+            self.truth,
+            self.origin_of,
+            clock,
+            lambda: UTC,
+            self.keeping.note_injection,
+            size,
+        )
+        self.events = Events()
+
+    def origin_of(self, cwd: str) -> Origin:
+        for origin in (ORIGIN, ELSEWHERE):
+            if cwd == origin.root or cwd.startswith(f"{origin.root}/"):
+                return origin
+        return Origin(key=f"path:{cwd}", name=cwd.rpartition("/")[2], root=cwd)
+
+    def keep(
+        self,
+        title: str,
+        narrative: str | None = None,
+        *,
+        session: str = "s1",
+        origin: Origin = ORIGIN,
+        days_ago: float = 0,
+        indexed: bool = True,
+        **more: Any,
+    ) -> Ref:
+        """An observation by itself."""
+        kept = {name: more.pop(name) for name in ("source", "client", "provider") if name in more}
+        observation = Observation(more.pop("type", "change"), title, narrative=narrative, **more)
+        at = int(self.clock() - days_ago * DAY)
+        ref, new = self.keeping.remember(
+            observation,
+            origin,
+            session=session,
+            at=at,
+            **({"source": "work", "client": "claude-code"} | kept),
+        )
+        assert new
+        if indexed:
+            self.indexing.catch_up()
+        return ref
+
+    def turn(
+        self,
+        prompt: str | None = None,
+        *more: Event,
+        session: str = "s1",
+        observed: Sequence[Observation] = (),
+        summary: Summary | None = None,
+        origin: Origin = ORIGIN,
+        at: int | None = None,
+    ) -> None:
+        """What happens in a turn, and what it leaves behind. Nothing of it is indexed yet."""
+        when = {} if at is None else {"at": at}
+        cwd = origin.root
+        events = [self.events.prompt(prompt, session, cwd=cwd, **when)] if prompt is not None else []
+        events += more or [self.events.make(Kind.STOP, session, text="Done.", cwd=cwd, **when)]
+        self.store.accept(arrivals(*events, origin=origin))
+        found = self.store.find(session)
+        assert found is not None
+        lease = self.store.lease(100, found.id)
+        assert lease is not None
+        self.store.settle(lease, Memory(tuple(observed), (summary,) if summary else ()))
+
+    def tool(self, name: str, given: str, response: str = "", *, session: str = "s1", **more: Any) -> Event:
+        call = ToolCall(name, given, response, more.pop("use_id", f"toolu_{name}_{len(given)}"))
+        return self.events.make(Kind.TOOL_USE, session, tool=call, cwd=more.pop("cwd", ORIGIN.root), **more)
+
+    def found(self, query: str, most: int = 20, **filters: Any) -> list[str]:
+        """The refs, the best first."""
+        return [str(hit.card.ref) for hit in self.hits(query, most, **filters).hits]
+
+    def hits(self, query: str, most: int = 20, **filters: Any) -> Found:
+        self.indexing.catch_up()
+        return self.search(query, Filters(**filters), most)
+
+    def project(self, origin: Origin = ORIGIN) -> Project:
+        found = self.library.project(origin.key)
+        assert found is not None
+        return found
+
+    def told(self, session: str) -> list[Injection]:
+        return list(self.keeping.injections(session=session))
+
+    def _changed(self) -> None:
+        self.changes += 1
+        self.indexing.catch_up()
+
+
+@contextmanager
+def house(folder: Path, near: Near | None = None, size: Size | None = None) -> Iterator[House]:
+    clock = SettableClock(NOON)
+    database = folder / "data" / "claude-mem.db"
+    with SqliteStore.open(database, clock=clock, backups=folder / "data" / "backups") as store:
+        yield House(store, clock, near, size or Size())

@@ -1,0 +1,145 @@
+"""Priors tip the balance; they never keep a memory from being found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+from tests.unit.recall.cards import DAY, NOW, card
+
+from claude_mem.model.recall import Card, Hit, Ref
+from claude_mem.recall import rank
+from claude_mem.recall.rank import Work, currency, opening, ordered, prior, spread
+
+HERE = Work(frozenset(("src/a.py",)), "main")
+
+
+def weighed(one: Card) -> float:
+    return prior(one, NOW, HERE, 1.0)
+
+
+@pytest.mark.parametrize(
+    "better",
+    [
+        {"pinned": True},
+        {"created_at": NOW},
+        {"branch": "main"},
+        {"files": ("src/a.py",)},
+        {"source": "user"},
+        {"seen_again": 2},
+        {"type": "decision"},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+def test_between_equals_it_tips_the_balance(better: dict[str, Any]) -> None:
+    plain = card(type="change", created_at=NOW - 40 * DAY)
+    assert weighed(replace(plain, **better)) > weighed(plain)
+
+
+@pytest.mark.parametrize(
+    "worse", [{"superseded_by": 9}, {"source": "external"}], ids=lambda given: next(iter(given))
+)
+def test_and_the_other_way(worse: dict[str, Any]) -> None:
+    assert weighed(replace(card(), **worse)) < weighed(card())
+
+
+def test_what_the_code_has_left_behind_counts_less() -> None:
+    assert prior(card(), NOW, HERE, 0.8) == pytest.approx(0.8 * weighed(card()))
+
+
+def test_all_that_speaks_against_a_memory_leaves_it_a_good_part_of_its_score() -> None:
+    worst = card(
+        ref=Ref("evidence", 1), created_at=0, type="change", superseded_by=2, source="external", branch="dead"
+    )
+    best = card(
+        type="decision",
+        pinned=True,
+        created_at=NOW,
+        seen_again=9,
+        branch="main",
+        files=("src/a.py",),
+        source="user",
+    )
+    assert weighed(worst) > 0.5
+    assert weighed(best) < 1.6
+    assert weighed(best) < 3 * weighed(worst)
+
+
+def test_a_clock_that_was_set_back_makes_no_memory_better_than_new() -> None:
+    assert weighed(card(created_at=NOW + 99 * DAY)) == weighed(card(created_at=NOW))
+
+
+def test_without_a_question_the_new_comes_first_and_of_the_old_what_lasts() -> None:
+    order = [
+        card(type="change", created_at=NOW),
+        card(type="decision", created_at=NOW - 60 * DAY),
+        card(type="change", created_at=NOW - 60 * DAY),
+    ]
+    values = [currency(each, NOW, Work(), 1.0) for each in order]
+    assert values == sorted(values, reverse=True)
+    assert min(values) > 0
+
+
+def test_only_a_sessions_first_request_speaks_for_all_of_it() -> None:
+    first = card(ref=Ref("prompt", 1), prompt_number=1)
+    assert opening(first, 1.0) == rank.OPENING
+    assert opening(replace(first, prompt_number=2), 1.0) == opening(card(prompt_number=1), 1.0) == 0.0
+
+
+def hits(*given: tuple[str, str, float]) -> list[Hit]:
+    """Session, title, score."""
+    return [
+        Hit(replace(card(id, title), session=session), score)
+        for id, (session, title, score) in enumerate(given, 1)
+    ]
+
+
+def ids(found: list[Hit]) -> list[int]:
+    return [hit.card.ref.id for hit in found]
+
+
+def test_at_most_three_of_a_session_come_before_other_sessions_hits() -> None:
+    loud = [("loud", f"thing number {n} {'abcdefg'[n]}", 9.0 - n) for n in range(5)]
+    found = spread(hits(*loud, ("quiet", "something else", 1.0)))
+    assert ids(found) == [1, 2, 3, 6, 4, 5]
+    scores = [hit.score for hit in found]
+    assert scores == sorted(scores, reverse=True), "a list is in the order of its scores"
+
+
+def test_what_says_the_same_is_said_once_by_the_best_of_them() -> None:
+    found = spread(
+        hits(
+            ("a", "Fixed the parser of dates", 2.0),
+            ("b", "fixed THE parser of dates", 1.9),
+            ("c", "Fixed the parser of times", 1.0),
+        )
+    )
+    assert ids(found) == [1, 3]
+
+
+@pytest.mark.parametrize("differs", ["kind", "project_id"])
+def test_another_kinds_or_projects_memory_is_another(differs: str) -> None:
+    one, other = hits(("a", "Fixed the parser", 2.0), ("b", "Fixed the parser", 1.0))
+    changed = {"ref": Ref("summary", 2)} if differs == "kind" else {"project_id": 2}
+    assert len(spread([one, replace(other, card=replace(other.card, **changed))])) == 2
+
+
+def test_a_request_made_twice_is_two_but_one_that_a_fork_repeats_is_one() -> None:
+    one, other = (
+        Hit(replace(card(ref=Ref("prompt", id)), text=text), 1.0)
+        for id, text in ((1, "do it"), (2, "do it well"))
+    )
+    assert len(spread([one, other])) == 2
+    assert len(spread([one, replace(other, card=replace(other.card, text="do it"))])) == 1
+
+
+def test_of_equals_the_newest_is_first_and_the_order_is_always_the_same() -> None:
+    old, new = Hit(card(1, created_at=NOW - DAY), 1.0), Hit(card(2, created_at=NOW), 1.0)
+    best = Hit(card(3, created_at=0), 1.1)
+    assert {
+        tuple(ids(ordered(each)))
+        for each in product((old, new, best), repeat=3)
+        if len(set(map(id, each))) == 3
+    } == {(3, 2, 1)}

@@ -1,0 +1,61 @@
+"""What sessions were told is counted once, however often it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from claude_mem.ports.keeping import Doomed, Injection
+from claude_mem.store.sqlite import SqliteStore, survey, tally
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.told import Told
+from claude_mem.testing.store_contract import NOON, Events, SettableClock, arrivals
+
+OpenStore = Callable[[], SqliteStore]
+
+
+def test_what_was_told_is_counted_on_by_occasion(open_store: OpenStore, clock: SettableClock) -> None:
+    with open_store() as store:
+        keeping, told = SqliteKeeping(store.readers, store.writer, clock), Told(store.readers)
+        assert told.figures() == {}
+        keeping.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON))
+        keeping.note_injection(Injection("s1", "UserPromptSubmit", ("1",), 7, NOON))
+        assert told.figures() == told.figures()
+        keeping.note_injection(Injection("s2", "SessionStart", ("1", "s3"), 2, NOON))
+        expected = {
+            "SessionStart": {"times": 2, "tokens": 42},
+            "UserPromptSubmit": {"times": 1, "tokens": 7},
+        }
+        assert told.figures() == expected == Told(store.readers).figures()
+
+
+def test_a_count_does_not_fall_when_a_session_is_forgotten(
+    open_store: OpenStore, clock: SettableClock, events: Events
+) -> None:
+    with open_store() as store:
+        store.accept(arrivals(events.prompt("p")))
+        keeping, told = SqliteKeeping(store.readers, store.writer, clock), Told(store.readers)
+        keeping.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON))
+        assert told.figures()
+        keeping.forget(Doomed(sessions=("s1",)))
+        assert told.figures() == {"SessionStart": {"times": 1, "tokens": 40}}
+        assert Told(store.readers).figures() == {}
+
+
+def test_from_outside_it_is_told_since_a_time(
+    open_store: OpenStore, clock: SettableClock, database: Path
+) -> None:
+    with open_store() as store:
+        keeping = SqliteKeeping(store.readers, store.writer, clock)
+        keeping.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON - 1))
+        keeping.note_injection(Injection("s1", "SessionStart", ("1",), 2, NOON))
+    assert tally.count(database, NOON, NOON).told == {"SessionStart": tally.Told(1, 2)}
+
+
+def test_from_outside_a_survey_says_how_far_the_indexes_are(
+    open_store: OpenStore, database: Path, backups: Path, events: Events
+) -> None:
+    with open_store() as store:
+        store.accept(arrivals(events.prompt("p")))
+    seen = survey.look(database, backups, NOON)
+    assert (seen.unindexed, seen.unembedded) == (2, 1)  # the event and its prompt; evidence has no vectors

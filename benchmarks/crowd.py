@@ -46,7 +46,7 @@ class Words:
             with gzip.open(file, "rt", encoding="utf-8") as text:
                 for line in text:
                     said.update(_WORD.findall(line[:200_000]))
-        # What is said in small letters is a word; a name is one if its parts are. The rest is keys and hashes.
+        # What is said in small letters is a word; a name is one if its parts are. The rest is hashes.
         plain = {word for word, times in said.items() if word.islower() and word.isalpha() and times > 1}
         ranked = [
             word

@@ -16,7 +16,7 @@ class Wording:
 
     words: tuple[str, ...]
     phrases: tuple[str, ...] = ()  # what belongs together: a quotation, a path, an identifier
-    most_rows: int = 20_000
+    most_rows: int = 6_000
     """How many matches may be weighed. The rarest words come first; those past it are left out."""
 
 

@@ -55,6 +55,12 @@ class Contexts:
         for file in self._files():
             file.unlink(missing_ok=True)
 
+    def drop_others(self) -> None:
+        """Files that were not written here."""
+        for file in self._files():
+            if f"{places.CONTEXT}/{file.name}" not in self._known:
+                file.unlink(missing_ok=True)
+
     def tidy(self) -> None:
         for file in self._files():
             with suppress(FileNotFoundError):  # cleared meanwhile

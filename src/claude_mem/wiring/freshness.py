@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from threading import Lock
 
 from claude_mem.ports.desk import Data
@@ -15,11 +16,15 @@ from claude_mem.wiring.contexts import Contexts
 AT_START = 50
 """Projects whose context is rendered when the worker starts: those last worked in."""
 
+COMPACTED = 8
+"""Sessions whose own memory is kept rendered: those last compacted."""
+
 
 class Freshness:
     def __init__(self, readers: Readers, library: SqliteLibrary, contexts: Contexts) -> None:
         self._readers, self._library, self._contexts = readers, library, contexts
         self._marks: Marks | None = None  # None: nothing was rendered yet
+        self._compacted: dict[str, int] = {}  # session: project
         self._rendering = Lock()
 
     def anew(self) -> None:
@@ -39,13 +44,28 @@ class Freshness:
             news: News = since(db, self._marks)
         if news.marks == self._marks:
             return False
-        for project in self._changed(news):
+        changed = {project.id: project for project in self._changed(news)}
+        for project in changed.values():
             self._contexts.render(project)
-        for project_id, session in news.compacted:
-            if (of := self._library.project_by_id(project_id)) is not None:
-                self._contexts.render_session(of, session)
+        self._render_compacted(news, changed)
+        if self._marks is None:
+            self._contexts.drop_others()  # of an earlier worker: what they say may be forgotten by now
         self._marks = news.marks
         return True
+
+    def _render_compacted(self, news: News, changed: Mapping[int, Project]) -> None:
+        """Again with each piece of news: what led to a compaction is mostly understood while it runs."""
+        for project_id, session in news.compacted:
+            self._compacted.pop(session, None)
+            self._compacted[session] = project_id
+        for session in list(self._compacted)[:-COMPACTED]:
+            del self._compacted[session]
+        just_now = {session for _, session in news.compacted}
+        for session, project_id in self._compacted.items():
+            if session in just_now or project_id in changed:
+                project = changed.get(project_id) or self._library.project_by_id(project_id)
+                if project is not None:
+                    self._contexts.render_session(project, session)
 
     def _changed(self, news: News) -> list[Project]:
         if self._marks is None:

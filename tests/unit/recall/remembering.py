@@ -109,7 +109,8 @@ class House:
         **more: Any,
     ) -> Ref:
         """An observation by itself."""
-        kept = {name: more.pop(name) for name in ("source", "client", "provider") if name in more}
+        kept: dict[str, Any] = {"source": "work", "client": "claude-code"}
+        kept |= {name: more.pop(name) for name in ("source", "client", "provider") if name in more}
         observation = Observation(more.pop("type", "change"), title, narrative=narrative, **more)
         at = int(self.clock() - days_ago * DAY)
         ref, new = self.keeping.remember(
@@ -117,7 +118,7 @@ class House:
             origin,
             session=session,
             at=at,
-            **({"source": "work", "client": "claude-code"} | kept),
+            **kept,
         )
         assert new
         if indexed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
@@ -32,7 +33,7 @@ def before(memory: House, path: str, session: str = "now") -> str:
     return ask(memory, "PreToolUse", session, file_path=f"{CWD}/{path}")
 
 
-def worked(memory: House, session: str, request: str, at: int, **more: str) -> None:
+def worked(memory: House, session: str, request: str, at: int, **more: Any) -> None:
     seen = [Observation("bugfix", f"Observed while asked to {request}")]
     memory.turn(request, session=session, observed=seen, summary=Summary(request=request, **more), at=at)
 

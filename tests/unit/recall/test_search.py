@@ -113,11 +113,12 @@ def _of(*refs: Ref) -> Doomed:
 
 @pytest.mark.parametrize("tip", ["pinned", "recent", "branch", "file"])
 def test_of_two_that_answer_alike_the_prior_decides(memory: House, tip: str) -> None:
-    favoured: dict[str, Any] = {
+    all_of_them: dict[str, dict[str, Any]] = {
         "recent": {"days_ago": 0},
         "branch": {"origin": replace(ORIGIN, branch="feature")},
         "file": {"files_modified": ("src/here.py",)},
-    }.get(tip, {})
+    }
+    favoured = all_of_them.get(tip, {})
     first = memory.keep("Tuned the heron cache", session="a", **({"days_ago": 60} | favoured))
     memory.keep("Broke the heron queue", session="b", days_ago=60)
     if tip == "pinned":

@@ -10,7 +10,7 @@ from tests.unit.recall.remembering import DAY, House
 from claude_mem.model.recall import Ref
 from claude_mem.ports.desk import BadQuestion, Narrowing, NotThere, Page
 
-HERE = {"cwd": "/home/a/shop"}
+HERE: dict[str, object] = {"cwd": "/home/a/shop"}
 
 
 def test_what_is_remembered_is_the_users_own_and_found_at_once(memory: House) -> None:
@@ -23,7 +23,12 @@ def test_what_is_remembered_is_the_users_own_and_found_at_once(memory: House) ->
 
 
 def test_secrets_are_taken_out_of_every_field(memory: House) -> None:
-    given = {"title": "a hunter2", "facts": ["b hunter2"], "files": ["hunter2.py"], "subtitle": "hunter2 c"}
+    given: dict[str, object] = {
+        "title": "a hunter2",
+        "facts": ["b hunter2"],
+        "files": ["hunter2.py"],
+        "subtitle": "hunter2 c",
+    }
     memory.writing.remember("The password is hunter2.", HERE | given)
     assert "hunter2" not in str(memory.reading.details(["1"]))
 

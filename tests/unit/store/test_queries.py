@@ -1,17 +1,17 @@
-"""The statements of queries.sql."""
+"""The statements of the .sql files."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import claude_mem.store.sqlite
-from claude_mem.store.sqlite.queries import queries
+from claude_mem.store.sqlite.queries import FILES, conditions, queries
 
 FOLDER = Path(claude_mem.store.sqlite.__file__).parent
 LARGE = (
@@ -23,7 +23,31 @@ LARGE = (
     "queue_heads",
     "spending",
     "observation_sightings",
+    "memory_files",
+    "memory_vectors",
+    "injections",
 )
+WALKS = {
+    "oldest_ready": "along an index, and stops at its first entry",
+    "newest_matches": "the index of words has its own order",
+    "list_observation": "the beginning of a statement: its conditions come later (see below)",
+    "list_summary": "likewise",
+    "list_prompt": "likewise",
+    "list_evidence": "likewise",
+    "list_session": "likewise",
+    "memory_figures": "counts everything, and says so",
+    "injection_figures": "likewise",
+    "count_vectors": "likewise",
+    "remove_some_vectors": "a few, whichever come first",
+    "all_observations": "who forgets by text alone asks of everything; it may take its time",
+    "all_summaries": "likewise",
+    "all_prompts": "likewise",
+    "all_events": "likewise",
+    "all_injections": "names are struck out of everything that holds them",
+    "project_figures": "over what was superseded only",
+    "projects_with_figures": "likewise",
+}
+"""Those that may, and why."""
 
 
 @pytest.fixture
@@ -46,10 +70,34 @@ def test_a_query_fits_the_schema(db: sqlite3.Connection, name: str) -> None:
 @pytest.mark.parametrize("name", queries())
 def test_no_query_walks_over_a_table_that_grows(db: sqlite3.Connection, name: str) -> None:
     walks = [step for step in explained(db, queries()[name]) if step.startswith("SCAN")]
-    if name == "oldest_ready":  # walks along an index, and stops at its first entry
-        assert walks == ["SCAN pending_messages USING INDEX pending_messages_ready_age"]
-        return
-    assert not [step for step in walks if any(table in step for table in LARGE)]
+    aliases = re.findall(r"(?:FROM|JOIN) (\w+) AS (\w+)", queries()[name])
+    large = {*LARGE, *(alias for table, alias in aliases if table in LARGE)}
+    walked = [step for step in walks if step.split()[1] in large]
+    assert not walked or name in WALKS
+
+
+def test_no_excuse_outlives_its_query() -> None:
+    assert WALKS.keys() <= queries().keys()
+
+
+@pytest.mark.parametrize("kind", ["observation", "session"])
+def test_a_list_without_conditions_goes_along_an_index_and_sorts_nothing(
+    db: sqlite3.Connection, kind: str
+) -> None:
+    order = conditions()["last_active_first" if kind == "session" else "newest_first"]
+    steps = explained(db, f"{queries()[f'list_{kind}'].rstrip(';')} {order}")
+    assert "USING" in steps[0]
+    assert not [step for step in steps if "TEMP B-TREE FOR ORDER BY" in step]
+
+
+@pytest.mark.parametrize("name", conditions())
+def test_every_condition_fits_the_lists_it_is_meant_for(db: sqlite3.Connection, name: str) -> None:
+    lists = ["list_session"] if name == "last_active_first" else ["list_observation"]
+    for statement in lists:
+        if name.startswith("where_"):
+            explained(db, f"{queries()[statement].rstrip(';')} WHERE {conditions()[name]}")
+        else:
+            explained(db, f"{queries()[statement].rstrip(';')} {conditions()[name]}")
 
 
 @pytest.mark.parametrize(
@@ -76,14 +124,37 @@ def test_whether_a_turn_has_ended_is_one_look_into_an_index(db: sqlite3.Connecti
     assert not [step for step in steps if "TEMP B-TREE" in step]
 
 
-@pytest.mark.parametrize("name", queries())
+def named_in_code() -> list[re.Pattern[str]]:
+    """Every name the code says, also those it puts together: f"last_{kind}" is `last_` and some word."""
+    texts = [path.read_text() for path in FOLDER.glob("*.py")]
+    plain = [re.escape(name) for text in texts for name in re.findall(r'"(\w+)"', text)]
+    built = [
+        name
+        for text in texts
+        for name in re.findall(r'(?:execute\(db, |queries\(\)\[|\()f"((?:\w|\{[^{}"]*\})+)"', text)
+    ]
+    made = ["[a-z]*_?".join(map(re.escape, re.split(r"\{[^}]*\}", name))) for name in built]
+    return [re.compile(name) for name in (*plain, *made)]
+
+
+USED = named_in_code()
+
+
+@pytest.mark.parametrize("name", [*queries(), *conditions()])
 def test_every_query_is_used(name: str) -> None:
-    assert any(f'"{name}"' in path.read_text() for path in FOLDER.glob("*.py"))
+    in_a_list = f"queries()['{name}']", f"conditions()['{name}']"
+    code = "".join(path.read_text() for path in FOLDER.glob("*.py"))
+    assert any(pattern.fullmatch(name) for pattern in USED) or any(use in code for use in in_a_list)
 
 
-def test_every_query_says_what_it_is_for() -> None:
-    text = (FOLDER / "queries.sql").read_text()
-    assert len(re.findall(r"^-- name: \w+\n-- \w.+\.\n", text, re.MULTILINE)) == len(queries())
+@pytest.mark.parametrize(("files", "found"), [(FILES, queries), (("conditions.sql",), conditions)])
+def test_every_query_says_what_it_is_for(files: tuple[str, ...], found: Callable[[], dict[str, str]]) -> None:
+    text = "\n".join((FOLDER / file).read_text() for file in files)
+    assert len(re.findall(r"^-- name: \w+\n-- \w.+\.\n", text, re.MULTILINE)) == len(found())
+
+
+def test_every_file_of_queries_is_read() -> None:
+    assert {path.name for path in FOLDER.glob("*.sql")} == {*FILES, "conditions.sql", "schema.sql"}
 
 
 def test_no_other_file_of_the_store_speaks_sql() -> None:

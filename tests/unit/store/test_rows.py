@@ -155,9 +155,7 @@ def test_the_connection_is_set_up_to_last(store: SqliteStore) -> None:
         "application_id": int.from_bytes(b"cmem"),
         "user_version": 6,
     }
-    found = store.writer.run(
-        lambda db: {name: db.execute(f"PRAGMA {name}").fetchone()[0] for name in wanted}
-    )
+    found = store.writer.run(lambda db: {name: db.execute(f"PRAGMA {name}").fetchone()[0] for name in wanted})
     assert found == wanted
 
 

@@ -24,12 +24,13 @@ class SqliteLibrary:
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
         self._sizes: dict[tuple[int, int], tuple[int, int]] = {}
+        self._frequent = matching.Frequent()
 
     def match(self, wording: Wording, within: tuple[int, int] | None) -> Matches:
         with self._readers.read() as db:
             everything = matching.size_of_all(db)
             sizes = matching.Sizes(self._size(db, within, everything) if within else everything, everything)
-            return Matches(sizes.span, tuple(matching.match(db, wording, within, sizes)))
+            return Matches(sizes.span, tuple(matching.match(db, wording, within, sizes, self._frequent)))
 
     def cards(self, refs: Sequence[Ref]) -> list[Card]:
         with self._readers.read() as db:

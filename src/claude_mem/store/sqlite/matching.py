@@ -21,6 +21,7 @@ COUNTED = 20_000
 """SQLite weighs a word by how often it is anywhere, and walks over all of that to know it. One that more
 memories have says little, and in a span it is taken to be said once where it is said. So is the beginning of
 words: SQLite puts all of theirs together anew for each question."""
+MOST_KNOWN = 10_000
 
 Span = tuple[int, int]
 
@@ -44,9 +45,32 @@ def size_of_all(db: sqlite3.Connection) -> int:
     return size
 
 
-def match(db: sqlite3.Connection, wording: Wording, within: Span | None, sizes: Sizes) -> list[Matched]:
+class Frequent:
+    """Words that are known to be in more memories of a span than can be weighed: those take longest to
+    count, are in every other question, and do not become rare. Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[str, Span, int]] = set()
+
+    def has(self, word: str, span: Span, most: int) -> bool:
+        return (word, span, most) in self._known
+
+    def add(self, word: str, span: Span, most: int) -> None:
+        if len(self._known) >= MOST_KNOWN:
+            self._known = set()  # so what was forgotten since is noticed some time
+        self._known.add((word, span, most))
+
+
+def match(
+    db: sqlite3.Connection,
+    wording: Wording,
+    within: Span | None,
+    sizes: Sizes,
+    frequent: Frequent | None = None,
+) -> list[Matched]:
     span, most = within or EVERYWHERE, wording.most_rows
-    counted = sorted(_counted(db, word, span, most) for word in wording.words)
+    frequent = frequent or Frequent()
+    counted = sorted(_counted(db, word, span, most, frequent) for word in wording.words)
     found, weighed = [], 0
     for rows, word in counted:
         weighed += rows
@@ -55,16 +79,28 @@ def match(db: sqlite3.Connection, wording: Wording, within: Span | None, sizes: 
         found.append(Matched(word, _weighed(db, word, span, rows, sizes) if rows else {}))
     if not any(each.scores for each in found):
         found += _newest(db, [word for rows, word in counted if rows], span)
-    for phrase in wording.phrases:
-        rows, _ = _counted(db, phrase, span, most)
-        if 0 < rows <= most:
+    nowhere = {
+        word.strip('"*')
+        for rows, word in counted
+        if not rows or (word.endswith("*") and not is_only_a_beginning(word[:-1]))
+    }
+    # Of the others none can match, but SQLite would look for all their words, however frequent.
+    possible = [phrase for phrase in wording.phrases if nowhere.isdisjoint(phrase.strip('"').split()[:-1])]
+    weighed = 0
+    for rows, phrase in sorted((_count(db, phrase, span, most), phrase) for phrase in possible):
+        weighed += rows
+        if rows and weighed <= most:
             found.append(Matched(phrase, _weighed(db, phrase, span, rows, sizes), is_phrase=True))
     return found
 
 
-def _counted(db: sqlite3.Connection, word: str, span: Span, most: int) -> tuple[int, str]:
+def _counted(db: sqlite3.Connection, word: str, span: Span, most: int, frequent: Frequent) -> tuple[int, str]:
     """In how many memories; a word found nowhere may be the beginning of others."""
+    if frequent.has(word, span, most):
+        return most + 1, word
     rows = 0 if is_only_a_beginning(word) else _count(db, word, span, most)
+    if rows > most:
+        frequent.add(word, span, most)
     begins = None if rows else beginning(word)
     return (_count(db, begins, span, most), begins) if begins else (rows, word)
 

@@ -189,7 +189,8 @@ ORDER BY (SELECT MAX(s.updated_at_epoch) FROM sdk_sessions AS s WHERE s.project_
 -- name: projects_with_figures
 -- All projects, the one last worked in first.
 SELECT p.id, p.key, p.name, p.root, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
-       (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id) AS observations
+       (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NULL)
+       + (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NOT NULL) AS observations
 FROM projects AS p
 LEFT JOIN sdk_sessions AS s ON s.project_id = p.id
 GROUP BY p.id ORDER BY last_at DESC, p.id LIMIT :limit OFFSET :offset;
@@ -210,10 +211,14 @@ WHERE s.id IN (SELECT value FROM json_each(:ids)) ORDER BY s.updated_at_epoch DE
 
 -- name: session_named
 -- A session by the database's id, the client's own, or the beginning of that; an exact one first.
-SELECT id FROM sdk_sessions
-WHERE claude_session_id = :given OR CAST(id AS TEXT) = :given
-   OR (LENGTH(:given) >= 4 AND claude_session_id >= :given AND claude_session_id < :given || X'F48FBFBF')
-ORDER BY (claude_session_id = :given) DESC, (CAST(id AS TEXT) = :given) DESC, id DESC LIMIT 1;
+SELECT id FROM (
+    SELECT id, 1 AS place FROM sdk_sessions WHERE claude_session_id = :given
+    UNION ALL
+    SELECT id, 2 FROM sdk_sessions WHERE id = CAST(:given AS INTEGER) AND CAST(id AS TEXT) = :given
+    UNION ALL
+    SELECT id, 3 FROM sdk_sessions
+    WHERE LENGTH(:given) >= 4 AND claude_session_id >= :given AND claude_session_id < :given || X'F48FBFBF'
+) ORDER BY place, id DESC LIMIT 1;
 
 -- name: session_before
 -- The project's session before another one.
@@ -239,7 +244,8 @@ GROUP BY y.session_id ORDER BY 2 DESC, y.id DESC LIMIT :limit;
 -- name: project_figures
 -- How much of a project is remembered.
 SELECT (SELECT COUNT(*) FROM sdk_sessions WHERE project_id = :project_id) AS sessions,
-       (SELECT COUNT(*) FROM observations WHERE project_id = :project_id) AS observations;
+       (SELECT COUNT(*) FROM observations WHERE project_id = :project_id AND superseded_by IS NULL)
+       + (SELECT COUNT(*) FROM observations WHERE project_id = :project_id AND superseded_by IS NOT NULL) AS observations;
 
 -- name: working_directories
 -- Where a project's last sessions worked.

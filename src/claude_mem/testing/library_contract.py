@@ -1,0 +1,307 @@
+"""What every store must answer recall. A backend's test file subclasses `LibraryContract`:
+
+class TestSqliteLibrary(LibraryContract):
+    @pytest.fixture
+    def read(self, clock: SettableClock, tmp_path: Path) -> Iterator[Read]: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from claude_mem.model.event import Kind, ToolCall
+from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.origin import Origin
+from claude_mem.model.recall import Filters, Ref, ref_at, span, spot
+from claude_mem.model.wording import expressions
+from claude_mem.ports.keeping import Keeping
+from claude_mem.ports.library import Library, Shelves, Wording
+from claude_mem.testing.keeping_contract import ELSEWHERE, KeepingStore
+from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, SettableClock, arrivals
+
+
+@dataclass(frozen=True)
+class Read:
+    """A store, seen by those who fill it and those who read it."""
+
+    store: KeepingStore
+    keeping: Keeping
+    library: Library
+    shelves: Shelves
+    index: Callable[[], None]  # the full-text index is in step
+
+    def keep(
+        self, title: str, *, session: str = "s1", origin: Origin = ORIGIN, at: int = NOON, **more: Any
+    ) -> Ref:
+        client = more.pop("client", "claude-code")
+        observation = Observation(more.pop("type", "change"), title, **more)
+        ref, new = self.keeping.remember(
+            observation, origin, session=session, at=at, source="work", client=client
+        )
+        assert new
+        self.index()
+        return ref
+
+    def listed(self, **asked: Any) -> list[str]:
+        names = ("limit", "offset", "newest_first", "pinned")
+        how: dict[str, Any] = {"limit": 100} | {name: asked.pop(name) for name in names if name in asked}
+        return [str(card.ref) for card in self.library.listed(Filters(**asked), **how)]
+
+    def found(self, query: str, within: tuple[int, int] | None = None) -> set[str]:
+        matched = self.library.match(Wording(*expressions(query)), within).matched
+        return {str(ref_at(place)) for each in matched for place in each.scores}
+
+    def project(self, origin: Origin = ORIGIN) -> int:
+        project = self.library.project(origin.key)
+        assert project is not None
+        return project.id
+
+
+class LibraryContract:
+    """Subclass it, name the class `Test…`, and override `read`."""
+
+    @pytest.fixture
+    def clock(self) -> SettableClock:
+        return SettableClock()
+
+    @pytest.fixture
+    def events(self) -> Events:
+        return Events()
+
+    @pytest.fixture
+    def read(self, clock: SettableClock) -> Iterator[Read]:
+        raise NotImplementedError("the backend's test file gives the store")
+
+    @pytest.fixture
+    def turn(self, read: Read, events: Events) -> Read:
+        """A prompt, an edit, what they taught: one memory of each kind."""
+        edit = ToolCall("Edit", '{"file_path": "/home/a/shop/src/Till.py"}', "done", "t1")
+        root = ORIGIN.root
+        read.store.accept(
+            arrivals(
+                events.prompt("mend the till", cwd=root),
+                events.make(Kind.TOOL_USE, tool=edit, cwd=root),
+                events.prompt(None, private=True, cwd=root),
+            )
+        )
+        lease = read.store.lease(10)
+        assert lease is not None
+        observation = Observation(
+            "bugfix", "The till rounds up", narrative="by cents", files_modified=("a.py",)
+        )
+        summary = Summary(request="mend it", completed="mended", files_edited=("a.py",))
+        read.store.settle(lease, Memory((observation,), (summary,)), provider="haiku")
+        read.index()
+        return read
+
+    # Cards
+
+    def test_every_kind_of_memory_has_a_card_that_tells_where_it_comes_from(self, turn: Read) -> None:
+        refs = [Ref("observation", 1), Ref("summary", 1), Ref("prompt", 1), Ref("evidence", 2)]
+        cards = {card.ref: card for card in turn.library.cards([*refs, Ref("observation", 99)])}
+        assert set(cards) == set(refs)
+        for card in cards.values():
+            assert (card.session, card.project, card.branch) == ("s1", "shop", "main")
+            assert (card.project_id, card.commit) == (turn.project(), "c0ffee")
+            assert card.created_at > 0
+            assert card.prompt_number == 1
+            assert card.title
+        assert cards[Ref("observation", 1)].type == "bugfix"
+        assert cards[Ref("observation", 1)].files_modified == ("a.py",)
+        assert cards[Ref("prompt", 1)].source == "user"
+        assert cards[Ref("evidence", 2)].files == ("src/Till.py",)
+
+    def test_what_was_private_has_no_card_and_is_in_no_list(self, turn: Read) -> None:
+        assert turn.library.cards([Ref("prompt", 2), Ref("evidence", 3)]) == []
+        assert turn.listed(kinds=("prompt",)) == ["p1"]
+        assert "e3" not in turn.listed(kinds=("evidence",))
+
+    def test_a_whole_memory_has_its_columns_with_lists_as_lists(self, turn: Read) -> None:
+        whole = turn.library.whole([Ref("observation", 1), Ref("summary", 1)])
+        card, columns = whole[Ref("observation", 1)]
+        assert (columns["narrative"], columns["files_modified"], columns["provider"]) == (
+            "by cents",
+            ["a.py"],
+            "haiku",
+        )
+        assert card.text.startswith("by cents")
+        assert whole[Ref("summary", 1)][1]["files_edited"] == ["a.py"]
+
+    # Lists
+
+    def test_lists_go_by_time_either_way_and_in_pages(self, read: Read) -> None:
+        for number in range(5):
+            read.keep(f"thing {number}", at=NOON + number * HOUR)
+        assert read.listed() == ["5", "4", "3", "2", "1"]
+        assert read.listed(newest_first=False, limit=2) == ["1", "2"]
+        assert [read.listed(limit=2, offset=offset) for offset in (0, 2, 4, 6)] == [
+            ["5", "4"],
+            ["3", "2"],
+            ["1"],
+            [],
+        ]
+
+    def test_kinds_are_listed_among_each_other(self, turn: Read) -> None:
+        at_noon = turn.listed(until=NOON + 1)
+        turn.keep("later", at=NOON + HOUR)
+        assert turn.listed()[0] == "2"
+        assert at_noon == []
+        assert {"1", "s1", "p1", "e2"} <= set(turn.listed(since=NOON))
+
+    @pytest.mark.parametrize(
+        ("asked", "found"),
+        [
+            ({"types": ("bugfix",)}, ["1"]),
+            ({"branch": "dev"}, ["3"]),
+            ({"session": "s2"}, ["2"]),
+            ({"session": "s"}, []),
+            ({"client": "cursor"}, ["2"]),
+            ({"since": NOON + HOUR}, ["3", "2"]),
+            ({"until": NOON + HOUR}, ["1"]),
+            ({"superseded": True}, []),
+            ({"superseded": False, "branch": "main"}, ["2", "1"]),
+            ({"project_id": 999}, []),
+        ],
+        ids=str,
+    )
+    def test_a_list_is_narrowed(self, read: Read, asked: dict[str, Any], found: list[str]) -> None:
+        read.keep("one", type="bugfix")
+        read.keep("two", session="s2", client="cursor", at=NOON + HOUR)
+        read.keep("three", origin=replace(ORIGIN, branch="dev"), session="s3", at=NOON + 2 * HOUR)
+        assert read.listed(**asked) == found
+
+    def test_what_is_pinned_is_listed_alone(self, read: Read) -> None:
+        ref = read.keep("one")
+        read.keep("two", session="s2")
+        read.keeping.pin(ref, pinned=True)
+        assert read.listed(pinned=True) == [str(ref)]
+
+    # Matching
+
+    def test_words_are_found_everywhere_or_in_one_project(self, read: Read) -> None:
+        ours = read.keep("the heron sings")
+        theirs = read.keep("the heron dances", origin=ELSEWHERE, session="m")
+        assert read.found("heron") == {str(ours), str(theirs)}
+        assert read.found("heron", span(read.project())) == {str(ours)}
+        assert read.found("zebra") == set()
+
+    def test_a_match_says_how_many_memories_there_are_in_its_span(self, read: Read) -> None:
+        for number in range(3):
+            read.keep(f"heron {number}")
+        read.keep("heron", origin=ELSEWHERE, session="m")
+        wording = Wording(('"heron"',))
+        assert read.library.match(wording, None).total == 4
+        assert read.library.match(wording, span(read.project())).total == 3
+
+    def test_what_is_kept_while_others_search_disturbs_nobody(self, read: Read) -> None:
+        read.keep("heron 0")
+        with ThreadPoolExecutor(4) as threads:
+            searches = [threads.submit(read.found, "heron", span(1)) for _ in range(60)]
+            for number in range(1, 20):
+                read.keep(f"heron {number}", session=f"s{number}")
+            assert all(search.result() for search in searches)
+        assert len(read.found("heron")) == 20
+
+    # Files
+
+    def test_a_file_is_found_by_its_path_the_end_of_it_or_a_longer_one(self, turn: Read) -> None:
+        for asked in ("src/Till.py", "till.py", "/home/a/shop/src/Till.py", "src\\till.py"):
+            (touching,) = turn.library.touching(asked, None, 10)
+            assert (str(touching.card.ref), touching.how) == ("e2", "modified")
+        assert turn.library.touching("ill.py", None, 10) == []
+        assert turn.library.touching("src", None, 10) == []
+        assert turn.library.touching("src/Till.py", 999, 10) == []
+
+    def test_a_files_memories_are_the_newest_first_and_no_more_than_asked_for(self, read: Read) -> None:
+        for number in range(4):
+            read.keep(f"t{number}", session=f"s{number}", at=NOON + number, files_read=("src/x.py",))
+        touching = read.library.touching("x.py", read.project(), 2)
+        assert [str(each.card.ref) for each in touching] == ["4", "3"]
+
+    def test_files_beside_are_those_in_a_folder_and_below_it(self, read: Read) -> None:
+        read.keep("one", files_modified=("src/a.py", "src/deep/b.py", "src0/c.py", "srcs/d.py", "a/src/e.py"))
+        (session,) = {card.session_db_id for card in read.library.cards([Ref("observation", 1)])}
+        found = read.library.beside("Src", read.project())
+        assert {path for _, path in found} == {"src/a.py", "src/deep/b.py"}
+        assert {place for place, _ in found} == {spot(read.project(), session, Ref("observation", 1))}
+
+    # Projects and sessions
+
+    def test_a_project_goes_by_its_key_or_its_name_and_of_two_the_last_worked_in(self, read: Read) -> None:
+        read.keep("one")
+        fork = replace(ORIGIN, key="github.com/b/shop", root="/home/b/shop")
+        read.keep("two", origin=fork, session="f", at=NOON + HOUR)
+        by_key, by_name = read.library.project(ORIGIN.key), read.library.project("shop")
+        assert by_key is not None
+        assert by_name is not None
+        assert (by_key.root, by_name.root) == (ORIGIN.root, fork.root)
+        assert read.library.project("nobody's") is None
+        (last, first) = read.library.projects(10)
+        assert (last.key, last.sessions, last.observations, last.last_at) == (fork.key, 1, 1, NOON + HOUR)
+        assert read.library.projects(1, 1) == [first]
+        assert read.shelves.figures(by_key.id) == (1, 1)
+
+    def test_a_session_is_found_by_its_id_the_beginning_of_it_or_the_databases(self, read: Read) -> None:
+        read.keep("one", session="abcd-1")
+        read.keep("two", session="abcd-22", at=NOON + HOUR)
+        for given, id in (("abcd-1", "abcd-1"), ("abcd-2", "abcd-22"), ("1", "abcd-1"), ("2", "abcd-22")):
+            found = read.shelves.session(given)
+            assert found is not None, given
+            assert found["claude_session_id"] == id
+        assert read.shelves.session("abc") is None, "too short to mean one in particular"
+        assert read.shelves.session("nobody") is None
+        assert read.shelves.session("%") is None
+
+    def test_a_sessions_neighbours_go_by_time_whatever_was_stored_first(self, read: Read) -> None:
+        """An import brings old sessions in after new ones."""
+        for name, at in (("new-", NOON), ("oldest", NOON - 2 * HOUR), ("older", NOON - HOUR)):
+            read.keep(name, session=name, at=at)
+        read.keep("x", session="elsewhere", origin=ELSEWHERE, at=NOON - HOUR)
+        older = read.shelves.session("older")
+        assert older is not None
+        assert (older["before"]["claude_session_id"], older["after"]["claude_session_id"]) == (
+            "oldest",
+            "new-",
+        )
+        oldest = read.shelves.session("oldest")
+        assert oldest is not None
+        assert oldest["before"] is None
+
+    def test_sessions_are_listed_by_when_something_last_happened_and_narrowed(
+        self, read: Read, events: Events
+    ) -> None:
+        read.store.accept(arrivals(events.prompt("one", "early", at=NOON)))
+        read.store.accept(arrivals(events.prompt("two", "late", at=NOON + HOUR), origin=ELSEWHERE))
+        read.store.accept(arrivals(events.prompt("three", "early", at=NOON + 2 * HOUR)))
+
+        def listed(limit: int = 9, offset: int = 0, **asked: Any) -> list[str]:
+            found = read.shelves.sessions(Filters(**asked), limit=limit, offset=offset)
+            return [row["claude_session_id"] for row in found]
+
+        assert listed() == ["early", "late"]
+        assert listed(limit=1, offset=1) == ["late"]
+        assert listed(project_id=read.project(ELSEWHERE)) == ["late"]
+        assert listed(since=NOON + 2 * HOUR) == ["early"]
+        assert listed(until=NOON + 1) == ["early"]
+        assert listed(client="cursor") == []
+
+    def test_the_last_summaries_are_one_a_session_and_none_of_the_session_itself(
+        self, read: Read, events: Events
+    ) -> None:
+        for number, session in enumerate(("a", "b", "a", "c")):
+            at = NOON + number * HOUR
+            read.store.accept(arrivals(events.prompt(f"p{number}", session, at=at, cwd=f"/home/a/{session}")))
+            found = read.store.find(session)
+            assert found is not None
+            lease = read.store.lease(10, found.id)
+            assert lease is not None
+            read.store.settle(lease, Memory((), (Summary(request=f"r{number}"),)))
+        project = read.project()
+        assert read.shelves.last_summaries(project, "", 9) == [4, 3, 2]
+        assert read.shelves.last_summaries(project, "c", 1) == [3]
+        assert read.shelves.directories(project, 2) == ["/home/a/c", "/home/a/a"]

@@ -1,0 +1,29 @@
+"""Recall's reading half on SQLite keeps the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.indexing import Indexing
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.testing.library_contract import LibraryContract, Read
+from claude_mem.testing.store_contract import SettableClock
+
+
+class TestSqliteLibrary(LibraryContract):
+    @pytest.fixture
+    def read(self, clock: SettableClock, tmp_path: Path) -> Iterator[Read]:
+        with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
+            yield Read(
+                store,
+                SqliteKeeping(store.readers, store.writer, clock),
+                SqliteLibrary(store.readers),
+                SqliteShelves(store.readers),
+                Indexing(store.readers, store.writer).catch_up,
+            )

@@ -1,0 +1,52 @@
+"""What SQLite's library must not do, however large the store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from claude_mem.model.observation import Observation
+from claude_mem.model.recall import Card, Filters
+from claude_mem.store.sqlite import SqliteStore, cards
+from claude_mem.store.sqlite.indexing import Indexing
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.testing.store_contract import NOON, ORIGIN, SettableClock
+
+
+@pytest.fixture
+def library(open_store: Callable[[], SqliteStore], clock: SettableClock) -> Iterator[SqliteLibrary]:
+    with open_store() as store:
+        keeping = SqliteKeeping(store.readers, store.writer, clock)
+        for number in range(60):
+            seen = Observation(
+                "change", f"thing {number}", files_modified=(f"src/dir_{number % 2}/__init__.py",)
+            )
+            keeping.remember(seen, ORIGIN, session=f"s{number}", at=NOON + number)
+        Indexing(store.readers, store.writer).catch_up()
+        yield SqliteLibrary(store.readers)
+
+
+def test_a_page_far_down_reads_the_rows_of_that_page_alone(
+    library: SqliteLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    made = cards._MAKE["observation"]
+
+    def counted(row: sqlite3.Row) -> Card:
+        read.append(row["id"])
+        return made(row)
+
+    monkeypatch.setitem(cards._MAKE, "observation", counted)
+    found = library.listed(Filters(), limit=5, offset=50)
+    assert [card.title for card in found] == [f"thing {number}" for number in (9, 8, 7, 6, 5)]
+    assert len(read) == 5
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(library: SqliteLibrary) -> None:
+    assert len(library.touching("__init__.py", None, 100)) == 60
+    assert len(library.touching("dir_1/__init__.py", None, 100)) == 30
+    assert len(library.beside("src/dir_1", 1)) == 30
+    assert library.beside("src/dir%1", 1) == []

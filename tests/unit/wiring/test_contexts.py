@@ -1,0 +1,179 @@
+"""What sessions are told at their start, rendered ahead of time."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.unit.recall.remembering import DAY, House, house
+
+from claude_mem.capture import places
+from claude_mem.model.event import Kind
+from claude_mem.model.observation import Observation, Summary
+from claude_mem.recall.occasions import Size
+from claude_mem.testing.store_contract import ORIGIN, arrivals
+from claude_mem.wiring.contexts import KEEP_S, Contexts
+from claude_mem.wiring.freshness import COMPACTED, Freshness
+
+
+class Rendering:
+    def __init__(self, memory: House, data: Path) -> None:
+        self.memory, self.data = memory, data
+        self.contexts = Contexts(data, memory.shelves, memory.keeping, memory.occasions.start, memory.clock)
+        self.fresh = Freshness(memory.store.readers, memory.library, self.contexts)
+
+    def work(self, request: str, session: str = "s1", *, cwd: str = ORIGIN.root) -> None:
+        event = self.memory.events.prompt(request, session, cwd=cwd)
+        seen = [Observation("change", f"Did {request}")]
+        self.memory.turn(None, event, session=session, observed=seen, summary=Summary(request=request))
+        self.memory.clock.now += DAY
+
+    def compacted(self, session: str = "s1") -> None:
+        event = self.memory.events.make(Kind.PRE_COMPACT, session, note="auto", cwd=ORIGIN.root)
+        self.memory.store.accept(arrivals(event))
+
+    def settle(self) -> None:
+        while self.fresh.step():
+            pass
+
+    def files(self) -> set[str]:
+        folder = self.data / places.CONTEXT
+        return {f"{places.CONTEXT}/{file.name}" for file in folder.iterdir()} if folder.is_dir() else set()
+
+    def told(self, name: str) -> str:
+        """What a hook that finds this file shows."""
+        stamp, _, line = (self.data / name).read_text().partition("\n")
+        assert len(stamp) == 16
+        return str(json.loads(line)["hookSpecificOutput"]["additionalContext"]) if line else ""
+
+
+HERE = places.directory_context(ORIGIN.root.encode())
+OWN = places.session_context(b"s1")
+
+
+@pytest.fixture
+def rendering(tmp_path: Path) -> Iterator[Rendering]:
+    with house(tmp_path) as memory:
+        yield Rendering(memory, tmp_path / "data")
+
+
+def test_every_directory_a_project_is_worked_in_has_its_file(rendering: Rendering) -> None:
+    worktree = "/home/a/wörk trees/shop-2"
+    rendering.work("tame the heron")
+    rendering.work("feed the heron", "s2", cwd=worktree)
+    rendering.settle()
+    there = places.directory_context(os.fsencode(worktree))
+    assert rendering.files() == {HERE, there}
+    assert rendering.told(HERE) == rendering.told(there)
+    assert "feed the heron" in rendering.told(HERE)
+
+
+def test_a_file_is_private_whole_and_leaves_nothing_half_written(rendering: Rendering) -> None:
+    before = os.umask(0)
+    try:
+        rendering.work("tame the heron")
+        (rendering.data / places.CONTEXT).mkdir()
+        (rendering.data / places.CONTEXT / f".{HERE.rpartition('/')[2]}.tmp").write_text("left by a kill")
+        rendering.settle()
+    finally:
+        os.umask(before)
+    (name,) = rendering.files()
+    assert stat.S_IMODE((rendering.data / name).stat().st_mode) == 0o600
+    (rendering.data / name).rename(rendering.data / "aside")
+    (rendering.data / name).symlink_to(rendering.data / "aside")
+    rendering.work("feed the heron")
+    rendering.settle()
+    assert not (rendering.data / name).is_symlink(), "replaced, not written through"
+
+
+def test_the_folder_itself_is_private(rendering: Rendering) -> None:
+    rendering.work("x")
+    rendering.settle()
+    assert stat.S_IMODE((rendering.data / places.CONTEXT).stat().st_mode) == 0o700
+
+
+def test_what_a_file_holds_is_noted_under_its_stamp(rendering: Rendering) -> None:
+    rendering.work("tame the heron")
+    rendering.settle()
+    stamp = (rendering.data / HERE).read_text()[:16]
+    found = rendering.memory.keeping.rendering(stamp)
+    assert found is not None
+    assert "1" in found[0]
+    assert found[1] > 0
+
+
+def test_news_are_rendered_once_and_no_news_not_at_all(rendering: Rendering) -> None:
+    assert rendering.fresh.step(), "at the start, whatever there is"
+    assert not rendering.fresh.step()
+    rendering.work("tame the heron")
+    assert rendering.fresh.is_due()
+    assert rendering.fresh.step()
+    assert not rendering.fresh.step()
+    assert not rendering.fresh.is_due()
+
+
+def test_a_compacted_session_has_a_file_of_its_own_that_follows_what_is_understood_meanwhile(
+    rendering: Rendering,
+) -> None:
+    rendering.settle()
+    rendering.work("tame the heron")
+    rendering.settle()
+    assert OWN not in rendering.files()
+    rendering.compacted()
+    rendering.settle()
+    assert "tame the heron" in rendering.told(OWN)
+    rendering.work("what led to the compaction")
+    rendering.settle()
+    assert "what led to the compaction" in rendering.told(OWN)
+
+
+def test_only_the_last_compacted_sessions_are_kept_up(rendering: Rendering) -> None:
+    rendering.settle()
+    names = [f"s{number}" for number in range(COMPACTED + 2)]
+    for name in names:
+        rendering.work(f"work of {name}", name)
+        rendering.compacted(name)
+        rendering.settle()
+    assert list(rendering.fresh._compacted) == names[2:]
+
+
+def test_what_is_forgotten_is_in_no_file_when_forgetting_returns(rendering: Rendering) -> None:
+    rendering.work("tame the heron")
+    rendering.compacted()
+    rendering.settle()
+    rendering.fresh.anew()
+    assert rendering.files() == set()
+    rendering.settle()
+    assert HERE in rendering.files(), "and what is left is rendered again"
+
+
+def test_a_file_of_an_earlier_worker_that_nobody_writes_again_goes(rendering: Rendering) -> None:
+    """It may have been killed between forgetting and clearing."""
+    rendering.work("tame the heron")
+    (rendering.data / places.CONTEXT).mkdir()
+    (rendering.data / OWN).write_text("what was to be forgotten")
+    rendering.settle()
+    assert rendering.files() == {HERE}
+
+
+def test_old_files_are_tidied_away_and_written_again_when_there_is_news(rendering: Rendering) -> None:
+    rendering.work("tame the heron")
+    rendering.settle()
+    old = (rendering.data / HERE).stat().st_mtime - KEEP_S - 10
+    os.utime(rendering.data / HERE, (old, old))
+    rendering.contexts.tidy()
+    assert rendering.files() == set()
+    rendering.contexts.render(rendering.memory.project())
+    assert rendering.files() == {HERE}
+
+
+def test_a_project_of_which_nothing_may_be_told_has_a_file_that_says_nothing(tmp_path: Path) -> None:
+    with house(tmp_path, size=Size(start_characters=0)) as memory:
+        rendering = Rendering(memory, tmp_path / "data")
+        rendering.work("tame the heron")
+        rendering.settle()
+        assert rendering.told(HERE) == ""

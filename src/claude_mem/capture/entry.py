@@ -67,7 +67,7 @@ def _capture(verb: str) -> bytes | None:
     if event and event not in RECORDED:
         return None
     try:
-        _enter(places.data_directory(posix.environ))
+        places.enter(places.data_directory(posix.environ))
     except OSError as error:
         from claude_mem.capture import notice
 
@@ -88,7 +88,7 @@ def _before_tool(head: bytes) -> bytes | None:
     asked = tool.question(head)
     if asked is None:
         return None
-    _enter(places.data_directory(posix.environ))
+    places.enter(places.data_directory(posix.environ))
     if _must_be_careful(asked):
         from claude_mem.capture import careful
 
@@ -187,14 +187,3 @@ def _has_custom_rules() -> bool:
     finally:
         posix.close(fd)
     return b"CLAUDE_MEM_SECRET_PATTERNS" in content or b"CLAUDE_MEM_EXCLUDE_PATHS" in content
-
-
-def _enter(directory: bytes) -> None:
-    """Make the data directory the working directory; refuse one that belongs to somebody else."""
-    try:
-        posix.chdir(directory)
-    except FileNotFoundError:
-        posix.mkdir(directory, 0o700)
-        posix.chdir(directory)
-    if posix.stat(".").st_uid != posix.geteuid():
-        raise PermissionError(1, "it belongs to another user")

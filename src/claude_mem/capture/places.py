@@ -6,6 +6,8 @@ meets the 108-byte limit of a socket's address, and a swapped parent directory i
 
 from __future__ import annotations
 
+import posix
+
 DATABASE = "claude-mem.db"
 SPOOL = "spool"
 LEDGER = "spool/.ledger"
@@ -30,6 +32,17 @@ ACTIVITY = "activity.flag"
 def data_directory(environ: dict[bytes, bytes]) -> bytes:
     """The data directory's path, from the environment as the kernel gave it."""
     return environ.get(b"CLAUDE_MEM_DATA_DIR") or environ.get(b"HOME", b"/") + b"/.claude-mem"
+
+
+def enter(directory: bytes) -> None:
+    """Make the data directory the working directory; refuse one that belongs to somebody else."""
+    try:
+        posix.chdir(directory)
+    except FileNotFoundError:
+        posix.mkdir(directory, 0o700)
+        posix.chdir(directory)
+    if posix.stat(".").st_uid != posix.geteuid():
+        raise PermissionError(1, "it belongs to another user")
 
 
 def directory_context(directory: bytes) -> str:

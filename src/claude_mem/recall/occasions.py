@@ -13,7 +13,7 @@ from typing import Any
 
 from claude_mem.model.origin import Origin
 from claude_mem.model.recall import Card, Filters, Hit, Ref
-from claude_mem.model.wording import expressions
+from claude_mem.model.wording import STOP_WORDS, expressions
 from claude_mem.ports.keeping import Injection, Keeping
 from claude_mem.ports.library import Library, Project, Shelves
 from claude_mem.recall import context, fileside, pathwise, prompted, rank
@@ -103,7 +103,7 @@ class Occasions:
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
     ) -> Rendered:
         words = [word.strip('"') for word in expressions(prompt)[0]]
-        if len(words) < FEWEST_WORDS and not pathwise.paths(prompt):
+        if len(set(words) - STOP_WORDS) < FEWEST_WORDS and not pathwise.paths(prompt):
             return Rendered()
         filters = Filters(
             project_id=project.id, kinds=("observation", "summary"), until=asked_at, superseded=False

@@ -268,6 +268,9 @@ class LibraryContract:
             "oldest",
             "new-",
         )
+        new = read.shelves.session("new-")
+        assert new is not None
+        assert (new["before"]["claude_session_id"], new["after"]) == ("older", None)
         oldest = read.shelves.session("oldest")
         assert oldest is not None
         assert oldest["before"] is None

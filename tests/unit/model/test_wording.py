@@ -60,6 +60,7 @@ def is_found(db: sqlite3.Connection, text: str, query: str) -> bool:
         ("upgraded to 2.1.0 today", "2.1.0 upgrade upgrading"),
         ("tagged v2.1.0", "v2.1.0"),
         ("Das Café in São Paulo, naïve", "cafe café sao naive NAÏVE cafe\u0301"),
+        ("Ihre Résumés", "re\u0301sume\u0301s resumes"),
         ("the authentication middleware", "authent auth middle middlew"),
         ("全文检索系统", "检 统 检索 全文检索 全文检索系统"),
         ("日本語のテスト", "日本 語 テスト ト 日本語のテスト"),

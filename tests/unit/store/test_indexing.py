@@ -118,6 +118,9 @@ def test_two_who_read_the_same_write_it_once(
     store: SqliteStore, index: Indexing, keep: Callable[[str], Ref]
 ) -> None:
     keep("a heron")
+    store.writer.run(
+        lambda db: db.execute("UPDATE observations SET files_read = '[\"a.py\"]'").rowcount
+    )  # and a file, of which no row is written twice
     with store.readers.read() as db:
         drafts = indexing._draft(db)
     assert drafts is not None
@@ -150,11 +153,13 @@ def test_what_is_taken_out_leaves_nothing_even_if_the_session_has_moved_since(
     store: SqliteStore, index: Indexing, events: Events
 ) -> None:
     """A working directory that becomes known later makes other paths of the same files."""
-    tool = ToolCall("Edit", '{"file_path": "/home/a/shop/src/a.py"}', "", "t1")
-    store.accept(arrivals(events.make(Kind.TOOL_USE, tool=tool)))
+    store.accept(arrivals(events.make(Kind.STOP, text="x")))
+    lease = store.lease(1)
+    assert lease is not None
+    store.settle(lease, Memory((Observation("change", "x", files_modified=("/home/a/shop/src/b.py",)),)))
     index.catch_up()
     store.accept(arrivals(events.make(Kind.STOP, cwd="/home/a/shop", text="x")))
-    store.writer.run(lambda db: indexing.take_out(db, [Ref("evidence", 1)]))
+    store.writer.run(lambda db: indexing.take_out(db, [Ref("observation", 1), Ref("evidence", 1)]))
     assert content(store) == ([], [])
 
 

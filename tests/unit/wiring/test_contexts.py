@@ -15,9 +15,10 @@ from claude_mem.capture import places
 from claude_mem.model.event import Kind
 from claude_mem.model.observation import Observation, Summary
 from claude_mem.recall.occasions import Size
-from claude_mem.testing.store_contract import ORIGIN, arrivals
+from claude_mem.testing.store_contract import NOON, ORIGIN, arrivals
 from claude_mem.wiring.contexts import KEEP_S, Contexts
 from claude_mem.wiring.freshness import COMPACTED, Freshness
+from claude_mem.wiring.notes import Notes
 
 
 class Rendering:
@@ -104,6 +105,19 @@ def test_what_a_file_holds_is_noted_under_its_stamp(rendering: Rendering) -> Non
     assert found is not None
     assert "1" in found[0]
     assert found[1] > 0
+
+
+def test_what_a_hook_showed_is_noted_once_however_often_it_is_reported(rendering: Rendering) -> None:
+    rendering.work("tame the heron")
+    rendering.settle()
+    stamp = (rendering.data / HERE).read_text()[:16]
+    notes = Notes(rendering.memory.keeping)
+    for session, at in (("next", NOON), ("next", NOON), ("next", NOON + 1), ("another", NOON)):
+        notes.shown_at_start(session, stamp, at)
+    notes.shown_at_start("next", "0" * 16, NOON + 2)  # a stamp of nobody's
+    notes.close()
+    assert len(rendering.memory.told("next")) == 2
+    assert [told.event for told in rendering.memory.told("another")] == ["SessionStart"]
 
 
 def test_news_are_rendered_once_and_no_news_not_at_all(rendering: Rendering) -> None:

@@ -43,7 +43,7 @@ def main() -> NoReturn:
     posix.umask(0o077)
     try:
         cwd = _here()
-        _enter(places.data_directory(posix.environ))
+        places.enter(places.data_directory(posix.environ))
     except OSError as error:
         where = places.data_directory(posix.environ).decode(errors="replace")
         posix.write(2, f"claude-mem: {error.strerror}: {where}\n".encode())
@@ -222,14 +222,3 @@ def _here() -> bytes:
         return posix.getcwdb()
     except FileNotFoundError:
         return b""  # somebody deleted the directory
-
-
-def _enter(directory: bytes) -> None:
-    """So that the socket's address is short, however long the data directory's is."""
-    try:
-        posix.chdir(directory)
-    except FileNotFoundError:
-        posix.mkdir(directory, 0o700)
-        posix.chdir(directory)
-    if posix.stat(".").st_uid != posix.geteuid():
-        raise PermissionError(1, "It belongs to another user")

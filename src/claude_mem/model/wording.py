@@ -38,7 +38,8 @@ def indexed(text: str) -> str:
     """A text as it is written into the index."""
     if not text.isascii():
         # The last one alone too: whoever asks for one character asks for what begins with it.
-        text = _CJK_RUN.sub(lambda run: f" {' '.join([*_pairs(run[0]), run[0][-1]])} ", text)
+        composed = normalize("NFC", text)  # as a query is
+        text = _CJK_RUN.sub(lambda run: f" {' '.join([*_pairs(run[0]), run[0][-1]])} ", composed)
     return _CAMEL_WORD.sub(_with_parts, text)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from claude_mem.model.recall import Card, Filters, Ref
+from claude_mem.model.recall import Card, Filters, MemoryKind, Ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Wording:
 
     words: tuple[str, ...]
     phrases: tuple[str, ...] = ()  # what belongs together: a quotation, a path, an identifier
-    most_rows: int = 6_000
+    most_rows: int = 5_000
     """How many matches may be weighed. The rarest words come first; those past it are left out."""
 
 
@@ -89,6 +89,10 @@ class Library(Protocol):
         """Spots of the memories of files in a folder and below it, and the files' paths."""
         ...
 
+    def counted(self, session: str) -> dict[MemoryKind, int]:
+        """How much of each kind a session (the client's own id) has."""
+        ...
+
     def project(self, given: str) -> Project | None:
         """By its key, else by its name; of several with one name, the one last worked in."""
         ...
@@ -112,6 +116,10 @@ class Shelves(Protocol):
 
     def last_summaries(self, project_id: int, but_for: str, limit: int) -> list[int]:
         """The ids of the newest summaries, one a session, but for one session's."""
+        ...
+
+    def compacted_at(self, session: str) -> int:
+        """When a session (the client's own id) was last compacted; 0: never."""
         ...
 
     def figures(self, project_id: int) -> tuple[int, int]:

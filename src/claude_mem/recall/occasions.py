@@ -6,12 +6,13 @@ Each answer is text for a model, fenced, or nothing; what was told is noted, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any
 
 from claude_mem.model.origin import Origin
+from claude_mem.model.pathing import plain
 from claude_mem.model.recall import Card, Filters, Hit, Ref
 from claude_mem.model.wording import STOP_WORDS, expressions
 from claude_mem.ports.keeping import Injection, Keeping
@@ -110,7 +111,7 @@ class Occasions:
         )
         work = Work(branch=self.origin_of(cwd).branch)
         found = self.search(prompt, filters, MOST_CONSIDERED, work, hurried=True)
-        known = self._told(session)
+        known = _refs(self._told(session))
         floor = max(FLOOR, BESIDE_THE_BEST * max(map(relevance, found.hits), default=0.0))
         hits = [
             hit
@@ -121,16 +122,18 @@ class Occasions:
         return prompted.render_prompted(hits, now=self.clock(), budget=budget, tz=self.zone(), words=words)
 
     def before_file(self, project: Project, session: str, cwd: str, path: str) -> Rendered:
-        """Once for each file and session."""
-        if not path or any(told.about == path for told in self.keeping.injections(session=session)):
+        """Once for each file and session, and again after a compaction."""
+        told = self._told(session)
+        if not path or any(each.about == path for each in told):
             return Rendered()
-        root = f"{cwd.rstrip('/')}/"
-        short = path.removeprefix(root)
-        known = self._told(session)
+        short = _inside(path, cwd, project.root)
+        known = _refs(told)
         hits = [
             self._hit(each.card)
             for each in self.library.touching(short, project.id, LOOKED_AT)
-            if each.card.session != session and each.card.ref not in known
+            if each.card.session != session
+            and each.card.ref not in known
+            and any(file == path or _is_it(file, short) for file in each.card.files)
         ]
         return fileside.render_file(short, hits, self.clock(), tz=self.zone())
 
@@ -198,13 +201,35 @@ class Occasions:
             hits.append(Hit(card, score, marks=marks))
         return rank.spread(rank.ordered(hits))
 
-    def _told(self, session: str) -> set[Ref]:
-        refs = {ref for told in self.keeping.injections(session=session) for ref in told.refs}
-        return {ref for ref in map(Ref.parse, refs) if ref is not None}
+    def _told(self, session: str) -> list[Injection]:
+        """What it was told of more than a title, and still has: a compaction takes it away."""
+        since = self.shelves.compacted_at(session)
+        injections = self.keeping.injections(session=session)
+        return [each for each in injections if each.event != START and each.at > since]
 
     def _hit(self, card: Card) -> Hit:
         marks, _ = self.truth(card)
         return Hit(card, 0.0, marks=marks)
+
+
+def _refs(told: Iterable[Injection]) -> set[Ref]:
+    refs = {ref for each in told for ref in each.refs}
+    return {ref for ref in map(Ref.parse, refs) if ref is not None}
+
+
+def _inside(path: str, *roots: str) -> str:
+    """A path as seen from where the work is done, if it lies there."""
+    for root in roots:
+        if root and path.startswith(f"{root.rstrip('/')}/"):
+            return path[len(root.rstrip("/")) + 1 :]
+    return path
+
+
+def _is_it(remembered: str, short: str) -> bool:
+    """The same file, not one of the same name elsewhere. Remembered from another worktree it has a longer
+    path; a name without a folder is too little to tell it by."""
+    ours, theirs = plain(short), plain(remembered)
+    return ours == theirs or ("/" in ours and remembered.startswith("/") and theirs.endswith(f"/{ours}"))
 
 
 def relevance(hit: Hit) -> float:

@@ -10,7 +10,7 @@ from typing import get_args
 from claude_mem.model.observation import ObservationType
 from claude_mem.model.recall import KINDS, Filters, MemoryKind
 from claude_mem.ports.desk import BadQuestion, Narrowing
-from claude_mem.ports.library import Library, Project
+from claude_mem.ports.library import Library, Project, Shelves
 from claude_mem.recall.truth import RepoFacts, when_tagged
 from claude_mem.recall.words_of_time import interval
 
@@ -24,12 +24,13 @@ class Questions:
     def __init__(
         self,
         library: Library,
+        shelves: Shelves,
         clock: Callable[[], int],
         zone: Callable[[], tzinfo],
         key_of: Callable[[str], str],
         facts_of: Callable[[str], RepoFacts | None],
     ) -> None:
-        self._library, self._clock, self._zone = library, clock, zone
+        self._library, self._shelves, self._clock, self._zone = library, shelves, clock, zone
         self._key_of, self._facts_of = key_of, facts_of
 
     def project(self, asked: Narrowing) -> Project | None:
@@ -55,12 +56,21 @@ class Questions:
             concepts=asked.concepts,
             file=asked.file or None,
             branch=asked.branch or None,
-            session=asked.session or None,
+            session=self.session(asked.session) if asked.session else None,
             client=asked.client or None,
             since=self.time("since", asked.since, project)[0],
             until=self.time("until", asked.until, project)[1],
             superseded=asked.superseded,
         )
+
+    def session(self, given: str) -> str:
+        """The client's own id of a session that is named by it, or by the beginning of it."""
+        found = self._shelves.session(given.strip())
+        if found is None:
+            raise BadQuestion(
+                "session", f"There is no session {given!r}. `claude-mem sessions` shows those there are."
+            )
+        return str(found["claude_session_id"])
 
     def time(self, field: str, words: str, project: Project | None) -> tuple[int | None, int | None]:
         """The first moment of what is meant, and the first after it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from claude_mem.model.recall import Card, Filters, Hit, Ref
+from claude_mem.model.recall import Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.model.wording import expressions
 from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere, Page
 from claude_mem.ports.keeping import Keeping
@@ -16,6 +16,7 @@ from claude_mem.recall.question import Questions
 from claude_mem.recall.search import Found, Search, Truth
 
 MOST_RESULTS = 200
+UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 LISTS = {"observations": "observation", "summaries": "summary", "prompts": "prompt", "evidence": "evidence"}
 
 
@@ -47,7 +48,9 @@ class Reading:
             self._from.catch_up()
             found = self._from.search(query, filters, min(wanted, MOST_RESULTS + 1))
         else:
-            cards = self._listed(filters, wanted, 0)
+            # Raw evidence is for finding; the newest of it is what the agent is doing this moment.
+            newest = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
+            cards = self._listed(newest, wanted, 0)
             found = Found([self._hit(card) for card in cards], ("time",))
         words = [word.strip('"') for word in expressions(query)[0]]
         shown_hits = found.hits[page.offset : page.offset + page.limit]
@@ -68,7 +71,7 @@ class Reading:
         middle, at = self._anchor(anchor.strip(), query, filters, narrowing)
         if filters.project_id is None and middle is not None:
             filters = replace(filters, project_id=middle.card.project_id)
-        filters = filters if filters.kinds else replace(filters, kinds=("observation", "summary", "prompt"))
+        filters = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
         itself = middle.card.ref if middle else None
         earlier = [
             card for card in self._listed(replace(filters, until=at + 1), before + 1, 0) if card.ref != itself

@@ -22,6 +22,8 @@ PER_SESSION = 5
 MOST_LOOKED_AT = 3_000
 """Memories whose rows are read for one search, however narrow the filters are."""
 MOST_SPREAD = 200
+HURRIED_ROWS = 3_000
+"""Matches that are weighed when somebody waits: those of the rarest words."""
 
 MOST_OF_A_FILE = 500
 MOST_PATHS = 3
@@ -68,7 +70,8 @@ class Search:
         """The best `most`, the best first. `hurried`: somebody waits, so nothing is loaded for it."""
         within = None if filters.project_id is None else span(filters.project_id)
         words, phrases = expressions(query)
-        matches = self._library.match(Wording(words, phrases), within) if words or phrases else Matches(0)
+        wording = Wording(words, phrases, HURRIED_ROWS) if hurried else Wording(words, phrases)
+        matches = self._library.match(wording, within) if words or phrases else Matches(0)
         cosines, legs, note = self._closeness(query, within, matches, hurried)
         weight = self._near.weight if self._near else 0.0
         share = BESIDE_A_PATH if pathwise.is_only_paths(query) else 1.0
@@ -76,7 +79,10 @@ class Search:
         places = fuse.ranked(fused, cosines, PER_SESSION)
         if filters.kinds:
             places = (place for place in places if ref_at(place).kind in filters.kinds)
-        return Found(self._hits(places, fused, filters, work or Work(), most), legs, note)
+        hits = self._hits(places, fused, filters, work or Work(), most)
+        if hits and not fused.words and not fused.extra:
+            note = "No word of it was found; these are the nearest in meaning."
+        return Found(hits, legs, note)
 
     def _closeness(
         self, query: str, within: tuple[int, int] | None, matches: Matches, hurried: bool

@@ -3,13 +3,15 @@ edge."""
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, cast
+from typing import cast
 
 from claude_mem.model.observation import Observation, ObservationType
 from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Hit, Ref, Source
+from claude_mem.model.recall import Card, Filters, Hit, MemoryKind, Ref, Source
 from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere
 from claude_mem.ports.keeping import Doomed, Keeping, Selection
 from claude_mem.ports.library import Library
@@ -21,6 +23,7 @@ LONGEST_TITLE = 200
 MOST_RECORDS = 10_000
 MOST_ITEMS = 200
 SAMPLE = 10
+COUNTED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 
@@ -62,10 +65,11 @@ class Writing:
     def forget(self, selection: Mapping[str, object], *, dry_run: bool) -> Data:
         selected = self._selection(selection)
         self._drained()
+        self._check(selected.refs)
         doomed = self._keeping.doomed(selected)
-        sample = [shown.result(Hit(card, 0.0)) for card in self._library.cards(doomed.refs[:SAMPLE])]
+        sample = [shown.result(Hit(card, 0.0)) for card in self._sample(doomed)]
         if dry_run:
-            counts = _counts(doomed)
+            counts = self._counts(doomed)
         else:
             counts = asdict(self._keeping.forget(doomed))
             self._changed()
@@ -113,7 +117,7 @@ class Writing:
         ref, new = self._keeping.remember(
             observation,
             origin,
-            session=_text(given, "session") or _text(given, "session_id") or f"{provider}:{origin.key}",
+            session=_text(given, "session") or _text(given, "session_id") or _own_session(provider, origin),
             at=at if isinstance(at, int) and 0 < at <= self._clock() else self._clock(),
             source=source,
             client=provider,
@@ -122,7 +126,7 @@ class Writing:
         return ref, new, observation.title or ""
 
     def _origin(self, given: Mapping[str, object]) -> Origin:
-        name, cwd = _text(given, "project"), _text(given, "cwd")
+        name, cwd = self._clean(_text(given, "project")), _text(given, "cwd")
         known = self._library.project(name) if name else None
         if known is not None:
             return Origin(key=known.key, name=known.name, root=known.root)
@@ -140,6 +144,33 @@ class Writing:
             raise BadQuestion(name, f"{name} is no list of texts.")
         return tuple(filter(None, (self._clean(item[:LONGEST_TEXT]).strip() for item in items[:MOST_ITEMS])))
 
+    def _check(self, refs: Sequence[Ref]) -> None:
+        """What is not there cannot be forgotten, and somebody who names it means something else."""
+        there = {card.ref for card in self._library.cards(refs)} if refs else set()
+        missing = [str(ref) for ref in refs if ref not in there]
+        if missing:
+            raise NotThere(f"There is no memory {', '.join(missing)}; nothing was forgotten.")
+
+    def _sample(self, doomed: Doomed) -> list[Card]:
+        if doomed.refs:
+            return self._library.cards(doomed.refs[:SAMPLE])
+        of = [Filters(session=session, kinds=COUNTED) for session in doomed.sessions[:SAMPLE]]
+        return [card for filters in of for card in self._library.listed(filters, limit=SAMPLE)][:SAMPLE]
+
+    def _counts(self, doomed: Doomed) -> dict[str, int]:
+        """With what is in the sessions that go as a whole."""
+        kinds = Counter(ref.kind for ref in doomed.refs)
+        for session in doomed.sessions:
+            kinds.update(self._library.counted(session))
+        return {
+            "sessions": len(doomed.sessions),
+            "observations": kinds["observation"],
+            "summaries": kinds["summary"],
+            "prompts": kinds["prompt"],
+            "evidence": kinds["evidence"],
+            "vectors": sum(kinds[kind] for kind in COUNTED),
+        }
+
     def _selection(self, given: Mapping[str, object]) -> Selection:
         chosen = {name: given[name] for name in SELECTORS if given.get(name)}
         if not chosen:
@@ -151,12 +182,15 @@ class Writing:
                 raise BadQuestion("refs", f"{text!r} is no memory's name, such as 12 or s3.")
             refs.append(ref)
         narrowing = Narrowing(
-            project=_text(chosen, "project"), since=_text(chosen, "since"), until=_text(chosen, "until")
+            project=_text(chosen, "project"),
+            session=_text(chosen, "session"),
+            since=_text(chosen, "since"),
+            until=_text(chosen, "until"),
         )
         filters = self._questions.filters(narrowing)
         return Selection(
             refs=tuple(refs),
-            session=_text(chosen, "session") or None,
+            session=filters.session,
             project_id=filters.project_id,
             file=_text(chosen, "file") or None,
             since=filters.since,
@@ -165,16 +199,9 @@ class Writing:
         )
 
 
-def _counts(doomed: Doomed) -> dict[str, Any]:
-    kinds = [ref.kind for ref in doomed.refs]
-    return {
-        "sessions": len(doomed.sessions),
-        "observations": kinds.count("observation"),
-        "summaries": kinds.count("summary"),
-        "prompts": kinds.count("prompt"),
-        "evidence": kinds.count("evidence"),
-        "vectors": sum(kind != "evidence" for kind in kinds),
-    }
+def _own_session(provider: str, origin: Origin) -> str:
+    """Where what came up in no session is kept: one for each project, under a name without a slash."""
+    return f"{provider}-{hashlib.sha256(origin.key.encode(errors='replace')).hexdigest()[:12]}"
 
 
 def _told(record: object) -> str:

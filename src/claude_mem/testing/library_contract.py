@@ -113,7 +113,7 @@ class LibraryContract:
             assert card.title
         assert cards[Ref("observation", 1)].type == "bugfix"
         assert cards[Ref("observation", 1)].files_modified == ("a.py",)
-        assert cards[Ref("prompt", 1)].source == "user"
+        assert cards[Ref("prompt", 1)].source == "work", "nobody asked for it to be kept"
         assert cards[Ref("evidence", 2)].files == ("src/Till.py",)
 
     def test_what_was_private_has_no_card_and_is_in_no_list(self, turn: Read) -> None:

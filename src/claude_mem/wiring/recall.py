@@ -84,7 +84,7 @@ def assemble(
 
     truth_of = GitTruth(library, origin_of)
     search = Search(library, now, near, truth_of)
-    questions = Questions(library, now, _zone, lambda cwd: origin_of(cwd).key, truth_of.facts)
+    questions = Questions(library, shelves, now, _zone, lambda cwd: origin_of(cwd).key, truth_of.facts)
     notes = Notes(keeping)
     occasions = Occasions(
         library,

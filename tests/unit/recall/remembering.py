@@ -51,7 +51,12 @@ class House:
         self.indexing = Indexing(store.readers, store.writer)
         self.search = Search(self.library, clock, near, self.truth)
         self.questions = Questions(
-            self.library, clock, lambda: UTC, lambda cwd: self.origin_of(cwd).key, lambda _root: None
+            self.library,
+            self.shelves,
+            clock,
+            lambda: UTC,
+            lambda cwd: self.origin_of(cwd).key,
+            lambda _root: None,
         )
         self.reading = Reading(
             Sources(

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
+from claude_mem.model.event import Kind
 from claude_mem.model.observation import Observation, Summary
 from claude_mem.ports.keeping import Injection
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.occasions import Size
 from claude_mem.recall.packing import length
-from claude_mem.testing.store_contract import HOUR, NOON
+from claude_mem.testing.store_contract import HOUR, NOON, arrivals
 
 CWD = "/home/a/shop"
 OPENING = fenced("x").partition("x")[0].splitlines()[0]
@@ -231,3 +232,24 @@ def test_no_characters_mean_nothing_is_told(tmp_path: Path) -> None:
 )
 def test_a_question_that_is_none_is_answered_with_nothing(busy: House, question: dict[str, object]) -> None:
     assert busy.occasions.answer(question) == ""
+
+
+def test_a_title_in_the_starts_index_does_not_keep_the_whole_from_being_told(filed: House) -> None:
+    shown = Injection("now", "SessionStart", ("1",), 100, filed.clock())
+    filed.keeping.note_injection(shown)
+    assert "Locks before writing" in before(filed, "src/store.py")
+
+
+def test_what_a_compaction_took_away_is_told_again(filed: House) -> None:
+    assert before(filed, "src/store.py")
+    compacted = filed.events.make(Kind.PRE_COMPACT, "now", cwd=CWD, at=filed.clock() + 1)
+    filed.store.accept(arrivals(compacted))
+    filed.clock.now += 10
+    assert "Locks before writing" in before(filed, "src/store.py")
+
+
+@pytest.mark.parametrize("path", ["store.py", "lib/src/store.py", "/usr/lib/src/store.py"])
+def test_a_file_of_the_same_name_elsewhere_has_another_history(filed: House, path: str) -> None:
+    filed.indexing.catch_up()
+    whole = path if path.startswith("/") else f"{CWD}/{path}"
+    assert ask(filed, "PreToolUse", file_path=whole) == ""

@@ -84,6 +84,26 @@ def test_nothing_is_forgotten_by_mistake(memory: House, selection: dict[str, obj
     assert memory.found("one") == ["1"]
 
 
+def test_a_session_is_forgotten_by_the_beginning_of_its_id_and_what_is_in_it_is_told_first(
+    memory: House,
+) -> None:
+    memory.keep("heron", session="88e16f61-d1b7")
+    tried = memory.writing.forget({"session": "88e16f61"}, dry_run=True)
+    assert (tried["sessions"], tried["observations"]) == (1, 1)
+    assert [sample["title"] for sample in tried["sample"]] == ["heron"]
+    assert memory.writing.forget({"session": "88e16f61"}, dry_run=False)["sessions"] == 1
+    assert memory.found("heron") == []
+
+
+def test_whoever_names_what_is_not_there_forgets_nothing(memory: House) -> None:
+    memory.keep("heron")
+    with pytest.raises(NotThere, match="99"):
+        memory.writing.forget({"refs": ["1", "99"]}, dry_run=False)
+    with pytest.raises(BadQuestion, match="no session"):
+        memory.writing.forget({"session": "nobodys"}, dry_run=False)
+    assert memory.found("heron") == ["1"]
+
+
 def test_an_import_tells_what_it_took_what_it_knew_and_what_was_wrong(memory: House) -> None:
     at = memory.clock() - 5 * DAY
     good = {"title": "From elsewhere", "narrative": "n", "project": "shop", "created_at_epoch": at}

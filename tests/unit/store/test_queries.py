@@ -80,7 +80,7 @@ def test_no_excuse_outlives_its_query() -> None:
     assert WALKS.keys() <= queries().keys()
 
 
-@pytest.mark.parametrize("kind", ["observation", "session"])
+@pytest.mark.parametrize("kind", ["observation", "summary", "prompt", "session"])
 def test_a_list_without_conditions_goes_along_an_index_and_sorts_nothing(
     db: sqlite3.Connection, kind: str
 ) -> None:

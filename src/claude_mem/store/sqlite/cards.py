@@ -90,7 +90,6 @@ def _prompt(row: sqlite3.Row) -> Card:
         **_common(row, Ref("prompt", row["id"])),
         title=_line(row["prompt"]),
         text=row["prompt"],
-        source="user",
     )
 
 

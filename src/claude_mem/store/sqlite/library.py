@@ -18,6 +18,8 @@ SIZES_HOLD = 0.02
 """A span is counted again when the index has grown by this part of it."""
 LOOKED_AT = 5_000
 """Memories of files of one name that are looked at: `__init__.py` may have a hundred thousand."""
+BESIDE = 2_000
+"""Of those in a folder, which say less."""
 
 
 class SqliteLibrary:
@@ -75,8 +77,13 @@ class SqliteLibrary:
         first, last = span(project_id) if project_id is not None else matching.EVERYWHERE
         folder, _ = placed(f"{folder}/x")
         with self._readers.read() as db:
-            found = execute(db, "files_under", folder=folder, first=first, last=last, limit=LOOKED_AT)
+            found = execute(db, "files_under", folder=folder, first=first, last=last, limit=BESIDE)
             return [(row["spot"], row["path"]) for row in found]
+
+    def counted(self, session: str) -> dict[MemoryKind, int]:
+        with self._readers.read() as db:
+            row = execute(db, "count_of_session", session=session).fetchone()
+            return {kind: row[kind] for kind in KINDS}
 
     def project(self, given: str) -> Project | None:
         """By its key, else by its name; of several with one name, the one last worked in."""

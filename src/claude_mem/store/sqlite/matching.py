@@ -17,10 +17,12 @@ from claude_mem.store.sqlite.queries import execute
 
 EVERYWHERE = (0, 2**63 - 1)
 NEWEST = 2_000
-COUNTED = 20_000
+COUNTED = 10_000
 """SQLite weighs a word by how often it is anywhere, and walks over all of that to know it. One that more
 memories have says little, and in a span it is taken to be said once where it is said. So is the beginning of
 words: SQLite puts all of theirs together anew for each question."""
+PHRASES_SHARE = 4
+"""A fourth as many matches of phrases are weighed as of words: a telling one has few."""
 MOST_KNOWN = 10_000
 
 Span = tuple[int, int]
@@ -86,10 +88,10 @@ def match(
     }
     # Of the others none can match, but SQLite would look for all their words, however frequent.
     possible = [phrase for phrase in wording.phrases if nowhere.isdisjoint(phrase.strip('"').split()[:-1])]
-    weighed = 0
-    for rows, phrase in sorted((_count(db, phrase, span, most), phrase) for phrase in possible):
+    few, weighed = most // PHRASES_SHARE, 0
+    for rows, phrase in sorted((_count(db, phrase, span, few), phrase) for phrase in possible):
         weighed += rows
-        if rows and weighed <= most:
+        if rows and weighed <= few:
             found.append(Matched(phrase, _weighed(db, phrase, span, rows, sizes), is_phrase=True))
     return found
 

@@ -97,7 +97,7 @@ WHERE h.session_id = :session_id AND h.leased = 0 AND h.ready_id IS NOT NULL AND
 -- name: gathered_jobs
 -- The first of a session's ready jobs, summed up.
 SELECT COUNT(*) AS events, SUM(characters) AS characters, MIN(created_at_epoch) AS oldest_at,
-       MAX(created_at_epoch) AS newest_at, MAX(kind = 'stop') AS stopped
+       MAX(created_at_epoch) AS newest_at, MAX(kind IN ('stop', 'pre_compact')) AS stopped
 FROM (SELECT kind, characters, created_at_epoch FROM pending_messages
       WHERE session_id = :session_id AND state = 'ready' AND state <> 'done'
       ORDER BY id LIMIT :limit);
@@ -193,7 +193,8 @@ VALUES (:observation_id, :session_id, :prompt_number, :created_at, :created_at_e
 
 -- name: standing_observations
 -- A project's newest observations from before some time that nothing has superseded.
-SELECT id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified FROM observations
+SELECT id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified
+FROM observations INDEXED BY observations_standing
 WHERE project_id = :project_id AND created_at_epoch <= :before AND superseded_by IS NULL
 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 

@@ -289,3 +289,17 @@ FROM injections WHERE id > :after GROUP BY event;
 -- name: project_by_id
 -- A project by the database's id.
 SELECT id, key, name, root FROM projects WHERE id = :id;
+
+-- name: count_of_session
+-- How much of each kind a session has.
+SELECT (SELECT COUNT(*) FROM observations AS o WHERE o.session_id = s.id) AS observation,
+       (SELECT COUNT(*) FROM session_summaries AS y WHERE y.session_id = s.id) AS summary,
+       (SELECT COUNT(*) FROM user_prompts AS u WHERE u.session_id = s.id) AS prompt,
+       (SELECT COUNT(*) FROM pending_messages AS p WHERE p.session_id = s.id) AS evidence
+FROM (SELECT (SELECT id FROM sdk_sessions WHERE claude_session_id = :session) AS id) AS s;
+
+-- name: last_compaction
+-- When a session was last compacted.
+SELECT MAX(p.created_at_epoch) FROM pending_messages AS p
+WHERE p.session_id = (SELECT id FROM sdk_sessions WHERE claude_session_id = :session)
+  AND p.kind IN ('pre_compact', 'post_compact');

@@ -202,6 +202,9 @@ CREATE INDEX observations_by_content ON observations (project_id, content_key, c
     WHERE content_key IS NOT NULL AND superseded_by IS NULL;
 CREATE INDEX observations_standing ON observations (project_id, created_at_epoch) WHERE superseded_by IS NULL;
 CREATE INDEX observations_pinned ON observations (project_id) WHERE pinned = 1;
+-- Lists go by time.
+CREATE INDEX observations_by_project_id ON observations (project_id, created_at_epoch);
+CREATE INDEX user_prompts_by_time ON user_prompts (created_at_epoch);
 
 -- What was seen again and not stored twice.
 CREATE TABLE observation_sightings (
@@ -234,6 +237,7 @@ CREATE TABLE session_summaries (
 );
 
 CREATE INDEX session_summaries_by_project ON session_summaries (project, created_at_epoch);
+CREATE INDEX session_summaries_by_time ON session_summaries (created_at_epoch);
 CREATE INDEX session_summaries_by_session ON session_summaries (session_id);
 
 -- What asking cost, one row a call: kept when its session is forgotten, for the money is gone all the same.

@@ -68,6 +68,11 @@ class SqliteShelves:
             )
             return [row["id"] for row in found]
 
+    def compacted_at(self, session: str) -> int:
+        with self._readers.read() as db:
+            (at,) = execute(db, "last_compaction", session=session).fetchone()
+            return int(at or 0)
+
     def figures(self, project_id: int) -> tuple[int, int]:
         """How many sessions and observations."""
         with self._readers.read() as db:

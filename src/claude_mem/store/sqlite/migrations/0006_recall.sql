@@ -4,6 +4,10 @@ ALTER TABLE observations ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0 CHECK (pin
 ALTER TABLE observations ADD COLUMN source TEXT NOT NULL DEFAULT 'work' CHECK (source IN ('work', 'external', 'user'));
 
 CREATE INDEX observations_pinned ON observations (project_id) WHERE pinned = 1;
+-- Lists go by time.
+CREATE INDEX observations_by_project_id ON observations (project_id, created_at_epoch);
+CREATE INDEX session_summaries_by_time ON session_summaries (created_at_epoch);
+CREATE INDEX user_prompts_by_time ON user_prompts (created_at_epoch);
 
 -- From here to `derived`, all is made of the rows above and can be made again.
 

@@ -256,7 +256,7 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
 
     def prompt(n: int) -> bytes:
         return payloads.payload(
-            "UserPromptSubmit", f"hooked-{n}", cwd=cwd, prompt_id=f"p-{n}", prompt=asked[n]
+            "UserPromptSubmit", f"hooked-{os.getpid()}-{n}", cwd=cwd, prompt_id=f"p-{n}", prompt=asked[n]
         )
 
     with worker(data) as pid:
@@ -269,16 +269,19 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
         for n in range(3, rounds + 3):
             capture = payloads.payload(
                 "PostToolUse",
-                f"hooked-{n}",
+                f"hooked-{os.getpid()}-{n}",
                 cwd=cwd,
                 tool_name="Bash",
                 tool_input={"command": "ls"},
                 tool_response={"stdout": "line of output\n" * 110},
                 tool_use_id=f"toolu_{n}",
             )
-            start = payloads.payload("SessionStart", f"hooked-{n}", cwd=cwd, source="startup")
+            start = payloads.payload("SessionStart", f"hooked-{os.getpid()}-{n}", cwd=cwd, source="startup")
             for name, sent in (("capture", capture), ("prompt", prompt(n)), ("start", start)):
                 costs[name].append(once(Run(hooks.command(), sent, env)))
+        # Not timed: whether there was anything to wait for. Sessions of their own, for nothing is told twice.
+        answers = [hooks.run(data, prompt(n).replace(b"hooked-", b"again-")).stdout for n in range(rounds)]
+        answered = sum(b"additionalContext" in answer for answer in answers)
         searched = rss_mib(pid)
     with worker(data, CLAUDE_MEM_VECTORS="off") as pid:
         time.sleep(0.5)
@@ -305,6 +308,7 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
             START_MOST,
         )
     )
+    rows.append(("  prompts that were told something", f"{answered} of {rounds}", "", ""))
     rows.append(("worker, MiB: just started", f"{fresh:.0f}", "", ""))
     rows.append(
         (

@@ -29,6 +29,8 @@ SOURCE = {"work": 1.0, "external": 0.95, "user": 1.05}
 SEEN_AGAIN, MOST_SEEN = 0.01, 3
 FRESH_DAYS = 7.0
 LASTING = {"decision": 0.4, "bugfix": 0.25, "discovery": 0.2}  # a change is told by the code itself
+ANSWERS = 0.75  # of the score of the best raw text of its session
+AHEAD = 1.0001
 ALIKE = 0.8  # of the words of two titles
 
 
@@ -71,6 +73,21 @@ def currency(card: Card, now: int, work: Work, truth: float) -> float:
 def opening(card: Card, words: float) -> float:
     """What the words of a session's first request count beyond those of others."""
     return OPENING * words if card.ref.kind == "prompt" and card.prompt_number == 1 else 0.0
+
+
+def answers_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Of one session, what was understood comes before what it was understood from, if it answers nearly as
+    well. Which session comes first is not changed by it."""
+    best: dict[str, float] = {}
+    for hit in hits:
+        if hit.card.ref.kind in ("prompt", "evidence"):
+            best[hit.card.session] = max(best.get(hit.card.session, 0.0), hit.score)
+    found = []
+    for hit in hits:
+        raw = best.get(hit.card.session, 0.0)
+        answers = hit.card.ref.kind in ("observation", "summary") and ANSWERS * raw <= hit.score <= raw
+        found.append(replace(hit, score=raw * AHEAD) if answers else hit)
+    return found
 
 
 def ordered(hits: Iterable[Hit]) -> list[Hit]:

@@ -130,5 +130,5 @@ class Search:
                     prior = rank.prior(card, now, work, truth)
                     parts = fused.parts(place) | {"opening": rank.opening(card, fused.words.get(place, 0.0))}
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))
-        ordered = rank.ordered(hits)
+        ordered = rank.ordered(rank.answers_first(hits))
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]

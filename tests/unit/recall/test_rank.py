@@ -143,3 +143,14 @@ def test_of_equals_the_newest_is_first_and_the_order_is_always_the_same() -> Non
         for each in product((old, new, best), repeat=3)
         if len(set(map(id, each))) == 3
     } == {(3, 2, 1)}
+
+
+def test_an_answer_comes_before_the_question_it_was_given_to() -> None:
+    def hit(ref: Ref, score: float, session: str = "s1") -> Hit:
+        return Hit(replace(card(), ref=ref, session=session), score)
+
+    asked = hit(Ref("prompt", 1), 1.0)
+    answered, hardly = hit(Ref("observation", 1), 0.8), hit(Ref("observation", 2), 0.5)
+    elsewhere = hit(Ref("observation", 3), 0.9, "s2")
+    ranked = ordered(rank.answers_first([asked, answered, hardly, elsewhere]))
+    assert [str(each.card.ref) for each in ranked] == ["1", "p1", "3", "2"]

@@ -70,6 +70,11 @@ class WorkContract:
         store.accept(arrivals(*(events.tool(session) for session in ("b", "a", "c", "a", "b"))))
         assert [one.session_id for one in store.gathered()] == [_id(store, name) for name in "bac"]
 
+    def test_a_compaction_does_not_wait_for_the_turns_end(self, store: WorkStore, events: Events) -> None:
+        """What the session did so far is to be remembered before its start after the compaction."""
+        store.accept(arrivals(events.tool("a"), events.make(Kind.PRE_COMPACT, "a", note="auto")))
+        assert [one.turn_ended for one in store.gathered()] == [True]
+
     def test_a_turn_has_ended_when_a_stop_waits(self, store: WorkStore, events: Events) -> None:
         store.accept(arrivals(events.tool("open"), events.tool("ended"), events.make(Kind.STOP, "ended")))
         assert [one.turn_ended for one in store.gathered()] == [True, False], "and it comes first"

@@ -24,6 +24,7 @@ MOST_LOOKED_AT = 3_000
 MOST_SPREAD = 200
 HURRIED_ROWS = 3_000
 """Matches that are weighed when somebody waits: those of the rarest words."""
+HURRIED_CHUNK = 40
 
 MOST_OF_A_FILE = 500
 MOST_PATHS = 3
@@ -79,7 +80,8 @@ class Search:
         places = fuse.ranked(fused, cosines, PER_SESSION)
         if filters.kinds:
             places = (place for place in places if ref_at(place).kind in filters.kinds)
-        hits = self._hits(places, fused, filters, work or Work(), most)
+        at_once = HURRIED_CHUNK if hurried else CHUNK
+        hits = self._hits(places, fused, filters, work or Work(), most, at_once)
         if hits and not fused.words and not fused.extra:
             note = "No word of it was found; these are the nearest in meaning."
         return Found(hits, legs, note)
@@ -113,13 +115,13 @@ class Search:
         return found
 
     def _hits(
-        self, places: Iterator[int], fused: fuse.Fused, filters: Filters, work: Work, most: int
+        self, places: Iterator[int], fused: fuse.Fused, filters: Filters, work: Work, most: int, at_once: int
     ) -> list[Hit]:
         now = self._clock()
         hits: list[Hit] = []
         looked_at = 0
         while len(hits) < most and looked_at < MOST_LOOKED_AT:
-            chunk = list(islice(places, CHUNK))
+            chunk = list(islice(places, at_once))
             if not chunk:
                 break
             looked_at += len(chunk)

@@ -16,7 +16,7 @@ from claude_mem.recall import fuse, pathwise, rank
 from claude_mem.recall.narrow import fits
 from claude_mem.recall.rank import Work
 
-CHUNK = 150
+CHUNK = 120
 PER_SESSION = 5
 """Of one session, so many are looked at before any session's others."""
 MOST_LOOKED_AT = 3_000
@@ -41,8 +41,10 @@ class Near(Protocol):
         """Whether it answers at once; if not, it begins to get ready."""
         ...
 
-    def cosines(self, query: str, within: tuple[int, int] | None, spots: Iterable[int]) -> dict[int, float]:
-        """Of these spots, and of those nearest to the query. Raises VectorsUnavailable."""
+    def cosines(
+        self, query: str, within: tuple[int, int] | None, spots: Iterable[int], *, nearest: bool = True
+    ) -> dict[int, float]:
+        """Of these spots, and (it takes longer) of those nearest to the query. Raises VectorsUnavailable."""
         ...
 
 
@@ -97,7 +99,7 @@ class Search:
                 best[place] = best.get(place, 0.0) + score
         leading = nlargest(CHUNK, best, key=best.__getitem__)
         try:
-            return self._near.cosines(query, within, leading), ("text", "vectors"), None
+            return self._near.cosines(query, within, leading, nearest=not hurried), ("text", "vectors"), None
         except VectorsUnavailable as why:
             return {}, ("text",), str(why)
 

@@ -18,11 +18,13 @@ class Nearby:
         """Whether it answers at once; if not, the model is being loaded now."""
         return self._embedder.is_ready()
 
-    def cosines(self, query: str, within: tuple[int, int] | None, spots: Iterable[int]) -> dict[int, float]:
+    def cosines(
+        self, query: str, within: tuple[int, int] | None, spots: Iterable[int], *, nearest: bool = True
+    ) -> dict[int, float]:
         """Of these spots, as far as they have vectors, and of those nearest to the query. Raises
         VectorsUnavailable."""
         (vector,) = self._embedder.embed([query])
         if not vector.any():
             return {}  # no words that the model knows
-        close = dict(self._vectors.nearest(vector, within, self._nearest))
+        close = dict(self._vectors.nearest(vector, within, self._nearest)) if nearest else {}
         return close | self._vectors.cosines(vector, [spot for spot in spots if spot not in close])

@@ -226,7 +226,9 @@ class Failing:
     def is_ready(self) -> bool:
         return self._ready
 
-    def cosines(self, query: str, within: Any, spots: Iterable[int]) -> dict[int, float]:
+    def cosines(
+        self, query: str, within: Any, spots: Iterable[int], *, nearest: bool = True
+    ) -> dict[int, float]:
         self.asked += 1
         raise VectorsUnavailable("nobody answers at the address")
 
@@ -254,7 +256,9 @@ def test_what_only_the_vectors_know_is_found_too(tmp_path: Path) -> None:
         def is_ready(self) -> bool:
             return True
 
-        def cosines(self, query: str, within: Any, spots: Iterable[int]) -> dict[int, float]:
+        def cosines(
+            self, query: str, within: Any, spots: Iterable[int], *, nearest: bool = True
+        ) -> dict[int, float]:
             return {spot(1, 1, Ref("observation", 1)): 0.9}
 
     with house(tmp_path, Close()) as memory:

@@ -62,16 +62,23 @@ def drawn(title: str, across: str, up: str, lines: Sequence[Line]) -> str:
     parts.append(
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 14}" text-anchor="middle">{across}</text>'
     )
-    parts.append(f'<text x="{LEFT}" y="{TOP - 8}" text-anchor="end">{up}</text>')
+    parts.append(f'<text x="4" y="{TOP - 10}">{up}</text>')
+    points = [at(*point) for line in lines for point in line.points]
     for nth, line in enumerate(lines):
         placed = [at(*point) for point in line.points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)
         parts.append(f'<polyline class="line s{nth}" points="{path}"/>')
         parts += [f'<circle class="f{nth}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in placed]
         parts += [
-            f'<text x="{x:.1f}" y="{y - 10:.1f}" text-anchor="middle">{value:,.0f}</text>'
+            f'<text x="{x:.1f}" y="{y + _beside(x, y, points):.1f}" text-anchor="middle">{value:,.0f}</text>'
             for (x, y), (_, value) in zip(placed, line.points, strict=True)
         ]
         x, y = placed[-1]
         parts.append(f'<text x="{x + 12:.1f}" y="{y + 4:.1f}">{escape(line.name)}</text>')
     return "\n".join([*parts, "</svg>", ""])
+
+
+def _beside(x: float, y: float, points: Sequence[tuple[float, float]]) -> float:
+    """Above its point, or below it where another stands just above."""
+    crowded = any(x == other_x and 0 < y - other_y < 24 for other_x, other_y in points)
+    return 20 if crowded else -10

@@ -238,6 +238,10 @@ def worker(data: Path, **settings: str) -> Iterator[int]:
             del os.environ[name]
 
 
+PAUSE_S = 0.5
+"""Before each hook: whoever types a prompt finds the worker at rest, not in the middle of the last event."""
+
+
 def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
     """What hooks cost against a worker on this much memory, and what the worker weighs."""
     rows: list[tuple[str, ...]] = []
@@ -278,6 +282,7 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
             )
             start = payloads.payload("SessionStart", f"hooked-{os.getpid()}-{n}", cwd=cwd, source="startup")
             for name, sent in (("capture", capture), ("prompt", prompt(n)), ("start", start)):
+                time.sleep(PAUSE_S)
                 costs[name].append(once(Run(hooks.command(), sent, env)))
         # Not timed: whether there was anything to wait for. Sessions of their own, for nothing is told twice.
         answers = [hooks.run(data, prompt(n).replace(b"hooked-", b"again-")).out for n in range(rounds)]

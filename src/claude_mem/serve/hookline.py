@@ -127,9 +127,12 @@ class HookLine:
             case "finalize":
                 return await self._report(report.STOP, said, _LAST_WORDS)
             case "ask":
-                self._wake(said)  # a prompt is spooled before it is asked about
-                # In this order and as `_line` spells it: hooks do not parse, they cut the string out.
-                return {"type": "answer", "context": await self._ask(said)}
+                try:
+                    # In this order and as `_line` spells it: hooks do not parse, they cut the string out.
+                    return {"type": "answer", "context": await self._ask(said)}
+                finally:
+                    # A prompt is spooled before it is asked about; taken in now, it slows nobody's answer.
+                    self._wake(said)
             case None:
                 raise Refusal(400, "missing_field", "type is missing.", field="type")
             case _:

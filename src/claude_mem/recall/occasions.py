@@ -1,5 +1,5 @@
-"""What a session is told, and when: at its start, at a prompt, before a file is touched. Nothing is told
-twice.
+"""What a session is told, and when: at its start, at a prompt, before a file is touched. The start names
+much; what a prompt or a file was told is not told again.
 
 Each answer is text for a model, fenced, or nothing; what was told is noted, so that its use can be measured.
 """
@@ -34,7 +34,7 @@ BESIDE_THE_BEST = 0.7
 """Of what the best comes to: beside a memory that answers, one that hardly does is noise."""
 MOST_CONSIDERED = 12
 
-START, PROMPT, FILE = "SessionStart", "UserPromptSubmit", "PreToolUse"
+START = "SessionStart"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,12 @@ from claude_mem.recall.search import Found, Search, Truth
 
 MOST_RESULTS = 200
 UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
-LISTS = {"observations": "observation", "summaries": "summary", "prompts": "prompt", "evidence": "evidence"}
+LISTS: dict[str, MemoryKind] = {
+    "observations": "observation",
+    "summaries": "summary",
+    "prompts": "prompt",
+    "evidence": "evidence",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ class Reading:
         filters = Filters(session=found["claude_session_id"])
         kept: dict[str, list[Data]] = {}
         for name in ("prompts", "observations", "summaries"):
-            listed = replace(filters, kinds=(LISTS[name],))  # type: ignore[arg-type]
+            listed = replace(filters, kinds=(LISTS[name],))
             cards = self._from.library.listed(listed, limit=MOST_RESULTS, newest_first=False)
             kept[name] = self._whole(cards)
         beside = {
@@ -137,7 +142,7 @@ class Reading:
             return _page([shown.session(each) for each in sessions], page)
         if kind not in LISTS:
             raise BadQuestion("kind", f"{kind!r} is no list: {', '.join((*LISTS, 'sessions', 'projects'))}.")
-        filters = replace(filters, kinds=(LISTS[kind],))  # type: ignore[arg-type]
+        filters = replace(filters, kinds=(LISTS[kind],))
         return _page(self._whole(self._listed(filters, page.limit + 1, page.offset)), page)
 
     def _anchor(

@@ -29,6 +29,7 @@ class Intake:
         self._settings = settings
         self._globs = (*scrub.DEFAULT_GLOBS, *settings.exclude_paths)
         self._marking = threading.Lock()
+        self._draining = threading.Lock()
         self.spool = drain.Spool()
         self.origin_of = Origins(now).of
         self.on_shown: Callable[[str, str, int], None] = nobody_was_shown
@@ -40,10 +41,12 @@ class Intake:
         self._weigh_again()
 
     def drain(self) -> int:
-        taken = self._ingest.drain()
-        if not taken and ledger.counted():
-            self._weigh_again()  # killed hooks left their weight behind
-        return taken
+        """One at a time: whoever forgets something drains too, and a file is taken in and removed once."""
+        with self._draining:
+            taken = self._ingest.drain()
+            if not taken and ledger.counted():
+                self._weigh_again()  # killed hooks left their weight behind
+            return taken
 
     def receive(self, name: str, payload: dict[str, object]) -> Accepted:
         """An event that comes by another way than the spool. Durable on return."""

@@ -76,7 +76,7 @@ class SqliteKeeping:
 
         for start in range(0, len(doomed.refs), forgetting.AT_ONCE):
             some = doomed.refs[start : start + forgetting.AT_ONCE]
-            take(lambda db, some=some: forgetting.forget(db, some, self._clock()))  # type: ignore[misc]
+            take(partial(forgetting.forget, refs=some, now=self._clock()))
         for session in doomed.sessions:
             while not take(partial(forgetting.forget_session, session=session)):
                 pass

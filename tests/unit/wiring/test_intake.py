@@ -1,0 +1,42 @@
+"""How events come in from the spool, whoever asks for it."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from claude_mem.capture import spool
+from claude_mem.settings import Settings
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.testing import payloads
+from claude_mem.wiring.clock import now
+from claude_mem.wiring.intake import Intake
+
+DRAINERS = 8
+
+
+def test_the_spool_may_be_drained_by_several_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker's loop and somebody who forgets: each file is taken in once, and neither stumbles."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spool").mkdir(mode=0o700)
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
+        intake = Intake(Settings(tmp_path), store)
+        for number in range(300):
+            spool.put(b"PostToolUse", payloads.bash(f"toolu_{number}"), time.time_ns())
+        together = Barrier(DRAINERS)
+
+        def drain() -> int:
+            together.wait()
+            taken = 0
+            while some := intake.drain():
+                taken += some
+            return taken
+
+        with ThreadPoolExecutor(DRAINERS) as threads:
+            drained = [threads.submit(drain) for _ in range(DRAINERS)]
+            assert sum(each.result() for each in drained) == 300
+        assert store.counters() == {"accepted": 300}

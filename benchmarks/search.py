@@ -240,6 +240,8 @@ def worker(data: Path, **settings: str) -> Iterator[int]:
 
 PAUSE_S = 0.5
 """Before each hook: whoever types a prompt finds the worker at rest, not in the middle of the last event."""
+BUSY = "prompt at once"
+"""And beside it one that comes on the heels of another hook."""
 
 
 def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
@@ -269,7 +271,7 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
         for n in range(3):
             hooks.run(data, prompt(n))
         until(lambda: _is_settled(pid))
-        costs: dict[str, list[tuple[float, float]]] = {"capture": [], "prompt": [], "start": []}
+        costs: dict[str, list[tuple[float, float]]] = {"capture": [], BUSY: [], "prompt": [], "start": []}
         for n in range(3, rounds + 3):
             capture = payloads.payload(
                 "PostToolUse",
@@ -281,8 +283,15 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
                 tool_use_id=f"toolu_{n}",
             )
             start = payloads.payload("SessionStart", f"hooked-{os.getpid()}-{n}", cwd=cwd, source="startup")
-            for name, sent in (("capture", capture), ("prompt", prompt(n)), ("start", start)):
-                time.sleep(PAUSE_S)
+            at_once = prompt(n).replace(b"hooked-", b"at-once-")
+            for name, sent in (
+                ("capture", capture),
+                (BUSY, at_once),
+                ("prompt", prompt(n)),
+                ("start", start),
+            ):
+                if name != BUSY:
+                    time.sleep(PAUSE_S)
                 costs[name].append(once(Run(hooks.command(), sent, env)))
         # Not timed: whether there was anything to wait for. Sessions of their own, for nothing is told twice.
         answers = [hooks.run(data, prompt(n).replace(b"hooked-", b"again-")).out for n in range(rounds)]
@@ -305,6 +314,8 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
             PROMPT_MOST,
         )
     )
+    heels = wall[BUSY] / wall["capture"]
+    rows.append(("  on the heels of another hook", f"{wall[BUSY] * 1000:.1f} ms", "", f"{heels:.2f} x"))
     rows.append(
         _verdict(
             "a start from the rendered file, CPU p50",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,14 +25,21 @@ def _usage(step: Say) -> dict[str, int]:
     }
 
 
+def _content(step: Say) -> list[dict[str, Any]]:
+    said = [{"type": "text", "text": step.text}] if step.text else []
+    return said + [
+        {"type": "tool_use", "id": use.id, "name": use.name, "input": dict(use.input)} for use in step.uses
+    ]
+
+
 def _message(step: Say, request: Request) -> dict[str, Any]:
     return {
-        "id": "msg_scripted",
+        "id": f"msg_{uuid.uuid4().hex[:24]}",
         "type": "message",
         "role": "assistant",
         "model": request.body.get("model", "scripted"),
-        "content": [{"type": "text", "text": step.text}] if step.text else [],
-        "stop_reason": step.stop_reason,
+        "content": _content(step),
+        "stop_reason": step.stop_reason or ("tool_use" if step.uses else "end_turn"),
         "stop_sequence": None,
         "usage": _usage(step),
     }
@@ -72,10 +80,15 @@ def stream(step: Say, request: Request) -> Iterator[bytes]:
 
     begun = message | {"content": [], "stop_reason": None, "usage": _usage(step) | {"output_tokens": 1}}
     yield say("message_start", message=begun)
-    if step.text:
-        yield say("content_block_start", index=0, content_block={"type": "text", "text": ""})
-        yield say("content_block_delta", index=0, delta={"type": "text_delta", "text": step.text})
-        yield say("content_block_stop", index=0)
-    ended = {"stop_reason": step.stop_reason, "stop_sequence": None}
+    for index, block in enumerate(message["content"]):
+        if block["type"] == "text":
+            empty, delta = block | {"text": ""}, {"type": "text_delta", "text": block["text"]}
+        else:
+            empty = block | {"input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        yield say("content_block_start", index=index, content_block=empty)
+        yield say("content_block_delta", index=index, delta=delta)
+        yield say("content_block_stop", index=index)
+    ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     yield say("message_delta", delta=ended, usage={"output_tokens": step.output_tokens})
     yield say("message_stop")

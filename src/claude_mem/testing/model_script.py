@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 
+def _tool_use_id() -> str:
+    return f"toolu_{uuid.uuid4().hex[:24]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A tool that the model wants to be used."""
+
+    name: str
+    input: Mapping[str, Any]
+    id: str = field(default_factory=_tool_use_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Answer with this text, in the protocol and the manner (plain, streaming) that was asked for."""
+    """Answer with this text, in the protocol and the manner (plain, streaming) that was asked for; in the
+    Messages API also with tools to be used."""
 
     text: str
+    uses: tuple[Use, ...] = ()
     input_tokens: int = 1000
     cache_write_tokens: int = 100
     cached_tokens: int = 200
     output_tokens: int = 50
-    stop_reason: str = "end_turn"
+    stop_reason: str = ""  # "": what fits
     usage: bool = True  # False: leave the usage out, as some local servers do
 
 

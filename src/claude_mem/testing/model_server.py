@@ -32,6 +32,7 @@ from claude_mem.testing.model_script import (
     Status,
     Step,
     StreamError,
+    Use,
 )
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Status",
     "Step",
     "StreamError",
+    "Use",
 ]
 
 SECRET_HEADERS = ("x-api-key", "authorization", "proxy-authorization")

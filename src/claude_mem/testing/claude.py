@@ -1,0 +1,240 @@
+"""The real Claude Code in a throwaway home, against a scripted model server.
+
+claude = Claude(tmp_path)
+claude.connect()                      # `claude-mem install`, as a person would
+with ModelServer(Playing([Say("", uses=(Use("Bash", {"command": "ls"}),)), Say("Done.")])) as server:
+    ran = claude.run(server, "What is here?")
+claude.settle()
+claude.rows("SELECT title FROM observations")
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from claude_mem.providers import claude_cli
+from claude_mem.testing import workers
+from claude_mem.testing.model_server import ModelServer, Request, Say, Step
+
+PATIENCE_S = 120  # far more than a run takes, also on a busy machine
+QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "IS_SANDBOX": "1",  # lets root do without permission dialogs
+    "ANTHROPIC_API_KEY": "dummy",
+}
+
+
+class Playing:
+    """A model that says `main` in the main conversation, step by step, the last one for ever; in a subagent
+    what is kept under a phrase of its task; and a compaction's summary when it is asked for one."""
+
+    def __init__(
+        self,
+        main: Sequence[Step],
+        *,
+        subagents: Mapping[str, Sequence[Step]] | None = None,
+        summary: str = "<summary>What was said so far.</summary>",
+    ) -> None:
+        self._left = {"": list(main)} | {task: list(steps) for task, steps in (subagents or {}).items()}
+        self._summary = summary
+
+    def __call__(self, request: Request) -> Step:
+        messages = request.body.get("messages", [])
+        if messages and "create a detailed summary of" in texts(messages[-1]):
+            return Say(self._summary)
+        first = texts(messages[0]) if messages else ""
+        steps = self._left[next((task for task in self._left if task and task in first), "")]
+        return steps.pop(0) if len(steps) > 1 else steps[0]
+
+
+def texts(message: Mapping[str, Any]) -> str:
+    """All the text of a message of the Messages API, tool results included."""
+    content = message.get("content", "")
+    if isinstance(content, str):
+        return content
+    return "\n".join(
+        block.get("text") or texts(block) for block in content if block.get("type") in ("text", "tool_result")
+    )
+
+
+def read(request: Request) -> str:
+    """All the text the model was sent in a request: what it was told, and what its tools said."""
+    return "\n".join(texts(message) for message in request.body.get("messages", []))
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One `claude -p`: its exit code, what it printed as stream-json, and what it complained of."""
+
+    code: int
+    lines: tuple[dict[str, Any], ...]
+    err: str
+
+    @property
+    def session(self) -> str:
+        return str(self.lines[-1]["session_id"])
+
+    @property
+    def result(self) -> str:
+        return str(self.lines[-1].get("result"))
+
+    def hooks(self, event: str) -> list[dict[str, Any]]:
+        """What the client says of the hooks it ran for an event: output, exit_code, outcome, stderr."""
+        return [
+            line
+            for line in self.lines
+            if line.get("subtype") == "hook_response" and line["hook_event"] == event
+        ]
+
+
+class Claude:
+    """A user's home with a project in it, a data directory of its own, and the real client."""
+
+    def __init__(self, at: Path) -> None:
+        self.home = at / "home"
+        self.config = self.home / ".claude"
+        self.data = self.home / ".claude-mem"
+        self.project = self.home / "parcel"
+        self.config.mkdir(parents=True)
+        self.repository(self.project)
+        self._port = workers.free_port()
+
+    def repository(self, at: Path) -> Path:
+        """A git repository with one commit."""
+        at.mkdir(parents=True)
+        self.git("init", "-q", "-b", "main", cwd=at)
+        (at / "README.md").write_text("# parcel\n")
+        self.git("add", ".", cwd=at)
+        self.git("commit", "-qm", "Begin", cwd=at)
+        return at
+
+    def git(self, *arguments: str, cwd: Path | None = None) -> str:
+        who = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+        done = subprocess.run(
+            ["git", *who, *arguments], cwd=cwd or self.project, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """As a login shell of this user would have it; nothing of the tester's own memory or client."""
+        keep = {
+            name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE", "ANTHROPIC"))
+        }
+        ours = {
+            "HOME": str(self.home),
+            "CLAUDE_MEM_PROVIDER": "offline",
+            "CLAUDE_MEM_WORKER_PORT": str(self._port),
+            "PATH": f"{self.commands()}:{keep['PATH']}",
+        }
+        return keep | QUIET | ours | more
+
+    def commands(self) -> Path:
+        """A directory with the commands `claude` and `claude-mem` in it, for the user's PATH."""
+        folder = self.home / "bin"
+        if not folder.exists():
+            folder.mkdir()
+            (folder / "claude").symlink_to(_client())
+            (folder / "claude-mem").symlink_to(Path(sys.executable).with_name("claude-mem"))
+        return folder
+
+    def mem(self, *arguments: str, check: bool = True, **env: str) -> subprocess.CompletedProcess[str]:
+        """`claude-mem …`, typed in the project."""
+        return self._typed([str(self.commands() / "claude-mem"), *arguments], check=check, env=env)
+
+    def client(
+        self, *arguments: str, check: bool = True, cwd: Path | None = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        """`claude …`, typed in the project, for what asks no model."""
+        return self._typed([str(self.commands() / "claude"), *arguments], check=check, env=env, cwd=cwd)
+
+    def _typed(
+        self, command: list[str], *, check: bool, env: Mapping[str, str], cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            command,
+            env=self.environment(**env),
+            cwd=cwd or self.project,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert not check or done.returncode == 0, f"{command[1:]}: {done.stdout}{done.stderr}"
+        return done
+
+    def connect(self, *how: str) -> None:
+        """Install, without being asked."""
+        snippet = json.loads(self.mem("hooks").stdout)  # INTERIM until `claude-mem install` is there
+        (self.config / "settings.json").write_text(json.dumps(snippet))
+        from claude_mem.cli import mcp
+
+        (self.home / ".claude.json").write_text(json.dumps(mcp.snippet(sys.executable)))
+
+    def run(self, server: ModelServer, prompt: str, *more: str, cwd: Path | None = None, **env: str) -> Ran:
+        """`claude -p`, to its end."""
+        with self.started(server, prompt, *more, cwd=cwd, **env) as process:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        return Ran(process.returncode, tuple(json.loads(line) for line in out.splitlines()), err)
+
+    def started(
+        self, server: ModelServer, prompt: str, *more: str, cwd: Path | None = None, **env: str
+    ) -> subprocess.Popen[str]:
+        """`claude -p`, left running: for whoever wants to interrupt or to kill it."""
+        return subprocess.Popen(
+            [
+                str(self.commands() / "claude"),
+                *("-p", prompt, "--output-format", "stream-json", "--verbose", "--include-hook-events"),
+                *("--permission-mode", "bypassPermissions", *more),
+            ],
+            env=self.environment(ANTHROPIC_BASE_URL=server.url, **env),
+            cwd=cwd or self.project,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def settle(self) -> None:
+        """Wait until all that hooks accepted has become memory."""
+        workers.until((self.data / "claude-mem.db").exists, "a worker made the database")
+        workers.settled(self.data)
+
+    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """From the database itself, as a reader beside the worker."""
+        with closing(sqlite3.connect(f"file:{self.data / 'claude-mem.db'}?mode=ro", uri=True)) as db:
+            return db.execute(sql, values).fetchall()
+
+    def bytes_of_the_data_directory(self) -> Iterator[tuple[Path, bytes]]:
+        for path in sorted(self.data.rglob("*")):
+            if path.is_file():
+                yield path, path.read_bytes()
+
+    def end(self) -> None:
+        """No process of this home is left."""
+        workers.finish(self.data)
+        mark = b"HOME=" + os.fsencode(self.home) + b"\0"
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if mark in (process / "environ").read_bytes() + b"\0":
+                    os.kill(int(process.name), signal.SIGKILL)
+
+
+def _client() -> Path:
+    found = claude_cli.bundled_cli()
+    if found is None or not found.exists():
+        raise AssertionError("the real Claude Code comes with claude-agent-sdk: run `make test`")
+    return found

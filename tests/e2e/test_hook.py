@@ -117,7 +117,7 @@ def test_only_the_standard_library_is_loaded_and_nothing_heavy_on_the_fast_path(
         "posix._exit = report\n"
         "from claude_mem.capture.entry import main; main('hook')"
     )
-    root = str(hooks.HOOK.parents[2])
+    root = hooks.MACHINE.package
     done = subprocess.run(
         [*hooks.command()[:3], "-c", probe, root],
         input=payloads.bash("toolu_1"),

@@ -18,12 +18,12 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, Implementation
 
-from claude_mem.cli import mcp as command
+from claude_mem.clients.claude_code import connection
 from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads, workers
 
 MODES = ("legacy", "auto")  # the handshake of 2025 and before; the one without of 2026
-SERVER = command.snippet(sys.executable)["mcpServers"]["claude-mem"]  # type: ignore[index]  # our own shape
+SERVER = connection.server(connection.here())
 WITHIN_S = 60
 
 Talk = Callable[[Client], Awaitable[None]]

@@ -571,7 +571,7 @@ def test_recall_loads_nothing_heavy(data: Path, event: str) -> None:
         if event == "rendered":
             render(data, CWD, 'memory \\ with "escapes"\n')
         done = subprocess.run(
-            [*hooks.command()[:3], "-c", PROBE, str(hooks.HOOK.parents[2])],
+            [*hooks.command()[:3], "-c", PROBE, hooks.MACHINE.package],
             input=EVENTS.get(event, payloads.start()),
             capture_output=True,
             env=hooks.environment(data),

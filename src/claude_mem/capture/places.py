@@ -13,6 +13,7 @@ SPOOL = "spool"
 LEDGER = "spool/.ledger"
 ASIDE = "spool/aside"
 PRIVATE = "private"
+OFF = "off"
 CONTEXT = "context"
 WORKER_LOCK = "worker.lock"
 WORKER_SOCK = "worker.sock"
@@ -22,6 +23,8 @@ TOKEN = "token"  # noqa: S105 - the name of the file, not a password
 SETTINGS = "settings.json"
 BACKUPS = "backups"
 LOGS = "logs"
+PLUGIN = "plugin"
+INSTALLED = "install.json"
 START_LOG = "logs/start.log"
 START_STAMP = "start.stamp"
 DROPS = "drops"
@@ -43,6 +46,17 @@ def enter(directory: bytes) -> None:
         posix.chdir(directory)
     if posix.stat(".").st_uid != posix.geteuid():
         raise PermissionError(1, "it belongs to another user")
+
+
+def is_there(name: str) -> bool:
+    """Whether something lies there. What cannot be looked at may: a mark that protects the user counts."""
+    try:
+        posix.lstat(name)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def directory_context(directory: bytes) -> str:

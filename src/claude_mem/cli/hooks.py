@@ -3,28 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
-import claude_mem.capture
 from claude_mem.cli import say
 from claude_mem.cli.command import Commands
-
-EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Stop",
-    "StopFailure",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "SessionEnd",
-)
-ASKED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit"}
-"""Recorded is what comes after a tool; before one, the agent is told what is known of the file it names."""
-TIMEOUT_S = 10
+from claude_mem.clients.claude_code import connection
 
 VERBS = {
     "context": ("record a session's start (SessionStart)", '"source":"startup"'),
@@ -44,8 +26,8 @@ def add(commands: Commands) -> None:
         "hooks",
         "print the hooks for Claude Code's settings.json, with this interpreter's path",
         more=(
-            "Merge what it prints into ~/.claude/settings.json (for you) or into a project's\n"
-            ".claude/settings.json. Each hook is one short process that always leaves with 0."
+            "For those who keep their settings by hand; `claude-mem install` writes them for you.\n"
+            "Each hook is one short process that always leaves with 0."
         ),
         example="claude-mem hooks > hooks.json",
         run=_run,
@@ -66,22 +48,8 @@ def add_verb(commands: Commands, verb: str) -> None:
     )
 
 
-def snippet(interpreter: str) -> dict[str, object]:
-    """Exec form: no shell, no PATH, so that a project cannot put another python in the way."""
-    hook = Path(claude_mem.capture.__file__).with_name("hook.py")
-    entry = {
-        "type": "command",
-        "command": interpreter,
-        "args": ["-I", "-S", str(hook), "hook"],
-        "timeout": TIMEOUT_S,
-    }
-    recorded = {event: [{"hooks": [entry]}] for event in EVENTS}
-    asked = {event: [{"matcher": tools, "hooks": [entry]}] for event, tools in ASKED.items()}
-    return {"hooks": recorded | asked}
-
-
 def _run(_: argparse.Namespace) -> int:
-    say.data(snippet(sys.executable))
+    say.data({"hooks": connection.hooks(connection.here())})
     return 0
 
 

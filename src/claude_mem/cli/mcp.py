@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
-from claude_mem.cli import bridge, say
+from claude_mem.cli import say
 from claude_mem.cli.command import OK, Commands
+from claude_mem.clients.claude_code import connection
 
 
 def add(commands: Commands) -> None:
@@ -24,14 +23,7 @@ def add(commands: Commands) -> None:
     )
 
 
-def snippet(interpreter: str) -> dict[str, object]:
-    """Exec form: no shell, no PATH, so that a project cannot put another python in the way."""
-    script = Path(bridge.__file__).with_name("stdio.py")
-    entry = {"type": "stdio", "command": interpreter, "args": ["-I", "-S", str(script)]}
-    return {"mcpServers": {"claude-mem": entry}}
-
-
 def _run(_: argparse.Namespace) -> int:
     """Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used."""
-    say.data(snippet(sys.executable))
+    say.data({"mcpServers": {connection.SERVER: connection.server(connection.here())}})
     return OK

@@ -14,7 +14,10 @@ from claude_mem.cli import (
     file,
     forget,
     hooks,
+    install,
     mcp,
+    off,
+    on,
     pin,
     queue,
     remember,
@@ -22,7 +25,9 @@ from claude_mem.cli import (
     search,
     sessions,
     show,
+    slash,
     stats,
+    statusline,
     timeline,
     token,
     version,
@@ -31,7 +36,10 @@ from claude_mem.cli import (
 from claude_mem.cli.command import Commands, help_of
 
 RECALL = (search, timeline, show, sessions, file, context, remember, pin, forget)
-NOUNS = (*RECALL, doctor, stats, worker, queue, hooks, mcp, token, backup, restore, demo, version)
+NOUNS = (
+    *(install, off, on, *RECALL, doctor, stats, worker, queue),
+    *(hooks, mcp, statusline, slash, token, backup, restore, demo, version),
+)
 
 
 def build() -> argparse.ArgumentParser:

@@ -110,7 +110,7 @@ class Claude:
         self.project = self.home / "parcel"
         self.config.mkdir(parents=True)
         self.repository(self.project)
-        self._port = workers.free_port()
+        self.port = workers.free_port()
 
     def repository(self, at: Path) -> Path:
         """A git repository with one commit."""
@@ -136,7 +136,7 @@ class Claude:
         ours = {
             "HOME": str(self.home),
             "CLAUDE_MEM_PROVIDER": "offline",
-            "CLAUDE_MEM_WORKER_PORT": str(self._port),
+            "CLAUDE_MEM_WORKER_PORT": str(self.port),
             "PATH": f"{self.commands()}:{keep['PATH']}",
         }
         return keep | QUIET | ours | more
@@ -178,11 +178,7 @@ class Claude:
 
     def connect(self, *how: str) -> None:
         """Install, without being asked."""
-        snippet = json.loads(self.mem("hooks").stdout)  # INTERIM until `claude-mem install` is there
-        (self.config / "settings.json").write_text(json.dumps(snippet))
-        from claude_mem.cli import mcp
-
-        (self.home / ".claude.json").write_text(json.dumps(mcp.snippet(sys.executable)))
+        self.mem("install", "--yes", *how)
 
     def run(self, server: ModelServer, prompt: str, *more: str, cwd: Path | None = None, **env: str) -> Ran:
         """`claude -p`, to its end."""
@@ -190,19 +186,26 @@ class Claude:
             out, err = process.communicate(timeout=PATIENCE_S)
         return Ran(process.returncode, tuple(json.loads(line) for line in out.splitlines()), err)
 
+    def piped(self, server: ModelServer, prompt: str, *more: str, cwd: Path | None = None, **env: str) -> Ran:
+        """`… | claude -p`, to its end: for a prompt that is too long for a command line."""
+        with self.started(server, None, *more, cwd=cwd, **env) as process:
+            out, err = process.communicate(prompt, timeout=PATIENCE_S)
+        return Ran(process.returncode, tuple(json.loads(line) for line in out.splitlines()), err)
+
     def started(
-        self, server: ModelServer, prompt: str, *more: str, cwd: Path | None = None, **env: str
+        self, server: ModelServer, prompt: str | None, *more: str, cwd: Path | None = None, **env: str
     ) -> subprocess.Popen[str]:
-        """`claude -p`, left running: for whoever wants to interrupt or to kill it."""
+        """`claude -p`, left running: for whoever wants to interrupt or to kill it, or to type (None)."""
         return subprocess.Popen(
             [
                 str(self.commands() / "claude"),
-                *("-p", prompt, "--output-format", "stream-json", "--verbose", "--include-hook-events"),
+                *("-p", *([] if prompt is None else [prompt])),
+                *("--output-format", "stream-json", "--verbose", "--include-hook-events"),
                 *("--permission-mode", "bypassPermissions", *more),
             ],
             env=self.environment(ANTHROPIC_BASE_URL=server.url, **env),
             cwd=cwd or self.project,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if prompt is None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -226,11 +229,19 @@ class Claude:
     def end(self) -> None:
         """No process of this home is left."""
         workers.finish(self.data)
+        for process in self.processes():
+            with suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+
+    def processes(self) -> set[int]:
+        """All that runs in this home: the client, what it started, and a worker."""
         mark = b"HOME=" + os.fsencode(self.home) + b"\0"
+        found = set()
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if mark in (process / "environ").read_bytes() + b"\0":
-                    os.kill(int(process.name), signal.SIGKILL)
+                    found.add(int(process.name))
+        return found
 
 
 def _client() -> Path:

@@ -6,17 +6,16 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import claude_mem.capture
 from claude_mem.capture.payload import integer
+from claude_mem.clients.claude_code import connection
 
-HOOK = Path(claude_mem.capture.__file__).with_name("hook.py")
+MACHINE = connection.here()
 DEADLINE_S = 30  # for the test, not the hook: a hang fails instead of blocking the suite
 
 
@@ -34,7 +33,7 @@ class Answered:
 
 
 def command(verb: str = "hook") -> list[str]:
-    return [sys.executable, "-I", "-S", str(HOOK), verb]
+    return connection.hook(MACHINE, verb)
 
 
 def environment(data_dir: Path, **more: str) -> dict[str, str]:

@@ -41,6 +41,11 @@ def survey(settings: Settings, *, thorough: bool = True) -> Survey:
     )
 
 
+def foreign(settings: Settings) -> str | None:
+    """Whose database lies in our place, as a sentence; None if it is ours, or there is none."""
+    return surveying.foreign(settings.place(places.DATABASE))
+
+
 def tally(settings: Settings, since: int) -> Tally:
     """What came in since then and what became of it; asked of a database that a survey found current."""
     return tallying.count(settings.place(places.DATABASE), since, now())

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-import claude_mem.capture
 from claude_mem.capture import places, scrub
+from claude_mem.clients.claude_code import connection
 
 DEADLINE_S = 10.0
-HOOK = Path(claude_mem.capture.__file__).with_name("hook.py")
-COMMAND = [sys.executable, "-I", "-S", str(HOOK), "hook"]
+COMMAND = connection.hook(connection.here())
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from claude_mem.capture import notification
+from claude_mem.clients.claude_code import connection, plugin
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.event import Event, Kind, ToolCall
 
 NAME = "claude-code"
+
+OURS = (f"mcp__{connection.SERVER}__", f"mcp__plugin_{plugin.NAME}_{connection.SERVER}__")
+"""Our own tools, by settings and by plugin. That memory was asked is an event like any other; what it was
+asked and what it told is in memory already: kept, it would be learned again, and outlive its forgetting."""
 
 KINDS = {
     "SessionStart": Kind.SESSION_START,
@@ -51,6 +57,9 @@ def parse(name: str, payload: Mapping[str, object], *, id: str, at: int) -> Even
     if kind is Kind.SUBAGENT_STOP and not payload.get("agent_type"):
         return None  # the client's own inner forks (compaction), not a subagent of the user's
     private = payload.get("claude_mem_private") is True
+    text = None if private else _text(payload, TEXT.get(kind))
+    if kind is Kind.PROMPT and text and notification.is_one(text):
+        kind, text = Kind.TASK_END, notification.summary(text)
     return Event(
         id=id,
         at=at,
@@ -65,7 +74,7 @@ def parse(name: str, payload: Mapping[str, object], *, id: str, at: int) -> Even
         agent_id=_text(payload, "agent_id"),
         agent_type=_text(payload, "agent_type"),
         tool=None if private else _tool(kind, payload),
-        text=None if private else _text(payload, TEXT.get(kind)),
+        text=text,
         note=_text(payload, NOTE.get(kind)),
         private=private,
     )
@@ -74,12 +83,16 @@ def parse(name: str, payload: Mapping[str, object], *, id: str, at: int) -> Even
 def _tool(kind: Kind, payload: Mapping[str, object]) -> ToolCall | None:
     if kind not in (Kind.TOOL_USE, Kind.TOOL_FAILURE):
         return None
+    name = _text(payload, "tool_name") or "unknown"
+    use_id = _text(payload, "tool_use_id")
+    if name.startswith(OURS):
+        return ToolCall(name, use_id=use_id)
     outcome = payload.get("error" if kind is Kind.TOOL_FAILURE else "tool_response")
     return ToolCall(
-        name=_text(payload, "tool_name") or "unknown",
+        name=name,
         input=_json(payload.get("tool_input")),
         response=_json(outcome if outcome is not None else payload.get("tool_output")),
-        use_id=_text(payload, "tool_use_id"),
+        use_id=use_id,
     )
 
 

@@ -15,6 +15,9 @@ from claude_mem.store.sqlite.faults import translated
 from claude_mem.store.sqlite.tally import Today
 
 
+SOMEBODY_ELSES = "it holds somebody else's tables"
+
+
 @dataclass(frozen=True, slots=True)
 class Survey:
     path: Path
@@ -49,6 +52,16 @@ def look(path: Path, backups: Path, now: int, *, thorough: bool = True) -> Surve
         return replace(facts, exists=True, problem=str(error))
 
 
+def foreign(path: Path) -> str | None:
+    """That the file is somebody else's, as a sentence; None: it is not, or cannot be told."""
+    try:
+        found = header.read(path)
+    except (StoreError, OSError):
+        return None
+    is_foreign = found is not None and isinstance(migrate.plan(found, schema.migrations()), migrate.Foreign)
+    return str(StoreForeign(str(path), SOMEBODY_ELSES)) if is_foreign else None
+
+
 def _with_database(facts: Survey, known: tuple[migrate.Migration, ...], now: int, thorough: bool) -> Survey:
     path = facts.path
     with translated(path):
@@ -58,7 +71,7 @@ def _with_database(facts: Survey, known: tuple[migrate.Migration, ...], now: int
         size = path.stat().st_size
     match migrate.plan(found, known):
         case migrate.Foreign():
-            raise StoreForeign(str(path), "it holds somebody else's tables")
+            raise StoreForeign(str(path), SOMEBODY_ELSES)
         case migrate.TooNew():
             raise StoreTooNew(str(path), found=found.version, known=len(known))
         case migrate.Create():

@@ -1,0 +1,103 @@
+"""What Claude Code is told to run: our hooks and our MCP server, for one machine."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SERVER = "claude-mem"
+RECORDED = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "StopFailure",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+    "SessionEnd",
+)
+ASKED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit"}
+"""Recorded is what comes after a tool; before one, the agent is told what is known of the file it names."""
+TIMEOUT_S = 10  # the hook itself gives up after 8; without one the client allows SessionEnd 1.5 s
+
+MARK = "from claude_mem.capture.entry import main"
+_LAUNCHER = f"""import sys
+sys.path.insert(0, {{package}})
+{{place}}try:
+    {MARK}
+except ImportError:
+    {{otherwise}}
+    sys.exit(0)
+main(sys.argv[1])
+"""
+_PLACE = """import posix
+posix.environ.setdefault(b"CLAUDE_MEM_DATA_DIR", {data_dir})
+"""
+_GONE = (
+    '{"systemMessage": "claude-mem is not recording: it was removed, but Claude Code still runs its hooks. '
+    'Install it again and run claude-mem uninstall, or remove them with /plugin or in settings.json."}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where things lie here; all absolute, so that no PATH and no project can put another in the way."""
+
+    interpreter: str
+    package: str  # the directory that holds the package
+    data_dir: str | None  # None: the default, which a hook finds by itself
+
+
+def here(data_dir: str | None = None) -> Machine:
+    """The interpreter and the package that run this."""
+    return Machine(sys.executable, str(Path(__file__).resolve().parents[3]), data_dir)
+
+
+def launcher(machine: Machine, verb: str = "hook") -> str:
+    """The program of every hook. On the command line and not in a file: Python leaves with 2 when a script is
+    gone, and to the client that means "block the user's prompt". Only a session's start tells that we are."""
+    otherwise = f"print({_GONE!a})" if verb == "context" else "pass"
+    place = _PLACE.format(data_dir=ascii(machine.data_dir.encode())) if machine.data_dir else ""
+    return _LAUNCHER.format(package=ascii(machine.package), place=place, otherwise=otherwise)
+
+
+def hook(machine: Machine, verb: str = "hook") -> list[str]:
+    """-I keeps the project's own modules out, -S saves the site-packages scan."""
+    return [machine.interpreter, "-I", "-S", "-c", launcher(machine, verb), verb]
+
+
+def hooks(machine: Machine) -> dict[str, list[dict[str, Any]]]:
+    """Exec form: no shell between the client and the interpreter."""
+
+    def entry(verb: str) -> dict[str, Any]:
+        command, *args = hook(machine, verb)
+        return {"type": "command", "command": command, "args": args, "timeout": TIMEOUT_S}
+
+    recorded = {
+        event: [{"hooks": [entry("context" if event == "SessionStart" else "hook")]}] for event in RECORDED
+    }
+    asked = {event: [{"matcher": tools, "hooks": [entry("hook")]}] for event, tools in ASKED.items()}
+    return recorded | asked
+
+
+def server(machine: Machine) -> dict[str, Any]:
+    """The bridge between the client and the worker's MCP."""
+    script = f"{machine.package}/claude_mem/cli/bridge/stdio.py"
+    entry: dict[str, Any] = {
+        "type": "stdio",
+        "command": machine.interpreter,
+        "args": ["-I", "-S", script],
+    }
+    return entry | ({"env": {"CLAUDE_MEM_DATA_DIR": machine.data_dir}} if machine.data_dir else {})
+
+
+def is_ours(hook: object) -> bool:
+    """A hook's entry that an install of ours wrote, of this version or of an older one."""
+    args = hook.get("args") if isinstance(hook, dict) else None
+    return isinstance(args, list) and any(
+        isinstance(arg, str) and (MARK in arg or arg.endswith("claude_mem/capture/hook.py")) for arg in args
+    )

@@ -12,6 +12,7 @@ class Kind(StrEnum):
 
     SESSION_START = "session_start"
     PROMPT = "prompt"
+    TASK_END = "task_end"  # of one in the background: the client says so in a prompt of its own
     TOOL_USE = "tool_use"
     TOOL_FAILURE = "tool_failure"
     STOP = "stop"

@@ -1,0 +1,122 @@
+"""The records in which memory travels: what an export writes, an import reads, and other tools' data becomes.
+
+One JSON object a line. The first says which format it is; what others refer to comes before them:
+
+    {"kind": "claude-mem", "version": 1, "made_at": 1794800000000}
+    project, session, prompt, event, observation, sighting, summary
+
+Times are epoch milliseconds (`at`, `…_at`). A session goes by the client's own id, a project by its key, an
+observation by a number that holds within the file. docs/export.md is the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+FORMAT = "claude-mem"
+VERSION = 1
+
+Record = Mapping[str, Any]
+
+TEXT, INT, FLAG, LIST = "text", "integer", "flag", "list of texts"
+
+FIELDS: dict[str, dict[str, str]] = {
+    "project": {"key": TEXT, "name": TEXT, "root": TEXT, "remote": TEXT, "created_at": INT},
+    "session": {
+        "session_id": TEXT,
+        "project": TEXT,
+        "title": TEXT,
+        "subtitle": TEXT,
+        "first_user_prompt": TEXT,
+        "prompt_counter": INT,
+        "status": TEXT,
+        "client": TEXT,
+        "cwd": TEXT,
+        "transcript_path": TEXT,
+        "branch": TEXT,
+        "commit": TEXT,
+        "end_reason": TEXT,
+        "created_at": INT,
+        "updated_at": INT,
+        "completed_at": INT,
+    },
+    "prompt": {
+        "session_id": TEXT,
+        "number": INT,
+        "text": TEXT,
+        "private": FLAG,
+        "prompt_id": TEXT,
+        "at": INT,
+    },
+    "event": {
+        "session_id": TEXT,
+        "event_id": TEXT,
+        "event_kind": TEXT,
+        "effect_key": TEXT,
+        "prompt_number": INT,
+        "tool_name": TEXT,
+        "tool_use_id": TEXT,
+        "tool_input": TEXT,
+        "tool_response": TEXT,
+        "text": TEXT,
+        "note": TEXT,
+        "prompt_id": TEXT,
+        "agent_id": TEXT,
+        "agent_type": TEXT,
+        "cwd": TEXT,
+        "branch": TEXT,
+        "commit": TEXT,
+        "private": FLAG,
+        "at": INT,
+    },
+    "observation": {
+        "id": INT,
+        "session_id": TEXT,
+        "type": TEXT,
+        "title": TEXT,
+        "subtitle": TEXT,
+        "narrative": TEXT,
+        "facts": LIST,
+        "concepts": LIST,
+        "files_read": LIST,
+        "files_modified": LIST,
+        "text": TEXT,
+        "prompt_number": INT,
+        "client": TEXT,
+        "branch": TEXT,
+        "commit": TEXT,
+        "tool_use_ids": LIST,
+        "supersedes": INT,
+        "superseded_by": INT,
+        "provider": TEXT,
+        "pinned": FLAG,
+        "source": TEXT,
+        "at": INT,
+    },
+    "sighting": {"observation": INT, "session_id": TEXT, "prompt_number": INT, "at": INT},
+    "summary": {
+        "session_id": TEXT,
+        "request": TEXT,
+        "investigated": TEXT,
+        "learned": TEXT,
+        "completed": TEXT,
+        "next_steps": TEXT,
+        "files_read": LIST,
+        "files_edited": LIST,
+        "notes": TEXT,
+        "prompt_number": INT,
+        "at": INT,
+    },
+}
+"""Every kind's fields, in the order they are written. An absent one is null, or empty."""
+
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "project": ("key", "name"),
+    "session": ("session_id", "project", "created_at"),
+    "prompt": ("session_id", "number", "at"),
+    "event": ("session_id", "event_kind", "at"),
+    "observation": ("session_id", "type", "at"),
+    "sighting": ("observation", "session_id", "at"),
+    "summary": ("session_id", "at"),
+}

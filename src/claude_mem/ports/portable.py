@@ -1,0 +1,43 @@
+"""What goes out of the store as records and comes in as such, losing nothing (`model.portable`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from claude_mem.model.portable import Record
+from claude_mem.model.recall import Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is to go out: all of it must hold. Empty: everything."""
+
+    project_id: int | None = None
+    session: str | None = None
+    since: int | None = None  # epoch milliseconds
+    until: int | None = None
+    refs: tuple[Ref, ...] = ()  # these memories, with their sessions; evidence is left out then
+
+
+@dataclass(frozen=True, slots=True)
+class Absorbed:
+    """What became of records that came in."""
+
+    taken: dict[str, int] = field(default_factory=dict)  # by kind
+    known: dict[str, int] = field(default_factory=dict)  # were there already: by id, or by content
+    refused: tuple[tuple[int, str], ...] = ()  # the record's number, and why, as a sentence
+
+
+class Portable(Protocol):
+    def records(self, chosen: Chosen) -> Iterator[Record]:
+        """The head, then all that was chosen, each after what it refers to; the same database twice gives the
+        same records. Reads a snapshot; memory does not grow with what there is."""
+        ...
+
+    def absorb(self, records: Sequence[Record], *, own: bool) -> Absorbed:
+        """Merge records in, in one transaction; durable on return. What is there already stays as it is. Not
+        `own`: it may be a stranger's, so every observation is marked external, and nothing is pinned.
+        Observations refer to each other by numbers that hold within these records."""
+        ...

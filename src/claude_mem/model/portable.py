@@ -6,7 +6,7 @@ One JSON object a line. The first says which format it is; what others refer to 
     project, session, prompt, event, observation, sighting, summary
 
 Times are epoch milliseconds (`at`, `…_at`). A session goes by the client's own id, a project by its key, an
-observation by a number that holds within the file. docs/export.md is the reference.
+observation by what it is (`name_of`), so that two machines call the same thing the same. See docs/export.md.
 """
 
 from __future__ import annotations
@@ -71,7 +71,6 @@ FIELDS: dict[str, dict[str, str]] = {
         "at": INT,
     },
     "observation": {
-        "id": INT,
         "session_id": TEXT,
         "type": TEXT,
         "title": TEXT,
@@ -87,14 +86,13 @@ FIELDS: dict[str, dict[str, str]] = {
         "branch": TEXT,
         "commit": TEXT,
         "tool_use_ids": LIST,
-        "supersedes": INT,
-        "superseded_by": INT,
+        "supersedes": TEXT,  # the name of an older one
         "provider": TEXT,
         "pinned": FLAG,
         "source": TEXT,
         "at": INT,
     },
-    "sighting": {"observation": INT, "session_id": TEXT, "prompt_number": INT, "at": INT},
+    "sighting": {"observation": TEXT, "session_id": TEXT, "prompt_number": INT, "at": INT},
     "summary": {
         "session_id": TEXT,
         "request": TEXT,
@@ -120,3 +118,17 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "sighting": ("observation", "session_id", "at"),
     "summary": ("session_id", "at"),
 }
+
+
+def name_of(session_id: str, at: int, content_key: str | None) -> str:
+    """What an observation goes by."""
+    return f"{session_id}/{at}/{content_key or '-'}"
+
+
+def named(name: str) -> tuple[str, int, str | None] | None:
+    """The session, the time and the content's key that a name is made of; None: it is no name."""
+    session_id, _, rest = name.rpartition("/")
+    session_id, _, at = session_id.rpartition("/")
+    if not session_id or not at.isdecimal() or len(at) > 15:
+        return None
+    return session_id, int(at), None if rest == "-" else rest

@@ -38,6 +38,6 @@ class Portable(Protocol):
 
     def absorb(self, records: Sequence[Record], *, own: bool) -> Absorbed:
         """Merge records in, in one transaction; durable on return. What is there already stays as it is. Not
-        `own`: it may be a stranger's, so every observation is marked external, and nothing is pinned.
-        Observations refer to each other by numbers that hold within these records."""
+        `own`: it may be a stranger's, so every observation is marked external, and nothing is pinned. One
+        that cannot be taken is refused, and the others are taken all the same."""
         ...

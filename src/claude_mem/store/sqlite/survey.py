@@ -14,7 +14,6 @@ from claude_mem.store.sqlite.connection import open_reader
 from claude_mem.store.sqlite.faults import translated
 from claude_mem.store.sqlite.tally import Today
 
-
 SOMEBODY_ELSES = "it holds somebody else's tables"
 
 

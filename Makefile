@@ -10,7 +10,7 @@ DEV := $(VENV)/.ready-to-test
 LOCKER := build/locker
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench fuzz install lock clean strace
+.PHONY: help demo test lint docs bench fuzz install lock clean tools
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ help: ## say what can be made
 demo: $(RUN) ## replay a recorded session in a throwaway data directory, and show what became of it
 	@$(PY) -m claude_mem demo
 
-test: lint strace ## everything that must hold: lint, types, layers, docs, tests
+test: lint tools ## everything that must hold: lint, types, layers, docs, tests
 	@echo "== tests"
 	@$(PY) -m pytest
 
@@ -79,15 +79,24 @@ $(DEV): requirements/dev.txt $(RUN)
 	@$(PIP) --require-hashes --requirement requirements/dev.txt
 	@touch $@
 
-# The fault tests kill processes at chosen system calls. Without strace they would prove nothing, so no skipping.
-strace:
-	@if ! command -v strace > /dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-			echo "Installing strace for the fault tests ..."; \
-			apt-get install -y -qq strace > /dev/null 2>&1 || { \
-				apt-get update -qq > /dev/null 2>&1; apt-get install -y -qq strace > /dev/null 2>&1; } || true; \
-		fi; \
+# Without these some tests would prove nothing, so no skipping. Each is a command, and the package it is in.
+TOOLS := strace:strace tmux:tmux ip:iproute2 git:git
+
+tools:
+	@missing() { \
+		packages=; \
+		for tool in $(TOOLS); do \
+			command -v "$${tool%:*}" > /dev/null || packages="$$packages $${tool#*:}"; \
+		done; \
+		[ -n "$$packages" ]; \
+	}; \
+	if missing && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo "Installing$$packages for the tests ..."; \
+		apt-get install -y -qq $$packages > /dev/null 2>&1 || { \
+			apt-get update -qq > /dev/null 2>&1; apt-get install -y -qq $$packages > /dev/null 2>&1; } || true; \
 	fi; \
-	command -v strace > /dev/null || { \
-		echo "make test needs strace (its fault tests kill processes at chosen system calls)." >&2; \
-		echo "Install it and run make test again. On Debian or Ubuntu: sudo apt-get install strace" >&2; exit 1; }
+	if missing; then \
+		echo "make test needs$$packages (its tests kill processes at chosen system calls, and use the real" >&2; \
+		echo "client in a terminal, in git repositories, with no network but the loopback)." >&2; \
+		echo "Install that and run make test again. On Debian or Ubuntu: sudo apt-get install$$packages" >&2; exit 1; \
+	fi

@@ -23,6 +23,7 @@ from dataclasses import dataclass, fields
 from itertools import count
 from pathlib import Path
 
+from claude_mem.backfill import transcript
 from claude_mem.clients import claude_code
 from claude_mem.model.event import Event, Kind
 from claude_mem.observe import mode
@@ -35,7 +36,6 @@ from claude_mem.queue.origin import Origins
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing.model_server import ModelServer, Request, Say, Step
-from claude_mem.testing.transcripts import replay
 from claude_mem.wiring.observer import due_at
 from measure import table
 
@@ -117,8 +117,8 @@ def cost(path: Path) -> Cost:
 
 
 def events(path: Path) -> Iterator[Event]:
-    for number, (at, payload) in enumerate(replay(path)):
-        event = claude_code.parse(str(payload["hook_event_name"]), payload, id=f"{number:08}", at=at)
+    for told in transcript.read(path):
+        event = claude_code.parse(told.event, told.payload, id=told.id, at=told.at)
         if event is not None:
             yield event
 

@@ -1,5 +1,5 @@
 """A store with as many memories as wanted, made up of real words: sessions of twenty observations, their
-requests and summaries, in several projects."""
+requests and summaries, in several projects; with its indexes, as the worker makes them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,27 @@ import json
 import random
 import re
 import sqlite3
+import sys
+import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
 
+import numpy as np
+
+from claude_mem.capture import places
+from claude_mem.queue.origin import Origins
+from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing
+from claude_mem.vectors import blocks
+from claude_mem.vectors.embed import WordLlama
+from claude_mem.wiring import recall
 from corpora import DATA
 
 OF_A_SESSION = 20
@@ -26,6 +37,9 @@ BIG_SHARE = 0.5
 """Of all sessions, those of the first project; the others share the rest."""
 OTHERS = 9
 NOW = 1_780_000_000_000
+EMBEDDED_UPTO = 100_000
+"""Vectors are the model's own up to here, and random above: comparing takes as long."""
+DONE = "made"
 TYPES = ("bugfix", "feature", "refactor", "change", "discovery", "decision")
 FOLDERS = ("src", "src/segments", "src/runtime", "tests", "website/docs", "cli", "internal/cache", "scripts")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{1,30}")
@@ -69,8 +83,69 @@ class Words:
         return by.sample(self.ranked[first:last], count)
 
 
-def fill(path: Path, words: Words, observations: int, progress: Iterator[None] | None = None) -> None:
-    """Rows alone; the indexes are made by whoever makes them in the product."""
+@dataclass(frozen=True, slots=True)
+class Made:
+    """How many memories a second were indexed and embedded; 0: they were not, or before."""
+
+    indexed: float = 0.0
+    embedded: float = 0.0
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def make(data: Path, words: Words, size: int) -> Made:
+    """A data directory with so many observations, ready to be searched; or nothing, where one is ready."""
+    if (data / DONE).exists():
+        return Made()
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _opened(data) as store:
+        say(f"{size:,} observations: rows …")
+        _fill(store.path, words, size)
+        say("  full text …")
+        indexed = _per_second(Indexing(store.readers, store.writer))
+        if size > EMBEDDED_UPTO:
+            say("  random vectors …")
+            _random_vectors(store.path)
+    say("  vectors …")
+    began = time.perf_counter()
+    with recalling(data):
+        took = time.perf_counter() - began
+    with sqlite3.connect(data / places.DATABASE) as db:
+        (vectors,) = db.execute("SELECT COUNT(*) FROM memory_vectors").fetchone()
+    db.close()
+    (data / DONE).touch()
+    return Made(indexed, 0.0 if size > EMBEDDED_UPTO else vectors / took)
+
+
+@contextmanager
+def recalling(data: Path) -> Iterator[recall.Recalling]:
+    """As the worker has it, with nothing left to be made ready."""
+    with _opened(data) as store:
+        origins = Origins(lambda: NOW)
+        assembled = recall.assemble(Settings(data_dir=data), store, origins.of, str, lambda: 0)
+        try:
+            while assembled.step():
+                pass
+            yield assembled
+        finally:
+            assembled.close()
+
+
+def _opened(data: Path) -> SqliteStore:
+    return SqliteStore.open(data / places.DATABASE, clock=lambda: NOW, backups=data / places.BACKUPS)
+
+
+def _per_second(indexing: Indexing) -> float:
+    began, done = time.perf_counter(), 0
+    indexing.prepare()
+    while some := indexing.step():
+        done += some
+    return done / (time.perf_counter() - began)
+
+
+def _fill(path: Path, words: Words, observations: int) -> None:
     by = random.Random(observations)
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous = OFF")
@@ -86,8 +161,6 @@ def fill(path: Path, words: Words, observations: int, progress: Iterator[None] |
     for number in range(1, sessions + 1):
         project = 1 if by.random() < BIG_SHARE else by.randint(2, OTHERS + 1)
         _session(db, number, project, NOW - (sessions - number + 1) * apart, words, by)
-        if progress is not None and number % 500 == 0:
-            next(progress)
     db.execute("COMMIT")
     db.close()
 
@@ -157,14 +230,29 @@ def _said(count: int, topic: list[str], words: Words, by: random.Random) -> list
     return said
 
 
-def index(store: SqliteStore) -> int:
-    """All of it, as the worker does; how many rows that were."""
-    indexing = Indexing(store.readers, store.writer)
-    indexing.prepare()
-    done = 0
-    while some := indexing.step():
-        done += some
-    return done
+def _random_vectors(path: Path) -> None:
+    made = np.random.default_rng(7)
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute("BEGIN")
+    spots = db.execute("SELECT id FROM memory_text_docsize ORDER BY id")
+    while some := spots.fetchmany(20_000):
+        vectors = made.standard_normal((len(some), 256), dtype=np.float32)
+        packed = map(blocks.packed, vectors)
+        db.executemany(
+            "INSERT INTO memory_vectors VALUES (?, ?)", zip((row[0] for row in some), packed, strict=True)
+        )
+    notes = {"vectors_made_by": f"builtin {WordLlama.name}", "vectors_stamp": "0"}
+    for kind, rows in (
+        ("observation", "observations"),
+        ("summary", "session_summaries"),
+        ("prompt", "user_prompts"),
+    ):
+        (last,) = db.execute(f"SELECT MAX(id) FROM {rows}").fetchone()
+        notes[f"vectors_upto_{kind}"] = str(last)
+    db.executemany("INSERT OR REPLACE INTO derived VALUES (?, ?)", notes.items())
+    db.execute("COMMIT")
+    db.close()
 
 
 def _iso(at: int) -> str:

@@ -6,7 +6,8 @@
 Every command gets the same payload on its standard input, once a round, in turn. Targets are CPU time as a
 ratio to `python -I -S -c pass` in the same run: 1.35 on the fast path, 2.5 on the careful path, and with the
 worker down at most 1.5 times what it is with the worker up. A session's start that shows a rendered context
-may cost 1.3 times a capture; a prompt that waits for the worker's answer, 3 times a capture in wall time.
+may cost 1.3 times a capture; a prompt that waits for the worker's answer, 3 times a capture in wall time; a
+paused hook no more than a capture.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from claude_mem.capture import places
+from claude_mem.cli import pause
 from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads
 from measure import Run, in_turn, machine, table
@@ -39,6 +41,7 @@ TOOL = payloads.payload(
 )
 FAST, SLOW, DOWN = 1.35, 2.5, 1.5
 START_MOST, PROMPT_MOST = 1.3, 3.0
+PAUSED_MOST = 1.05
 
 
 @contextmanager
@@ -102,6 +105,8 @@ def main() -> None:
         up = stack.enter_context(worker(where, "up"))
         stopped = stack.enter_context(hung(where))
         down, full = absent(where, "down"), absent(where, "full", spooled=100_000)
+        paused = absent(where, "paused")
+        pause.pause(paused)
 
         def hook(data: Path, payload: bytes, *, stamped: bool = False) -> Run:
             before = (lambda: just_started(data)) if stamped else (lambda: None)
@@ -118,6 +123,7 @@ def main() -> None:
             "start, rendered context": Run(hooks.command(), START, hooks.environment(up), lambda: render(up)),
             "prompt, worker answers": hook(up, PROMPT),
             "before a tool, worker answers": hook(up, TOOL),
+            "paused": hook(paused, PLAIN),
         }
         for other in args.beside:
             name, _, words = other.partition("=")
@@ -143,6 +149,7 @@ def main() -> None:
             PROMPT_MOST,
             "x up, wall",
         ),
+        "paused": (costs["paused"].cpu_ms / fast, PAUSED_MOST, "x up"),
     }
     rows = []
     for name, cost in costs.items():

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from claude_mem.backfill import transcript
 from claude_mem.clients import claude_code
 from claude_mem.model.batch import Batch
 from claude_mem.model.event import Event, Kind
 from claude_mem.model.observation import Memory
 from claude_mem.providers.offline import Offline, findings, outline, paths
-from claude_mem.testing.transcripts import replay
 from measure import machine, table
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"
@@ -81,8 +81,8 @@ def batches(path: Path) -> Iterator[Batch]:
     """A session's events, cut at each Stop as the policy does."""
     gathered: list[Event] = []
     request: str | None = None
-    for number, (at, payload) in enumerate(replay(path)):
-        event = claude_code.parse(str(payload["hook_event_name"]), payload, id=f"{number:08}", at=at)
+    for told in transcript.read(path):
+        event = claude_code.parse(told.event, told.payload, id=told.id, at=told.at)
         if event is None:
             continue
         request = event.text if event.kind is Kind.PROMPT else request

@@ -4,18 +4,18 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 next_steps() {
-    echo "Next: connect it to Claude Code. This prints the hooks for your settings file:"
-    echo "    $1 hooks"
+    echo "Next, and after every upgrade: connect it to Claude Code."
+    echo "    $1 install"
 }
 
 if command -v uv > /dev/null; then
     uv tool install --quiet --force --python ">=3.11" .
     bin="$(uv tool dir --bin)/claude-mem"
-    echo "Installed with uv: $bin    (to remove: uv tool uninstall claude-mem-py)"
+    echo "Installed with uv: $bin    (to remove: claude-mem uninstall, then uv tool uninstall claude-mem-py)"
 elif command -v pipx > /dev/null; then
     pipx install --quiet --force --python "$(bash scripts/find-python.sh "${PYTHON:-python3}")" .
     bin="$(pipx environment --value PIPX_BIN_DIR)/claude-mem"
-    echo "Installed with pipx: $bin    (to remove: pipx uninstall claude-mem-py)"
+    echo "Installed with pipx: $bin    (to remove: claude-mem uninstall, then pipx uninstall claude-mem-py)"
 else
     home="${XDG_DATA_HOME:-$HOME/.local/share}/claude-mem-py"
     bin="$HOME/.local/bin/claude-mem"
@@ -28,7 +28,7 @@ else
     mkdir -p "$(dirname "$bin")"
     ln -sfn "$home/bin/claude-mem" "$bin"
     echo "Installed in $home, linked as $bin"
-    echo "(to remove: rm -r '$home' '$bin')"
+    echo "(to remove: claude-mem uninstall, then rm -r '$home' '$bin')"
 fi
 
 if [ "$(command -v claude-mem || true)" != "$bin" ]; then

@@ -142,6 +142,24 @@ def test_an_interrupted_command_leaves_with_130_and_without_a_traceback(cli: Cli
     assert (following.returncode, said) == (130, b"")
 
 
+@pytest.mark.parametrize("words", [["version"], ["save"], ["mcp"]])
+def test_an_interrupt_while_half_of_the_command_is_loaded_leaves_without_a_traceback(
+    words: list[str],
+) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from claude_mem.cli import main\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.startswith('claude_mem.c'):\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        f"sys.exit(main({words}))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], input=b"", capture_output=True, check=False)
+    assert (said.returncode, said.stdout, said.stderr) == (130, b"", b"")
+
+
 # Hooks typed by a person
 
 
@@ -542,6 +560,30 @@ def test_doctor_works_where_the_data_directory_is_a_file(cli: Cli, data: Path) -
     assert levels["directory"] == "bad"
     assert report["because"].endswith("is not a directory")
     data.unlink()
+
+
+@pytest.mark.parametrize("above", ["nothing", "a file", "a link"])
+def test_doctor_names_a_data_directory_that_cannot_be_made(cli: Cli, tmp_path: Path, above: str) -> None:
+    wanted = tmp_path / "above" / "data"
+    if above == "a file":
+        wanted.parent.write_text("")
+    elif above == "a link":
+        wanted.parent.mkdir()
+        wanted.symlink_to(tmp_path / "nowhere")
+    env = {"CLAUDE_MEM_DATA_DIR": str(wanted)}
+    reason = {
+        "nothing": f"{wanted} cannot be made: {wanted.parent} is not there",
+        "a file": f"{wanted} cannot be made: {wanted.parent} is not a directory",
+        "a link": f"{wanted} is a link that leads nowhere",
+    }[above]
+    broken = cli("doctor", env=env)
+    assert (broken.returncode, broken.stdout.splitlines()[0]) == (1, f"recording: no, because {reason}")
+    hooks.run(wanted, payloads.prompt("hello"))
+    assert not wanted.exists(), "and a hook indeed cannot"
+
+    wanted.unlink(missing_ok=True) if above == "a link" else wanted.parent.unlink(missing_ok=True)
+    wanted.parent.mkdir(exist_ok=True)
+    assert "is not there yet; the first hook makes it" in cli("doctor", env=env).stdout
 
 
 def test_doctor_works_with_broken_settings_a_broken_database_and_things_in_the_way(

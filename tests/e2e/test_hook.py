@@ -35,6 +35,16 @@ def test_every_event_is_spooled_as_one_file_and_answered_with_the_documented_jso
     assert envelope["payload"] == json.loads(RECORDED[event])
 
 
+@pytest.mark.parametrize("event", ["PreCompact", "PostCompact"])
+def test_a_compactions_hooks_print_nothing_for_the_model_that_compacts_would_read_it(
+    awake: Path, event: str
+) -> None:
+    for more in ({}, {"CLAUDE_MEM_OFF": "1"}):
+        answered = hooks.run(awake, RECORDED[event], "compact", more=more)
+        assert (answered.code, answered.out, answered.err) == (0, b"", b"")
+    assert [envelope["event"] for envelope in hooks.spooled(awake)] == [event]
+
+
 def test_what_comes_before_a_tool_is_answered_and_not_recorded(awake: Path) -> None:
     answered = hooks.run(awake, payloads.payload("PreToolUse", tool_name="Read", tool_input={}))
     assert (answered.code, answered.json) == (0, CONTINUE)

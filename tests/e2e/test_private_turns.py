@@ -53,6 +53,35 @@ def test_the_next_open_prompt_is_recorded_again_and_late_tools_of_the_private_on
     assert CANARY not in everything_on_disk(awake)
 
 
+def test_what_a_task_of_a_private_turn_found_is_private_even_if_it_ends_in_a_later_turn(awake: Path) -> None:
+    """Subagents work in the background: the client itself submits what they found, as a prompt."""
+    kept = record(
+        awake,
+        payloads.prompt(f"<private>{CANARY}</private>", prompt_id="p-1"),
+        payloads.task_ended(CANARY, prompt_id="p-2"),
+        payloads.bash("toolu_1", stdout=CANARY, prompt_id="p-2"),
+        payloads.stop(CANARY, prompt_id="p-2"),
+        payloads.prompt("now in the open", prompt_id="p-3"),
+        payloads.task_ended(CANARY, prompt_id="p-4"),
+        payloads.stop(CANARY, prompt_id="p-4"),
+        payloads.bash("toolu_open", prompt_id="p-3"),
+    )
+    assert CANARY not in everything_on_disk(awake)
+    assert [p["event"] for p in kept if not p.get("claude_mem_private")] == [
+        "UserPromptSubmit",
+        "PostToolUse",
+    ]
+
+
+def test_a_task_that_ends_where_no_turn_was_private_is_recorded(awake: Path) -> None:
+    record(
+        awake,
+        payloads.prompt("a <private>part</private> of it", prompt_id="p-1"),
+        payloads.task_ended("It is about parcels.", prompt_id="p-2"),
+    )
+    assert "It is about parcels." in everything_on_disk(awake)
+
+
 def test_without_prompt_ids_the_current_turn_decides(awake: Path) -> None:
     session = "test"
     private = {"session_id": session, "prompt": f"<private>{CANARY}</private>"}

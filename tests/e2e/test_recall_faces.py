@@ -14,6 +14,7 @@ import pytest
 from tests.contract import recalling
 from tests.contract.recalling import Worker, refs, timeless
 
+from claude_mem.capture import drops, places
 from claude_mem.cli.parser import RECALL
 from claude_mem.serve import control
 from claude_mem.testing import hooks, workers
@@ -26,12 +27,12 @@ def claude_mem(
     data: Path,
     *words: str,
     typed: bytes | None = None,
-    piped: bytes = b"",
+    piped: bytes | None = b"",
     cwd: Path | None = None,
     **env: str,
 ) -> subprocess.CompletedProcess[str]:
-    """`typed`: standard input is a terminal at which this was typed."""
-    options: dict[str, Any] = {"input": piped.decode()}
+    """`typed`: standard input is a terminal at which this was typed; `piped` None: it is /dev/null."""
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL} if piped is None else {"input": piped.decode()}
     if typed is not None:
         ours, theirs = pty.openpty()
         os.write(ours, typed)
@@ -171,12 +172,52 @@ def test_something_is_remembered_pinned_shown_and_forgotten(worker: Worker, tmp_
     assert "Nothing like that" in said(worker, "forget", "--text", "basilisk vpn", "--yes")
 
 
+def test_a_project_nobody_knows_has_to_be_meant(worker: Worker) -> None:
+    words = ("remember", "The ferret is asleep.", "--project")
+    slip = claude_mem(worker.data, *words, "shpo")
+    assert (slip.returncode, slip.stdout) == (2, "")
+    assert slip.stderr == (
+        "claude-mem: no project is called 'shpo'. Did you mean shop? To begin one of that name, add "
+        "--new-project.\n"
+    )
+    assert "Did you mean" not in claude_mem(worker.data, *words, "something-else").stderr
+    assert "shpo" not in _projects(worker)
+
+    known, meant = as_data(worker, *words, "shop"), as_data(worker, *words, "shpo", "--new-project")
+    again = as_data(worker, *words, "shpo")
+    assert [each["status"] for each in (known, meant, again)] == ["saved", "saved", "known"]
+    assert "shpo" in _projects(worker)
+    said(worker, "forget", known["ref"], meant["ref"], "--yes")
+
+
+def _projects(worker: Worker) -> set[str]:
+    return {each["name"] for each in worker.get("/api/projects")["items"]}
+
+
 def test_context_typed_by_a_person_is_what_the_next_session_is_told(worker: Worker, tmp_path: Path) -> None:
     told = worker.get("/api/context/inject", project="shop", format="json")["text"]
     assert said(worker, "context", "--project", "shop").strip() == told.strip()
     typed = claude_mem(worker.data, "context", typed=b"", cwd=tmp_path)
     assert typed.returncode == 0
     assert "No previous sessions found" in typed.stdout
+
+
+def test_context_of_a_script_that_has_nothing_to_say_is_the_plain_text(
+    worker: Worker, tmp_path: Path
+) -> None:
+    done = claude_mem(worker.data, "context", piped=None, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "No previous sessions found" in done.stdout
+    assert _unreadable(worker) == 0
+    empty = claude_mem(worker.data, "context", piped=b"", cwd=tmp_path)
+    assert json.loads(empty.stdout)["continue"], "an empty pipe is a client's"
+    assert _unreadable(worker) == 1
+
+
+def _unreadable(worker: Worker) -> int:
+    """Of what hooks were given: how much was no payload."""
+    counts = worker.data / places.DROPS
+    return drops.parse(counts.read_bytes())["unreadable"] if counts.exists() else 0
 
 
 def test_context_piped_into_is_still_the_hook(worker: Worker) -> None:

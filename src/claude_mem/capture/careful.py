@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 
-from claude_mem.capture import places, private, scrub, trim
+from claude_mem.capture import notification, places, private, scrub, trim
 from claude_mem.capture.drops import NotAPayload
 from claude_mem.capture.payload import parse
 
 FIELD_CAP = 64 << 10
 PAYLOAD_CAP = 1 << 20
+OWN_COMMANDS = ("/mem", "/mem:mem", "/claude-mem:mem")
+"""What they ask and answer is of memory, or about it; nothing of their turn becomes memory again."""
 
 BY_VERB = {
     "context": "SessionStart",
@@ -37,13 +39,7 @@ BARE_KEYS = (
 
 def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, bytes | None]:
     """The event's name, and its scrubbed payload; None when nothing of it may be recorded."""
-    payload = parse(head.decode(errors="replace")) if whole else None
-    if payload is None:
-        from claude_mem.capture import salvage  # two patterns to compile, which the whole ones need not pay
-
-        payload = salvage.salvage(head.decode(errors="replace"), tail.decode(errors="replace"))
-    if payload is None:
-        raise NotAPayload
+    payload = read(head, tail, whole)
     event = payload.get("hook_event_name") or BY_VERB.get(verb)
     if not isinstance(event, str):
         raise NotAPayload
@@ -58,6 +54,18 @@ def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, by
         payload["claude_mem_scrub_again"] = True
     kept = clean(event, payload, rules, globs)
     return event.encode(errors="replace"), None if kept is None else _encode(kept)
+
+
+def read(head: bytes, tail: bytes, whole: bool) -> dict[str, object]:
+    """The payload, or what there is of it. Raises NotAPayload."""
+    payload = parse(head.decode(errors="replace")) if whole else None
+    if payload is None:
+        from claude_mem.capture import salvage  # two patterns to compile, which the whole ones need not pay
+
+        payload = salvage.salvage(head.decode(errors="replace"), tail.decode(errors="replace"))
+    if payload is None:
+        raise NotAPayload
+    return payload
 
 
 def clean(
@@ -84,25 +92,38 @@ def _without_private_turns(
             session, private.OPEN
         )  # it carries on another session, whose private turns are not known
     marker = private.read(session)
-    if marker is None:
-        if hid_private and event not in ("PreToolUse", "SessionStart"):
-            private.note(session, private.OPEN)  # a compaction would repeat what was hidden here
-        return payload
+    is_open = marker is None or marker[0] == private.OURS  # nothing in it was private so far
+    if is_open and hid_private and event not in ("PreToolUse", "SessionStart"):
+        private.note(session, private.OPEN)  # a compaction would repeat what was hidden here
     if event in ("PreCompact", "PostCompact"):
-        return _without_text(payload)
-    if event in ("SessionStart", "SessionEnd") or not private.covers(marker, prompt_id):
+        return payload if is_open else _without_text(payload)
+    if marker is None or event in ("SessionStart", "SessionEnd") or not private.covers(marker, prompt_id):
         return payload
-    return _without_text(payload) if event in ("Stop", "StopFailure") else None
+    if event not in ("Stop", "StopFailure"):
+        return None
+    if not is_open:
+        return _without_text(payload)
+    private.clear(session)
+    return None
 
 
 def _prompt(
     session: str, prompt_id: str | None, payload: dict[str, object], hid_private: bool
-) -> dict[str, object]:
-    if hid_private and not _words(payload.get("prompt")).strip():
+) -> dict[str, object] | None:
+    words, marker = _words(payload.get("prompt")), private.read(session)
+    is_open = marker is None or marker[0] == private.OURS
+    if next(iter(words.split(None, 1)), "") in OWN_COMMANDS:
+        private.note(session, private.OURS if is_open else private.OPEN, prompt_id)
+        return None
+    # Of which turn the task was, a notification does not say: it may have been a private one's.
+    goes_on = notification.is_one(words) and private.had_turns(session)
+    if goes_on or (hid_private and not words.strip()):
         private.note(session, private.PRIVATE if prompt_id else private.UNNAMED, prompt_id)
         return _without_text(payload)
-    if hid_private or private.is_marked(session):
+    if hid_private or not is_open:
         private.note(session, private.OPEN)
+    elif marker is not None:
+        private.clear(session)
     return payload
 
 

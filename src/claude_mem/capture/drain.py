@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 
-from claude_mem.capture import ledger, places
+from claude_mem.capture import ledger, off, places
 from claude_mem.capture.payload import integer
 from claude_mem.capture.spool import SUFFIX, VERSION
 from claude_mem.model.errors import EventUnreadable
@@ -78,7 +78,7 @@ class Spool:
 
     def tidy(self, now_s: float) -> int:
         """Remove what killed hooks left half-written, and what nobody has asked for in a season: files that
-        were set aside, and the markers of sessions long over."""
+        were set aside, and the markers and switches of sessions long over."""
         removed = 0
         for path, age_s in _removable():
             if now_s - os.lstat(path).st_mtime > age_s:
@@ -93,9 +93,12 @@ def _removable() -> Iterator[tuple[str, int]]:
         (places.SPOOL, ".tmp", STALE_TEMPORARY_S),
         (places.ASIDE, "", SEASON_S),
         (places.PRIVATE, "", SEASON_S),
+        (places.OFF, "", SEASON_S),
     ):
         if os.path.isdir(directory):
             for entry in os.scandir(directory):
+                if entry.path == off.ALL:
+                    continue  # until the user says so
                 if entry.name.endswith(suffix) and not entry.is_dir(follow_symlinks=False):
                     yield entry.path, age_s
 

@@ -85,8 +85,8 @@ def count(reason: str) -> None:
         posix.close(fd)
 
 
-def take_news() -> str | None:
-    """What the user has not been told of yet, as a sentence; told once."""
+def take_news() -> tuple[int, str] | None:
+    """How many the user has not been told of yet, and the reason of most; told once."""
     try:
         fd = _open()
     except OSError:
@@ -101,8 +101,7 @@ def take_news() -> str | None:
         _put(fd, TOLD, total)
     finally:
         posix.close(fd)
-    mostly = max(worth_telling, key=lambda reason: worth_telling[reason])
-    return f"claude-mem could not keep {total - counts[TOLD]} events ({mostly}). Run: claude-mem doctor"
+    return total - counts[TOLD], max(worth_telling, key=lambda reason: worth_telling[reason])
 
 
 def _open() -> int:

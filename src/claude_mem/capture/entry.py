@@ -16,8 +16,10 @@ READ_WITHIN_S = 2.0  # the client writes its payload at once; this is for one th
 ALL_WITHIN_S = 8.0  # a starved machine is no reason to lose an event; installed hooks may take 10 s
 COUNT_WITHIN_S = 0.5
 ANSWER = b'{"continue": true, "suppressOutput": true}\n'
+SILENT = "compact"
+"""The verb of a compaction's hooks: what they print, the client takes for instructions to the model that
+compacts, and shows to the user."""
 
-HEAD = b'{"session_id":"'
 EVENT = b'"hook_event_name":"'
 RECORDED = frozenset(
     (
@@ -46,7 +48,7 @@ def main(verb: str) -> None:
         pass
     try:
         stdin.deadline(COUNT_WITHIN_S)
-        rest = answer or ANSWER
+        rest = answer or (b"" if verb == SILENT else ANSWER)
         while rest:
             rest = rest[posix.write(1, rest) :]
     finally:
@@ -72,6 +74,14 @@ def _capture(verb: str) -> bytes | None:
         from claude_mem.capture import notice
 
         return notice.tell(notice.describe("io_error", error), ANSWER) if _starts(verb, event) else None
+    if places.is_there(places.OFF):
+        from claude_mem.capture import off
+
+        named, switch = off.find(verb, event, head, tail, whole)
+        if switch:
+            from claude_mem.capture import notice
+
+            return notice.tell(off.describe(switch, head), ANSWER) if _starts(verb, named) else None
     event, shown, problem = _record(verb, event, head, tail, whole)
     if not _starts(verb, event):
         return shown  # the user is working; what went wrong is counted, and told at the next start
@@ -89,6 +99,11 @@ def _before_tool(head: bytes) -> bytes | None:
     if asked is None:
         return None
     places.enter(places.data_directory(posix.environ))
+    if places.is_there(places.OFF):
+        from claude_mem.capture import off
+
+        if off.find("", b"PreToolUse", asked)[1]:
+            return None
     if _must_be_careful(asked):
         from claude_mem.capture import careful
 
@@ -113,7 +128,7 @@ def _record(
     shown, asks = None, False  # where a start finds nothing rendered, and for every prompt
     try:
         payload: bytes | None = head
-        if not event or _must_be_careful(head):
+        if not event or _must_be_careful(head) or _may_be_our_command(event, head):
             from claude_mem.capture import careful
 
             event, payload = careful.prepare(verb, head, tail, whole)
@@ -160,7 +175,7 @@ def _ask(event: bytes, payload: bytes) -> bytes | None:
 
 def _named_event(payload: bytes) -> bytes:
     """The event's name if the payload has the shape the client writes, with the head before all else."""
-    if not payload.startswith(HEAD):
+    if not payload.startswith(private.HEAD):
         return b""
     start = payload.find(EVENT, 0, 2048) + len(EVENT)
     if start < len(EVENT) or payload.find(b'"tool_input"', 0, start) >= 0:
@@ -171,10 +186,17 @@ def _named_event(payload: bytes) -> bytes:
 def _must_be_careful(payload: bytes) -> bool:
     if scrub.is_suspect(payload):
         return True
-    session = payload[len(HEAD) : payload.find(b'"', len(HEAD))]
-    if b"\\" in session or payload.count(b'"session_id"') > 1 or b'"source":"fork"' in payload:
-        return True  # an id that is spelled or given twice has to be read; a fork carries on another session
-    return private.is_marked(session.decode(errors="replace")) or _has_custom_rules()
+    session = private.session_of(payload)
+    if session is None or b'"source":"fork"' in payload:
+        return True  # a fork carries on another session
+    return private.is_marked(session) or _has_custom_rules()
+
+
+def _may_be_our_command(event: bytes, payload: bytes) -> bool:
+    if event != b"UserPromptSubmit":
+        return False
+    at = payload.find(b'"prompt":"/')
+    return at >= 0 and b"mem" in payload[at : at + 64]
 
 
 def _has_custom_rules() -> bool:

@@ -14,6 +14,13 @@ SAYS = {
     "unreadable": "the hook was given something that is not JSON",
     "crashed": "the hook failed",
 }
+SAID = {
+    "spool_full": "the spool was full",
+    "disk_full": "the disk was full",
+    "io_error": "the data directory could not be written",
+    "late": "writing took too long",
+    "crashed": "the hook failed",
+}
 MOST_BYTES = 2000
 
 
@@ -35,7 +42,12 @@ def take(problem: str | None) -> str | None:
     """At a session's start: the problem of this moment, else what the worker left to be told, else what could
     not be kept since the last start. Each is told once."""
     left, dropped = _take(), drops.take_news()
-    return problem or left or dropped
+    return problem or left or (_missed(*dropped) if dropped else None)
+
+
+def _missed(number: int, mostly: str) -> str:
+    events = "1 event" if number == 1 else f"{number} events"
+    return f"claude-mem could not keep {events}: {SAID[mostly]}. It records again. Run: claude-mem doctor"
 
 
 def _take() -> str:

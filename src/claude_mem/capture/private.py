@@ -2,6 +2,7 @@
 
 A wholly private prompt leaves a marker named by its session; the hooks of the tools used in that turn find it
 and leave. A session in which anything was private keeps its marker: a later compaction would repeat it.
+A turn that is a command of ours is no memory either, and is marked for as long as it lasts.
 
     <state, fixed width>\n<hex of a private prompt's id>\n…
 
@@ -18,24 +19,33 @@ from claude_mem.capture import places
 PRIVATE = "private"  # the current turn is, and its prompt's id is among those that follow
 UNNAMED = "unnamed"  # the current turn is, and its prompt had no id: all that comes belongs to it
 OPEN = "open"
+OURS = "ours"  # the current turn is a command of ours; nothing in the session was private
 WIDTH = 16
 MOST_BYTES = 256 << 10
+HEAD = b'{"session_id":"'
+
+
+def session_of(payload: bytes) -> str | None:
+    """The session's id where the client writes it, before all else; None: it has to be read."""
+    session = payload[len(HEAD) : payload.find(b'"', len(HEAD))]
+    if not payload.startswith(HEAD) or b"\\" in session or payload.count(b'"session_id"') > 1:
+        return None  # an id that is spelled, or given twice
+    return session.decode(errors="replace")
+
+
+def spelled(session: str) -> str:
+    """A file's name for it: a session id is a stranger's text."""
+    plain = 0 < len(session) <= 64 and all(c.isascii() and (c.isalnum() or c in "-_") for c in session)
+    return session if plain else "x" + _hex(session)[:200]
 
 
 def path(session: str) -> str:
-    """Where the session's marker lies; a session id is a stranger's text, so it is spelled safely."""
-    plain = 0 < len(session) <= 64 and all(c.isascii() and (c.isalnum() or c in "-_") for c in session)
-    return f"{places.PRIVATE}/" + (session if plain else "x" + _hex(session)[:200])
+    """Where the session's marker lies."""
+    return f"{places.PRIVATE}/{spelled(session)}"
 
 
 def is_marked(session: str) -> bool:
-    try:
-        posix.lstat(path(session))
-    except FileNotFoundError:
-        return False
-    except OSError:
-        pass  # it may be there: look at it carefully
-    return True
+    return places.is_there(path(session))
 
 
 def read(session: str) -> tuple[str, tuple[str, ...]] | None:
@@ -50,24 +60,55 @@ def read(session: str) -> tuple[str, tuple[str, ...]] | None:
         posix.close(fd)
 
 
+def had_turns(session: str) -> bool:
+    """Whether any turn of the session was private, this one or an earlier."""
+    marker = read(session)
+    if marker is None or marker[0] == OURS:
+        return False
+    return marker[0] != OPEN or any(marker[1])
+
+
 def note(session: str, state: str, prompt_id: str | None = None) -> None:
     """Set the state of the session's turn, and remember a private prompt's id."""
     try:
         posix.mkdir(places.PRIVATE, 0o700)
     except FileExistsError:
         pass
-    fd = posix.open(path(session), posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW, 0o600)
+    flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
+    written = False
+    while not written:
+        fd = posix.open(path(session), flags, 0o600)
+        try:
+            posix.lockf(fd, posix.F_LOCK, 0)  # two prompts at once: neither id may be lost
+            if posix.fstat(fd).st_nlink:  # else it was cleared while we waited
+                _write(fd, state, prompt_id)
+                written = True
+        finally:
+            posix.close(fd)
+
+
+def _write(fd: int, state: str, prompt_id: str | None) -> None:
+    posix.pwrite(fd, f"{state:<{WIDTH}}\n".encode(), 0)
+    if prompt_id and _hex(prompt_id) not in _content(fd)[1]:
+        posix.pwrite(fd, f"{_hex(prompt_id)}\n".encode(), posix.fstat(fd).st_size)
+
+
+def clear(session: str) -> None:
+    """The command of ours is over. What is private stays marked."""
     try:
-        posix.lockf(fd, posix.F_LOCK, 0)  # two prompts at once: neither id may be lost
-        posix.pwrite(fd, f"{state:<{WIDTH}}\n".encode(), 0)
-        if prompt_id and _hex(prompt_id) not in _content(fd)[1]:
-            posix.pwrite(fd, f"{_hex(prompt_id)}\n".encode(), posix.fstat(fd).st_size)
+        fd = posix.open(path(session), posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+    except FileNotFoundError:
+        return
+    try:
+        posix.lockf(fd, posix.F_LOCK, 0)
+        if _content(fd)[0] == OURS and posix.fstat(fd).st_nlink:
+            posix.unlink(path(session))
     finally:
         posix.close(fd)
 
 
 def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
-    """Whether something done for `prompt_id` belongs to a private turn. Without an id: to the current one."""
+    """Whether something done for `prompt_id` belongs to a marked turn. Without an id: to the current one."""
     state, ids = marker
     if state == UNNAMED or not prompt_id:
         return state != OPEN
@@ -77,7 +118,7 @@ def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
 def _content(fd: int) -> tuple[str, tuple[str, ...]]:
     state, *ids = posix.pread(fd, MOST_BYTES, 0).decode(errors="replace").split("\n")
     state = state.strip()
-    return state if state in (PRIVATE, OPEN) else UNNAMED, tuple(ids)
+    return state if state in (PRIVATE, OPEN, OURS) else UNNAMED, tuple(ids)
 
 
 def _hex(text: str) -> str:

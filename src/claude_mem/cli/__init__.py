@@ -1,7 +1,8 @@
 """What a person types. One file per noun.
 
 A hook typed as a command (`claude-mem save`) is still a hook: it is sent on its way before anything else.
-So is `claude-mem mcp`, of which a client keeps one for every session.
+So are `claude-mem mcp`, of which a client keeps one for every session, and `claude-mem statusline`, which it
+runs again and again.
 """
 
 from __future__ import annotations
@@ -10,10 +11,17 @@ import posix
 import sys
 
 HOOK_VERBS = ("context", "new", "save", "summary", "cleanup", "hook")
+INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
 
 
 def main(argv: list[str] | None = None) -> int:
-    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        return _main(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:  # at any time, also while half of the command is still being imported
+        return INTERRUPTED
+
+
+def _main(arguments: list[str]) -> int:
     if arguments and arguments[0] in HOOK_VERBS and not _is_typed(arguments):
         from claude_mem.capture.entry import main as hook
 
@@ -22,6 +30,10 @@ def main(argv: list[str] | None = None) -> int:
         from claude_mem.cli.bridge.loop import main as bridge
 
         bridge()  # does not return
+    if arguments == ["statusline"]:
+        from claude_mem.cli.statusline import main as statusline
+
+        return statusline()
     from claude_mem.cli.run import run
 
     return run(arguments)
@@ -29,6 +41,16 @@ def main(argv: list[str] | None = None) -> int:
 
 def _is_typed(arguments: list[str]) -> bool:
     """Nobody types a payload: a hook whose standard input is a terminal was started by someone curious. And
-    nobody but a person has a wish about the context."""
-    wishes = arguments[0] == "context" and len(arguments) > 1
-    return wishes or "-h" in arguments or "--help" in arguments or posix.isatty(0)
+    nobody but a person has a wish about the context, or asks for it with no payload to come."""
+    asks = arguments[0] == "context" and (len(arguments) > 1 or _is_device(0))
+    return asks or "-h" in arguments or "--help" in arguments or posix.isatty(0)
+
+
+def _is_device(fd: int) -> bool:
+    """Such as /dev/null, which scripts and schedulers give; clients give a pipe, a socket or a file."""
+    import stat
+
+    try:
+        return stat.S_ISCHR(posix.fstat(fd).st_mode)
+    except OSError:  # it is closed
+        return False

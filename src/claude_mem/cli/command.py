@@ -11,7 +11,6 @@ from typing import Any
 from claude_mem.model.errors import ClaudeMemError
 
 OK, WRONG, USAGE = 0, 1, 2
-INTERRUPTED = 128 + signal.SIGINT
 UNREAD = 128 + signal.SIGPIPE  # nobody reads the output any more
 
 Run = Callable[[argparse.Namespace], int]

@@ -17,9 +17,9 @@ def add(commands: Commands) -> None:
         "context",
         "print what the next session here is told; hook: SessionStart",
         more=(
-            "In a terminal or with a flag it prints for you. Otherwise it is the hook of\n"
-            "SessionStart: it reads one JSON object on standard input, records it, prints a\n"
-            "hook's answer, and always exits 0."
+            "In a terminal, with a flag, or with no input (</dev/null) it prints for you.\n"
+            "Otherwise it is the hook of SessionStart: it reads one JSON object on standard\n"
+            "input, records it, prints a hook's answer, and always exits 0."
         ),
         example=(
             "claude-mem context\n"

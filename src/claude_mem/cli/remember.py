@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from difflib import get_close_matches
 
 from claude_mem.cli import narrow, say
 from claude_mem.cli.command import OK, Commands, UsageError, json_flag
 
 TYPES = ("bugfix", "feature", "refactor", "change", "discovery", "decision")
 MOST_BYTES = 400_000
+NEAR = 3  # names that may have been meant
 
 
 def add(commands: Commands) -> None:
@@ -17,8 +19,9 @@ def add(commands: Commands) -> None:
         "remember",
         "remember something because you say so",
         more=(
-            "It belongs to this directory's project unless --project says otherwise. A lone\n"
-            "`-` reads the text from standard input. <private> text is left out, as always."
+            "It belongs to this directory's project unless --project says otherwise; one that\n"
+            "is not known yet has to be meant (--new-project). A lone `-` reads the text from\n"
+            "standard input. <private> text is left out, as always."
         ),
         example=(
             "claude-mem remember Deploys need the VPN.\n"
@@ -32,6 +35,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--file", action="append", metavar="F", help="a path it is about; may come again")
     parser.add_argument("--concept", action="append", metavar="C", help="a concept; may come again")
     parser.add_argument("--project", metavar="P", help="whose memory it is: a project's name or key")
+    parser.add_argument("--new-project", action="store_true", help="P may be a project nobody knows yet")
     json_flag(parser)
 
 
@@ -41,6 +45,10 @@ def _run(args: argparse.Namespace) -> int:
     text = _stdin() if args.text == ["-"] else " ".join(args.text)
     if not text.strip():
         raise UsageError("there is nothing to remember.")
+    if args.new_project and not args.project:
+        raise UsageError("--new-project needs a name: --project P.")
+    if args.project and not args.new_project:
+        _know(args.project)
     given = {
         "text": text,
         "title": args.title,
@@ -59,6 +67,22 @@ def _run(args: argparse.Namespace) -> int:
     else:
         print(f"Remembered as {saved['ref']}.")
     return OK
+
+
+def _know(project: str) -> None:
+    """A slip of the finger must not become a project nobody looks into."""
+    from claude_mem.cli.ask import recall
+
+    try:
+        recall("GET", "/api/sessions", {"project": project, "limit": 1})
+    except UsageError:
+        listed = recall("GET", "/api/projects", {"limit": narrow.MOST})["items"]
+        names = {str(each["name"]).lower(): str(each["name"]) for each in listed}
+        meant = [names[near] for near in get_close_matches(project.lower(), names, NEAR)]
+        hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
+        raise UsageError(
+            f"no project is called {project!r}.{hint} To begin one of that name, add --new-project."
+        ) from None
 
 
 def _stdin() -> str:

@@ -7,7 +7,7 @@ import os
 import sys
 
 from claude_mem.cli import parser
-from claude_mem.cli.command import INTERRUPTED, UNREAD, USAGE, WRONG, UsageError
+from claude_mem.cli.command import UNREAD, USAGE, WRONG, UsageError
 from claude_mem.model.errors import ClaudeMemError, SettingsError
 
 
@@ -19,8 +19,6 @@ def run(arguments: list[str]) -> int:
         chosen = parser.build().parse_args(arguments)
         code: int = chosen.run(chosen)
         sys.stdout.flush()  # here, where a closed pipe is still caught
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except BrokenPipeError:
         # Whoever read has left (`| head`). Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
+from claude_mem.model.age import age as age  # noqa: PLC0414 - it is ours to say, too
+
 PATIENCE_S = 1.0
 ELLIPSIS = "…"
 _COLOURS = {"green": "32", "yellow": "33", "red": "31", "bold": "1", "dim": "2"}
@@ -44,15 +46,6 @@ def patiently(sentence: str, after_s: float = PATIENCE_S) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
-
-
-def age(seconds: float) -> str:
-    """`40 s`, `3 min`, `5 h`, `12 days`."""
-    seconds = max(0.0, seconds)
-    for least, unit, name in ((172_800, 86_400, "days"), (7_200, 3_600, "h"), (120, 60, "min")):
-        if seconds >= least:
-            return f"{int(seconds // unit)} {name}"
-    return f"{int(seconds)} s"
 
 
 def size(count: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from claude_mem import wiring
 from claude_mem.capture import places
+from claude_mem.cli import pause
 from claude_mem.serve import control
 from claude_mem.settings import Settings
 
@@ -27,6 +28,7 @@ class Status:
     oldest_age_s: float | None  # of the oldest event that waits in the queue
     unindexed: int | None = None  # rows that full text does not find yet, at most
     unembedded: int | None = None  # memories without a vector, at most
+    paused_s: float | None = None  # how long nothing has been recorded because the user says so
 
     def as_data(self) -> dict[str, Any]:
         return asdict(self)
@@ -59,7 +61,13 @@ def look(settings: Settings) -> Status:
         oldest_age_s=queue["oldestAgeMs"] / 1000 if queue.get("oldestAgeMs") else None,
         unindexed=unindexed,
         unembedded=unembedded,
+        paused_s=_paused(settings),
     )
+
+
+def _paused(settings: Settings) -> float | None:
+    since = pause.look(settings.data_dir).everything
+    return None if since is None else max(0.0, time.time() - since)
 
 
 def _spooled(settings: Settings) -> int:

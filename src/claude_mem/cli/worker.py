@@ -127,6 +127,8 @@ def describe(now: Status) -> str:
         lines.append(f"  {name:<8} " + ("unknown" if count is None else f"{count:,}"))
     if now.oldest_age_s is not None:
         lines.append(f"  oldest   {say.age(now.oldest_age_s)}")
+    if now.paused_s is not None:
+        lines.append(f"  paused   for {say.age(now.paused_s)}: nothing is recorded. Resume: claude-mem on")
     return "\n".join(lines)
 
 

@@ -41,10 +41,16 @@ MOST_PAGE = 1_200
 MOST_SAID = 4_000
 FIRST_LINES = 5
 LINE_CAP = 160
+_REPORTS = {
+    Kind.SUBAGENT_STOP: "Its last message",
+    Kind.TASK_END: "A task in the background",
+    Kind.POST_COMPACT: "The session was compacted to",
+}
 
 
 def piece(event: Event, base: str | None) -> Piece | None:
-    """None for what says nothing: a session's start and end, and everything of a private turn."""
+    """None for what says nothing: a session's start and end, a tool of which only the name was kept, and
+    everything of a private turn."""
     if event.private:
         return None
     told = _said(event) if event.tool is None else _used(event, event.tool, base)
@@ -65,15 +71,15 @@ def _said(event: Event) -> Piece | None:
             return Piece(
                 "The turn failed", elide(f"{event.note or ''}\n{text}".strip(), MOST_ERROR), Value.HIGH
             )
-        case Kind.SUBAGENT_STOP if text:
-            return Piece("Its last message", elide(text, MOST_AGENT), Value.MIDDLE)
-        case Kind.POST_COMPACT if text:
-            return Piece("The session was compacted to", elide(text, MOST_AGENT), Value.MIDDLE)
+        case kind if text and kind in _REPORTS:
+            return Piece(_REPORTS[kind], elide(text, MOST_AGENT), Value.MIDDLE)
         case _:
             return None
 
 
-def _used(event: Event, tool: ToolCall, base: str | None) -> Piece:
+def _used(event: Event, tool: ToolCall, base: str | None) -> Piece | None:
+    if tool.input is None and tool.response is None:
+        return None
     name = line(tool.name, 60)
     given, answer = call.load(tool.input), call.load(tool.response)
     if event.kind is not Kind.TOOL_FAILURE:

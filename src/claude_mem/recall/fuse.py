@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
-from claude_mem.model.recall import idf, session_at
+from claude_mem.model.recall import MemoryKind, idf, ref_at, session_at
 from claude_mem.ports.library import Matches
 
 COVERAGE = 1.0
@@ -30,8 +30,8 @@ LEADING = 600
 class Fused:
     words: dict[int, float]  # by spot
     coverage: dict[int, float]  # by session
-    closeness: dict[int, float]  # by session, weighted
-    extra: dict[int, float]  # by spot: what else speaks for it
+    closeness: Mapping[int, float] = field(default_factory=dict)  # by session, weighted
+    extra: Mapping[int, float] = field(default_factory=dict)  # by spot: what else speaks for it
 
     def score(self, spot: int) -> float:
         session = session_at(spot)
@@ -52,10 +52,8 @@ class Fused:
         }
 
 
-def fuse(
-    matches: Matches, cosines: Mapping[int, float], weight: float, extra: dict[int, float], share: float = 1.0
-) -> Fused:
-    """`share`: of all that words and vectors say, beside `extra`."""
+def weigh(matches: Matches, share: float = 1.0) -> Fused:
+    """What the words say. `share`: how much of it counts, beside what else speaks for a memory."""
     singles = [each for each in matches.matched if not each.is_phrase]
     rarity = [idf(len(each.scores), matches.total) for each in singles]
     mass = (sum(rarity) or 1.0) / share
@@ -68,15 +66,23 @@ def fuse(
     for each, rare in zip(singles, rarity, strict=True):
         for session, times in Counter(map(session_at, each.scores)).items():
             coverage[session] = coverage.get(session, 0.0) + rare / mass * times / (times + SATURATION)
-    return Fused(words, coverage, _closeness(cosines, weight * share), extra)
+    return Fused(words, coverage)
 
 
-def ranked(fused: Fused, near: Mapping[int, float], per_session: int) -> Iterator[int]:
-    """The spots, the best first, but of each session only its few best before all the rest."""
+def fuse(weighed: Fused, cosines: Mapping[int, float], weight: float, extra: dict[int, float]) -> Fused:
+    """With what the vectors say, and what else speaks for a memory."""
+    return replace(weighed, closeness=_closeness(cosines, weight), extra=extra)
+
+
+def ranked(
+    fused: Fused, near: Mapping[int, float], per_session: int, kinds: Collection[MemoryKind] = ()
+) -> Iterator[int]:
+    """The spots of these kinds (none: of all), the best first, but of each session only its few best before
+    all the rest."""
     scored = _scored(fused, near)
-    leading, _ = _parted(nlargest(LEADING, scored), per_session)
+    leading, _ = _parted(nlargest(LEADING, scored), per_session, kinds)
     yield from leading
-    first, rest = _parted(sorted(scored, reverse=True), per_session)
+    first, rest = _parted(sorted(scored, reverse=True), per_session, kinds)
     yield from first[len(leading) :]
     yield from rest
 
@@ -95,11 +101,15 @@ def _scored(fused: Fused, near: Mapping[int, float]) -> list[tuple[float, int]]:
     return scored
 
 
-def _parted(best: Iterable[tuple[float, int]], per_session: int) -> tuple[list[int], list[int]]:
+def _parted(
+    best: Iterable[tuple[float, int]], per_session: int, kinds: Collection[MemoryKind]
+) -> tuple[list[int], list[int]]:
     seen: Counter[int] = Counter()
     first: list[int] = []
     rest: list[int] = []
     for _, place in best:
+        if kinds and ref_at(place).kind not in kinds:
+            continue  # what nobody asked for takes no one's place
         session = session_at(place)
         seen[session] += 1
         (first if seen[session] <= per_session else rest).append(place)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any
 
+from claude_mem.capture import notification
 from claude_mem.model.origin import Origin
 from claude_mem.model.pathing import plain
 from claude_mem.model.recall import Card, Filters, Hit, Ref
@@ -35,6 +36,9 @@ BESIDE_THE_BEST = 0.7
 MOST_CONSIDERED = 12
 
 START = "SessionStart"
+
+ROUNDED_MS = 1_000
+"""The client's seconds are whole ones; and an answer is remembered a moment after it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ class Occasions:
             return ""
         match question.get("event"):
             case "SessionStart":
-                told, about = self._resumed(project, session, given.get("source", "")), None
+                told, about = self._started(project, session, payload), None
             case "UserPromptSubmit":
                 told, about = self.prompted(project, session, cwd, given.get("prompt", "")), None
             case "PreToolUse":
@@ -103,6 +107,8 @@ class Occasions:
     def prompted(
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
     ) -> Rendered:
+        if notification.is_one(prompt):
+            return Rendered()  # nobody asked; and the agent knows what it sent out
         words = [word.strip('"') for word in expressions(prompt)[0]]
         if len(set(words) - STOP_WORDS) < FEWEST_WORDS and not pathwise.paths(prompt):
             return Rendered()
@@ -137,26 +143,38 @@ class Occasions:
         ]
         return fileside.render_file(short, hits, self.clock(), tz=self.zone())
 
-    def _resumed(self, project: Project, session: str, source: str) -> Rendered:
-        """The client repeats to a resumed session what it was told before; so only what is new since."""
+    def _started(self, project: Project, session: str, payload: dict[str, object]) -> Rendered:
+        """The client repeats to a resumed session what it was told, and what it did: so only what others did
+        since, or, if it was never told anything, what others did."""
+        source = payload.get("source")
         if source not in ("resume", "fork"):
             return self.start(project, session if source == "compact" else "")
-        since = max((told.at for told in self.keeping.injections(session=session, limit=50)), default=None)
-        if since is None:
-            return self.start(project)
+        since = self._told_until(session) if source == "resume" else self._forked_at(payload)
         material = self._material(project, session)
-        fresh = replace(
+        others = replace(
             material,
-            last=tuple(last for last in material.last if last.when > since and not last.goes_on),
+            last=tuple(last for last in material.last if not last.goes_on),
+            relevant=tuple(hit for hit in material.relevant if hit.card.session != session),
+        )
+        if since is None:
+            return self._rendered(others)
+        fresh = replace(
+            others,
+            last=tuple(last for last in others.last if last.when > since),
             next_steps=(),
             pinned=(),
-            relevant=tuple(
-                hit
-                for hit in material.relevant
-                if hit.card.created_at > since and hit.card.session != session  # it knows its own work
-            ),
+            relevant=tuple(hit for hit in others.relevant if hit.card.created_at > since),
         )
         return self._rendered(fresh) if fresh.last or fresh.relevant else Rendered()
+
+    def _told_until(self, session: str) -> int | None:
+        return max((told.at for told in self.keeping.injections(session=session, limit=50)), default=None)
+
+    def _forked_at(self, payload: dict[str, object]) -> int | None:
+        """When the session that a fork carries on was last answered. Nobody names it, and all it was told and
+        did is before that; None: never."""
+        seconds = payload.get("seconds_since_last_response")
+        return self.clock() - seconds * 1000 + ROUNDED_MS if isinstance(seconds, int) else None
 
     def _material(self, project: Project, session: str) -> StartMaterial:
         own = self._own(session)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import islice
@@ -75,13 +75,12 @@ class Search:
         words, phrases = expressions(query)
         wording = Wording(words, phrases, HURRIED_ROWS) if hurried else Wording(words, phrases)
         matches = self._library.match(wording, within) if words or phrases else Matches(0)
-        cosines, legs, note = self._closeness(query, within, matches, hurried)
-        weight = self._near.weight if self._near else 0.0
         share = BESIDE_A_PATH if pathwise.is_only_paths(query) else 1.0
-        fused = fuse.fuse(matches, cosines, weight, self._files(query, filters), share)
-        places = fuse.ranked(fused, cosines, PER_SESSION)
-        if filters.kinds:
-            places = (place for place in places if ref_at(place).kind in filters.kinds)
+        weighed = fuse.weigh(matches, share)
+        cosines, legs, note = self._closeness(query, within, weighed.words, hurried)
+        weight = self._near.weight * share if self._near else 0.0
+        fused = fuse.fuse(weighed, cosines, weight, self._files(query, filters))
+        places = fuse.ranked(fused, cosines, PER_SESSION, filters.kinds)
         at_once = HURRIED_CHUNK if hurried else CHUNK
         hits = self._hits(places, fused, filters, work or Work(), most, at_once)
         if hits and not fused.words and not fused.extra:
@@ -89,15 +88,11 @@ class Search:
         return Found(hits, legs, note)
 
     def _closeness(
-        self, query: str, within: tuple[int, int] | None, matches: Matches, hurried: bool
+        self, query: str, within: tuple[int, int] | None, words: Mapping[int, float], hurried: bool
     ) -> tuple[dict[int, float], tuple[str, ...], str | None]:
         if self._near is None or not query.strip() or (hurried and not self._near.is_ready()):
             return {}, ("text",), None
-        best: dict[int, float] = {}
-        for each in matches.matched:
-            for place, score in each.scores.items():
-                best[place] = best.get(place, 0.0) + score
-        leading = nlargest(CHUNK, best, key=best.__getitem__)
+        leading = nlargest(CHUNK, words, key=words.__getitem__)
         try:
             return self._near.cosines(query, within, leading, nearest=not hurried), ("text", "vectors"), None
         except VectorsUnavailable as why:

@@ -34,6 +34,8 @@ QUIET = {
     "DISABLE_AUTOUPDATER": "1",
     "IS_SANDBOX": "1",  # lets root do without permission dialogs
     "ANTHROPIC_API_KEY": "dummy",
+    # Nobody is there. `claude plugin …` would ask the real one, and try again for 17 s without a network.
+    "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
 }
 
 

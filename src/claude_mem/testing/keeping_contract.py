@@ -25,7 +25,7 @@ from claude_mem.ports.keeping import Doomed, Forgotten, Injection, Keeping, Sele
 from claude_mem.ports.library import Library
 from claude_mem.ports.pumping import Ledger, Work
 from claude_mem.ports.store import Inbox, Overview, Queue, Sessions
-from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, SettableClock, arrivals
+from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 NOTE = Observation("decision", "Ports are odd", narrative="We only use odd ports.", concepts=("ports",))
 ELSEWHERE = replace(ORIGIN, key="github.com/a/bakery", name="bakery", root="/home/a/bakery")
@@ -65,16 +65,8 @@ class Kept:
         self.store.settle(lease, memory, Spend("anthropic", "haiku", 1, 0, 1, 0.5))
 
 
-class KeepingContract:
+class KeepingContract(Ground):
     """Subclass it, name the class `Test…`, and override `kept`."""
-
-    @pytest.fixture
-    def clock(self) -> SettableClock:
-        return SettableClock()
-
-    @pytest.fixture
-    def events(self) -> Events:
-        return Events()
 
     @pytest.fixture
     def kept(self, clock: SettableClock) -> Iterator[Kept]:

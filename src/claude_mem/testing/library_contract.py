@@ -22,7 +22,7 @@ from claude_mem.model.wording import expressions
 from claude_mem.ports.keeping import Keeping
 from claude_mem.ports.library import Library, Shelves, Wording
 from claude_mem.testing.keeping_contract import ELSEWHERE, KeepingStore
-from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, SettableClock, arrivals
+from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 
 @dataclass(frozen=True)
@@ -62,16 +62,8 @@ class Read:
         return project.id
 
 
-class LibraryContract:
+class LibraryContract(Ground):
     """Subclass it, name the class `Test…`, and override `read`."""
-
-    @pytest.fixture
-    def clock(self) -> SettableClock:
-        return SettableClock()
-
-    @pytest.fixture
-    def events(self) -> Events:
-        return Events()
 
     @pytest.fixture
     def read(self, clock: SettableClock) -> Iterator[Read]:

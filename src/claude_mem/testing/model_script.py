@@ -79,8 +79,12 @@ class Reset:
     """Reset the connection (RST) instead of answering."""
 
 
+@dataclass(frozen=True, slots=True)
 class Hang:
-    """Say nothing until `server.release()`, or until the server closes."""
+    """Say nothing until `server.release()`, or until the server closes; in a streaming answer, nothing more
+    after these words."""
+
+    after: str = ""
 
 
 Step = Say | Status | Raw | Cut | StreamError | Drip | Reset | Hang

@@ -212,7 +212,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 self.close_connection = True
                 self.connection.close()
-            case Hang():
+            case Hang(after=text):
+                if text and request.streams:
+                    first = list(protocol.stream(Say(text), request))[:3]  # up to the text, not to its end
+                    self._head(200, 1 << 20, "text/event-stream")
+                    self.wfile.write(b"".join(first))
                 self.server.model.told()
                 self.close_connection = True
 

@@ -28,6 +28,13 @@ def prompt(text: str, session: str = SESSION, prompt_id: str | None = "p-1", **f
     return payload("UserPromptSubmit", session, **named, permission_mode="default", prompt=text, **fields)
 
 
+def task_ended(result: str, session: str = SESSION, prompt_id: str | None = "p-9") -> bytes:
+    """What the client submits when a subagent in the background is done: no user's prompt."""
+    told = f'<summary>Agent "Look" finished</summary>\n<result>{result}</result>'
+    text = f"<task-notification>\n<status>completed</status>\n{told}\n</task-notification>"
+    return prompt(text, session, prompt_id)
+
+
 def bash(use_id: str, command: str = "ls -1", stdout: str = "hello.txt", **fields: object) -> bytes:
     session = str(fields.pop("session", SESSION))
     return payload(

@@ -75,20 +75,24 @@ def ids(jobs: Sequence[Job]) -> list[str]:
     return [job.event.id for job in jobs]
 
 
-class StoreContract:
-    """Subclass it, name the class `Test…`, and override `store`."""
+class Ground:
+    """What every suite about a store stands on: a clock, and events that take place by it."""
 
     @pytest.fixture
     def clock(self) -> SettableClock:
         return SettableClock()
 
     @pytest.fixture
-    def store(self, clock: SettableClock) -> Iterator[Store]:
-        raise NotImplementedError("the backend's test file gives the store")
-
-    @pytest.fixture
     def events(self) -> Events:
         return Events()
+
+
+class StoreContract(Ground):
+    """Subclass it, name the class `Test…`, and override `store`."""
+
+    @pytest.fixture
+    def store(self, clock: SettableClock) -> Iterator[Store]:
+        raise NotImplementedError("the backend's test file gives the store")
 
     # Taking in
 

@@ -20,7 +20,7 @@ from claude_mem.model.prompt import Spend
 from claude_mem.model.session import Status
 from claude_mem.ports.pumping import Ledger, Parked, Spending, Spent, Work
 from claude_mem.ports.store import Inbox, Overview, Queue, Sessions
-from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, SettableClock, arrivals, ids
+from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals, ids
 
 DAY = 24 * HOUR
 SPEND = Spend("anthropic", "haiku", input_tokens=100, cached_tokens=20, output_tokens=3, cost_usd=0.5)
@@ -30,20 +30,12 @@ class WorkStore(Inbox, Work, Parked, Ledger, Queue, Sessions, Overview, Protocol
     """All of it."""
 
 
-class WorkContract:
+class WorkContract(Ground):
     """Subclass it, name the class `Test…`, and override `store`."""
-
-    @pytest.fixture
-    def clock(self) -> SettableClock:
-        return SettableClock()
 
     @pytest.fixture
     def store(self, clock: SettableClock) -> Iterator[WorkStore]:
         raise NotImplementedError("the backend's test file gives the store")
-
-    @pytest.fixture
-    def events(self) -> Events:
-        return Events()
 
     # What waits
 

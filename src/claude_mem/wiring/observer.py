@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from claude_mem.model.batch import Gathered
+from claude_mem.model.errors import StoreError
 from claude_mem.observe import mode, policy
 from claude_mem.observe.budget import Limits
 from claude_mem.observe.observer import Manner, Observer
@@ -84,7 +86,15 @@ class Observing:
             "why": self.chosen.why,
             "paused": self.pump.paused,
             "spentUp": self.observer.spent_up,
+            "spentToday": self._spent_today(),
         }
+
+    def _spent_today(self) -> dict[str, object] | None:
+        """None: it cannot be read now."""
+        with suppress(StoreError, OSError):
+            spent = self.store.spent(0, now())
+            return {"tokens": spent.daily_tokens, "usd": spent.daily_usd}
+        return None
 
     def resume(self, job_ids: Sequence[int] | None) -> int:
         resumed = self.store.resume(job_ids)

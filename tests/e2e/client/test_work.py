@@ -1,16 +1,161 @@
-"""A session's work with the real client."""
+"""A session's work with the real client: every tool call is one event, and what was done is remembered."""
 
 from __future__ import annotations
 
-from claude_mem.testing.claude import Claude, Playing
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.client import parcels
+
+from claude_mem.testing.claude import Claude, Playing, Ran
 from claude_mem.testing.model_server import ModelServer, Say, Use
 
+TASK = "Say in a word what the README is about."
+FOUND = "It is about parcels."
 
-def test_what_the_client_did_is_remembered(claude: Claude) -> None:
+SCALES = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("scales")
+
+@server.tool()
+def weigh(parcel: str) -> str:
+    return f"{parcel} weighs 3 kg"
+
+server.run()
+"""
+
+
+@dataclass(frozen=True)
+class Work:
+    claude: Claude
+    ran: Ran
+    failing: Use
+    by_the_subagent: tuple[Use, ...]
+
+    def events(self, *columns: str) -> list[tuple[Any, ...]]:
+        named = ", ".join(columns)
+        return self.claude.rows(f"SELECT {named} FROM pending_messages ORDER BY event_id")
+
+    def printed(self) -> dict[str, str]:
+        """The tools that the client says it used, by the ids of their uses."""
+        lines = [line["message"]["content"] for line in self.ran.lines if line["type"] == "assistant"]
+        return _uses(block for content in lines for block in content)
+
+    def written_down(self) -> dict[str, str]:
+        """Those in its transcripts, the subagent's included."""
+        lines = [
+            json.loads(line)
+            for file in (self.claude.config / "projects").rglob("*.jsonl")
+            for line in file.read_text().splitlines()
+        ]
+        said = [line["message"]["content"] for line in lines if line.get("type") == "assistant"]
+        return _uses(block for content in said for block in content)
+
+
+def _uses(blocks: Iterator[dict[str, Any]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for block in blocks:
+        if block["type"] == "tool_use":
+            assert block["id"] not in found
+            found[block["id"]] = block["name"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
+    at = tmp_path_factory.mktemp("work")
+    claude = Claude(at)
     claude.connect()
-    write = Use("Write", {"file_path": str(claude.project / "a.py"), "content": "A = 1\n"})
-    with ModelServer(Playing([Say("Writing.", uses=(write,)), Say("Done.")])) as server:
-        ran = claude.run(server, "Make a.py.")
-    assert (ran.code, ran.result, ran.err) == (0, "Done.", "")
-    claude.settle()
-    assert claude.rows("SELECT tool_use_id FROM pending_messages WHERE tool_name = 'Write'") == [(write.id,)]
+    (at / "scales.py").write_text(SCALES)
+    scales = {"type": "stdio", "command": sys.executable, "args": [str(at / "scales.py")]}
+    (at / "mcp.json").write_text(json.dumps({"mcpServers": {"post": scales}}))
+    failing = Use("Bash", {"command": "python3 -c 'import postage; assert postage.postage(0) == 0'"})
+    sent = {"description": "Look at the README", "prompt": TASK, "subagent_type": "general-purpose"}
+    by_the_subagent = (parcels.reading(claude, "README.md"), Use("Bash", {"command": "ls"}))
+    steps = [
+        Say("I begin.", uses=(parcels.writing(claude),)),
+        Say("", uses=(parcels.reading(claude),)),
+        Say("", uses=(parcels.editing(claude),)),
+        Say("", uses=(Use("Bash", {"command": "python3 -B -c 'import postage'"}), failing)),
+        Say("", uses=(Use("mcp__post__weigh", {"parcel": "the red one"}),)),
+        Say("", uses=(Use("Agent", sent | {"run_in_background": False}),)),
+        Say(parcels.SAID),
+    ]
+    subagent = [Say("", uses=by_the_subagent), Say(FOUND)]
+    try:
+        with ModelServer(Playing(steps, subagents={TASK: subagent})) as server:
+            ran = claude.run(server, parcels.ASKED, "--mcp-config", str(at / "mcp.json"))
+        claude.settle()
+        yield Work(claude, ran, failing, by_the_subagent)
+    finally:
+        claude.end()
+
+
+def test_the_session_goes_as_it_would_without_memory(work: Work) -> None:
+    assert (work.ran.code, work.ran.result, work.ran.err) == (0, parcels.SAID, "")
+    assert parcels.RIGHT in (work.claude.project / parcels.FILE).read_text()
+    ended = [line for line in work.ran.lines if line.get("subtype") == "hook_response"]
+    assert {(line["outcome"], line["exit_code"], line["stderr"]) for line in ended} == {("success", 0, "")}
+
+
+def test_every_tool_call_the_client_made_is_one_event(work: Work) -> None:
+    made = work.printed()
+    assert Counter(made.values()) == Counter(
+        ["Write", "Read", "Edit", "Bash", "Bash", "mcp__post__weigh", "Agent", "Read", "Bash"]
+    )
+    assert work.written_down() == made
+    recorded = [(id, name) for id, name in work.events("tool_use_id", "tool_name") if name]
+    assert sorted(recorded) == sorted(made.items())
+
+
+def test_only_the_call_that_failed_is_a_failure(work: Work) -> None:
+    outcomes = {id: kind for id, kind in work.events("tool_use_id", "kind") if id}
+    assert outcomes.pop(work.failing.id) == "tool_failure"
+    assert set(outcomes.values()) == {"tool_use"}
+    (error,) = (got for id, got in work.events("tool_use_id", "tool_response") if id == work.failing.id)
+    assert "AssertionError" in error
+
+
+def test_what_other_tools_returned_is_kept_as_the_client_told_it(work: Work) -> None:
+    got = {name: response for name, response in work.events("tool_name", "tool_response") if name}
+    assert "the red one weighs 3 kg" in got["mcp__post__weigh"]
+    assert FOUND in got["Agent"]
+
+
+def test_the_session_has_a_beginning_a_prompt_a_stop_and_an_end_once_each(work: Work) -> None:
+    kinds = [kind for (kind,) in work.events("kind") if kind not in ("tool_use", "tool_failure")]
+    assert kinds == ["session_start", "prompt", "subagent_stop", "stop", "session_end"]
+    assert work.claude.rows("SELECT prompt FROM user_prompts") == [(parcels.ASKED,)]
+    said = {kind: text for kind, text in work.events("kind", "text") if text}
+    assert said == {"subagent_stop": FOUND, "stop": parcels.SAID}
+    assert work.claude.rows("SELECT claude_session_id, status FROM sdk_sessions") == [
+        (work.ran.session, "completed")
+    ]
+
+
+def test_what_a_subagent_did_is_its_own_and_the_sessions(work: Work) -> None:
+    (transcript,) = (work.claude.config / "projects").rglob("agent-*.jsonl")
+    who = (transcript.stem.removeprefix("agent-"), "general-purpose")
+    of_it = {use.id for use in work.by_the_subagent}
+    for id, kind, *agent in work.events("tool_use_id", "kind", "agent_id", "agent_type"):
+        assert tuple(agent) == (who if id in of_it or kind == "subagent_stop" else (None, None))
+
+
+def test_the_work_is_remembered_and_summed_up_once_for_the_main_agent_alone(work: Work) -> None:
+    learned = work.claude.rows("SELECT type, narrative, files_modified FROM observations")
+    assert ("bugfix", json.dumps([parcels.FILE])) in [(type, files) for type, _, files in learned]
+    assert any(parcels.SAID in narrative for _, narrative, _ in learned)
+    summed_up = work.claude.rows("SELECT request, files_edited FROM session_summaries")
+    assert summed_up == [(parcels.ASKED, json.dumps([parcels.FILE]))]
+
+
+def test_nothing_is_left_in_the_spool_and_no_event_is_unsettled(work: Work) -> None:
+    assert {state for (state,) in work.events("state")} == {"done"}
+    assert [path for path in Path(work.claude.data, "spool").iterdir() if path.suffix == ".json"] == []

@@ -49,6 +49,7 @@ def test_here_is_this_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "show 1 nonsense",
         "show 1 --session s",
         "remember",
+        "remember x --new-project",
         "pin",
         "forget",
         "forget --yes",

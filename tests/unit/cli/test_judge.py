@@ -73,6 +73,10 @@ def test_a_sound_machine_is_recording_and_nothing_about_it_is_blamed() -> None:
     ("facts", "reason"),
     [
         (changed("directory", is_directory=False), "/data is not a directory"),
+        (
+            changed("directory", exists=False, obstacle="cannot be made: / is full"),
+            "/data cannot be made: / is full",
+        ),
         (changed("directory", owner=0), "/data belongs to another user"),
         (changed("directory", writable=False), "/data cannot be written"),
         (changed("configuration", off="CLAUDE_MEM_OFF"), "CLAUDE_MEM_OFF is set in this shell"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import EventUnreadable
-from claude_mem.model.event import Event, Kind
+from claude_mem.model.event import Event, Kind, ToolCall
 from claude_mem.testing import payloads
 
 
@@ -41,6 +41,32 @@ def test_a_stop_carries_the_last_assistant_message() -> None:
 def test_the_clients_own_inner_forks_are_no_events() -> None:
     table = json.loads(payloads.payload("SubagentStop", agent_type=""))
     assert claude_code.parse("SubagentStop", table, id="e", at=1) is None
+
+
+def test_that_a_task_in_the_background_ended_is_no_prompt() -> None:
+    event = parse(payloads.task_ended("It is about parcels."))
+    assert (event.kind, event.text) == (Kind.TASK_END, 'Agent "Look" finished')
+    assert parse(payloads.prompt("What is a <task-notification>?")).kind is Kind.PROMPT
+    assert parse(payloads.prompt("<task-notification>in another shape")).text == (
+        "<task-notification>in another shape"
+    )
+
+
+@pytest.mark.parametrize("server", ["mcp__claude-mem__", "mcp__plugin_mem_claude-mem__"])
+def test_of_our_own_tools_only_that_they_were_used_is_kept(server: str) -> None:
+    fields: dict[str, Any] = {
+        "tool_input": {"text": "t"},
+        "tool_response": [{"text": "t"}],
+        "error": "e",
+        "tool_use_id": "u",
+    }
+    for event in ("PostToolUse", "PostToolUseFailure"):
+        ours = parse(payloads.payload(event, tool_name=f"{server}remember", **fields))
+        assert ours.tool == ToolCall(f"{server}remember", use_id="u")
+        other = parse(payloads.payload(event, tool_name="mcp__claude-mem-x__remember", **fields)).tool
+        assert other is not None
+        assert other.input
+        assert other.response
 
 
 def test_an_unknown_event_or_a_missing_session_is_said_so() -> None:

@@ -19,6 +19,16 @@ def told(tool: str, given: object, answer: object, *, failed: bool = False) -> P
     return made
 
 
+def test_a_tool_of_which_only_the_name_was_kept_is_not_told() -> None:
+    assert piece(Event(id="1", at=0, kind=Kind.TOOL_USE, session="s", tool=ToolCall("Ours")), None) is None
+    assert piece(Event(id="1", at=0, kind=Kind.TOOL_USE, session="s", tool=ToolCall("X", "{}")), None)
+
+
+def test_the_end_of_a_task_in_the_background_is_not_told_as_the_users_words() -> None:
+    made = piece(Event(id="1", at=0, kind=Kind.TASK_END, session="s", text="make test failed"), None)
+    assert made == Piece("A task in the background", "make test failed", Value.MIDDLE)
+
+
 LONG = "\n".join(f"line {n}" for n in range(2_000))
 
 

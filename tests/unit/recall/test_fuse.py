@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.model.recall import Ref, session_at, spot
+from claude_mem.model.recall import MemoryKind, Ref, session_at, spot
 from claude_mem.ports.library import Matched, Matches
-from claude_mem.recall.fuse import PHRASE, fuse, ranked
+from claude_mem.recall import fuse as fusing
+from claude_mem.recall.fuse import PHRASE, Fused, ranked
 
 
-def at(session: int, id: int) -> int:
-    return spot(1, session, Ref("observation", id))
+def at(session: int, id: int, kind: MemoryKind = "observation") -> int:
+    return spot(1, session, Ref(kind, id))
+
+
+def fuse(
+    matches: Matches, cosines: dict[int, float], weight: float, extra: dict[int, float], share: float = 1.0
+) -> Fused:
+    return fusing.fuse(fusing.weigh(matches, share), cosines, weight, extra)
 
 
 def matches(
@@ -80,3 +87,15 @@ def test_a_sessions_few_best_come_before_all_the_rest_and_nothing_is_lost() -> N
     assert set(order) == {*loud, quiet, *near}
     assert [session_at(place) for place in order[:4]].count(1) == 2
     assert order[0] == at(1, 1)
+
+
+def test_what_nobody_asked_for_takes_no_place_of_what_was_asked_for() -> None:
+    """A session's raw text says the words best; its one summary must not wait behind everybody's."""
+    loud = {at(1, id, "evidence"): 10.0 - id for id in range(1, 9)}
+    told, other = at(1, 1, "summary"), at(2, 2, "summary")
+    fused = fuse(matches(("a", loud | {told: 0.2, other: 0.1})), {}, 0.0, {})
+    kinds: tuple[MemoryKind, ...] = ("summary",)
+    assert list(ranked(fused, {}, 2, kinds)) == [told, other]
+    assert list(ranked(fused, {}, 2))[:3] == [at(1, 1, "evidence"), at(1, 2, "evidence"), other], (
+        "else it waits"
+    )

@@ -20,8 +20,10 @@ CWD = "/home/a/shop"
 OPENING = fenced("x").partition("x")[0].splitlines()[0]
 
 
-def ask(memory: House, event: str, session: str = "now", **payload: str) -> str:
-    return memory.occasions.answer({"event": event, "payload": {"session_id": session, "cwd": CWD} | payload})
+def ask(memory: House, event: str, session: str = "now", **payload: str | int) -> str:
+    return memory.occasions.answer(
+        {"event": event, "payload": {"session_id": session, "cwd": CWD, **payload}}
+    )
 
 
 def prompt(memory: House, text: str, session: str = "now") -> str:
@@ -117,6 +119,31 @@ def test_a_session_that_was_never_told_anything_is_told_all_when_resumed(busy: H
     assert ask(busy, "SessionStart", source="resume") == busy.occasions.start(busy.project()).text
 
 
+def test_but_for_its_own_work_which_the_client_repeats_to_it(memory: House) -> None:
+    worked(memory, "now", "count the eggs", NOON, next_steps="hatch the eggs")
+    assert ask(memory, "SessionStart", source="resume") == ""
+    worked(memory, "other", "tame the heron", NOON + HOUR)
+    told = ask(memory, "SessionStart", source="resume")
+    assert "tame the heron" in told
+    assert "eggs" not in told
+
+
+def test_a_fork_is_told_only_what_was_done_since_the_session_it_carries_on_was_answered(busy: House) -> None:
+    ask(busy, "SessionStart", "parent", source="startup")
+    worked(busy, "parent", "count the eggs", busy.clock.now + 100)  # its turn ends just after its last answer
+    busy.clock.now += HOUR
+    hour: dict[str, str | int] = {"source": "fork", "seconds_since_last_response": HOUR // 1000}
+    assert ask(busy, "SessionStart", "forked", **hour) == ""
+    worked(busy, "other", "hatch the eggs", busy.clock.now - HOUR // 2)
+    told = ask(busy, "SessionStart", "forked", **hour)
+    assert "hatch the eggs" in told
+    assert not any(old in told for old in ("heron", "fence", "port 80", "count the eggs"))
+
+
+def test_a_fork_of_a_session_that_was_never_answered_is_told_all(busy: House) -> None:
+    assert ask(busy, "SessionStart", "forked", source="fork") == busy.occasions.start(busy.project()).text
+
+
 @pytest.fixture
 def herons(memory: House) -> House:
     memory.keep(
@@ -143,6 +170,12 @@ def test_a_prompt_is_told_what_bears_on_it(herons: House) -> None:
 def test_a_prompt_that_says_nothing_is_told_nothing(herons: House, said: str) -> None:
     herons.keep("Yes, ok: go on, continue, thanks, do it, 1", session="chatty")
     assert prompt(herons, said) == ""
+
+
+def test_a_task_that_ended_is_no_question(herons: House) -> None:
+    words = "why does the heron cache lose updates?"
+    assert prompt(herons, f"<task-notification><result>{words}</result></task-notification>") == ""
+    assert prompt(herons, words)
 
 
 def test_a_prompt_that_only_shares_a_word_is_told_nothing(herons: House) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from claude_mem.cli.pause import Paused
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Interpreter:
 class Directory:
     path: str
     exists: bool
+    obstacle: str | None = None  # why it cannot be made, where it is not there
     is_directory: bool = True
     owner: int = 0
     me: int = 0
@@ -142,3 +145,4 @@ class Facts:
     recall: Recall | Unknown
     drops: dict[str, int] | Unknown
     disk: Disk | Unknown
+    paused: Paused | Unknown = field(default_factory=Paused)

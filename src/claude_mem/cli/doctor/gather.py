@@ -16,6 +16,7 @@ from pathlib import Path
 
 from claude_mem import __version__, settings
 from claude_mem.capture import drops, ledger, places
+from claude_mem.cli import pause
 from claude_mem.cli.doctor import facts, recalling
 from claude_mem.cli.doctor.within import Question
 from claude_mem.model.errors import SettingsError
@@ -43,6 +44,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
     recall = Question(lambda: recalling.look(chosen))
     counted = Question(lambda: _drops(data_dir))
     disk = Question(lambda: _disk(data_dir))
+    paused = Question(lambda: pause.look(data_dir))
     return facts.Facts(
         interpreter=interpreter.answer(until),
         directory=directory.answer(until),
@@ -54,6 +56,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
         recall=recall.answer(until),
         drops=counted.answer(until),
         disk=disk.answer(until),
+        paused=paused.answer(until),
     )
 
 
@@ -86,8 +89,8 @@ def _start_ms() -> float:
 def _directory(path: Path) -> facts.Directory:
     try:
         found = path.stat()
-    except FileNotFoundError:
-        return facts.Directory(str(path), exists=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return facts.Directory(str(path), exists=False, obstacle=_obstacle(path))
     if not stat.S_ISDIR(found.st_mode):
         return facts.Directory(str(path), exists=True, is_directory=False)
     me = os.geteuid()
@@ -109,6 +112,18 @@ def _directory(path: Path) -> facts.Directory:
         foreign=tuple(foreign[:NAME_AT_MOST]),
         filesystem=_filesystem(path),
     )
+
+
+def _obstacle(path: Path) -> str | None:
+    """Why a hook cannot make the directory. It makes that one alone, and none above it."""
+    folder = path.absolute().parent
+    if path.is_symlink():
+        return "is a link that leads nowhere"
+    if not folder.is_dir():
+        return f"cannot be made: {folder} is {'not a directory' if folder.exists() else 'not there'}"
+    if not os.access(folder, os.W_OK | os.X_OK) or _is_read_only(folder):
+        return f"cannot be made: {folder} cannot be written"
+    return None
 
 
 def _entries(path: Path, found: os.stat_result) -> Iterator[tuple[str, os.stat_result]]:

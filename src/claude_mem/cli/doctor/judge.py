@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from claude_mem.cli import say
-from claude_mem.cli.doctor import observing, recall
+from claude_mem.cli.doctor import observing, pausing, recall
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Database,
@@ -20,6 +20,7 @@ from claude_mem.cli.doctor.facts import (
     Worker,
 )
 from claude_mem.cli.doctor.finding import Finding
+from claude_mem.cli.glance import NO_DISK
 
 T = TypeVar("T")
 
@@ -38,7 +39,6 @@ NETWORK = (
     "fuse.rclone",
 )
 LOW_DISK = 512 << 20
-NO_DISK = 16 << 20
 DRAINED_WITHIN_S = 60.0
 OLD_BACKUP_S = 3 * 86_400.0
 
@@ -49,6 +49,7 @@ def judge(facts: Facts) -> list[Finding]:
         *_judged("interpreter", facts.interpreter, _interpreter),
         *_judged("directory", facts.directory, _directory),
         *_judged("settings", facts.configuration, _configuration),
+        *_judged("pause", facts.paused, pausing.judge),
         *_judged("worker", facts.worker, _worker),
         *_judged("spool", facts.spool, _spool),
         *_judged("database", facts.database, _database),
@@ -125,6 +126,9 @@ def _directory(fact: Directory) -> list[Finding]:
             "directory", "bad", f"{fact.path} {says}", next=step, stops=stops and f"{fact.path} {stops}"
         )
 
+    if fact.obstacle:
+        step = "see that the folder above it is there and yours to write, or set CLAUDE_MEM_DATA_DIR"
+        return [bad(fact.obstacle, step, fact.obstacle)]
     if not fact.exists:
         return [Finding("directory", "ok", f"{fact.path} is not there yet; the first hook makes it")]
     if not fact.is_directory:

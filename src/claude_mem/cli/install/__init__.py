@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from claude_mem import __version__
 from claude_mem.cli import say
 from claude_mem.cli.command import OK, Commands, json_flag
 from claude_mem.cli.consent import refused
-from claude_mem.cli.install import carry, closing, edge, place, plan, record, show, uninstall
-from claude_mem.cli.install.place import Place
+from claude_mem.cli.install import carry, closing, edge, found, place, plan, record, show, uninstall
+from claude_mem.cli.install.found import Connection
+from claude_mem.cli.install.journal import Journal
+from claude_mem.cli.install.place import SCOPES, Place
 from claude_mem.cli.install.plan import Plan, Wanted
-from claude_mem.cli.install.record import Record
 from claude_mem.clients.claude_code import others, settings_file
 from claude_mem.settings import Settings
-
-SCOPES = ("user", "project")
 
 
 def add(commands: Commands) -> None:
@@ -44,54 +44,59 @@ def add(commands: Commands) -> None:
 
 
 def _install(args: argparse.Namespace) -> int:
-    chosen = place.chosen()
+    with edge.alone():
+        return _connect(place.chosen(), args)
+
+
+def _connect(chosen: Settings, args: argparse.Namespace) -> int:
     here = place.find(chosen, args.scope)
-    found = settings_file.parsed(edge.read(here.settings) or "", str(here.settings))
-    theirs = _named(found)
+    moved = [each for each in found.connections(chosen) if not _is_it(each, here, plugin=not args.settings)]
+    undone = [(each, carry.backwards(each)) for each in moved]
+    left = {path: text for each, how in undone for path, text in carry.after(how, each).items()}
+
+    def read(path: Path) -> str | None:
+        return left[path] if path in left else edge.read(path)
+
+    theirs = _named(settings_file.parsed(read(here.settings) or "", str(here.settings)))
     wanted = Wanted(not args.settings, bool(theirs) and not args.beside, args.statusline)
-    made = record.load(here.record)
-    moves = made is not None and not made.is_like(Record(wanted.plugin, here.scope, str(here.folder)))
-    if moves and made and (code := _move_away(chosen, made, args)):
-        return code
-    planned = plan.plan(here, wanted, place.texts(), __version__, edge.read)
+    older = [path for path in carry.marketed(here) if path not in left] if wanted.plugin else []
+    planned = plan.plan(here, wanted, place.texts(), __version__, read, older)
     if args.dry_run:
-        return _shown(planned, args)
-    if not planned.is_empty:
-        say.talk(show.brief(planned.changes, (), planned.commands))
+        return _shown([*(how for _, how in undone), planned], args)
+    if moved or not planned.is_empty:
+        for each, how in undone:
+            say.talk(f"It is connected {each.made.mode} now; that is taken back first:\n{show.brief(how)}")
+        say.talk(show.brief(planned))
         if wanted.take_over:
             say.talk(f"  take over from another claude-mem ({theirs}); --beside leaves it on")
         if code := refused("Connect claude-mem to Claude Code?", "This changes its settings", yes=args.yes):
             return code
-        carry.out(here, planned, by_plugin=wanted.plugin)
+        with Journal() as journal:
+            for each, how in undone:
+                carry.back(journal, each, how)
+            carry.out(journal, here, planned, by_plugin=wanted.plugin)
     return _told(chosen, here, planned, args)
 
 
-def _named(found: dict[str, object]) -> str:
+def _is_it(each: Connection, here: Place, *, plugin: bool) -> bool:
+    """The one that is wanted, perhaps not up to date. One place at a time: two would run every hook twice."""
+    is_here = each.place.record == here.record and each.is_recorded
+    return is_here and each.made.is_like(record.new(here, plugin=plugin))
+
+
+def _named(settings: dict[str, object]) -> str:
     """Another claude-mem in these settings, in words; "" if there is none."""
-    hooks = others.hooks(found)
-    return ", ".join([*others.plugins(found), *([say.many(hooks, "hook")] if hooks else [])])
+    hooks = others.hooks(settings)
+    return ", ".join([*others.plugins(settings), *([say.many(hooks, "hook")] if hooks else [])])
 
 
-def _move_away(chosen: Settings, made: Record, args: argparse.Namespace) -> int | None:
-    """One place at a time: two would run every hook twice. Returns the exit code if the user would not."""
-    would = "would be" if args.dry_run else "is"
-    say.talk(f"It is connected {made.mode} now; that {would} taken back first.")
-    if args.dry_run:
-        return None
-    if code := refused("Go on?", "This changes how it is connected", yes=args.yes):
-        return code
-    there = place.at(place.find(chosen, made.scope), made.folder)
-    carry.back(there, made, carry.backwards(there, made))
-    return None
-
-
-def _shown(planned: Plan, args: argparse.Namespace) -> int:
+def _shown(plans: list[Plan], args: argparse.Namespace) -> int:
     if args.json:
-        say.data(show.data(planned.changes, (), planned.commands) | {"dry_run": True})
-    elif planned.is_empty:
+        say.data(show.data(*plans) | {"dry_run": True})
+    elif all(each.is_empty for each in plans):
         print("It is connected already; nothing would change.")
     else:
-        print(show.changed(planned.changes, (), planned.commands), end="")
+        print("".join(show.changed(each) for each in plans), end="")
     return OK
 
 
@@ -103,7 +108,7 @@ def _told(chosen: Settings, here: Place, planned: Plan, args: argparse.Namespace
         say.talk(note)
     if args.json:
         said = {"changed": not planned.is_empty, "client": here.client, "provider": provider}
-        say.data(show.data(planned.changes, (), planned.commands) | said)
+        say.data(show.data(planned) | said)
         return OK
     paint = say.Paint(sys.stdout)
     done = "Connected to Claude Code." if not planned.is_empty else "Connected to Claude Code already."

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import stat
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from claude_mem.cli import say
+from claude_mem.cli.install.place import Place
 from claude_mem.model.errors import ClaudeMemError
 
 WITHIN_S = 120  # the client may be fetched from a cold disk
@@ -27,28 +32,39 @@ def read(path: Path) -> str | None:
         raise ClaudeMemError(f"{path} is not UTF-8 (byte {error.start}). Nothing was changed.") from error
 
 
-def write(path: Path, text: str, mode: int = 0o600) -> None:
-    """All of it or nothing; through a link, for settings are often kept elsewhere, and with its old mode."""
-    target = path.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if target.exists():
-        mode = stat.S_IMODE(target.stat().st_mode)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+def write(path: Path, text: str, *, is_new: bool = False) -> None:
+    """All of it or nothing; through a link, for settings are often kept elsewhere, and with its old mode.
+    What is new another install can make again: it need not outlive a power cut."""
+    target, mode = path.resolve(), 0o600
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)  # noqa: PTH101 - of the name that mkstemp gave
-        os.replace(name, target)  # noqa: PTH105
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if target.exists():
+            mode = stat.S_IMODE(target.stat().st_mode)
+            if not os.access(target, os.W_OK):  # replacing it would work, and be rude
+                raise PermissionError(13, "it is read-only")
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode("utf-8"))
+                file.flush()
+                if not is_new:
+                    os.fsync(file.fileno())
+            os.chmod(name, mode)  # noqa: PTH101 - of the name that mkstemp gave
+            os.replace(name, target)  # noqa: PTH105
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise ClaudeMemError(f"{path} cannot be written: {error.strerror}. Nothing was changed.") from error
 
 
 def remove(path: Path, folders: tuple[str, ...] = ()) -> None:
-    """A file, and those of its folders that were made for it and are empty now."""
-    path.unlink(missing_ok=True)
+    """A file, and those of its folders that were made for it and are empty now. A user's link to it stays."""
+    target = path.resolve()
+    try:
+        target.unlink(missing_ok=True)
+    except OSError as error:
+        raise ClaudeMemError(f"{path} cannot be removed: {error.strerror}. Nothing was changed.") from error
     for folder in path.parents:
         if str(folder) not in folders:
             return
@@ -58,22 +74,56 @@ def remove(path: Path, folders: tuple[str, ...] = ()) -> None:
             return  # somebody keeps something in it
 
 
-def ask_client(client: str, command: tuple[str, ...]) -> str | None:
+def files(folder: Path) -> list[Path]:
+    """All files in a folder that is ours alone."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def ask_client(place: Place, words: tuple[str, ...], *, within_s: float = WITHIN_S) -> str | None:
     """Have Claude Code do something itself. None: done; else what it said."""
-    with say.patiently(f"Claude Code: {' '.join(command[:3])} ..."):
+    if place.scope == "project" and not place.folder.parent.is_dir():
+        return f"{place.folder.parent} is gone"
+    environ = {name: value for name, value in os.environ.items() if name != "CLAUDE_CONFIG_DIR"}
+    environ |= {"CLAUDE_MEM_OFF": "1"} | ({"CLAUDE_CONFIG_DIR": place.config} if place.config else {})
+    waiting = say.patiently(f"Claude Code: {' '.join(words[:3])} ...")
+    with waiting, tempfile.TemporaryFile("w+", errors="replace") as said:
         try:
-            done = subprocess.run(  # noqa: S603 - the client that the user has, with our own words
-                [client, *command],
+            process = subprocess.Popen(  # noqa: S603 - the client that the user has, with our own words
+                [place.client or "claude", *words],
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=WITHIN_S,
-                check=False,
-                env=os.environ | {"CLAUDE_MEM_OFF": "1"},
+                stdout=said,  # a file: a pipe would wait for all that inherited it
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # so that all of it can be ended
+                cwd=place.folder.parent if place.scope == "project" else None,
+                env=environ,
             )
-        except subprocess.TimeoutExpired:
-            return f"no answer within {WITHIN_S} s"
         except OSError as error:
             return str(error)
-    return None if done.returncode == 0 else (done.stderr or done.stdout).strip() or f"exit {done.returncode}"
+        try:
+            code = process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            return f"no answer within {within_s:g} s"
+        finally:
+            with suppress(ProcessLookupError):
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        said.seek(0)
+        return None if code == 0 else said.read().strip() or f"exit {code}"
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One install or uninstall of this user at a time. The home is locked, not a file of ours: a look that
+    changes nothing must not leave one behind."""
+    try:
+        home = os.open(Path.home(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        yield
+        return
+    try:
+        with say.patiently("Another claude-mem install is at work; waiting for it ..."), suppress(OSError):
+            fcntl.flock(home, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(home)

@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,9 +14,10 @@ from claude_mem import settings
 from claude_mem.capture import places
 from claude_mem.clients.claude_code import connection
 from claude_mem.clients.claude_code.connection import Machine
-from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.errors import ClaudeMemError, SettingsError
 from claude_mem.settings import Settings
 
+SCOPES = ("user", "project")
 PACKAGE = Path(claude_mem.__file__).resolve().parent
 
 
@@ -33,10 +33,16 @@ class Place:
     machine: Machine
     command: str  # runs claude-mem in a shell
     client: str | None
+    config: str | None  # CLAUDE_CONFIG_DIR, where the client keeps what is the user's
 
     @property
     def settings(self) -> Path:
         return self.folder / "settings.json"
+
+    @property
+    def client_serves(self) -> bool:
+        """The client keeps the MCP servers of this scope in a file of its own."""
+        return self.scope == "user" and self.client is not None
 
 
 def chosen() -> Settings:
@@ -52,28 +58,38 @@ def chosen() -> Settings:
     return replace(settings.load(), data_dir=data_dir)
 
 
-def find(chosen: Settings, scope: str, environ: Mapping[str, str] = os.environ) -> Place:
-    config = environ.get("CLAUDE_CONFIG_DIR")
+def chosen_anyway() -> Settings:
+    """Whatever lies there, and however wrong the settings are: who wants to be rid of us must get it."""
+    data_dir = settings.data_directory().absolute()
+    try:
+        return replace(settings.load(), data_dir=data_dir)
+    except SettingsError:
+        return Settings(data_dir=data_dir)
+
+
+def find(chosen: Settings, scope: str) -> Place:
+    """As it is from here."""
+    config = os.environ.get("CLAUDE_CONFIG_DIR")
+    return of(chosen, scope, str(Path(config).absolute()) if config else None)
+
+
+def of(chosen: Settings, scope: str, config: str | None, folder: Path | None = None) -> Place:
+    """That of an install which was perhaps made from another directory or environment than this."""
     home = Path(config) if config else Path.home() / ".claude"
-    state = Path(config) / ".claude.json" if config else Path.home() / ".claude.json"
-    here = Path.cwd()
+    state = home / ".claude.json" if config else Path.home() / ".claude.json"
+    folder = folder or (home if scope == "user" else Path.cwd() / ".claude")
     is_default = chosen.data_dir == Path.home() / ".claude-mem"
     return Place(
         scope=scope,
-        folder=home if scope == "user" else here / ".claude",
-        servers=state if scope == "user" else here / ".mcp.json",
+        folder=folder,
+        servers=state if scope == "user" else folder.parent / ".mcp.json",
         marketplace=chosen.place(places.PLUGIN),
         record=chosen.place(places.INSTALLED),
         machine=connection.here(None if is_default else str(chosen.data_dir)),
         command=_command(chosen, is_default=is_default),
         client=_client(chosen, home),
+        config=config,
     )
-
-
-def at(here: Place, folder: str) -> Place:
-    """The place of an install that was made from another directory than this."""
-    servers = here.servers if here.scope == "user" else Path(folder).parent / ".mcp.json"
-    return replace(here, folder=Path(folder), servers=servers)
 
 
 def texts() -> dict[str, str]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from claude_mem.cli.install import ours
 from claude_mem.cli.install.place import Place
 from claude_mem.clients.claude_code import connection, others, plugin, settings_file
 
-ALIAS = "commands/mem.md"  # a plugin's own command is only known as /claude-mem:mem
+ALIAS = "commands/mem.md"  # a plugin's own command is only known as /mem:mem
+APPROVAL = (
+    "Claude Code asks in this project whether to use the MCP server of its .mcp.json; say yes, or the agent "
+    "cannot search. Recording and recall need no approval."
+)
 Read = Callable[[Path], str | None]
 
 
@@ -26,49 +31,63 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file: its text before (None: there is none) and after."""
+    """One file: its text before (None: there is none) and after (None: it is to go)."""
 
     path: Path
     before: str | None
-    after: str
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the client is asked to do, and what would take that back (None: nothing need)."""
+
+    words: tuple[str, ...]  # without the client's name
+    undo: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    changes: tuple[Change, ...]
-    commands: tuple[tuple[str, ...], ...]  # of the client, without its name
-    notes: tuple[str, ...]
+    changes: tuple[Change, ...] = ()
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        return not self.changes and not self.commands
+        return not self.changes and not self.steps
 
 
-def plan(place: Place, wanted: Wanted, texts: Mapping[str, str], version: str, read: Read) -> Plan:
-    """What is missing between what `read` finds and what is wanted. Raises Malformed."""
+def plan(
+    place: Place,
+    wanted: Wanted,
+    texts: Mapping[str, str],
+    version: str,
+    read: Read,
+    older: Iterable[Path] = (),
+) -> Plan:
+    """What is missing between what `read` finds and what is wanted; `older` files that are ours alone go if
+    this version has none of the name. Raises Malformed."""
     before = read(place.settings)
     found = settings_file.parsed(before or "", str(place.settings))
-    wants, notes = _taken_over(found, wanted), []
-    files: dict[Path, str] = {}
-    commands: list[tuple[str, ...]] = []
+    wants, notes = _taken_over(found, wanted), list[str]()
+    files: dict[Path, str | None] = dict.fromkeys(older)
+    steps: list[Step] = []
     if wanted.plugin:
         made = plugin.marketplace(texts, place.machine, place.command, version)
         files |= {place.marketplace / path: text for path, text in made.items()}
         wants = settings_file.without_hooks(wants, connection.is_ours)
         if place.client is None:
-            wants = declared(wants, place)
-        elif declared(found, place) != found:
-            commands += [
-                ("plugin", "marketplace", "add", str(place.marketplace), "--scope", place.scope),
-                ("plugin", "install", plugin.ID, "--scope", place.scope),
-            ]
+            wants = ours.declared(wants, place.marketplace)
+        else:
+            steps += _declaring(place, found)
         own = {ALIAS}
     else:
-        wants = settings_file.with_hooks(_undeclared(wants), connection.hooks(place.machine))
+        wants = settings_file.with_hooks(ours.undeclared(wants), connection.hooks(place.machine))
         own = {path for path in texts if path.startswith(("commands/", "skills/"))}
         served, asked = _served(place, read)
         files |= served
-        commands += asked
+        steps += asked
+        notes += [APPROVAL] if served and place.scope == "project" else []
     for name in sorted(own):
         text = plugin.filled(texts[name], place.command, version)
         there = read(place.folder / name)
@@ -76,53 +95,40 @@ def plan(place: Place, wanted: Wanted, texts: Mapping[str, str], version: str, r
             files[place.folder / name] = text
         elif there != text:
             notes.append(f"{place.folder / name} is your own and stays as it is.")
-    if wanted.status_line:
+    if wanted.status_line or ours.is_status_line(wants):
         wants, said = _with_status_line(wants, place)
         notes += said
     if wants != found:
         files[place.settings] = settings_file.written(wants, before or "")
     changes = [Change(path, read(path), text) for path, text in files.items()]
-    return Plan(
-        tuple(change for change in changes if change.before != change.after), tuple(commands), tuple(notes)
-    )
+    return Plan(tuple(each for each in changes if each.before != each.after), tuple(steps), tuple(notes))
 
 
-def declared(settings: dict[str, Any], place: Place) -> dict[str, Any]:
-    """As the client itself writes it down when it is asked to install the plugin."""
-    source = {"source": {"source": "directory", "path": str(place.marketplace)}}
-    known = settings_file.with_entry(settings, "extraKnownMarketplaces", plugin.MARKETPLACE, source)
-    return settings_file.with_entry(known, "enabledPlugins", plugin.ID, True)
+def adding(place: Place) -> Step:
+    undo = ("plugin", "marketplace", "remove", plugin.MARKETPLACE)
+    return Step(("plugin", "marketplace", "add", str(place.marketplace), "--scope", place.scope), undo)
 
 
-def is_declared(settings: dict[str, Any]) -> bool:
-    """The plugin is known to the client, wherever it lies."""
-    return plugin.MARKETPLACE in settings.get("extraKnownMarketplaces", {})
+def installing(place: Place) -> Step:
+    undo = ("plugin", "uninstall", plugin.ID, "--scope", place.scope)
+    return Step(("plugin", "install", plugin.ID, "--scope", place.scope), undo)
 
 
-def _undeclared(settings: dict[str, Any]) -> dict[str, Any]:
-    without = settings_file.without_entry(settings, "enabledPlugins", plugin.ID)
-    return settings_file.without_entry(without, "extraKnownMarketplaces", plugin.MARKETPLACE)
+def serving(place: Place, entry: Any) -> Step:
+    named = ("--scope", place.scope, connection.SERVER)
+    return Step(("mcp", "add-json", *named, json.dumps(entry)), ("mcp", "remove", *named))
 
 
-def restored(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Settings that changed since the install: without what is ours, and with what was taken over."""
-    left = _undeclared(settings_file.without_hooks(now, connection.is_ours))
-    if is_our_status_line(left):
-        left = {key: value for key, value in left.items() if key != "statusLine"}
-    for name in others.plugins(before):
-        if name in left.get("enabledPlugins", {}):
-            left = settings_file.with_entry(left, "enabledPlugins", name, True)
-    if not others.hooks(before) or others.hooks(left):
-        return left
-    hooks = dict(left.get("hooks", {}))
-    for event, groups in before["hooks"].items():
-        theirs = [
-            group | {"hooks": kept}
-            for group in groups
-            if (kept := [hook for hook in group.get("hooks", []) if others.is_anothers(hook)])
-        ]
-        hooks |= {event: [*hooks.get(event, []), *theirs]} if theirs else {}
-    return left | {"hooks": hooks}
+def reverse(step: Step) -> Step:
+    return Step(step.undo or (), step.words)
+
+
+def _declaring(place: Place, found: dict[str, Any]) -> list[Step]:
+    if ours.declared(found, place.marketplace) == found:
+        return []
+    steps = [adding(place), installing(place)]
+    # Known to the client already, perhaps switched off: then taking it back is not taking it away.
+    return [Step(step.words) for step in steps] if ours.is_plugin(found) else steps
 
 
 def _taken_over(settings: dict[str, Any], wanted: Wanted) -> dict[str, Any]:
@@ -133,7 +139,7 @@ def _taken_over(settings: dict[str, Any], wanted: Wanted) -> dict[str, Any]:
     return settings_file.without_hooks(settings, others.is_anothers)
 
 
-def _served(place: Place, read: Read) -> tuple[dict[Path, str], list[tuple[str, ...]]]:
+def _served(place: Place, read: Read) -> tuple[dict[Path, str], list[Step]]:
     """The MCP server: by the client's own command where it owns the file and writes it all the time."""
     before = read(place.servers)
     found = settings_file.parsed(before or "", str(place.servers))
@@ -141,25 +147,19 @@ def _served(place: Place, read: Read) -> tuple[dict[Path, str], list[tuple[str, 
     there = found.get("mcpServers", {}).get(connection.SERVER)
     if there == entry:
         return {}, []
-    if place.scope == "user" and place.client:
-        named = ("--scope", place.scope, connection.SERVER)
-        removed = [("mcp", "remove", *named)] if there else []
-        return {}, [*removed, ("mcp", "add-json", *named, json.dumps(entry))]
+    if place.client_serves:
+        removing = [reverse(serving(place, there))] if there else []
+        return {}, [*removing, serving(place, entry)]
     wants = settings_file.with_entry(found, "mcpServers", connection.SERVER, entry)
     return {place.servers: settings_file.written(wants, before or "")}, []
 
 
 def _with_status_line(settings: dict[str, Any], place: Place) -> tuple[dict[str, Any], list[str]]:
     command = f"{place.command} statusline"
-    if "statusLine" in settings and not is_our_status_line(settings):
+    if "statusLine" in settings and not ours.is_status_line(settings):
         return settings, [f"You have a status line already; let it run this to add ours: {command}"]
-    return settings | {"statusLine": {"type": "command", "command": command}}, []
-
-
-def is_our_status_line(settings: dict[str, Any]) -> bool:
-    line = settings.get("statusLine")
-    command = line.get("command") if isinstance(line, dict) else None
-    return isinstance(command, str) and command.endswith(("claude-mem statusline", "claude_mem statusline"))
+    line = settings.get("statusLine", {"type": "command"})
+    return settings | {"statusLine": line | {"command": command}}, []
 
 
 def _is_ours(text: str, name: str, texts: Mapping[str, str]) -> bool:

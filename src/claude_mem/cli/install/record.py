@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from claude_mem.cli.install import edge
+from claude_mem.cli.install.place import Place
 from claude_mem.model.errors import ClaudeMemError
 
 VERSION = 1
@@ -16,7 +17,7 @@ VERSION = 1
 @dataclass(frozen=True, slots=True)
 class Kept:
     before: str | None  # None: there was no such file
-    after: str
+    after: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,10 @@ class Record:
     plugin: bool
     scope: str
     folder: str
+    config: str | None = None  # CLAUDE_CONFIG_DIR, if it was set
     files: Mapping[str, Kept] = field(default_factory=dict)
     folders: tuple[str, ...] = ()  # that had to be made
+    server: Any = None  # the MCP server by our name that was there before, if the client keeps it
     version: int = VERSION
 
     @property
@@ -35,7 +38,7 @@ class Record:
     def is_like(self, other: Record) -> bool:
         return (self.plugin, self.scope, self.folder) == (other.plugin, other.scope, other.folder)
 
-    def with_file(self, path: Path, before: str | None, after: str) -> Record:
+    def with_file(self, path: Path, before: str | None, after: str | None) -> Record:
         """A file that an earlier install changed, and nobody since, keeps what was there before that one."""
         earlier = self.files.get(str(path))
         kept = Kept(earlier.before if earlier and earlier.after == before else before, after)
@@ -46,12 +49,16 @@ class Record:
         return replace(self, folders=(*self.folders, *(each for each in made if each not in self.folders)))
 
 
+def new(place: Place, *, plugin: bool) -> Record:
+    return Record(plugin, place.scope, str(place.folder), place.config)
+
+
 def load(path: Path) -> Record | None:
     try:
         found = json.loads(path.read_text("utf-8"))
         kept = {name: Kept(**file) for name, file in found.pop("files").items()}
         return Record(**found | {"folders": tuple(found["folders"])}, files=kept)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ClaudeMemError(
@@ -60,5 +67,5 @@ def load(path: Path) -> Record | None:
         ) from error
 
 
-def save(record: Record, path: Path) -> None:
-    edge.write(path, json.dumps(asdict(record), indent=1, ensure_ascii=False))
+def text(record: Record) -> str:
+    return json.dumps(asdict(record), indent=1)

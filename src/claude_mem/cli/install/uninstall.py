@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from pathlib import Path
 
 from claude_mem.cli import say
 from claude_mem.cli.command import OK, Commands
 from claude_mem.cli.consent import refused
-from claude_mem.cli.install import carry, edge, place, plan, record, show
-from claude_mem.cli.install.place import Place
-from claude_mem.cli.install.record import Record
-from claude_mem.clients.claude_code import settings_file
+from claude_mem.cli.install import carry, edge, found, place, show
+from claude_mem.cli.install.journal import Journal
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
 
@@ -26,46 +26,47 @@ def add(commands: Commands) -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace) -> int:
-    chosen = place.chosen()
-    made = record.load(place.find(chosen, "user").record)
-    here = place.find(chosen, made.scope if made else "user")
-    here = place.at(here, made.folder) if made else here
-    known = made or _unrecorded(here)
-    how = carry.backwards(here, known)
-    if how.is_empty and not made:
-        say.data({"removed": []}) if args.json else print("It is not connected to Claude Code.")
-        return OK
-    if args.dry_run:
+    with edge.alone():
+        return _disconnect(place.chosen_anyway(), args)
+
+
+def _disconnect(chosen: Settings, args: argparse.Namespace) -> int:
+    connected = found.connections(chosen)
+    plans = [carry.backwards(each) for each in connected]
+    if not connected or args.dry_run:
         if args.json:
-            say.data(show.data(how.changes, how.removed, how.commands))
+            say.data(show.data(*plans))
         else:
-            print(show.changed(how.changes, how.removed, how.commands), end="")
+            said = "".join(show.changed(how) for how in plans)
+            print(said or "It is not connected to Claude Code.", end="" if said else "\n")
         return OK
-    say.talk(show.brief(how.changes, how.removed, how.commands))
+    say.talk("\n".join(show.brief(how) for how in plans))
     if code := refused("Disconnect claude-mem from Claude Code?", "This changes its settings", yes=args.yes):
         return code
-    carry.back(here, known, how)
-    _stop_worker(chosen)
-    for note in how.notes:
-        say.talk(note)
+    with Journal() as journal:
+        for each, how in zip(connected, plans, strict=True):
+            for said in carry.back(journal, each, how):
+                say.talk(said)
+    data_dirs = dict.fromkeys(each.place.record.parent for each in connected)
+    for data_dir in data_dirs:
+        _stop_worker(data_dir)
+    for how in plans:
+        for note in how.notes:
+            say.talk(note)
     if args.json:
-        say.data(show.data(how.changes, how.removed, how.commands))
-    else:
-        print("Disconnected from Claude Code; its settings are as they were before.")
-        print(f"Memory stays in {chosen.data_dir}. To delete it: rm -r {chosen.data_dir}")
+        say.data(show.data(*plans))
+        return OK
+    print("Disconnected from Claude Code; its settings are as they were before.")
+    for data_dir in data_dirs:
+        if data_dir.exists():
+            print(f"Memory stays in {data_dir}. To delete it: rm -r {shlex.quote(str(data_dir))}")
     return OK
 
 
-def _unrecorded(here: Place) -> Record:
-    """What an install must have done whose record went with the data directory."""
-    found = settings_file.parsed(edge.read(here.settings) or "", str(here.settings))
-    return Record(plan.is_declared(found), here.scope, str(here.folder))
-
-
-def _stop_worker(chosen: Settings) -> None:
+def _stop_worker(data_dir: Path) -> None:
     from claude_mem.serve import control
 
     try:
-        control.stop(chosen.data_dir)
+        control.stop(data_dir)
     except ClaudeMemError as error:
         say.talk(f"The worker was left running: {error}")

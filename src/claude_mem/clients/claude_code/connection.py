@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +23,8 @@ RECORDED = (
     "PostCompact",
     "SessionEnd",
 )
+VERBS = {"SessionStart": "context", "PreCompact": "compact", "PostCompact": "compact"}
+"""Those that answer otherwise than the rest."""
 ASKED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit"}
 """Recorded is what comes after a tool; before one, the agent is told what is known of the file it names."""
 TIMEOUT_S = 10  # the hook itself gives up after 8; without one the client allows SessionEnd 1.5 s
@@ -29,7 +34,7 @@ _LAUNCHER = f"""import sys
 sys.path.insert(0, {{package}})
 {{place}}try:
     {MARK}
-except ImportError:
+except Exception:
     {{otherwise}}
     sys.exit(0)
 main(sys.argv[1])
@@ -37,9 +42,12 @@ main(sys.argv[1])
 _PLACE = """import posix
 posix.environ.setdefault(b"CLAUDE_MEM_DATA_DIR", {data_dir})
 """
+_PLACED = re.compile(r"""setdefault\(b"CLAUDE_MEM_DATA_DIR", (b'[^\n]*'|b"[^\n]*")\)""")
+_BRIDGE = "claude_mem/cli/bridge/stdio.py"
 _GONE = (
-    '{"systemMessage": "claude-mem is not recording: it was removed, but Claude Code still runs its hooks. '
-    'Install it again and run claude-mem uninstall, or remove them with /plugin or in settings.json."}'
+    '{"systemMessage": "claude-mem is not recording: its program is gone or broken, but Claude Code still '
+    'runs its hooks. Install it again (then claude-mem uninstall takes them out), or remove them with '
+    '/plugin or in settings.json."}'
 )
 
 
@@ -61,7 +69,7 @@ def launcher(machine: Machine, verb: str = "hook") -> str:
     """The program of every hook. On the command line and not in a file: Python leaves with 2 when a script is
     gone, and to the client that means "block the user's prompt". Only a session's start tells that we are."""
     otherwise = f"print({_GONE!a})" if verb == "context" else "pass"
-    place = _PLACE.format(data_dir=ascii(machine.data_dir.encode())) if machine.data_dir else ""
+    place = _PLACE.format(data_dir=ascii(os.fsencode(machine.data_dir))) if machine.data_dir else ""
     return _LAUNCHER.format(package=ascii(machine.package), place=place, otherwise=otherwise)
 
 
@@ -77,16 +85,14 @@ def hooks(machine: Machine) -> dict[str, list[dict[str, Any]]]:
         command, *args = hook(machine, verb)
         return {"type": "command", "command": command, "args": args, "timeout": TIMEOUT_S}
 
-    recorded = {
-        event: [{"hooks": [entry("context" if event == "SessionStart" else "hook")]}] for event in RECORDED
-    }
+    recorded = {event: [{"hooks": [entry(VERBS.get(event, "hook"))]}] for event in RECORDED}
     asked = {event: [{"matcher": tools, "hooks": [entry("hook")]}] for event, tools in ASKED.items()}
     return recorded | asked
 
 
 def server(machine: Machine) -> dict[str, Any]:
     """The bridge between the client and the worker's MCP."""
-    script = f"{machine.package}/claude_mem/cli/bridge/stdio.py"
+    script = f"{machine.package}/{_BRIDGE}"
     entry: dict[str, Any] = {
         "type": "stdio",
         "command": machine.interpreter,
@@ -97,7 +103,22 @@ def server(machine: Machine) -> dict[str, Any]:
 
 def is_ours(hook: object) -> bool:
     """A hook's entry that an install of ours wrote, of this version or of an older one."""
-    args = hook.get("args") if isinstance(hook, dict) else None
-    return isinstance(args, list) and any(
-        isinstance(arg, str) and (MARK in arg or arg.endswith("claude_mem/capture/hook.py")) for arg in args
-    )
+    return any(MARK in arg or arg.endswith("claude_mem/capture/hook.py") for arg in _args(hook))
+
+
+def is_our_server(entry: object) -> bool:
+    """An MCP server's entry that an install of ours wrote."""
+    return any(arg.endswith(_BRIDGE) for arg in _args(entry))
+
+
+def data_dir_of(hook: object) -> str | None:
+    """Where a hook of ours was told to record; None: the default."""
+    for arg in _args(hook):
+        if found := _PLACED.search(arg):
+            return os.fsdecode(ast.literal_eval(found[1]))
+    return None
+
+
+def _args(entry: object) -> list[str]:
+    args = entry.get("args") if isinstance(entry, dict) else None
+    return [arg for arg in args if isinstance(arg, str)] if isinstance(args, list) else []

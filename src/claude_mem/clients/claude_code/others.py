@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from claude_mem.clients.claude_code import connection, plugin
+from claude_mem.clients.claude_code import connection
 
 _SIGNS = (
     "worker-service.cjs",
@@ -26,11 +26,11 @@ def is_anothers(hook: object) -> bool:
 
 
 def plugins(settings: dict[str, Any]) -> list[str]:
-    """Plugins of the same name from another marketplace, and switched on."""
+    """Plugins by our name that are switched on; ours has another."""
     return [
         name
         for name, on in settings.get("enabledPlugins", {}).items()
-        if on and name != plugin.ID and name.split("@")[0] == plugin.NAME
+        if on and name.split("@")[0] == "claude-mem"
     ]
 
 

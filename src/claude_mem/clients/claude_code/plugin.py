@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from claude_mem.clients.claude_code import connection
 from claude_mem.clients.claude_code.connection import Machine
 
-NAME = "claude-mem"
+NAME = "mem"  # the client reserves names that begin with "claude-" for its makers'
 MARKETPLACE = "claude-mem-py"
 ID = f"{NAME}@{MARKETPLACE}"
 ROOT = f"plugins/{NAME}"
@@ -23,7 +23,12 @@ def marketplace(texts: Mapping[str, str], machine: Machine, command: str, versio
         ".mcp.json": _json({"mcpServers": {connection.SERVER: connection.server(machine)}}),
     }
     offered = {"name": NAME, "source": f"./{ROOT}", "version": version, "description": described}
-    sold = {"name": MARKETPLACE, "owner": {"name": MARKETPLACE}, "plugins": [offered]}
+    sold = {
+        "name": MARKETPLACE,
+        "description": "claude-mem, as it was installed on this machine.",
+        "owner": {"name": MARKETPLACE},
+        "plugins": [offered],
+    }
     return {".claude-plugin/marketplace.json": _json(sold)} | {
         f"{ROOT}/{path}": text for path, text in sorted(own.items())
     }

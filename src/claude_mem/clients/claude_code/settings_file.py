@@ -10,6 +10,8 @@ from claude_mem.clients.claude_code import connection
 from claude_mem.model.errors import ClaudeMemError
 
 Hooks = dict[str, list[dict[str, Any]]]
+SECTIONS = ("hooks", "enabledPlugins", "extraKnownMarketplaces", "mcpServers")
+BOM = "\ufeff"
 
 
 class Malformed(ClaudeMemError):
@@ -18,35 +20,45 @@ class Malformed(ClaudeMemError):
 
 def parsed(text: str, path: str) -> dict[str, Any]:
     """The file's object; {} for an empty or absent one. Raises Malformed, with the line that is wrong."""
-    if not text.strip():
+    plain = text.removeprefix(BOM)
+    if not plain.strip():
         return {}
     try:
-        found = json.loads(text.removeprefix("\ufeff"))
+        found = json.loads(plain, parse_constant=_refused, parse_float=_finite)
     except json.JSONDecodeError as error:
-        line = (text.splitlines() or [""])[error.lineno - 1 : error.lineno]
+        line = (plain.splitlines() or [""])[error.lineno - 1 : error.lineno]
         shown = f"\n  {error.lineno} | {line[0].strip()[:100]}" if line else ""
         raise Malformed(
             f"{path} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}).{shown}\n"
             "Nothing was changed. Mend the file and run the command again."
         ) from None
+    except ValueError as error:
+        raise Malformed(f"{path} is not valid JSON ({error}). Nothing was changed.") from None
     except RecursionError:
         raise Malformed(f"{path} nests too deep to be settings. Nothing was changed.") from None
     if not isinstance(found, dict):
         raise Malformed(f"{path} must hold a JSON object, not {type(found).__name__}. Nothing was changed.")
-    for key in ("hooks", "enabledPlugins", "extraKnownMarketplaces", "mcpServers"):
+    for key in SECTIONS:
         if not isinstance(found.get(key, {}), dict):
             raise Malformed(f"{path}: {key} must be an object. Nothing was changed.")
     for event, groups in found.get("hooks", {}).items():
-        if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
-            raise Malformed(f"{path}: hooks.{event} must be a list of objects. Nothing was changed.")
+        if not isinstance(groups, list) or not all(_is_group(group) for group in groups):
+            raise Malformed(
+                f"{path}: hooks.{event} must be a list of objects with a list of hooks. Nothing was changed."
+            )
     return found
 
 
 def written(settings: dict[str, Any], like: str) -> str:
-    """As text, indented as the file was before."""
-    indented = next((line for line in like.splitlines() if line[:1] in (" ", "\t")), "  ")
+    """As text, indented as the file was before, and with its ends of lines."""
+    indented = next((line for line in like.splitlines() if line[:1] in (" ", "\t") and line.strip()), "  ")
     indent = indented[: len(indented) - len(indented.lstrip())]
-    return json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
+    text = json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, which JSON can say and UTF-8 cannot
+        text = json.dumps(settings, indent=indent) + "\n"
+    return text.replace("\n", "\r\n") if "\r\n" in like else text
 
 
 def with_hooks(settings: dict[str, Any], hooks: Hooks) -> dict[str, Any]:
@@ -94,3 +106,18 @@ def _kept(groups: list[dict[str, Any]], which: Callable[[object], bool]) -> list
 
 def _of(groups: list[dict[str, Any]]) -> list[object]:
     return [hook for group in groups for hook in group.get("hooks", [])]
+
+
+def _is_group(group: object) -> bool:
+    return isinstance(group, dict) and isinstance(group.get("hooks", []), list)
+
+
+def _finite(number: str) -> float:
+    """What cannot be written again as it was read is not ours to rewrite."""
+    if float(number) in (float("inf"), float("-inf")):
+        _refused(number)
+    return float(number)
+
+
+def _refused(number: str) -> None:
+    raise ValueError(f"{number} is not a number that JSON knows")

@@ -19,6 +19,7 @@ _ANY_VALUE = re.compile(rf":\s*{_STRING}")
 _EVENTS = {
     "stop": "The agent's last words",
     "stop_failure": "The turn failed",
+    "task_end": "In the background",
     "subagent_stop": "A subagent's last words",
     "pre_compact": "Instructions for a compaction",
     "post_compact": "A compaction's summary",

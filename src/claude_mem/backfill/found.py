@@ -1,0 +1,158 @@
+"""Decides which files are transcripts of sessions, whose they are and of when; reads no more than their ends.
+
+Links below the root are not followed: what they lead to is found where it lies, or is none of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from claude_mem.backfill import agents, lines
+from claude_mem.backfill.lines import Tally
+
+ENDINGS = (".jsonl", ".jsonl.gz")
+DEEPEST = 4  # folders below the root: projects/<project>/<session>, with some to spare for archives
+_INNER = ("subagents", "tool-results")  # of a session's own folder
+_SOON = 200  # lines within which a session says where it is
+_TAIL = 64 << 10
+_LONGEST_TAIL = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    session: str
+    path: Path
+    size: int  # bytes, with its subagents' files
+    first_at: int  # epoch milliseconds
+    last_at: int
+    cwd: str | None  # where the session began
+    agents: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    transcripts: tuple[Transcript, ...]  # the newest first
+    unreadable: tuple[tuple[Path, str], ...] = ()  # files and folders, and why
+    others: int = 0  # files of that ending in which no session speaks
+
+
+def projects_folder(environ: Mapping[str, str]) -> Path:
+    """Where Claude Code keeps its transcripts."""
+    config = environ.get("CLAUDE_CONFIG_DIR")
+    return (Path(config) if config else Path(environ.get("HOME", "~")).expanduser() / ".claude") / "projects"
+
+
+def find(root: Path, *, project: str | None = None, since: int | None = None) -> Found:
+    """The transcripts under a folder, or the one that is the file. `project`: only those that began in that
+    directory or below it, or in one of that name. `since`: only those that went on after that time."""
+    unreadable: list[tuple[Path, str]] = []
+    files = [root] if root.is_file() else list(_files(root, unreadable))
+    of_agents = _by_session(files)
+    found, others = [], 0
+    for path in files:
+        if agents.is_one(path) and path != root:
+            continue
+        try:
+            transcript = _transcript(path, of_agents)
+        except OSError as error:
+            unreadable.append((path, error.strerror or str(error)))
+            continue
+        if transcript is None:
+            others += 1
+        elif (since is None or transcript.last_at >= since) and (
+            project is None or _is_in(transcript.cwd, project)
+        ):
+            found.append(transcript)
+    found.sort(key=lambda each: (-each.last_at, each.session, each.path))
+    return Found(tuple(found), tuple(unreadable), others)
+
+
+def _files(folder: Path, unreadable: list[tuple[Path, str]], depth: int = 0) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            ordered = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        unreadable.append((folder, error.strerror or str(error)))
+        return
+    for entry in ordered:
+        if entry.is_file(follow_symlinks=False) and entry.name.endswith(ENDINGS):
+            yield Path(entry.path)
+        elif entry.is_dir(follow_symlinks=False) and depth < DEEPEST and entry.name not in _INNER:
+            yield from _files(Path(entry.path), unreadable, depth + 1)
+
+
+def _by_session(files: list[Path]) -> dict[tuple[Path, str], list[Path]]:
+    """Subagents' files of clients that wrote them beside the sessions' own."""
+    found = defaultdict(list)
+    for path in filter(agents.is_users, files):
+        session = agents.session_of(path)
+        if session:
+            found[path.parent, session].append(path)
+    return found
+
+
+def _transcript(path: Path, of_agents: dict[tuple[Path, str], list[Path]]) -> Transcript | None:
+    """None: not one."""
+    head = list(islice(lines.read(path, Tally()), _SOON))
+    named = next(filter(None, (line.text("sessionId") for line in head)), None)
+    spoken = next((line for line in head if "message" in line.fields), None)
+    if named is None or spoken is None:
+        return None
+    stem = path.name.partition(".")[0]
+    session = stem if any(line.text("sessionId") == stem for line in head) else named
+    mine = (*agents.beside(path), *of_agents.get((path.parent, session), ()))
+    return Transcript(
+        session=session,
+        path=path,
+        size=sum(file.stat().st_size for file in (path, *mine)),
+        first_at=spoken.at,
+        last_at=max(_last_at(path) or 0, spoken.at),
+        cwd=next(filter(None, (line.text("cwd") for line in head)), None),
+        agents=mine,
+    )
+
+
+def _last_at(path: Path) -> int | None:
+    """The time of the last line that has one."""
+    reach = _TAIL
+    while True:
+        tail, whole = _tail(path, reach)
+        for raw in reversed(tail if whole else tail[1:]):
+            try:
+                line = json.loads(raw)
+            except (ValueError, RecursionError):
+                continue
+            at = lines.epoch(line.get("timestamp")) if isinstance(line, dict) else None
+            if at is not None:
+                return at
+        if whole or reach >= _LONGEST_TAIL:
+            return None
+        reach *= 8
+
+
+def _tail(path: Path, reach: int) -> tuple[list[bytes], bool]:
+    """The last lines, the first of which may be half a one; and whether they are all there are."""
+    if path.suffix == ".gz":  # there is no way to its end but through it
+        last = deque((raw for _, raw in lines.raw_lines(path, Tally()) if len(raw) <= reach), maxlen=32)
+        return list(last), True
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - reach, 0))
+        return file.read(reach).splitlines(), size <= reach
+
+
+def _is_in(cwd: str | None, project: str) -> bool:
+    here, there = _parts(cwd or ""), _parts(project)
+    if "/" not in project and "\\" not in project:
+        return here[-1:] == there
+    return bool(there) and here[: len(there)] == there
+
+
+def _parts(directory: str) -> list[str]:
+    return [part for part in directory.replace("\\", "/").split("/") if part]

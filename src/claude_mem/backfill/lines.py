@@ -1,0 +1,160 @@
+"""Decides which lines of a transcript are read, which are passed over, and counts what nobody could read.
+
+One line is in memory at a time. A client killed in the middle of a write leaves half a line, a machine that
+lost power a run of NUL bytes; neither is worth more than a count.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+LONGEST = 64 << 20  # bytes of a line; the longest real ones hold a few images
+MOST_SHOWN = 5
+MOST_TYPES = 50
+_HEAD = 512  # where a line's type is looked for without reading all of it
+
+READ = frozenset({"user", "assistant", "system", "attachment"})
+SILENT = frozenset(
+    {
+        *("api-request", "api-request-shape", "api-request-blob", "cost-state", "tools-used", "atis-latch"),
+        *("last-prompt", "queue-operation", "mode", "permission-mode", "worktree-state", "pr-link"),
+        *("custom-title", "ai-title", "agent-name", "agent-color", "agent-setting", "tag", "summary"),
+        *("file-history-snapshot", "progress", "content-replacement", "result", "speculation-accept"),
+    }
+)
+"""Types that clients wrote and that hold no event: bookkeeping, or what the file also says elsewhere."""
+
+_TYPE_FIRST = re.compile(rb'\s*\{\s*"type"\s*:\s*"([a-z_-]{1,40})"')
+_ATTACHED = b'"attachment":{'
+_TELLING = (b"queued_command", b'"SessionStart:')  # what is read of the attachments, which are half of a file
+_UUID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was read, and what was passed over."""
+
+    lines: int = 0
+    unreadable: int = 0
+    shown: list[tuple[int, str]] = field(default_factory=list)  # the first few: the line's number, and why
+    unknown: Counter[str] = field(default_factory=Counter)  # by type: a newer client's, or no transcript's
+
+    def lost(self, number: int, why: str) -> None:
+        self.unreadable += 1
+        if len(self.shown) < MOST_SHOWN:
+            self.shown.append((number, why))
+
+    def strange(self, type: object) -> None:
+        name = type[:40] if isinstance(type, str) else "no type"
+        self.unknown[name if name in self.unknown or len(self.unknown) < MOST_TYPES else "others"] += 1
+
+
+class Line(NamedTuple):
+    number: int  # from 1
+    at: int  # epoch milliseconds
+    fields: dict[str, object]
+    pictured: bool  # something in it may be an image
+
+    def text(self, key: str) -> str | None:
+        value = self.fields.get(key)
+        return value if isinstance(value, str) and value else None
+
+    def name(self, session: str) -> str:
+        """The same whenever this line is read, also from a file it was copied to."""
+        uuid = self.text("uuid")
+        return uuid if uuid and _UUID.fullmatch(uuid) else f"{session}-{self.number}"
+
+
+def read(path: Path, tally: Tally) -> Iterator[Line]:
+    """The lines that may tell something, in their order. A line without a time has that of the one before."""
+    at = int(path.stat().st_mtime * 1000)
+    for number, raw in raw_lines(path, tally):
+        if is_silent(raw, tally):
+            continue
+        fields = _parsed(raw, number, tally)
+        if fields is None:
+            continue
+        kind = fields.get("type")
+        if kind not in READ:
+            if kind not in SILENT:
+                tally.strange(kind)
+            continue
+        told = epoch(fields.get("timestamp"))
+        at = told if told is not None else at
+        yield Line(number, at, fields, b"base64" in raw or b"mimeType" in raw)
+
+
+def raw_lines(path: Path, tally: Tally) -> Iterator[tuple[int, bytes]]:
+    """Every line that is not too long, with its number. A file that cannot be read further ends there."""
+    with opened(path) as file:
+        number = 0
+        try:
+            while raw := file.readline(LONGEST + 1):
+                number += 1
+                tally.lines += 1
+                if len(raw) <= LONGEST:
+                    yield number, raw
+                    continue
+                while raw and not raw.endswith(b"\n"):
+                    raw = file.readline(1 << 20)
+                tally.lost(number, f"longer than {LONGEST >> 20} MB")
+        except (OSError, EOFError, zlib.error) as error:
+            tally.lost(number + 1, f"the file cannot be read further: {error}")
+
+
+def opened(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+
+
+def is_silent(raw: bytes, tally: Tally) -> bool:
+    """Whether a line need not be parsed to know that it tells nothing: most of a file is such."""
+    first = _TYPE_FIRST.match(raw)
+    if first:
+        kind = first[1].decode()
+        if kind in SILENT:
+            return True
+        if kind not in READ:
+            tally.strange(kind)
+            return True
+    return _ATTACHED in raw[:_HEAD] and not any(mark in raw for mark in _TELLING)
+
+
+def _parsed(raw: bytes, number: int, tally: Tally) -> dict[str, object] | None:
+    text = raw.decode("utf-8", "replace").strip("\0 \t\r\n\N{BYTE ORDER MARK}")
+    if not text:
+        if b"\0" in raw:
+            tally.lost(number, "only NUL bytes")
+        return None
+    try:
+        fields = json.loads(text)
+    except RecursionError:
+        tally.lost(number, "nests too deep")
+    except ValueError as error:
+        cut = not raw.endswith(b"\n")
+        tally.lost(number, "cut off in the middle" if cut else f"not JSON: {str(error)[:80]}")
+    else:
+        if isinstance(fields, dict):
+            return fields
+        tally.lost(number, "not a JSON object")
+    return None
+
+
+def epoch(stamp: object) -> int | None:
+    """Epoch milliseconds of a line's timestamp."""
+    if not isinstance(stamp, str):
+        return None
+    try:
+        when = datetime.fromisoformat(stamp)
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return max(round(when.timestamp() * 1000), 0)
+    except (ValueError, OverflowError):
+        return None

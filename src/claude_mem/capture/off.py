@@ -1,0 +1,79 @@
+"""Decides whether a hook finds itself paused: all of memory is, or its session.
+
+    off/all               everything is
+    off/<session>         that session is; the file holds its id
+
+A switch that may be set counts as set. With nothing paused there is no `off`, and no hook comes here.
+"""
+
+from __future__ import annotations
+
+import posix
+import time
+
+from claude_mem.capture import places, private
+
+ALL = f"{places.OFF}/all"
+
+
+def path(session: str) -> str:
+    """Where a session's switch lies; none has the name of the one for everything."""
+    one = f"{places.OFF}/{private.spelled(session)}"
+    return one if one != ALL else f"{one}.session"
+
+
+def find(
+    verb: str, event: bytes, head: bytes, tail: bytes = b"", whole: bool = True
+) -> tuple[bytes, str | None]:
+    """The event's name (as given, if there is one) and the switch that pauses it; None: it is not paused."""
+    everything = places.is_there(ALL)
+    session = private.session_of(head) if event else None
+    if session is None:
+        event, session = _read(verb, head, tail, whole)
+    if not everything and (not session or not places.is_there(path(session))):
+        return event, None
+    if session and event not in (b"SessionStart", b"SessionEnd", b"PreToolUse"):
+        _keep_marks(verb, event, session, (head, tail, whole))
+    return event, ALL if everything or not session else path(session)
+
+
+def describe(switch: str, head: bytes) -> str:
+    """What the user is told at a session's start."""
+    from claude_mem.model.age import age
+
+    try:
+        is_paused = f"has been paused for {age(time.time() - posix.lstat(switch).st_mtime)}"
+    except OSError:
+        is_paused = "is paused"
+    if switch == ALL:
+        return f"claude-mem {is_paused}: nothing is recorded. Resume: claude-mem on"
+    which = private.session_of(head) or "ID"
+    return f"This session {is_paused}: nothing of it is recorded. Resume: claude-mem on --session {which}"
+
+
+def _read(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, str]:
+    """The event's name and the session's id, of a payload in an unusual shape; empty where there is none."""
+    from claude_mem.capture import careful
+    from claude_mem.capture.drops import NotAPayload
+
+    try:
+        payload = careful.read(head, tail, whole)
+    except NotAPayload:
+        return b"", ""
+    event = payload.get("hook_event_name") or careful.BY_VERB.get(verb)
+    session = payload.get("session_id")
+    return (
+        event.encode(errors="replace") if isinstance(event, str) else b"",
+        session if isinstance(session, str) else "",
+    )
+
+
+def _keep_marks(verb: str, event: bytes, session: str, payload: tuple[bytes, bytes, bool]) -> None:
+    """Nothing is recorded, but what is private is noted as ever: it may be resumed in the middle of a turn.
+    And a later compaction tells what was said meanwhile: the session is marked for that, too."""
+    if event == b"UserPromptSubmit":
+        from claude_mem.capture import careful
+
+        careful.prepare(verb, *payload)
+    if not private.is_marked(session):
+        private.note(session, private.OPEN)

@@ -1,0 +1,61 @@
+"""Finds how Claude Code is connected now: by what was written down, and by what its settings show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from claude_mem.cli.install import edge, ours, place, record
+from claude_mem.cli.install.place import Place
+from claude_mem.cli.install.record import Record
+from claude_mem.clients.claude_code import connection, settings_file
+from claude_mem.clients.claude_code.settings_file import Malformed
+from claude_mem.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    place: Place
+    made: Record
+    is_recorded: bool
+
+
+def connections(chosen: Settings) -> list[Connection]:
+    """All there are: of this data directory, and what the user's and this directory's settings show, also if
+    it records elsewhere or its record is gone. Raises Malformed."""
+    recorded = _recorded(chosen)
+    found = [recorded] if recorded else []
+    for scope in place.SCOPES:
+        here = place.find(chosen, scope)
+        if any(each.place.folder == here.folder for each in found):
+            continue
+        try:
+            shown = _shown(chosen, here)
+        except Malformed:
+            if scope == "user":
+                raise
+            continue  # the client cannot read it either
+        found += [shown] if shown else []
+    return found
+
+
+def _shown(chosen: Settings, here: Place) -> Connection | None:
+    settings = settings_file.parsed(edge.read(here.settings) or "", str(here.settings))
+    servers = settings_file.parsed(edge.read(here.servers) or "", str(here.servers))
+    serves = connection.is_our_server(servers.get("mcpServers", {}).get(connection.SERVER))
+    if not (ours.is_connected(settings) or serves):
+        return None
+    data_dir = ours.data_dir(settings) or Path.home() / ".claude-mem"
+    elsewhere = replace(chosen, data_dir=data_dir)
+    recorded = _recorded(elsewhere)
+    if recorded and recorded.place.folder == here.folder:
+        return recorded
+    there = place.find(elsewhere, here.scope)
+    return Connection(there, record.new(there, plugin=ours.is_plugin(settings)), False)
+
+
+def _recorded(chosen: Settings) -> Connection | None:
+    made = record.load(place.find(chosen, "user").record)
+    if made is None:
+        return None
+    return Connection(place.of(chosen, made.scope, made.config, Path(made.folder)), made, True)

@@ -1,0 +1,211 @@
+"""Installed and removed with the real client: what it says of us, what it runs, and what it leaves."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from claude_mem.clients.claude_code import connection, plugin
+from claude_mem.testing.claude import Claude, Playing, Ran, read
+from claude_mem.testing.homes import BOOKKEEPING, picture
+from claude_mem.testing.model_server import ModelServer, Request, Say, Use
+
+USERS = (
+    '{\n\t"model": "sonnet",\n\t"hooks": {"Stop": [{"hooks": '
+    '[{"type": "command", "command": "touch \\"$HOME/stopped\\""}]}]}\n}'
+)
+ONCE = {"SessionStart": 1, "UserPromptSubmit": 1, "PreToolUse": 1, "PostToolUse": 1, "Stop": 1}
+NOTHING: dict[str, int] = {}
+
+
+def work(claude: Claude, **env: str) -> tuple[Ran, Request]:
+    """A session that writes a file; how it went, and the first that the model was asked."""
+    write = Use("Write", {"file_path": str(claude.project / "a.py"), "content": "A = 1\n"})
+    with ModelServer(Playing([Say("Writing.", uses=(write,)), Say("Done.")])) as server:
+        ran = claude.run(server, "Make a.py.", **env)
+    assert (ran.code, ran.result) == (0, "Done.")
+    return ran, server.requests[0]
+
+
+def ours(ran: Ran) -> dict[str, int]:
+    """How many hooks of ours the client ran for each event: those that answer as ours do."""
+    answered = [
+        line["hook_event"]
+        for line in ran.lines
+        if line.get("subtype") == "hook_response" and '"suppressOutput"' in line["stdout"]
+    ]
+    return dict(Counter(answered))
+
+
+def servers(ran: Ran) -> dict[str, str]:
+    init = next(line for line in ran.lines if line.get("subtype") == "init")
+    return {server["name"]: server["status"] for server in init["mcp_servers"]}
+
+
+def starts(claude: Claude) -> int:
+    """How many sessions' starts are kept."""
+    claude.settle()
+    ((count,),) = claude.rows("SELECT count(*) FROM pending_messages WHERE kind = 'session_start'")
+    return int(count)
+
+
+@pytest.fixture
+def users(claude: Claude) -> Iterator[Claude]:
+    """A home in which the client was used before, with settings of the user's own."""
+    claude.commands()
+    (claude.config / "settings.json").write_text(USERS)
+    yield claude
+    assert not (claude.config / "commands").exists()
+
+
+def test_the_plugin_is_valid_and_the_clients_own_commands_switch_it_and_remove_it(users: Claude) -> None:
+    before = picture(users.home, *BOOKKEEPING)
+    users.connect()
+    made = users.data / "plugin"
+    for folder in (made, made / plugin.ROOT):
+        assert "Validation passed" in users.client("plugin", "validate", str(folder)).stdout
+    (shown,) = json.loads(users.client("plugin", "list", "--json").stdout)
+    assert (shown["id"], shown["enabled"], shown["scope"]) == (plugin.ID, True, "user")
+    ran, _ = work(users)
+    assert ours(ran) == ONCE
+    assert servers(ran) == {"plugin:mem:claude-mem": "connected"}
+    assert starts(users) == 1
+
+    users.client("plugin", "disable", plugin.ID)
+    ran, asked = work(users)
+    assert (ours(ran), servers(ran)) == (NOTHING, {})
+    assert "claude-mem" not in read(asked)
+    users.client("plugin", "enable", plugin.ID)
+    ran, asked = work(users)
+    assert ours(ran) == ONCE
+    assert "<claude-mem-context>" in read(asked)
+    assert starts(users) == 2
+
+    users.client("plugin", "uninstall", plugin.ID)
+    users.client("plugin", "marketplace", "remove", plugin.MARKETPLACE)
+    assert "Traceback" not in users.mem("uninstall", "--yes").stderr
+    assert (users.config / "settings.json").read_text() == USERS
+    assert users.mem("uninstall", "--yes").stdout == "It is not connected to Claude Code.\n"
+    after = picture(users.home, *BOOKKEEPING, ".claude-mem", "stopped", "parcel/a.py", *OF_SESSIONS)
+    assert after == before
+
+
+OF_SESSIONS = (".claude/projects", ".claude/sessions", ".claude/session-env", ".claude/shell-snapshots")
+"""What any session leaves in a home."""
+
+
+def test_each_event_is_recorded_once_whichever_way_it_is_connected(users: Claude) -> None:
+    before = picture(users.home, *BOOKKEEPING)
+    expected = {
+        ("--settings",): {"claude-mem": "connected"},
+        ("--settings", "--scope", "project"): {"claude-mem": "pending"},  # until the user approves it
+        ("--scope", "project"): {"plugin:mem:claude-mem": "connected"},
+        (): {"plugin:mem:claude-mem": "connected"},
+    }
+    for number, (how, served) in enumerate(expected.items(), 1):
+        users.connect(*how)
+        ran, _ = work(users)
+        assert (how, ours(ran), servers(ran), ran.err) == (how, ONCE, served, "")
+        assert starts(users) == number
+        users.connect(*how)  # changes nothing
+    assert (users.home / "stopped").exists()  # the user's own hook ran all the time
+    users.connect("--settings")
+    assert "✔ Connected" in users.client("mcp", "list").stdout
+    assert users.client("plugin", "list", "--json").stdout.strip() == "[]"
+    users.mem("uninstall", "--yes")
+    assert "claude-mem" not in users.client("mcp", "list").stdout
+    after = picture(users.home, *BOOKKEEPING, ".claude-mem", "stopped", "parcel/a.py", *OF_SESSIONS)
+    assert after == before
+
+
+def test_a_client_that_comes_later_finds_it_connected(users: Claude) -> None:
+    client = users.commands() / "claude"
+    real = client.readlink()
+    client.unlink()
+    said = users.mem("install", "--yes").stdout
+    assert said.startswith("Ready. Claude Code is not installed yet")
+    client.symlink_to(real)
+    ran, _ = work(users)
+    assert ours(ran) == ONCE
+    assert servers(ran) == {"plugin:mem:claude-mem": "connected"}
+    assert users.mem("install", "--yes").stdout.startswith("Connected to Claude Code already.")
+    users.mem("uninstall", "--yes")
+    assert ours(work(users)[0]) == NOTHING
+    assert (users.config / "settings.json").read_text() == USERS
+
+
+@pytest.mark.parametrize("how", [(), ("--settings",)])
+def test_an_odd_data_directory_and_configuration_are_known_to_later_sessions(
+    tmp_path: Path, how: tuple[str, ...]
+) -> None:
+    odd = tmp_path / 'Jörg\'s "old" $HOME & co (1)'
+    odd.mkdir()
+    claude = Claude(odd)
+    claude.data = claude.home / 'my "memory\'s" $PATH ü'
+    config = {"CLAUDE_CONFIG_DIR": str(claude.home / "profile ü")}
+    try:
+        claude.mem("install", "--yes", *how, CLAUDE_MEM_DATA_DIR=str(claude.data), **config)
+        ran, _ = work(claude, **config)
+        assert ours(ran) == ONCE
+        assert list(servers(ran).values()) == ["connected"]
+        assert starts(claude) == 1
+        assert not (claude.home / ".claude-mem").exists()
+        with ModelServer([Say("Shown.")]) as server:
+            assert claude.run(server, "/mem", **config).result == "Shown."
+        assert "1 session" in read(server.requests[0])
+        assert ours(work(claude)[0]) == NOTHING  # another configuration of the client's
+        claude.mem("uninstall", "--yes", **config)
+        assert ours(work(claude, **config)[0]) == NOTHING
+    finally:
+        claude.end()
+
+
+def test_an_mcp_server_by_our_name_that_the_client_keeps_comes_back(users: Claude) -> None:
+    mine = (
+        "mcp",
+        "add-json",
+        "--scope",
+        "user",
+        "claude-mem",
+        '{"type":"stdio","command":"/bin/mine","args":[]}',
+    )
+    users.client(*mine)
+    users.connect("--settings")
+    assert connection.is_our_server(kept(users))
+    users.mem("uninstall", "--yes")
+    assert kept(users) == json.loads(mine[-1])
+
+
+def kept(claude: Claude) -> object:
+    return json.loads((claude.home / ".claude.json").read_text())["mcpServers"]["claude-mem"]
+
+
+@pytest.mark.parametrize("how", [(), ("--settings",)])
+def test_a_memory_whose_program_is_gone_is_in_nobodys_way(users: Claude, how: tuple[str, ...]) -> None:
+    """The package first, as `pip uninstall` leaves it; then its interpreter, as a deleted environment does."""
+    users.connect(*how)
+    hooks = (
+        users.data / "plugin" / plugin.ROOT / "hooks/hooks.json"
+        if not how
+        else users.config / "settings.json"
+    )
+    whole = hooks.read_text()
+    here = connection.here()
+    hooks.write_text(whole.replace(f"'{here.package}'", "'/gone'"))
+    ran, _ = work(users)
+    assert ran.err == ""
+    assert [line["exit_code"] for event in ONCE for line in ran.hooks(event)] == [0] * (len(ONCE) + 1)
+    (start,) = ran.hooks("SessionStart")
+    assert "claude-mem is not recording" in json.loads(start["stdout"])["systemMessage"]
+
+    hooks.write_text(whole.replace(f'"{here.interpreter}"', '"/gone/python"'))
+    ran, _ = work(users)  # with the same result
+    outcomes = {line["outcome"] for event in ONCE for line in ran.hooks(event)}
+    assert outcomes == {"error", "success"}  # said, and the user's own hook ran
+    hooks.write_text(whole)
+    users.mem("uninstall", "--yes")
+    assert (users.config / "settings.json").read_text() == USERS

@@ -1,0 +1,101 @@
+"""`/mem` in the real client: carried out before the model sees it, in its default permission mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from claude_mem.testing.claude import Claude, Playing, Ran, read
+from claude_mem.testing.model_server import ModelServer, Say
+
+CANARY = "canary-e41f07"
+DEFAULT = ("--permission-mode", "default")  # the one that asks; nobody is there to be asked
+
+
+class Talk:
+    """Prompts to one client, and what its model was sent at each."""
+
+    def __init__(self, claude: Claude) -> None:
+        self.claude = claude
+        commands = self.prompt("Hello.")[0].lines
+        offered = next(line["slash_commands"] for line in commands if line.get("subtype") == "init")
+        self.mem = next(f"/{name}" for name in offered if name.split(":")[-1] == "mem")
+
+    def prompt(self, text: str, *more: str) -> tuple[Ran, str]:
+        with ModelServer(Playing([Say(f"I heard {text}")])) as server:
+            ran = self.claude.run(server, text, *DEFAULT, *more)
+            (request,) = server.requests
+        assert (ran.code, ran.err) == (0, "")
+        return ran, read(request)
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
+    claude = Claude(tmp_path_factory.mktemp("mem"))
+    try:
+        claude.connect()
+        yield Talk(claude)
+    finally:
+        claude.end()
+
+
+def everything_on_disk(data: Path) -> bytes:
+    return b" ".join(path.read_bytes() for path in sorted(data.rglob("*")) if path.is_file())
+
+
+def test_what_was_typed_arrives_as_it_was_typed_and_the_answer_is_before_the_model(talk: Talk) -> None:
+    typed = f'it\'s "quoted" {CANARY} $HOME `id` $(id) \\n'
+    _, sent = talk.prompt(f"{talk.mem} remember {typed}")
+    assert "Remembered as " in sent
+    _, sent = talk.prompt(f"{talk.mem} search {CANARY}")
+    assert typed.strip() in sent
+
+
+def test_nothing_of_such_a_turn_becomes_memory(talk: Talk) -> None:
+    talk.prompt(f"{talk.mem} search unheard-of-{CANARY}")
+    talk.prompt("An ordinary prompt.")
+    talk.claude.settle()
+    assert ("An ordinary prompt.",) in talk.claude.rows("SELECT prompt FROM user_prompts")
+    assert f"unheard-of-{CANARY}".encode() not in everything_on_disk(talk.claude.data)
+
+
+def test_a_paused_session_is_silent_until_it_is_resumed(talk: Talk) -> None:
+    ran, sent = talk.prompt(f"{talk.mem} off")
+    assert "Paused, for one session" in sent
+    resume = ("--resume", ran.session)
+    ran, _ = talk.prompt(f"paused-{CANARY}", *resume)
+    assert ran.session == resume[1]
+    (start,) = ran.hooks("SessionStart")
+    assert f"Resume: claude-mem on --session {ran.session}" in start["output"]
+    talk.prompt("Another session, meanwhile.")
+    _, sent = talk.prompt(f"{talk.mem} on", *resume)
+    assert "Recording the session again." in sent
+    talk.prompt("Recorded once more.", *resume)
+    talk.claude.settle()
+    prompts = {prompt for (prompt,) in talk.claude.rows("SELECT prompt FROM user_prompts")}
+    assert {"Another session, meanwhile.", "Recorded once more."} <= prompts
+    assert f"paused-{CANARY}".encode() not in everything_on_disk(talk.claude.data)
+
+
+def test_with_everything_paused_a_new_session_says_so_and_is_told_nothing(talk: Talk) -> None:
+    talk.claude.settle()
+    assert "claude-mem-context" in talk.prompt("What do you know?")[1]
+    talk.claude.mem("off")
+    ran, sent = talk.prompt(f"all-{CANARY}")
+    (start,) = ran.hooks("SessionStart")
+    assert "nothing is recorded. Resume: claude-mem on" in start["output"]
+    assert "claude-mem-context" not in sent
+    talk.claude.mem("on")
+    ran, sent = talk.prompt("And now?")
+    assert "claude-mem-context" in sent
+    talk.claude.settle()
+    assert f"all-{CANARY}".encode() not in everything_on_disk(talk.claude.data)
+
+
+def test_the_skills_and_the_command_are_offered(talk: Talk) -> None:
+    ran, sent = talk.prompt("What can you do?")
+    init = next(line for line in ran.lines if line.get("subtype") == "init")
+    assert {name.split(":")[-1] for name in init["skills"]} >= {"mem-search", "remember"}
+    assert "Search memory of earlier sessions" in sent

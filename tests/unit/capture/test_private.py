@@ -1,0 +1,76 @@
+"""A marker says which turns are private, and is lost to nobody who clears another's away."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from claude_mem.capture import private
+from claude_mem.testing import workers
+
+SESSION = "s-1"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("state", [private.PRIVATE, private.UNNAMED, private.OPEN])
+def test_what_is_private_is_not_cleared(state: str) -> None:
+    private.note(SESSION, state, "p-1")
+    before = private.read(SESSION)
+    private.clear(SESSION)
+    assert private.read(SESSION) == before is not None
+
+
+def test_a_command_of_ours_is_cleared_and_what_was_never_marked_is_no_error() -> None:
+    private.clear(SESSION)
+    private.note(SESSION, private.OURS, "p-1")
+    marker = private.read(SESSION)
+    assert marker is not None
+    assert private.covers(marker, "p-1")
+    assert not private.covers(marker, "p-2")
+    assert not private.had_turns(SESSION)
+    private.clear(SESSION)
+    assert private.read(SESSION) is None
+
+
+def test_a_mark_made_while_another_is_cleared_away_is_there_afterwards() -> None:
+    private.note(SESSION, private.OURS, "p-1")
+    fd = os.open(private.path(SESSION), os.O_RDWR)
+    fcntl.lockf(fd, fcntl.LOCK_EX)
+    note = "from claude_mem.capture import private; private.note('s-1', private.PRIVATE, 'p-2')"
+    with subprocess.Popen([sys.executable, "-c", note]) as other:
+        workers.until(lambda: _waits(other.pid), "the other one waits for the lock")
+        Path(private.path(SESSION)).unlink()
+        os.close(fd)
+    assert other.returncode == 0
+    marker = private.read(SESSION)
+    assert marker is not None
+    assert marker[0] == private.PRIVATE
+    assert private.covers(marker, "p-2")
+
+
+def _waits(pid: int) -> bool:
+    locks = Path("/proc/locks").read_text().splitlines()
+    return any("->" in line and str(pid) in line.split() for line in locks)
+
+
+@pytest.mark.parametrize(
+    ("payload", "session"),
+    [
+        (b'{"session_id":"s-1","cwd":"/p"}', "s-1"),
+        (b'{"cwd":"/p","session_id":"s-1"}', None),
+        (rb'{"session_id":"\u0073-1"}', None),
+        (b'{"session_id":"s-1","tool_input":{"session_id":"s-2"}}', None),
+        (b"", None),
+    ],
+)
+def test_a_session_is_known_unread_only_where_nothing_can_be_mistaken(
+    payload: bytes, session: str | None
+) -> None:
+    assert private.session_of(payload) == session

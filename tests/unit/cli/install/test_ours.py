@@ -1,0 +1,105 @@
+"""Settings without us again, when nobody kept them as they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_mem.cli.install import ours
+from claude_mem.clients.claude_code import connection, plugin, settings_file
+from claude_mem.clients.claude_code.connection import Machine
+
+OURS = connection.hooks(Machine("/py", "/package", None))
+THEIRS = {"type": "command", "command": "bun worker-service.cjs hook"}
+OWN = {"type": "command", "command": "mine"}
+
+groups = st.lists(st.fixed_dictionaries({"hooks": st.lists(st.sampled_from([OWN]), max_size=2)}), max_size=2)
+settings = st.fixed_dictionaries(
+    {},
+    optional={
+        "model": st.text(),
+        "hooks": st.dictionaries(st.sampled_from(["Stop", "SessionStart", "Notification"]), groups),
+        "enabledPlugins": st.dictionaries(st.text(), st.booleans()),
+        "extraKnownMarketplaces": st.dictionaries(st.text(), st.just({})),
+        "statusLine": st.just({"type": "command", "command": "mine"}),
+    },
+)
+
+
+@given(settings)
+def test_a_user_gets_back_what_was_there_also_what_was_empty(user: dict[str, Any]) -> None:
+    by_settings = settings_file.with_hooks(user, OURS)
+    as_plugin = ours.declared(user, Path("/data/plugin"))
+    switched_off = settings_file.with_entry(as_plugin, "enabledPlugins", plugin.ID, False)
+    removed_by_the_client = {"enabledPlugins": {}, "extraKnownMarketplaces": {}} | user
+    for now in (by_settings, as_plugin, switched_off, removed_by_the_client):
+        assert ours.restored(now, user) == user
+
+
+def test_what_the_user_added_since_stays() -> None:
+    before = {"hooks": {"Stop": [{"hooks": [OWN]}]}}
+    now = settings_file.with_hooks(before, OURS) | {"model": "opus"}
+    now["hooks"]["Stop"].append({"matcher": "new", "hooks": [OWN]})
+    assert ours.restored(now, before) == {
+        "hooks": {"Stop": [{"hooks": [OWN]}, {"matcher": "new", "hooks": [OWN]}]},
+        "model": "opus",
+    }
+
+
+def test_without_a_record_what_is_ours_goes_and_all_else_stays() -> None:
+    user = {"enabledPlugins": {}, "hooks": {"Notification": []}, "model": "m"}
+    now = ours.declared(settings_file.with_hooks(user, OURS), Path("/data/plugin"))
+    assert ours.restored(now, None) == {"hooks": {"Notification": []}, "model": "m"}
+
+
+def test_another_claude_mem_is_given_back() -> None:
+    before = {
+        "enabledPlugins": {"claude-mem@thedotmack": True},
+        "hooks": {"Stop": [{"matcher": "x", "hooks": [THEIRS, OWN]}]},
+    }
+    now = {"enabledPlugins": {"claude-mem@thedotmack": False}, "hooks": {"Stop": [{"hooks": [OWN]}]}, "a": 1}
+    assert ours.restored(settings_file.with_hooks(now, OURS), before) == {
+        "enabledPlugins": {"claude-mem@thedotmack": True},
+        "hooks": {"Stop": [{"hooks": [OWN]}, {"matcher": "x", "hooks": [THEIRS]}]},
+        "a": 1,
+    }
+    assert ours.restored({"a": 1}, before | {"hooks": {}})["a"] == 1
+
+
+def test_another_claude_mem_that_was_removed_since_is_not_given_back() -> None:
+    before = {"enabledPlugins": {"claude-mem@thedotmack": True}}
+    assert ours.restored({"enabledPlugins": {plugin.ID: True}}, before) == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "is_ours"),
+    [
+        ("/home/u/bin/claude-mem statusline", True),
+        ("'/home/a b/bin/claude-mem' statusline", True),
+        ("env CLAUDE_MEM_DATA_DIR=/x /bin/claude-mem statusline", True),
+        ("/usr/bin/python3 -m claude_mem statusline", True),
+        ("my-line; claude-mem statusline", False),
+        ("printf '%s' \"$(claude-mem statusline)\"", False),
+        ("not-claude-mem statusline", False),
+        ("'unclosed claude-mem statusline", False),
+    ],
+)
+def test_only_a_status_line_that_is_ours_alone_is_taken_for_ours(command: str, is_ours: bool) -> None:
+    assert ours.is_status_line({"statusLine": {"type": "command", "command": command}}) is is_ours
+
+
+@pytest.mark.parametrize("line", [None, 5, "claude-mem statusline", {"command": 5}, {}])
+def test_a_status_line_of_another_shape_is_not_ours(line: object) -> None:
+    assert not ours.is_status_line({"statusLine": line})
+
+
+def test_settings_tell_where_what_they_connect_records() -> None:
+    machine = Machine("/py", "/package", "/srv/memory")
+    assert ours.data_dir(settings_file.with_hooks({}, connection.hooks(machine))) == Path("/srv/memory")
+    assert ours.data_dir(ours.declared({}, Path("/srv/memory/plugin"))) == Path("/srv/memory")
+    assert ours.data_dir(settings_file.with_hooks({}, OURS)) is None
+    assert ours.data_dir({"extraKnownMarketplaces": {plugin.MARKETPLACE: {"source": "odd"}}}) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from claude_mem.capture import places
 from claude_mem.clients.claude_code import connection, plugin
 from claude_mem.testing.claude import Claude
 from claude_mem.testing.homes import picture
@@ -98,6 +100,7 @@ def test_a_second_install_changes_no_byte_and_an_uninstall_leaves_none(
     assert "nothing would change" in home.mem("install", "--dry-run", *how).stdout
     assert picture(home.home) == once
     assert again.stderr == ""
+    assert again.stdout.startswith("Ready already.")
     home.mem("uninstall", "--yes")
     assert picture(home.home) == before
     assert home.mem("uninstall", "--yes").stdout == "It is not connected to Claude Code.\n"
@@ -289,11 +292,17 @@ def test_what_the_user_changed_since_is_kept_when_it_is_uninstalled(home: Claude
 def test_without_the_record_what_is_ours_is_found(home: Claude, how: tuple[str, ...]) -> None:
     settings(home).write_text(USERS)
     home.connect(*how)
-    (home.data / "install.json").unlink()
+    shutil.rmtree(home.data)
     home.mem("uninstall", "--yes")
     assert parsed(home) == json.loads(USERS)
-    assert not (home.data / "plugin").exists()
-    assert connection.SERVER not in (home.home / ".claude.json").read_text() if how else True
+    assert list(home.config.iterdir()) == [settings(home)]
+    assert json.loads((home.home / ".claude.json").read_text()) == {} if how else True
+    home.connect(*how)
+    shutil.rmtree(home.data)
+    home.connect(*how)
+    home.mem("uninstall", "--yes")
+    assert parsed(home) == json.loads(USERS)
+    assert list(home.config.iterdir()) == [settings(home)]
 
 
 @pytest.mark.parametrize("how", [(), ("--settings",)])
@@ -500,25 +509,34 @@ def test_killed_while_it_is_taken_back_it_is_taken_back_the_next_time(home: Clau
 
 def test_two_at_once_are_one_after_the_other(home: Claude) -> None:
     settings(home).write_text(USERS)
-    before = picture(home.home)
-    command = [str(home.commands() / "claude-mem"), "install", "--yes"]
-    both = [
-        subprocess.Popen(
-            [*command, *how],
-            env=home.environment(),
-            cwd=home.project,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        for how in (["--settings"], [], ["--settings"])
-    ]
-    said = [process.communicate(timeout=60)[0].decode() for process in both]
-    assert [process.returncode for process in both] == [0, 0, 0], said
-    found = parsed(home)
-    assert (our_hooks(found) == ONE_EACH) != ("enabledPlugins" in found)
+    before = picture(home.home, "bin")
+    go = home.home / "bin/go"
+    os.mkfifo(go)
+    client(home, f"case \"$2 $3\" in 'marketplace add') read word < '{go}';; esac")
+    first = begun(home, "install", "--yes")
+    with go.open("w") as gate:  # opens when the first has come to ask the client
+        second = begun(home, "install", "--yes", "--settings")
+        assert second.stdout
+        assert "Another claude-mem install is at work; waiting for it" in second.stdout.readline()
+        gate.write("go\n")
+    for process in (first, second):
+        said, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, said
+    assert our_hooks(parsed(home)) == ONE_EACH
     home.mem("uninstall", "--yes")
-    assert picture(home.home) == before
+    assert picture(home.home, "bin") == before
+
+
+def begun(home: Claude, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(home.commands() / "claude-mem"), *arguments],
+        env=home.environment(),
+        cwd=home.project,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
 def test_another_claude_mem_is_taken_over_and_given_back(home: Claude) -> None:
@@ -548,8 +566,9 @@ def test_another_claude_mem_is_taken_over_and_given_back(home: Claude) -> None:
 
 def test_another_programs_database_is_left_alone_and_what_to_do_is_said(home: Claude) -> None:
     home.data.mkdir()
-    with closing(sqlite3.connect(home.data / "claude-mem.db")) as database:
-        database.execute("CREATE TABLE theirs (id INTEGER)")
+    for name in (places.DATABASE, places.BESIDE):
+        with closing(sqlite3.connect(home.data / name)) as database:
+            database.execute("CREATE TABLE theirs (id INTEGER)")
     before = picture(home.home)
     refused = home.mem("install", "--yes", check=False)
     assert refused.returncode == 1
@@ -558,6 +577,18 @@ def test_another_programs_database_is_left_alone_and_what_to_do_is_said(home: Cl
     home.mem("install", "--yes", CLAUDE_MEM_DATA_DIR=str(home.home / ".claude-mem-py"))
     home.mem("uninstall", "--yes")  # also without the variable, and beside that database
     assert picture(home.home) == before
+
+
+def test_nobody_is_told_to_delete_what_another_program_keeps(home: Claude) -> None:
+    home.connect()
+    (home.data / "mine").touch()
+    assert f"To delete it: rm -r {home.data}" in home.mem("uninstall", "--yes").stdout
+    with closing(sqlite3.connect(home.data / places.DATABASE)) as database:
+        database.execute("CREATE TABLE theirs (id INTEGER)")
+    home.connect()
+    said = home.mem("uninstall", "--yes").stdout
+    assert "beside that of another program" in said
+    assert "rm -r" not in said
 
 
 def test_wrong_settings_of_our_own_keep_nobody_from_leaving(home: Claude) -> None:

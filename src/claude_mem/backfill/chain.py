@@ -55,6 +55,7 @@ class Chain:
 
     def take(self, line: Line) -> Iterator[Told]:
         kind, message = line.fields["type"], line.fields.get("message")
+        self.last = line
         if kind == "attachment":
             yield from self._attached(line)
             return
@@ -64,11 +65,10 @@ class Chain:
         if not isinstance(message, Mapping):
             return
         self._follow(line)
+        yield from self._start(line)
         if kind == "user" and line.fields.get("isCompactSummary") and not self.agent_id:
-            yield from self._start(line)
             yield from self._compacted(line, words.text_of(message.get("content")))
             return
-        yield from self._start(line)
         yield from self._uncompacted()
         if kind == "assistant":
             yield from self._heard(line, message)
@@ -85,7 +85,6 @@ class Chain:
         return self._told("SessionEnd", line, reason="other")
 
     def _follow(self, line: Line) -> None:
-        self.last = line
         self.cwd = line.text("cwd") or self.cwd
         self.branch = line.text("gitBranch") or self.branch
         self.prompt_id = line.text("promptId") or self.prompt_id

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from claude_mem.backfill import agents, lines
-from claude_mem.backfill.lines import Tally
+from claude_mem.backfill.lines import Line, Tally
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 DEEPEST = 4  # folders below the root: projects/<project>/<session>, with some to spare for archives
@@ -99,21 +99,26 @@ def _by_session(files: list[Path]) -> dict[tuple[Path, str], list[Path]]:
 
 def _transcript(path: Path, of_agents: dict[tuple[Path, str], list[Path]]) -> Transcript | None:
     """None: not one."""
-    head = list(islice(lines.read(path, Tally()), _SOON))
-    named = next(filter(None, (line.text("sessionId") for line in head)), None)
-    spoken = next((line for line in head if "message" in line.fields), None)
+    stem = path.name.partition(".")[0]
+    named: str | None = None
+    cwd: str | None = None
+    spoken: Line | None = None
+    for line in islice(lines.read(path, Tally()), _SOON):
+        named = line.text("sessionId") if named is None or line.text("sessionId") == stem else named
+        cwd = cwd or line.text("cwd")
+        spoken = spoken or (line if "message" in line.fields else None)
+        if named == stem and cwd and spoken:
+            break
     if named is None or spoken is None:
         return None
-    stem = path.name.partition(".")[0]
-    session = stem if any(line.text("sessionId") == stem for line in head) else named
-    mine = (*agents.beside(path), *of_agents.get((path.parent, session), ()))
+    mine = (*agents.beside(path), *of_agents.get((path.parent, named), ()))
     return Transcript(
-        session=session,
+        session=named,
         path=path,
         size=sum(file.stat().st_size for file in (path, *mine)),
         first_at=spoken.at,
         last_at=max(_last_at(path) or 0, spoken.at),
-        cwd=next(filter(None, (line.text("cwd") for line in head)), None),
+        cwd=cwd,
         agents=mine,
     )
 

@@ -84,8 +84,8 @@ def read(path: Path, tally: Tally) -> Iterator[Line]:
         if fields is None:
             continue
         kind = fields.get("type")
-        if kind not in READ:
-            if kind not in SILENT:
+        if not isinstance(kind, str) or kind not in READ:
+            if not isinstance(kind, str) or kind not in SILENT:
                 tally.strange(kind)
             continue
         told = epoch(fields.get("timestamp"))

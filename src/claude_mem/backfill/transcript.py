@@ -20,6 +20,8 @@ from claude_mem.backfill.lines import Line, Tally
 from claude_mem.model.past import Told
 
 MOST_SESSIONS = 64  # named in one file
+MOST_PROMPTS = 256  # whose subagents may still be at work
+MOST_TIPS = 1024  # a line that nothing hangs on stays one
 MOST_SIDES = 64  # chains of subagents in one file that are open at once
 
 Timed = tuple[int, Told | None]
@@ -38,18 +40,19 @@ class Reading:
 
 def read(path: Path, of_agents: Sequence[Path] | None = None, *, over: bool = True) -> Reading:
     """What a main session's file tells, with its subagents' files (None: those in the session's folder). Not
-    `over`: it is still being written, so that its last line is not the session's end. Raises OSError when the
-    file cannot be opened."""
+    `over`: it is still being written, so that its last line is not the session's end. What it gives
+    raises OSError when the file cannot be opened, and nothing for what is in it."""
     return Reading(path, agents.beside(path) if of_agents is None else of_agents, over=over)
 
 
 def _told(path: Path, of_agents: Sequence[Path], tally: Tally, *, over: bool) -> Iterator[Told]:
     main = _Main(path)
     streams = [_rising(main.read(tally)), *(_subagent(file, main, tally) for file in of_agents)]
-    latest = 0
+    latest, lending = 0, _Lending()
     for at, told in heapq.merge(*streams, key=lambda timed: timed[0]):
         latest = max(latest, at)
         if told is not None:
+            lending.see(told.payload)
             yield told
     if over:
         yield from main.ends(latest)
@@ -73,10 +76,28 @@ def _subagent(path: Path, main: _Main, tally: Tally) -> Iterator[Timed]:
     try:
         for told in _chained(chain, lines.read(path, tally)):
             began = max(began, told.at)
-            main.lend(told)
             yield began, told
     except OSError as error:
         tally.lost(0, f"a subagent's file cannot be read: {error}")
+
+
+class _Lending:
+    """Of its prompt a subagent's file knows the id; the number, and what it may do, are the session's."""
+
+    def __init__(self) -> None:
+        self.by_prompt: dict[object, tuple[object, object]] = {}
+        self.current: tuple[object, object] | None = None
+
+    def see(self, payload: dict[str, object]) -> None:
+        prompt = payload.get("prompt_id")
+        if "agent_id" not in payload:
+            if "prompt_number" in payload and "permission_mode" in payload:
+                self.current = payload["prompt_number"], payload["permission_mode"]
+                self.by_prompt[prompt] = self.current
+                if len(self.by_prompt) > MOST_PROMPTS:
+                    del self.by_prompt[next(iter(self.by_prompt))]
+        elif "prompt_number" not in payload and (lent := self.by_prompt.get(prompt, self.current)):
+            payload["prompt_number"], payload["permission_mode"] = lent
 
 
 def _chained(chain: Chain, found: Iterator[Line]) -> Iterator[Told]:
@@ -90,9 +111,8 @@ class _Main:
 
     def __init__(self, path: Path) -> None:
         self.path = str(path)
-        self.file_session = path.name.partition(".")[0]
         self.sessions: dict[str, Chain] = {}
-        self.session = self.file_session  # the last one named
+        self.session = path.name.partition(".")[0]  # the last one named
         self.sides: dict[str, Chain] = {}
         self.tips: dict[str, str] = {}  # a line's uuid, and the side chain it is the last of
         self.unnamed = count(1)
@@ -118,13 +138,6 @@ class _Main:
                 at = max(latest, chain.last.at) if alone else chain.last.at
                 yield chain.end(chain.last._replace(at=at))
 
-    def lend(self, told: Told) -> None:
-        """A subagent works for the prompt that is current, and may do what the main agent may."""
-        chain = self.sessions.get(self.session)
-        if chain and chain.number:
-            told.payload["prompt_number"] = chain.number
-            told.payload["permission_mode"] = chain.mode
-
     def _chain(self, line: Line) -> Chain:
         named = line.text("sessionId") or self.session
         if named not in self.sessions:
@@ -145,6 +158,8 @@ class _Main:
         self.tips.pop(parent or "", None)
         if uuid:
             self.tips[uuid] = key
+            if len(self.tips) > MOST_TIPS:
+                del self.tips[next(iter(self.tips))]
         side.number, side.prompt_id, side.mode = main.number, main.prompt_id, main.mode
         yield from side.take(line)
 

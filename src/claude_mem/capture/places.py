@@ -9,6 +9,7 @@ from __future__ import annotations
 import posix
 
 DATABASE = "claude-mem.db"
+BESIDE = "claude-mem-py.db"  # the database where another program has that name: settings/neighbour.py
 SPOOL = "spool"
 LEDGER = "spool/.ledger"
 ASIDE = "spool/aside"
@@ -21,10 +22,12 @@ WORKER_JSON = "worker.json"
 HOOK_SOCK = "hook.sock"
 TOKEN = "token"  # noqa: S105 - the name of the file, not a password
 SETTINGS = "settings.json"
+MODES = "modes"
 BACKUPS = "backups"
 LOGS = "logs"
 PLUGIN = "plugin"
 INSTALLED = "install.json"
+EXPORTS = "exports.jsonl"
 START_LOG = "logs/start.log"
 START_STAMP = "start.stamp"
 DROPS = "drops"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
 from urllib.parse import quote, urlencode
 
 from claude_mem import settings
@@ -28,8 +28,7 @@ def recall(
     method: str, path: str, query: Mapping[str, object] | None = None, body: object = None
 ) -> dict[str, Any]:
     """As `ask`; but the worker is started if none is there."""
-    said = {name: value for name, value in (query or {}).items() if value not in (None, "", [])}
-    path = f"{path}?{urlencode(said, doseq=True)}" if said else path
+    path = _with_query(path, query or {})
     try:
         return _asked(method, path, body, RECALL_WITHIN_S)
     except _NobodyAnswers:
@@ -42,9 +41,29 @@ def recall(
         raise ClaudeMemError("The worker does not stay up. Look at: claude-mem worker logs") from None
 
 
+def recalled_lines(path: str, query: Mapping[str, object]) -> Iterator[bytes]:
+    """As `recall`, of an answer that is read line by line while it comes."""
+    recall("GET", "/health")  # it is there, or is started
+    path = _with_query(path, query)
+    try:
+        with control.streamed(settings.data_directory(), "GET", path, deadline_s=RECALL_WITHIN_S) as response:
+            if response.status >= 400:
+                _refuse(response.status, control.as_object(response.read()))
+            yield from response
+    except TimeoutError:
+        raise WorkerHung(control.status(settings.data_directory()).pid) from None
+    except ConnectionError:
+        raise ClaudeMemError("The worker ended before all was told. Try again.") from None
+
+
 def part(text: str) -> str:
     """One part of a path, whatever it holds."""
     return quote(text, safe="", errors="replace")
+
+
+def _with_query(path: str, query: Mapping[str, object]) -> str:
+    said = {name: value for name, value in query.items() if value not in (None, "", [])}
+    return f"{path}?{urlencode(said, doseq=True)}" if said else path
 
 
 class _NobodyAnswers(Exception):
@@ -59,8 +78,12 @@ def _asked(method: str, path: str, body: object, within_s: float) -> dict[str, A
         raise WorkerHung(control.status(data_dir).pid) from None
     except OSError:
         raise _NobodyAnswers from None
-    if status < 400:
-        return answer
+    if status >= 400:
+        _refuse(status, answer)
+    return answer
+
+
+def _refuse(status: int, answer: Mapping[str, object]) -> NoReturn:
     error = answer.get("error")
     error = error if isinstance(error, dict) else {"message": answer}
     if error.get("code") == "no_route":

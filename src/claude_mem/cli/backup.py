@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from claude_mem import settings
-from claude_mem.capture import places
 from claude_mem.cli import say
 from claude_mem.cli.command import Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
@@ -27,7 +26,7 @@ def _run(args: argparse.Namespace) -> int:
     from claude_mem import wiring
 
     chosen = settings.load()
-    if not chosen.place(places.DATABASE).exists():
+    if not chosen.database.exists():
         raise ClaudeMemError("There is no database yet: the worker makes it. Run: claude-mem worker start")
     with say.patiently("Copying the database ..."):
         made = wiring.backup(chosen)

@@ -7,13 +7,16 @@ import argparse
 from claude_mem import __version__
 from claude_mem.cli import (
     HOOK_VERBS,
+    adopt,
     backup,
     context,
     demo,
     doctor,
+    export,
     file,
     forget,
     hooks,
+    import_,
     install,
     mcp,
     off,
@@ -37,7 +40,7 @@ from claude_mem.cli.command import Commands, help_of
 
 RECALL = (search, timeline, show, sessions, file, context, remember, pin, forget)
 NOUNS = (
-    *(install, off, on, *RECALL, doctor, stats, worker, queue),
+    *(install, adopt, off, on, *RECALL, doctor, stats, worker, queue),
     *(hooks, mcp, statusline, slash, token, backup, restore, demo, version),
 )
 

@@ -19,6 +19,7 @@ class Batch:
         str, ...
     ] = ()  # titles already recorded in this session, so that nothing is written twice
     branch: str | None = None
+    offline: bool = False  # the user wants no model to be asked about it
 
     @property
     def wants_summary(self) -> bool:
@@ -40,3 +41,5 @@ class Gathered:
         0  # of the oldest: a batch that failed goes out again when it is due, not when it is large
     )
     due_at: int = 0  # not before
+    past: bool = False  # of long ago: what is done now goes before it
+    offline: bool = False

@@ -69,7 +69,7 @@ class Observer:
         """Which budget is spent, as one sentence, when that kept the last batch from the model."""
 
     def observe(self, batch: Batch, session_id: int) -> tuple[Outcome, Spend | None]:
-        if self._model is None:
+        if self._model is None or batch.offline:
             return Observed(self._extractor.observe(batch)), None
         question = prompt.build(
             batch,

@@ -7,7 +7,7 @@ created_at, created_at_epoch, files, branch, score, snippet, tokens, pinned, sup
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -102,6 +102,16 @@ class Desk(Protocol):
 
     def take_in(self, records: Sequence[Mapping[str, object]]) -> Data:
         """An import of observations: {"imported", "skipped", "errors": [{"index", "message"}]}."""
+        ...
+
+    def export(self, query: str, narrowing: Narrowing) -> Iterator[Mapping[str, Any]]:
+        """What is asked for, as records of `model.portable`, the head first. Without a query, a type, a
+        concept, a file, a branch, a client or a kind: whole sessions, with all that was done in them."""
+        ...
+
+    def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> Data:
+        """Merge such records in, all at once: {"taken": {kind: count}, "known": {kind: count}, "refused":
+        [{"index", "message"}]}. Not `own`: a stranger's. One without a kind is as `take_in` has it."""
         ...
 
     def context(self, narrowing: Narrowing, *, source: str = "startup", session: str = "") -> Data:

@@ -19,6 +19,7 @@ class Chosen:
     since: int | None = None  # epoch milliseconds
     until: int | None = None
     refs: tuple[Ref, ...] = ()  # these memories, with their sessions; evidence is left out then
+    evidence: bool = True  # with what was done, not only what was understood of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,9 @@ class Portable(Protocol):
         ...
 
     def absorb(self, records: Sequence[Record], *, own: bool) -> Absorbed:
-        """Merge records in, in one transaction; durable on return. What is there already stays as it is. Not
-        `own`: it may be a stranger's, so every observation is marked external, and nothing is pinned. One
-        that cannot be taken is refused, and the others are taken all the same."""
+        """Merge records in, in one transaction; durable on return. What is there already stays as it is. One
+        that cannot be taken is refused, and the others are taken all the same. Not `own`: it may be a
+        stranger's. Its sessions are marked as such (`model.portable.FOREIGN`) and every observation as
+        external, nothing is pinned, no place on this machine is believed, and nothing is added to a session
+        of one's own, nor put in the place of a memory of one's own."""
         ...

@@ -26,6 +26,7 @@ HOLD_AFTER = 2  # this many failures in a row hold all sessions back
 TELL_AFTER = 4  # with this many, of which the last was the provider's, the user is told: at the third hold
 SHORTEST_HOLD_MS = 1_000  # of a provider that asks us to wait, and says for no time at all
 STORE_HOLD_MS = 60_000
+PAST_AGAIN_MS = 1_000
 
 NO_STORE = (StoreUnavailable, StoreDamaged)  # nothing can be kept now, which is not the batch's doing
 
@@ -49,6 +50,8 @@ class Pump:
         self._clock, self._tell, self._jitter = clock, tell, jitter
         self._lock = threading.Lock()
         self._held_until = 0
+        self._stuck_until = 0  # nothing can be kept before
+        self._past = threading.Lock()  # of the past one session at a time, in its order
         self._paused_until = 0  # of the hold that the pause has caused
         self._failures = 0
         self._failures_of: dict[int, int] = {}  # the provider's in a row, by the session that asked
@@ -62,16 +65,32 @@ class Pump:
         """Do one batch, if one is due. Returns when to look again: at once, after one was done."""
         now = self._clock()
         with self._lock:
-            if _stands(self._held_until, now):
-                return self._held_until
-        self._give_back_stranded()
-        soonest: When = None
-        for gathered in self._work.gathered():
-            at = self._due_at(gathered, now)
-            if at <= now and self._take(gathered.session_id):
-                return now
-            soonest = at if soonest is None else min(soonest, at)
-        return None if soonest is None else max(soonest, now + 1)
+            held = self._held_until if _stands(self._held_until, now) else None
+            if _stands(self._stuck_until, now):
+                return self._stuck_until
+        if held is None:
+            self._give_back_stranded()
+        # Before the look, so that what is seen is still so when it is taken.
+        past = self._past if self._past.acquire(blocking=False) else None
+        try:
+            soonest = held
+            for gathered in self._work.gathered():
+                if held is not None and not gathered.offline:
+                    continue
+                at = self._due_at(gathered, now)
+                if at <= now and gathered.past and past is None:
+                    at = now + PAST_AGAIN_MS  # somebody else looks after the past
+                elif at <= now:
+                    if past is not None and not gathered.past:
+                        past.release()  # a call may take minutes, and the past need not wait for it
+                        past = None
+                    if self._take(gathered.session_id):
+                        return now
+                soonest = at if soonest is None else min(soonest, at)
+            return None if soonest is None else max(soonest, now + 1)
+        finally:
+            if past is not None:
+                past.release()
 
     def abort(self, session_id: int, within_s: float) -> bool:
         """Let go of a session's work: its events stay, and what the observer still says of them is not kept.
@@ -86,7 +105,7 @@ class Pump:
     def release(self) -> None:
         """Hold nobody back any more: somebody has mended something and wants to see it tried."""
         with self._lock:
-            self._held_until = self._paused_until = self._failures = 0
+            self._held_until = self._stuck_until = self._paused_until = self._failures = 0
             self._failures_of.clear()
 
     def _take(self, session_id: int) -> bool:
@@ -111,18 +130,23 @@ class Pump:
     def _do(self, lease: Lease) -> None:
         outcome: Outcome | None = None
         spend: Spend | None = None
+        asks = True
         try:
             if not self._is_aborted(lease):
-                outcome, spend = self._observe(self._work.batch(lease), lease.session_id)
+                batch = self._work.batch(lease)
+                asks = not batch.offline
+                outcome, spend = self._observe(batch, lease.session_id)
             if outcome is None or self._is_aborted(lease):
                 self._work.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
                 return
-            news = [self._note(outcome, lease.session_id), self._conclude(lease, outcome, spend)]
+            told = self._note(outcome, lease.session_id) if asks else None  # else it says nothing of a provider
+            news = [told, self._conclude(lease, outcome, spend)]
         except BaseException as error:
             # Nothing is known of what came of it: the events go back, and the pump's owner hears of it.
             if isinstance(error, NO_STORE):
                 with self._lock:
                     self._hold(self._clock() + STORE_HOLD_MS)  # to ask again now would only be to pay again
+                    self._stuck_until = self._held_until
             self._give_back(lease, error, spend)
             raise
         self._tell_all(news)

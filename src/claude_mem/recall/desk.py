@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from claude_mem.ports.desk import Data, Narrowing
+from claude_mem.recall.carrying import Carrying
 from claude_mem.recall.occasions import Occasions
 from claude_mem.recall.question import Questions
 from claude_mem.recall.reading import Reading, Sources
@@ -13,13 +14,19 @@ from claude_mem.recall.writing import Writing
 
 class Desk(Reading):
     def __init__(
-        self, sources: Sources, writing: Writing, occasions: Occasions, figures: Callable[[], Data]
+        self,
+        sources: Sources,
+        writing: Writing,
+        carrying: Carrying,
+        occasions: Occasions,
+        figures: Callable[[], Data],
     ) -> None:
         super().__init__(sources)
         self._questions: Questions = sources.questions
         self._occasions, self._figures = occasions, figures
         self.remember, self.pin = writing.remember, writing.pin
         self.forget, self.take_in = writing.forget, writing.take_in
+        self.export, self.absorb = carrying.export, carrying.absorb
 
     def context(self, narrowing: Narrowing, *, source: str = "startup", session: str = "") -> Data:
         project = self._questions.project(narrowing)

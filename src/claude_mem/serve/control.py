@@ -14,7 +14,7 @@ from typing import Literal
 from claude_mem.capture import places
 from claude_mem.model.errors import WorkerFailed, WorkerHung
 from claude_mem.serve import lock, spawn, starting
-from claude_mem.serve.wire import request
+from claude_mem.serve.wire import as_object, request, streamed
 
 __all__ = ["WorkerStatus", "request", "start", "status", "stop"]
 

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from claude_mem.model.errors import EventUnreadable, StoreError
 from claude_mem.ports.desk import BadQuestion, NotThere
 from claude_mem.serve import guard, message
-from claude_mem.serve.endpoint import Call, Endpoint, pick, pick_query
+from claude_mem.serve.endpoint import LINES, Call, Endpoint, pick, pick_query
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.running import Running
 
@@ -47,20 +47,26 @@ def _route(path: str, methods: dict[str, Endpoint], running: Running) -> Route:
         endpoint = methods["GET" if request.method == "HEAD" else request.method]
         if endpoint.socket_only and not request.scope.get(guard.TRUSTED):
             raise HTTPException(404)
-        body = await _body(request, endpoint) if endpoint.method == "POST" else {}
+        lines = await request.body() if endpoint.takes_lines and _media_type(request) == LINES else None
+        body = await _body(request, endpoint) if endpoint.method == "POST" and lines is None else {}
         query = pick_query(endpoint.query, request.query_params) if endpoint.query else {}
-        return await endpoint.handler(Call(running, request, body, query))
+        return await endpoint.handler(Call(running, request, body, query, lines))
 
     return Route(path, serve, methods=list(methods))
 
 
 async def _body(request: Request, endpoint: Endpoint) -> dict[str, object]:
     raw = await request.body()
-    declared = request.headers.get("content-type")
-    media_type = (declared or "application/json").partition(";")[0].strip().lower()
+    media_type = _media_type(request)
     if raw and media_type != "application/json" and not media_type.endswith("+json"):
-        raise Refusal(415, "not_json", "Content-Type must be application/json.")
+        also = f" or {LINES}" if endpoint.takes_lines else ""
+        raise Refusal(415, "not_json", f"Content-Type must be application/json{also}.")
     return pick(endpoint.body, message.parse(raw))
+
+
+def _media_type(request: Request) -> str:
+    declared = request.headers.get("content-type")
+    return (declared or "application/json").partition(";")[0].strip().lower()
 
 
 def _respond(refusal: Refusal) -> Response:

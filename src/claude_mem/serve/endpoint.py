@@ -16,6 +16,7 @@ from claude_mem.serve.running import Running
 FieldType = Literal["string", "integer", "number", "boolean", "object", "array", "any"]
 
 LARGEST = 2**31 - 1
+LINES = "application/x-ndjson"
 
 _YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
@@ -53,6 +54,7 @@ class Call:
     request: Request
     body: dict[str, object]
     query: dict[str, object]
+    lines: bytes | None = None  # a body of one JSON object a line, where the endpoint takes such
 
 
 Handler = Callable[[Call], Awaitable[Response]]
@@ -69,6 +71,7 @@ class Endpoint:
     query: tuple[Field, ...] = ()
     socket_only: bool = False  # over TCP it does not exist, token or not
     id: Field | None = None  # what `{id}` in the path is; None: a session
+    takes_lines: bool = False  # instead of one JSON object, also many: one a line
 
 
 def pick(fields: Sequence[Field], found: Mapping[str, object]) -> dict[str, object]:

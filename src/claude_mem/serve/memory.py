@@ -10,6 +10,7 @@ from claude_mem.ports.desk import Desk, NotThere
 from claude_mem.serve import asked
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.travelling import take_lines
 
 LONGEST_TEXT = 100_000
 MOST_RECORDS = 1_000
@@ -66,6 +67,8 @@ async def forget(call: Call) -> Response:
 
 
 async def take_in(call: Call) -> Response:
+    if call.lines is not None:
+        return await take_lines(call)
     records = call.body["records"]
     assert isinstance(records, list)
     if len(records) > MOST_RECORDS:

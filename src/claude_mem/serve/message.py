@@ -14,23 +14,23 @@ DEEPEST = 100
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def parse(raw: bytes) -> dict[str, object]:
-    """The object; nothing at all counts as an empty one. Raises Refusal."""
+def parse(raw: bytes, what: str = "The body") -> dict[str, object]:
+    """The object; nothing at all counts as an empty one. Raises Refusal, which calls it `what`."""
     if not raw.strip():
         return {}
     try:
         found: object = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except UnicodeDecodeError:
-        raise Refusal(400, "bad_json", "The body is not UTF-8.") from None
+        raise Refusal(400, "bad_json", f"{what} is not UTF-8.") from None
     except RecursionError:
-        raise _too_deep() from None
+        raise _too_deep(what) from None
     except ValueError as error:
         where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise Refusal(400, "bad_json", f"The body is not JSON{where}.") from None
+        raise Refusal(400, "bad_json", f"{what} is not JSON{where}.") from None
     if not isinstance(found, dict):
-        raise Refusal(400, "bad_json", "The body is JSON, but not an object.")
+        raise Refusal(400, "bad_json", f"{what} is JSON, but not an object.")
     if raw.count(b"[") + raw.count(b"{") > DEEPEST and _depth_exceeds(found, DEEPEST):
-        raise _too_deep()
+        raise _too_deep(what)
     if _SURROGATE.search(raw):
         found = _without_lone_surrogates(found)
     return found
@@ -40,8 +40,8 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)  # NaN and Infinity are JavaScript, not JSON
 
 
-def _too_deep() -> Refusal:
-    return Refusal(400, "too_deep", f"The body nests deeper than {DEEPEST} levels.")
+def _too_deep(what: str) -> Refusal:
+    return Refusal(400, "too_deep", f"{what} nests deeper than {DEEPEST} levels.")
 
 
 def _depth_exceeds(value: object, most: int) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from claude_mem.serve import fields
-from claude_mem.serve.endpoint import Answer, Endpoint, Field
+from claude_mem.serve.endpoint import LINES, Answer, Endpoint, Field
 
 Json = dict[str, object]
 
@@ -60,7 +60,11 @@ def _operation(endpoint: Endpoint) -> Json:
         operation["parameters"] = parameters
     if endpoint.method == "POST":
         required = any(field.required for field in endpoint.body)
-        content = {"application/json": {"schema": _object(endpoint.body), "example": _example(endpoint.body)}}
+        content: Json = {
+            "application/json": {"schema": _object(endpoint.body), "example": _example(endpoint.body)}
+        }
+        if endpoint.takes_lines:
+            content[LINES] = {"schema": {"type": "string", "description": "One JSON object a line."}}
         operation["requestBody"] = {"required": required, "content": content}
     return operation
 

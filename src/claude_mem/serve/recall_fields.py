@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from claude_mem.model.recall import KINDS
-from claude_mem.serve.endpoint import Answer, Field
+from claude_mem.serve.endpoint import LINES, Answer, Field
 from claude_mem.serve.fields import ERROR
 
 MOST_RESULTS = 100
@@ -123,6 +123,12 @@ SELECTION = (
 )
 DRY_RUN = Field("dry_run", "boolean", "Only tell what would go.", False, also=("dryRun",))
 CONFIRM = Field("confirm", "boolean", "Must be true for anything to go; else it is a dry run.", True)
+OWN = Field(
+    "own",
+    "boolean",
+    "Of lines: true, they are from an export of your own; else they are a stranger's.",
+    False,
+)
 RECORDS = Field(
     "records",
     "array",
@@ -257,7 +263,11 @@ IMPORTED = Answer(
                 Field("message", "string", "Why.", "title is missing."),
             ),
         ),
+        Field("taken", "any", "Of lines: how many are new, by kind.", {"observation": 1}),
+        Field("known", "any", "Of lines: how many were known, by kind.", {}),
+        Field("refused", "any", "Of lines: the number of each that was not taken, from 0, and why.", []),
     ),
 )
+EXPORTED = Answer(200, "The records, the head first.", media_type=LINES)
 
 NOT_THERE = Answer(404, "Nothing goes by that name.", (ERROR,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_mem.serve import fields, memory, recalling, stream
+from claude_mem.serve import fields, memory, recalling, stream, travelling
 from claude_mem.serve import recall_fields as f
 from claude_mem.serve.endpoint import Endpoint
 
@@ -87,6 +87,14 @@ _READING = (
         "One session, whole: by its database's id, or the agent's own or the beginning of that.",
         (f.WHOLE_SESSION, f.NOT_THERE, *_ANSWERS),
     ),
+    Endpoint(
+        "GET",
+        "/api/export",
+        travelling.export,
+        "Memory as records, one JSON object a line. Without q or another narrowing: everything.",
+        (f.EXPORTED, *_ANSWERS),
+        query=(f.QUERY, *f.NARROWING),
+    ),
     Endpoint("GET", "/api/stats", recalling.stats, "What is remembered, in figures.", (f.STATS, *_ANSWERS)),
     Endpoint(
         "GET",
@@ -127,9 +135,11 @@ _CHANGING = (
         "POST",
         "/api/import",
         memory.take_in,
-        "Take in observations from elsewhere, at most 1,000 at a time.",
+        "Take in observations from elsewhere, or the records of an export; at most 1,000 at a time.",
         (f.IMPORTED, *_ANSWERS),
         body=(f.RECORDS,),
+        query=(f.OWN,),
+        takes_lines=True,
     ),
 )
 

@@ -20,20 +20,33 @@ LONGEST_ADDRESS = 100
 def request(
     data_dir: Path, method: str, path: str, body: object = None, *, deadline_s: float = 5.0
 ) -> tuple[int, dict[str, object]]:
-    """The status and the JSON object answered (other text as "text"). Raises OSError when nobody answers."""
+    """The status and the JSON object answered (other text as "text"). Bytes are sent as lines, each a JSON
+    object. Raises OSError when nobody answers."""
+    with streamed(data_dir, method, path, body, deadline_s=deadline_s) as response:
+        return response.status, as_object(response.read())
+
+
+@contextmanager
+def streamed(
+    data_dir: Path, method: str, path: str, body: object = None, *, deadline_s: float = 5.0
+) -> Iterator[http.client.HTTPResponse]:
+    """The answer, to be read while it comes; each piece of it within the deadline. Raises OSError."""
     connection = _Connection(data_dir, deadline_s)
     try:
-        content = None if body is None else json.dumps(body).encode()
-        connection.request(method, path, content, {"Content-Type": "application/json"} if content else {})
-        response = connection.getresponse()
-        return response.status, _object(response.read())
+        headers, content = {}, None
+        if body is not None:
+            lines = isinstance(body, bytes)
+            headers["Content-Type"] = "application/x-ndjson" if lines else "application/json"
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        connection.request(method, path, content, headers)
+        yield connection.getresponse()
     except http.client.HTTPException as error:
         raise ConnectionError(f"the worker hung up: {type(error).__name__}") from error
     finally:
         connection.close()
 
 
-def _object(raw: bytes) -> dict[str, object]:
+def as_object(raw: bytes) -> dict[str, object]:
     try:
         found = json.loads(raw)
     except ValueError:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from claude_mem.capture import ledger, places
 from claude_mem.model.errors import SettingsError
+from claude_mem.settings import neighbour
 from claude_mem.settings.table import BORROWED, FILE_ONLY, SETTINGS, SWITCHES, Setting
 
 __all__ = ["SETTINGS", "Setting", "Settings", "data_directory", "load"]
@@ -60,6 +61,12 @@ class Settings:
     anthropic_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)
     openai_base_url: str | None = None
+    passed_over: tuple[str, ...] = ()  # keys of another program, with which settings.json is shared
+
+    @property
+    def database(self) -> Path:
+        """Where ours lies. Only to be asked before it is opened."""
+        return neighbour.database(self.data_dir)
 
     def place(self, name: str) -> Path:
         """Where something of `capture.places` lies."""
@@ -72,13 +79,27 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     data_dir = data_directory(environ)
     chosen: dict[str, Any] = {}
     file = data_dir / places.SETTINGS
+    passed_over = []
     for key, value in _read(file).items():
-        chosen |= _parsed(_known(key, value, str(file)), value, str(file))
+        try:
+            chosen |= _parsed(_known(key, value, str(file)), value, str(file))
+        except SettingsError:
+            if not neighbour.is_shared(data_dir):
+                raise
+            passed_over.append(key)
+        else:
+            # Any name will do until the observer looks for its file, and then it does not start.
+            if key == "CLAUDE_MEM_MODE" and neighbour.has_mode_of_its_own(data_dir, chosen["mode"]):
+                del chosen["mode"]
+                passed_over.append(key)
     for key, value in environ.items():
         if key in _BY_KEY or (key.startswith("CLAUDE_MEM_") and key not in SWITCHES):
-            chosen |= _parsed(_known(key, value, "the environment"), value, "the environment")
+            if key not in _BY_KEY and neighbour.is_shared(data_dir):
+                passed_over.append(key)
+            else:
+                chosen |= _parsed(_known(key, value, "the environment"), value, "the environment")
     chosen |= {name: environ[variable] for variable, name in BORROWED.items() if environ.get(variable)}
-    return Settings(data_dir=data_dir, **chosen)
+    return Settings(data_dir=data_dir, **chosen, passed_over=tuple(passed_over))
 
 
 def data_directory(environ: Mapping[str, str] | None = None) -> Path:

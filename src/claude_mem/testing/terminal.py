@@ -65,12 +65,17 @@ class Terminal:
         self.wait_until(lambda screen: screen.count(text) > already, repr(text))
         self.press("Enter")
 
-    def choose(self, option: str, *, mark: str = "❯") -> None:
+    def choose(
+        self, option: str, *, unless: Callable[[str], bool] = lambda _: False, mark: str = "❯"
+    ) -> None:
         """Wait for a menu with this option, move the mark to it and confirm. A menu that has only just opened
-        takes no Enter yet (it may have been meant for what was there before), so that is pressed again."""
+        takes no Enter yet (it may have been meant for what was there before), so that is pressed again, until
+        the option is gone, or the screen says that the menu is."""
         marked = f"{mark} {option}"
         screen = self.wait_for(option)
-        while option in screen:
+        deadline = time.monotonic() + PATIENCE_S
+        while option in screen and not unless(screen):
+            assert time.monotonic() < deadline, f"{option!r} cannot be chosen:\n{screen}"
             if marked in screen:
                 self.press("Enter")
                 screen = self._within(PRESS_AGAIN_S, lambda screen: option not in screen)

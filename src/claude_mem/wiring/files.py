@@ -19,7 +19,7 @@ from claude_mem.wiring.clock import now
 
 def backup(settings: Settings) -> Path:
     """Copy the database now; a running worker goes on."""
-    return backups.make(settings.place(places.DATABASE), settings.place(places.BACKUPS), now())
+    return backups.make(settings.database, settings.place(places.BACKUPS), now())
 
 
 def restore(settings: Settings, source: Path | None) -> Restored:
@@ -27,7 +27,7 @@ def restore(settings: Settings, source: Path | None) -> Restored:
     meanwhile, so that no hook starts a worker in between; raises LockHeld if one runs."""
     with lock.hold(settings.place(places.WORKER_LOCK)):
         return put_in_place(
-            settings.place(places.DATABASE),
+            settings.database,
             clock=now,
             backups=settings.place(places.BACKUPS),
             source=source,
@@ -36,16 +36,14 @@ def restore(settings: Settings, source: Path | None) -> Restored:
 
 def survey(settings: Settings, *, thorough: bool = True) -> Survey:
     """What the database holds, seen from outside; works with the worker up, down or never there."""
-    return surveying.look(
-        settings.place(places.DATABASE), settings.place(places.BACKUPS), now(), thorough=thorough
-    )
+    return surveying.look(settings.database, settings.place(places.BACKUPS), now(), thorough=thorough)
 
 
 def foreign(settings: Settings) -> str | None:
     """Whose database lies in our place, as a sentence; None if it is ours, or there is none."""
-    return surveying.foreign(settings.place(places.DATABASE))
+    return surveying.foreign(settings.database)
 
 
 def tally(settings: Settings, since: int) -> Tally:
     """What came in since then and what became of it; asked of a database that a survey found current."""
-    return tallying.count(settings.place(places.DATABASE), since, now())
+    return tallying.count(settings.database, since, now())

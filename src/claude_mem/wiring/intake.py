@@ -19,6 +19,7 @@ from claude_mem.queue.ingest import Ingest
 from claude_mem.queue.origin import Origins
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
+from claude_mem.wiring import cleaning
 from claude_mem.wiring.clock import now
 
 log = logging.getLogger("claude_mem")
@@ -63,13 +64,7 @@ class Intake:
 
     def cleaned(self, text: str) -> str:
         """Without what may not be kept."""
-        kept, _ = scrub.scrub(
-            {"text": text},
-            field_cap=max(len(text), careful.FIELD_CAP),
-            extra_rules=self._settings.secret_patterns,
-            globs=self._globs,
-        )
-        return str(kept["text"])
+        return cleaning.cleaned(text, self._settings)
 
     def tidy(self) -> None:
         self.spool.tidy(time.time())

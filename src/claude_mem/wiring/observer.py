@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from claude_mem.capture import places
 from claude_mem.model.batch import Gathered
 from claude_mem.model.errors import StoreError
 from claude_mem.observe import mode, policy
@@ -22,7 +23,6 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.wiring.clock import now
 
 OPENAI_URL = "https://api.openai.com/v1"
-MODES = "modes"
 
 
 def choice(settings: Settings) -> Choice:
@@ -41,7 +41,7 @@ def choice(settings: Settings) -> Choice:
 
 def mode_of(settings: Settings) -> mode.Mode:
     """What is worth remembering, as the user has it. Raises SettingsError, naming the file."""
-    return mode.load(settings.mode, [settings.place(MODES)])
+    return mode.load(settings.mode, [settings.place(places.MODES)])
 
 
 def model(settings: Settings, provider: str) -> Model | None:

@@ -12,6 +12,7 @@ from claude_mem.capture import places
 from claude_mem.model.origin import Origin
 from claude_mem.ports.desk import Data
 from claude_mem.recall import fence
+from claude_mem.recall.carrying import Carrying
 from claude_mem.recall.desk import Desk
 from claude_mem.recall.occasions import Occasions, Size
 from claude_mem.recall.question import Questions
@@ -24,6 +25,7 @@ from claude_mem.store.sqlite.embedding import SqliteEmbedding
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.portable import SqlitePortable
 from claude_mem.store.sqlite.shelves import SqliteShelves
 from claude_mem.store.sqlite.told import Told
 from claude_mem.store.sqlite.vectors import SqliteVectors
@@ -145,8 +147,10 @@ def assemble(
 
     writing = Writing(library, keeping, questions, origin_of, now, drained, clean, changed, backups)
     sources = Sources(library, shelves, keeping, search, questions, truth_of, now, catch_up)
+    travelling = SqlitePortable(store.readers, store.writer, now)
+    carrying = Carrying(travelling, library, questions, search, now, clean, catch_up, writing.take_in)
     return Recalling(
-        desk=Desk(sources, writing, occasions, figures),
+        desk=Desk(sources, writing, carrying, occasions, figures),
         ask=occasions.answer,
         step=step,
         maintain=maintain,

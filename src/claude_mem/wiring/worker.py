@@ -87,9 +87,7 @@ def _build(settings: Settings) -> Parts:
 
 
 def _open(settings: Settings) -> SqliteStore:
-    store = SqliteStore.open(
-        settings.place(places.DATABASE), clock=now, backups=settings.place(places.BACKUPS)
-    )
+    store = SqliteStore.open(settings.database, clock=now, backups=settings.place(places.BACKUPS))
     if store.recovered:
         log.error("the database was damaged: %s", store.recovered)
         leave_notice(settings.data_dir, describe(store.recovered))

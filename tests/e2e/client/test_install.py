@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,15 @@ USERS = (
 )
 ONCE = {"SessionStart": 1, "UserPromptSubmit": 1, "PreToolUse": 1, "PostToolUse": 1, "Stop": 1}
 NOTHING: dict[str, int] = {}
+AS_PLUGIN = f"plugin:{plugin.NAME}:{connection.SERVER}"
 
 
-def work(claude: Claude, **env: str) -> tuple[Ran, Request]:
+def work(claude: Claude, config: Path | None = None) -> tuple[Ran, Request]:
     """A session that writes a file; how it went, and the first that the model was asked."""
     write = Use("Write", {"file_path": str(claude.project / "a.py"), "content": "A = 1\n"})
     with ModelServer(Playing([Say("Writing.", uses=(write,)), Say("Done.")])) as server:
-        ran = claude.run(server, "Make a.py.", **env)
+        env = {"CLAUDE_CONFIG_DIR": str(config)} if config else {}
+        ran = claude.run(server, "Make a.py.", cwd=None, **env)
     assert (ran.code, ran.result) == (0, "Done.")
     return ran, server.requests[0]
 
@@ -41,9 +42,10 @@ def ours(ran: Ran) -> dict[str, int]:
     return dict(Counter(answered))
 
 
-def servers(ran: Ran) -> dict[str, str]:
+def servers(ran: Ran) -> list[str]:
+    """The MCP servers a session has, connected by then or about to be."""
     init = next(line for line in ran.lines if line.get("subtype") == "init")
-    return {server["name"]: server["status"] for server in init["mcp_servers"]}
+    return [server["name"] for server in init["mcp_servers"]]
 
 
 def starts(claude: Claude) -> int:
@@ -54,12 +56,11 @@ def starts(claude: Claude) -> int:
 
 
 @pytest.fixture
-def users(claude: Claude) -> Iterator[Claude]:
+def users(claude: Claude) -> Claude:
     """A home in which the client was used before, with settings of the user's own."""
     claude.commands()
     (claude.config / "settings.json").write_text(USERS)
-    yield claude
-    assert not (claude.config / "commands").exists()
+    return claude
 
 
 def test_the_plugin_is_valid_and_the_clients_own_commands_switch_it_and_remove_it(users: Claude) -> None:
@@ -72,12 +73,13 @@ def test_the_plugin_is_valid_and_the_clients_own_commands_switch_it_and_remove_i
     assert (shown["id"], shown["enabled"], shown["scope"]) == (plugin.ID, True, "user")
     ran, _ = work(users)
     assert ours(ran) == ONCE
-    assert servers(ran) == {"plugin:mem:claude-mem": "connected"}
+    assert servers(ran) == [AS_PLUGIN]
+    assert "✔ Connected" in users.client("mcp", "list").stdout
     assert starts(users) == 1
 
     users.client("plugin", "disable", plugin.ID)
     ran, asked = work(users)
-    assert (ours(ran), servers(ran)) == (NOTHING, {})
+    assert (ours(ran), servers(ran)) == (NOTHING, [])
     assert "claude-mem" not in read(asked)
     users.client("plugin", "enable", plugin.ID)
     ran, asked = work(users)
@@ -101,20 +103,19 @@ OF_SESSIONS = (".claude/projects", ".claude/sessions", ".claude/session-env", ".
 def test_each_event_is_recorded_once_whichever_way_it_is_connected(users: Claude) -> None:
     before = picture(users.home, *BOOKKEEPING)
     expected = {
-        ("--settings",): {"claude-mem": "connected"},
-        ("--settings", "--scope", "project"): {"claude-mem": "pending"},  # until the user approves it
-        ("--scope", "project"): {"plugin:mem:claude-mem": "connected"},
-        (): {"plugin:mem:claude-mem": "connected"},
+        ("--settings",): (connection.SERVER, "✔ Connected"),
+        ("--settings", "--scope", "project"): (connection.SERVER, "Pending approval"),
+        ("--scope", "project"): (AS_PLUGIN, ""),
+        (): (AS_PLUGIN, ""),
     }
-    for number, (how, served) in enumerate(expected.items(), 1):
+    for number, (how, (server, status)) in enumerate(expected.items(), 1):
         users.connect(*how)
         ran, _ = work(users)
-        assert (how, ours(ran), servers(ran), ran.err) == (how, ONCE, served, "")
+        assert (how, ours(ran), servers(ran), ran.err) == (how, ONCE, [server], "")
+        assert not status or status in users.client("mcp", "list").stdout
         assert starts(users) == number
-        users.connect(*how)  # changes nothing
     assert (users.home / "stopped").exists()  # the user's own hook ran all the time
     users.connect("--settings")
-    assert "✔ Connected" in users.client("mcp", "list").stdout
     assert users.client("plugin", "list", "--json").stdout.strip() == "[]"
     users.mem("uninstall", "--yes")
     assert "claude-mem" not in users.client("mcp", "list").stdout
@@ -131,7 +132,7 @@ def test_a_client_that_comes_later_finds_it_connected(users: Claude) -> None:
     client.symlink_to(real)
     ran, _ = work(users)
     assert ours(ran) == ONCE
-    assert servers(ran) == {"plugin:mem:claude-mem": "connected"}
+    assert servers(ran) == [AS_PLUGIN]
     assert users.mem("install", "--yes").stdout.startswith("Connected to Claude Code already.")
     users.mem("uninstall", "--yes")
     assert ours(work(users)[0]) == NOTHING
@@ -146,20 +147,20 @@ def test_an_odd_data_directory_and_configuration_are_known_to_later_sessions(
     odd.mkdir()
     claude = Claude(odd)
     claude.data = claude.home / 'my "memory\'s" $PATH ü'
-    config = {"CLAUDE_CONFIG_DIR": str(claude.home / "profile ü")}
+    config = claude.home / "profile ü"
     try:
-        claude.mem("install", "--yes", *how, CLAUDE_MEM_DATA_DIR=str(claude.data), **config)
-        ran, _ = work(claude, **config)
+        where = {"CLAUDE_MEM_DATA_DIR": str(claude.data), "CLAUDE_CONFIG_DIR": str(config)}
+        claude.mem("install", "--yes", *how, check=True, **where)
+        ran, _ = work(claude, config)
         assert ours(ran) == ONCE
-        assert list(servers(ran).values()) == ["connected"]
+        assert "✔ Connected" in claude.client("mcp", "list", CLAUDE_CONFIG_DIR=str(config)).stdout
         assert starts(claude) == 1
         assert not (claude.home / ".claude-mem").exists()
         with ModelServer([Say("Shown.")]) as server:
-            assert claude.run(server, "/mem", **config).result == "Shown."
-        assert "1 session" in read(server.requests[0])
-        assert ours(work(claude)[0]) == NOTHING  # another configuration of the client's
-        claude.mem("uninstall", "--yes", **config)
-        assert ours(work(claude, **config)[0]) == NOTHING
+            assert claude.run(server, "/mem", CLAUDE_CONFIG_DIR=str(config)).result == "Shown."
+        assert "spent on remembering" in read(server.requests[0])  # the command was found, and answered
+        claude.mem("uninstall", "--yes", CLAUDE_CONFIG_DIR=str(config))
+        assert ours(work(claude, config)[0]) == NOTHING
     finally:
         claude.end()
 
@@ -184,15 +185,10 @@ def kept(claude: Claude) -> object:
     return json.loads((claude.home / ".claude.json").read_text())["mcpServers"]["claude-mem"]
 
 
-@pytest.mark.parametrize("how", [(), ("--settings",)])
-def test_a_memory_whose_program_is_gone_is_in_nobodys_way(users: Claude, how: tuple[str, ...]) -> None:
-    """The package first, as `pip uninstall` leaves it; then its interpreter, as a deleted environment does."""
-    users.connect(*how)
-    hooks = (
-        users.data / "plugin" / plugin.ROOT / "hooks/hooks.json"
-        if not how
-        else users.config / "settings.json"
-    )
+def test_a_memory_whose_program_is_gone_is_in_nobodys_way(users: Claude) -> None:
+    """The package first, as `pip uninstall` leaves it; then its interpreter, as a deleted venv does."""
+    users.connect()
+    hooks = users.data / "plugin" / plugin.ROOT / "hooks/hooks.json"
     whole = hooks.read_text()
     here = connection.here()
     hooks.write_text(whole.replace(f"'{here.package}'", "'/gone'"))

@@ -113,7 +113,7 @@ def test_the_observer_is_not_observed_and_leaves_no_transcript_and_no_process(cl
     with observed(claude, Moody(Hang()), LONG_MS) as watched:
         ran = watched.work()
         watched.observer.wait_for_request()
-        assert len(watched.agents()) == 1, "it is at work"
+        assert watched.agents(), "it is at work"
         watched.mood.step = None
         watched.observer.release()
         claude.settle()

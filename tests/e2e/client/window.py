@@ -14,6 +14,7 @@ from claude_mem.testing.model_server import ModelServer, Step
 from claude_mem.testing.terminal import Terminal
 
 SHELL = "shell>"
+TRUST = "Yes, I trust this folder"
 STARS = tuple("✻✶✳✢✽·*")  # the client's moods, in front of what it is doing and of what it has done
 
 
@@ -41,12 +42,18 @@ def session(claude: Claude, *steps: Step) -> Iterator[tuple[Terminal, ModelServe
 
 
 def begin(terminal: Terminal) -> None:
-    """Start the client, and say that the folder is to be trusted if it asks."""
+    """Start the client, say that the folder is to be trusted if it asks, and wait for its prompt."""
     terminal.enter("claude --permission-mode default")
-    trust = "Yes, I trust this folder"
-    if trust in terminal.wait_until(lambda screen: trust in screen or waits(screen), "the client"):
-        terminal.choose(trust)
-    terminal.wait_until(waits, "the client's prompt")
+    screen = terminal.wait_until(lambda screen: TRUST in screen or waits(screen), "the client")
+    if TRUST in screen:
+        terminal.choose(TRUST, unless=is_back)
+        screen = terminal.wait_until(lambda screen: waits(screen) or is_back(screen), "the client's prompt")
+    if is_back(screen):
+        # The client draws this dialog twice, the second time with the mark back on "No, exit". An Enter that
+        # was meant for the first ends it; then a person starts it again.
+        terminal.press("C-l")
+        terminal.wait_until(lambda screen: TRUST not in screen, "a clean screen")
+        begin(terminal)
 
 
 def say(terminal: Terminal, prompt: str, answer: str) -> str:
@@ -74,7 +81,7 @@ def leave(terminal: Terminal) -> str:
 def said(screen: str) -> list[str]:
     """What stands between the client's name and its prompt, but for animations and hints of its own."""
     lines = screen.partition("~/parcel\n")[2].partition("────")[0].splitlines()
-    return [line.rstrip() for line in lines if line[:30].strip() and not line.startswith(STARS)]
+    return [line.rstrip() for line in lines if line[:10].strip() and not line.startswith(STARS)]
 
 
 def events(claude: Claude, columns: str, sessions: int = 1) -> list[tuple[object, ...]]:

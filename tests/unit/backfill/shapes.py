@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from claude_mem.backfill import transcript
@@ -31,15 +31,21 @@ def user(second: float, content: object, **fields: object) -> Fields:
     return line("user", second, message={"role": "user", "content": content}, **fields)
 
 
-def says(second: float, *blocks: object, stop: str | None = "end_turn", **fields: object) -> Fields:
+def says(
+    second: float,
+    *blocks: object,
+    stop: str | None = "end_turn",
+    message: Mapping[str, object] | None = None,
+    **fields: object,
+) -> Fields:
     content = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
-    message = {"id": f"msg-{second}", "model": "claude-x", "content": content, "stop_reason": stop}
-    return line("assistant", second, message=message | dict(fields.pop("message", {})), **fields)  # type: ignore[call-overload]
+    said = {"id": f"msg-{second}", "model": "claude-x", "content": content, "stop_reason": stop}
+    return line("assistant", second, message=said | dict(message or {}), **fields)
 
 
-def uses(second: float, use_id: str, name: str, given: Fields, **fields: object) -> Fields:
+def uses(second: float, use_id: str, name: str, given: Mapping[str, object], **fields: object) -> Fields:
     call = {"type": "tool_use", "id": use_id, "name": name, "input": given}
-    return says(second, call, stop="tool_use", **fields)
+    return says(second, call, stop="tool_use", message=None, **fields)
 
 
 def answers(
@@ -57,7 +63,7 @@ def attached(second: float, **attachment: object) -> Fields:
     return line("attachment", second, attachment=attachment)
 
 
-def write(folder: Path, found: Sequence[Fields | str], name: str = f"{SESSION}.jsonl") -> Path:
+def write(folder: Path, found: Sequence[Mapping[str, object] | str], name: str = f"{SESSION}.jsonl") -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     texts = [each if isinstance(each, str) else json.dumps(each, separators=(",", ":")) for each in found]
@@ -65,7 +71,7 @@ def write(folder: Path, found: Sequence[Fields | str], name: str = f"{SESSION}.j
     return path
 
 
-def told(folder: Path, *found: Fields | str) -> list[Told]:
+def told(folder: Path, *found: Mapping[str, object] | str) -> list[Told]:
     return list(transcript.read(write(folder, found)))
 
 

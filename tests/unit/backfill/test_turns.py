@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.backfill.shapes import (
     SESSION,
+    Fields,
     answers,
     attached,
     line,
@@ -18,6 +19,8 @@ from tests.unit.backfill.shapes import (
     user,
     uses,
 )
+
+from claude_mem.backfill.chain import MOST_CALLS
 
 EPOCH = 1784088000000  # of the shapes' clock
 LS = {"command": "ls"}
@@ -186,6 +189,12 @@ def test_a_call_without_a_result_and_a_result_without_a_call_are_no_events(tmp_p
     assert names(told(tmp_path, answers(1, "nobody"), uses(2, "t", "Bash", LS))) == []
 
 
+def test_calls_that_are_never_answered_do_not_pile_up(tmp_path: Path) -> None:
+    calls = [uses(1, f"t-{n}", "Bash", LS) for n in range(MOST_CALLS + 1)]
+    events = told(tmp_path, *calls, answers(2, "t-0"), answers(3, f"t-{MOST_CALLS}"))
+    assert one(events, "PostToolUse")["tool_use_id"] == f"t-{MOST_CALLS}"
+
+
 def test_two_results_in_one_line_are_two_events_with_their_own_answers(tmp_path: Path) -> None:
     events = told(
         tmp_path,
@@ -265,8 +274,8 @@ def test_a_turn_that_failed_says_with_what(tmp_path: Path) -> None:
 SUMMARY = (
     "This session is being continued from a previous conversation that ran out of context. The summary below "
     "covers the earlier portion of the conversation.\n\n<system-reminder>\nTools: Bash\n</system-reminder>\n"
-    "Summary:\nParcels are weighed.\n\nTwice.\n\nIf you need specific details from before compaction, read the "
-    "file.\nContinue the conversation from where it left off."
+    "Summary:\nParcels are weighed.\n\nTwice.\n\nIf you need specific details from before compaction, "
+    "read the file.\nContinue the conversation from where it left off."
 )
 
 
@@ -315,7 +324,7 @@ def test_a_line_without_a_time_has_that_of_the_one_before_it(tmp_path: Path) -> 
 
 
 def test_every_kind_of_line_that_tells_nothing_tells_nothing(tmp_path: Path) -> None:
-    silent = [
+    silent: list[Fields] = [
         *(
             note(2, subtype)
             for subtype in ("api_error", "informational", "local_command", "model_refusal_no_fallback")

@@ -22,7 +22,9 @@ json_values = st.recursive(
 hooks_of_a_group = st.lists(
     st.fixed_dictionaries({"type": st.just("command"), "command": st.text()}) | json_values, max_size=3
 )
-groups: st.SearchStrategy[Any] = st.fixed_dictionaries({"hooks": hooks_of_a_group}, optional={"matcher": st.text()}) | st.just({})
+groups: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"hooks": hooks_of_a_group}, optional={"matcher": st.text()}
+) | st.just({})
 events = st.sampled_from([*connection.RECORDED, *connection.ASKED, "Notification"]) | st.text()
 users = st.builds(
     lambda rest, own: rest | own,

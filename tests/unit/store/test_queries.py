@@ -44,6 +44,9 @@ WALKS = {
     "all_prompts": "likewise",
     "all_events": "likewise",
     "all_injections": "names are struck out of everything that holds them",
+    "chosen_sessions": "an export is of everything, unless it is narrowed",
+    "export_observations": "likewise; along an index, so that nothing is sorted",
+    "export_summaries": "likewise",
     "project_figures": "over what was superseded only",
     "projects_with_figures": "likewise",
 }

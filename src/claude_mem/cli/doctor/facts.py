@@ -41,6 +41,7 @@ class Directory:
 class Configuration:
     problem: str | None = None  # None: settings are valid
     off: str | None = None  # the variable that switches recording off
+    passed_over: tuple[str, ...] = ()  # keys of another program that shares the data directory
 
 
 @dataclass(frozen=True, slots=True)

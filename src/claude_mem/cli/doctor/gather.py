@@ -66,7 +66,8 @@ def _configuration(environ: Mapping[str, str]) -> tuple[facts.Configuration, Set
     if places.is_off(as_bytes):
         off = "CLAUDE_MEM_OBSERVER" if "CLAUDE_MEM_OBSERVER" in environ else "CLAUDE_MEM_OFF"
     try:
-        return facts.Configuration(None, off), settings.load(environ)
+        chosen = settings.load(environ)
+        return facts.Configuration(None, off, chosen.passed_over), chosen
     except SettingsError as error:
         return facts.Configuration(str(error), off), Settings(data_dir=settings.data_directory(environ))
 

@@ -41,6 +41,7 @@ NETWORK = (
 LOW_DISK = 512 << 20
 DRAINED_WITHIN_S = 60.0
 OLD_BACKUP_S = 3 * 86_400.0
+NAMED_AT_MOST = 3
 
 
 def judge(facts: Facts) -> list[Finding]:
@@ -169,7 +170,15 @@ def _configuration(fact: Configuration) -> list[Finding]:
     if fact.off:
         says = f"{fact.off} is set in this shell"
         found.append(Finding("settings", "bad", says, next=f"unset {fact.off}", stops=says))
+    if fact.passed_over:
+        count = say.many(len(fact.passed_over), "setting")
+        says = f"{count} of the program that was here first passed over: {_some(fact.passed_over)}"
+        found.append(Finding("settings", "ok", says))
     return found or [Finding("settings", "ok", "valid")]
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:NAMED_AT_MOST]) + (", …" if len(names) > NAMED_AT_MOST else "")
 
 
 def _worker(fact: Worker) -> list[Finding]:

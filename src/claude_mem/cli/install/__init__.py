@@ -111,9 +111,12 @@ def _told(chosen: Settings, here: Place, planned: Plan, args: argparse.Namespace
         say.data(show.data(planned) | said)
         return OK
     paint = say.Paint(sys.stdout)
-    done = "Connected to Claude Code." if not planned.is_empty else "Connected to Claude Code already."
+    already = " already" if planned.is_empty else ""
+    done = f"Connected to Claude Code{already}."
     if here.client is None:
-        done = "Ready. Claude Code is not installed yet; it will find claude-mem connected when it is."
+        done = (
+            f"Ready{already}. Claude Code is not installed yet; it will find claude-mem connected when it is."
+        )
     print(paint("green", done))
     print("\n".join(closing.lines(chosen, provider, client=here.client is not None)))
     return OK

@@ -9,23 +9,31 @@ from claude_mem.settings import Settings
 
 def lines(chosen: Settings, provider: str, *, client: bool) -> list[str]:
     begin = "start a new session" if client else "install Claude Code and start a session"
+    is_default = chosen.data_dir == Path.home() / ".claude-mem"
+    look = "/mem in a session, or claude-mem search" + (
+        "" if is_default else ", with CLAUDE_MEM_DATA_DIR set"
+    )
     return [
-        f"Next    {begin}: what it does is remembered, and the one after it is told.",
-        f"Data    {_short(chosen.data_dir)}, yours alone. Look: claude-mem search WORDS, or /mem there.",
-        "Pause   claude-mem off, then on; one session: /mem off in it, or CLAUDE_MEM_OFF=1 before it.",
+        f"Next    {begin}: it is remembered, and the one after it is told what matters.",
+        f"Data    {_short(chosen.data_dir)}, yours alone. Look: {look}.",
+        "Pause   claude-mem off, and on again; one session: /mem off in it, or CLAUDE_MEM_OFF=1 before it.",
         f"Model   {_cost(chosen, provider)}",
-        "Undo    claude-mem uninstall. Is it well? claude-mem doctor",
+        "Undo    claude-mem uninstall; memory stays. Is all well? claude-mem doctor",
     ]
 
 
 def _cost(chosen: Settings, provider: str) -> str:
     if provider == "offline":
-        return "none: observed offline, which is free. Others: claude-mem doctor, docs/observing.md"
-    whose = {"claude": "your own Claude Code", "anthropic": "Anthropic's API"}.get(provider, "your endpoint")
-    return (
-        f"{whose} ({provider}): at most {chosen.daily_tokens:,} tokens or ${chosen.daily_usd:.2f} a day, "
-        "then offline, which is free."
-    )
+        return "none, which is free: observed offline. To have one: CLAUDE_MEM_PROVIDER; claude-mem doctor"
+    whose = {
+        "claude": "your own Claude Code",
+        "anthropic": "Anthropic's API",
+    }.get(provider, "your endpoint")
+    limits = [f"{chosen.daily_tokens:,} tokens"] if chosen.daily_tokens else []
+    limits += [f"${chosen.daily_usd:.2f}"] if chosen.daily_usd else []
+    if not limits:  # 0 is none
+        return f"{whose} ({provider}), with no daily limit: you set CLAUDE_MEM_DAILY_TOKENS and _USD to 0."
+    return f"{whose} ({provider}): at most {' or '.join(limits)} a day, then offline, which is free."
 
 
 def _short(path: Path) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from claude_mem.cli.install import edge, ours, place, record
+from claude_mem import __version__
+from claude_mem.cli.install import edge, ours, place, plan, record
 from claude_mem.cli.install.place import Place
 from claude_mem.cli.install.record import Record
-from claude_mem.clients.claude_code import connection, settings_file
+from claude_mem.clients.claude_code import connection, plugin, settings_file
 from claude_mem.clients.claude_code.settings_file import Malformed
 from claude_mem.settings import Settings
 
@@ -51,7 +52,19 @@ def _shown(chosen: Settings, here: Place) -> Connection | None:
     if recorded and recorded.place.folder == here.folder:
         return recorded
     there = place.find(elsewhere, here.scope)
-    return Connection(there, record.new(there, plugin=ours.is_plugin(settings)), False)
+    return Connection(there, _unrecorded(there, by_plugin=ours.is_plugin(settings)), False)
+
+
+def _unrecorded(there: Place, *, by_plugin: bool) -> Record:
+    """What an install must have written down whose record went with the data directory."""
+    made = record.new(there, plugin=by_plugin)
+    for name, text in place.texts().items():
+        path = there.folder / name
+        if plan.is_ours(edge.read(path) or "", text):
+            folders = [str(each) for each in path.parents if there.folder in each.parents]
+            made = replace(made, folders=(*made.folders, *folders))
+            made = made.with_file(path, None, plugin.filled(text, there.command, __version__))
+    return made
 
 
 def _recorded(chosen: Settings) -> Connection | None:

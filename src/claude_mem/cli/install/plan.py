@@ -91,7 +91,7 @@ def plan(
     for name in sorted(own):
         text = plugin.filled(texts[name], place.command, version)
         there = read(place.folder / name)
-        if there is None or _is_ours(there, name, texts):
+        if there is None or is_ours(there, texts[name]):
             files[place.folder / name] = text
         elif there != text:
             notes.append(f"{place.folder / name} is your own and stays as it is.")
@@ -162,6 +162,6 @@ def _with_status_line(settings: dict[str, Any], place: Place) -> tuple[dict[str,
     return settings | {"statusLine": line | {"command": command}}, []
 
 
-def _is_ours(text: str, name: str, texts: Mapping[str, str]) -> bool:
+def is_ours(there: str, text: str) -> bool:
     """Written by us, perhaps for another place of the command or an older version: it begins alike."""
-    return text.splitlines()[:2] == texts[name].splitlines()[:2]
+    return there.splitlines()[:2] == text.splitlines()[:2]

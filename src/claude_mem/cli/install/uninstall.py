@@ -12,7 +12,7 @@ from claude_mem.cli.consent import refused
 from claude_mem.cli.install import carry, edge, found, place, show
 from claude_mem.cli.install.journal import Journal
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.settings import Settings
+from claude_mem.settings import Settings, neighbour
 
 
 def add(commands: Commands) -> argparse.ArgumentParser:
@@ -59,8 +59,14 @@ def _disconnect(chosen: Settings, args: argparse.Namespace) -> int:
     print("Disconnected from Claude Code; its settings are as they were before.")
     for data_dir in data_dirs:
         if data_dir.exists():
-            print(f"Memory stays in {data_dir}. To delete it: rm -r {shlex.quote(str(data_dir))}")
+            print(_kept(data_dir))
     return OK
+
+
+def _kept(data_dir: Path) -> str:
+    if neighbour.is_shared(data_dir):
+        return f"Memory stays in {data_dir}, beside that of another program."
+    return f"Memory stays in {data_dir}. To delete it: rm -r {shlex.quote(str(data_dir))}"
 
 
 def _stop_worker(data_dir: Path) -> None:

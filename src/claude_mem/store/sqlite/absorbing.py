@@ -1,34 +1,35 @@
-"""What comes into the database as records: merged by what each is, so that doing it twice changes nothing."""
+"""What comes into the database as records: merged by what each is, so that doing it twice changes nothing.
+
+A stranger's (not `own`) may say anything. What it says is kept as a stranger's words, in sessions marked as
+such; it adds nothing to a session of one's own and takes the place of no memory of one's own.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import get_args
 
 from claude_mem.model import portable
+from claude_mem.model.event import Kind
 from claude_mem.model.likeness import content_key
 from claude_mem.model.observation import Observation, ObservationType
 from claude_mem.model.origin import Origin
-from claude_mem.model.portable import FIELDS, FLAG, INT, LIST, REQUIRED, TEXT, Record
+from claude_mem.model.portable import FIELDS, FOREIGN, LIST, Record
+from claude_mem.model.recall import Source
 from claude_mem.model.session import Status
 from claude_mem.ports.portable import Absorbed
-from claude_mem.store.sqlite import standing
+from claude_mem.store.sqlite import memory, standing
+from claude_mem.store.sqlite.checking import Fields, Refused, checked
 from claude_mem.store.sqlite.queries import execute
-from claude_mem.store.sqlite.storable import Value, array, iso, storable
+from claude_mem.store.sqlite.storable import array, iso
 
-LONGEST = 1 << 20  # characters of a text: far more than anything that capture keeps
-MOST_ITEMS = 10_000
-LATEST = 253_402_300_799_999  # the end of the year 9999
+UNNAMED = "unknown"
+"""The client of a session of one's own that says nothing of it."""
 TYPES: tuple[str, ...] = get_args(ObservationType)
-SOURCES = ("work", "external", "user")
-
-Fields = dict[str, Any]
-
-
-class Refused(ValueError):
-    """`str()` is a sentence that says what is wrong with a record."""
+SOURCES: tuple[str, ...] = get_args(Source)
 
 
 def absorb(db: sqlite3.Connection, records: Sequence[Record], now: int, *, own: bool) -> Absorbed:
@@ -47,92 +48,73 @@ def absorb(db: sqlite3.Connection, records: Sequence[Record], now: int, *, own: 
     return Absorbed(dict(taken), dict(known), tuple(refused))
 
 
-def checked(record: object) -> Fields:
-    """All the fields of its kind, each of its shape; unknown ones are passed over. Raises Refused."""
-    kind = record.get("kind") if isinstance(record, dict) else None
-    if not isinstance(record, dict) or kind not in FIELDS:
-        raise Refused(f"It is no record: its kind is none of {', '.join(FIELDS)}.")
-    fields = {name: _shaped(name, shape, record.get(name)) for name, shape in FIELDS[kind].items()}
-    missing = [name for name in REQUIRED[kind] if fields[name] in (None, "")]
-    if missing:
-        raise Refused(f"A {kind} without {' and '.join(missing)}.")
-    return fields
-
-
-def _shaped(name: str, shape: str, value: object) -> object:
-    if shape == LIST:
-        items = [] if value is None else value
-        if not isinstance(items, list) or len(items) > MOST_ITEMS:
-            raise Refused(f"{name} is no list of texts.")
-        return [_text(name, item) for item in items]
-    if value is None or value is False:
-        return 0 if shape == FLAG else None
-    if shape == TEXT:
-        return _text(name, value)
-    if shape == INT and isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LATEST:
-        return value
-    if shape == FLAG and value is True:
-        return 1
-    raise Refused(f"{name} is no {shape}.")
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise Refused(f"{name} is no text.")
-    if len(value) > LONGEST:
-        raise Refused(f"{name} is longer than {LONGEST:,} characters.")
-    return str(storable(value))
-
-
 def _project(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
-    del own
-    origin = Origin(fields["key"], fields["name"], fields["root"] or "", fields["remote"])
+    # A stranger's paths are not ours: git would be asked in that directory.
+    root = (fields["root"] or "") if own else ""
+    origin = Origin(fields["key"], fields["name"], root, fields["remote"])
     known = execute(db, "find_project", key=origin.key).fetchone()
-    standing.project(db, origin, fields["created_at"] or fields["now"])
+    created_at = fields["created_at"]
+    standing.project(db, origin, fields["now"] if created_at is None else created_at)
     return known is None
 
 
 def _session(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
-    del own
     project = execute(db, "find_project_whole", key=fields["project"]).fetchone()
     if project is None:
         raise Refused(f"Session {fields['session_id']} is of a project that no record before it names.")
     status = fields["status"] or Status.COMPLETED
     if status not in tuple(Status):
         raise Refused(f"{status!r} is no state of a session.")
-    ended = fields["completed_at"]
+    if execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone() is not None:
+        return False
+    ended, changed = fields["completed_at"], fields["updated_at"]
+    changed = fields["created_at"] if changed is None else changed
     values = fields | {
         "status": status,
-        "client": fields["client"] or "import",
+        "client": fields["client"] or UNNAMED,
         "prompt_counter": fields["prompt_counter"] or 0,
         "project_id": project["id"],
         "project_name": project["name"],
-        "updated_at": fields["updated_at"] or fields["created_at"],
+        "updated_at": changed,
         "created_at_iso": iso(fields["created_at"]),
-        "updated_at_iso": iso(fields["updated_at"] or fields["created_at"]),
+        "updated_at_iso": iso(changed),
         "completed_at_iso": None if ended is None else iso(ended),
     }
-    return _added(db, "absorb_session", values)
+    if not own:
+        # Contexts are rendered for the directories that sessions worked in, and open sessions are waited for.
+        values |= {"client": FOREIGN, "cwd": None, "transcript_path": None, "status": Status.COMPLETED}
+    execute(db, "absorb_session", **values)
+    return True
 
 
 def _prompt(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
-    del own
-    return _added(db, "absorb_prompt", fields | _of(db, fields))
+    values = fields | _of(db, fields)
+    if execute(db, "find_prompt", **values).fetchone() is not None:
+        return False
+    _may_add(values, own)
+    execute(db, "absorb_prompt", **values)
+    return True
 
 
 def _event(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
-    del own
     key = fields["effect_key"] or fields["event_id"]
     if not key:
         raise Refused("An event without event_id and effect_key.")
+    if fields["event_kind"] not in tuple(Kind):
+        raise Refused(f"{fields['event_kind']!r} is no kind of event.")
     texts = (fields["text"], fields["tool_input"], fields["tool_response"])
     values = fields | {
         "effect_key": key,
-        "event_id": fields["event_id"] or f"import-{fields['session_id']}-{key}",
+        "event_id": fields["event_id"] if own and fields["event_id"] else _made_id(fields["session_id"], key),
         "prompt_number": fields["prompt_number"] or 0,
         "characters": sum(len(text) for text in texts if text),
     }
-    return _added(db, "absorb_event", values | _of(db, fields))
+    values |= _of(db, fields)
+    if execute(db, "find_event", **values).fetchone() is not None:
+        return False
+    _may_add(values, own)
+    execute(db, "absorb_event", **values | ({} if own else {"cwd": None}))
+    return True
 
 
 def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
@@ -144,32 +126,38 @@ def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     if key is None and not fields["text"]:
         raise Refused("An observation that says nothing.")
     place = _of(db, fields)
-    if _named(db, fields["session_id"], fields["at"], key) is not None:
+    if any(
+        key or row["text"] == fields["text"] for row in _named(db, fields["session_id"], fields["at"], key)
+    ):
         return False
-    older = _referred(db, fields["supersedes"])
-    kept = {name: array(fields[name]) for name, shape in FIELDS["observation"].items() if shape == LIST}
-    values = fields | place | kept
-    values |= {"content_key": key, "older": older, "source": fields["source"] or "work"}
+    if not own and memory.same(db, place["project_id"], key, fields["at"]) is not None:
+        return False  # the project knows that much already
+    _may_add(place, own)
+    older = _superseded(db, fields["supersedes"], place["project_id"], own)
+    values = fields | place | {"content_key": key, "older": older, "source": fields["source"] or "work"}
+    values |= {name: array(fields[name]) for name, shape in FIELDS["observation"].items() if shape == LIST}
     if not own:
-        values |= {"source": "external", "pinned": 0}
-    added = _run(db, "absorb_observation", values)
+        values |= {"source": "external", "pinned": 0, "client": FOREIGN, "provider": FOREIGN}
+    added = execute(db, "absorb_observation", **values)
     if older is not None:
         execute(db, "absorb_supersession", newer=added.lastrowid, older=older)
     return True
 
 
 def _sighting(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
-    del own
     seen = _referred(db, fields["observation"])
     if seen is None:
         raise Refused("A sighting of an observation that no record before it holds.")
-    values = fields | _of(db, fields) | {"observation_id": seen}
-    if _run(db, "find_sighting", values).fetchone() is not None:
+    values = fields | _of(db, fields) | {"observation_id": seen["id"]}
+    if execute(db, "find_sighting", **values).fetchone() is not None:
         return False
+    _may_add(values, own)
+    if not own and seen["session_client"] != FOREIGN:
+        raise Refused("A stranger's sighting of a memory of your own: it would be trusted the more for it.")
     execute(
         db,
         "add_sighting",
-        observation_id=seen,
+        observation_id=seen["id"],
         session_id=values["id"],
         prompt_number=fields["prompt_number"],
         created_at=values["at_iso"],
@@ -179,12 +167,13 @@ def _sighting(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 
 
 def _summary(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
-    del own
     kept = {name: array(fields[name]) for name in ("files_read", "files_edited")}
     values = fields | kept | _of(db, fields)
-    if _run(db, "find_summary", values).fetchone() is not None:
+    if execute(db, "find_summary", **values).fetchone() is not None:
         return False
-    return _added(db, "absorb_summary", values)
+    _may_add(values, own)
+    execute(db, "absorb_summary", **values)
+    return True
 
 
 _TAKE: dict[str, Callable[[sqlite3.Connection, Fields, bool], bool]] = {
@@ -206,6 +195,26 @@ def _of(db: sqlite3.Connection, fields: Fields) -> Fields:
     return dict(row) | {"at_iso": iso(fields["at"])}
 
 
+def _may_add(values: Fields, own: bool) -> None:
+    """Something new. What a session here holds is what happened here: strangers have no part in it."""
+    if not own and values["session_client"] != FOREIGN:
+        raise Refused("It would add to a session of your own. If the file is yours, import it with --own.")
+
+
+def _made_id(session_id: str, key: str) -> str:
+    """Not the one a stranger gives: an event that comes tomorrow under that name would count as known."""
+    return f"{FOREIGN}-{hashlib.sha256(f'{session_id}/{key}'.encode()).hexdigest()[:32]}"
+
+
+def _superseded(db: sqlite3.Connection, name: str | None, project_id: int, own: bool) -> int | None:
+    """What it stands in the place of. A stranger's may stand in a stranger's, of the same project."""
+    older = _referred(db, name)
+    if older is None:
+        return None
+    foreign = older["session_client"] == FOREIGN and older["project_id"] == project_id
+    return int(older["id"]) if own or foreign else None
+
+
 def _said(fields: Fields) -> Observation:
     return Observation(
         type=fields["type"],
@@ -219,19 +228,11 @@ def _said(fields: Fields) -> Observation:
     )
 
 
-def _referred(db: sqlite3.Connection, name: str | None) -> int | None:
+def _referred(db: sqlite3.Connection, name: str | None) -> sqlite3.Row | None:
     known = portable.named(name) if name else None
-    return _named(db, *known) if known else None
+    return next(iter(_named(db, *known)), None) if known else None
 
 
-def _named(db: sqlite3.Connection, session_id: str, at: int, key: str | None) -> int | None:
-    row = execute(db, "find_named_observation", session_id=session_id, at=at, content_key=key).fetchone()
-    return None if row is None else int(row["id"])
-
-
-def _added(db: sqlite3.Connection, query: str, values: Fields) -> bool:
-    return _run(db, query, values).rowcount == 1
-
-
-def _run(db: sqlite3.Connection, query: str, values: dict[str, Value]) -> sqlite3.Cursor:
-    return execute(db, query, **values)
+def _named(db: sqlite3.Connection, session_id: str, at: int, key: str | None) -> list[sqlite3.Row]:
+    """By what it goes by; of those without a key of their own there may be several."""
+    return execute(db, "find_named_observation", session_id=session_id, at=at, content_key=key).fetchall()

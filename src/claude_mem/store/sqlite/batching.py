@@ -25,4 +25,5 @@ def batch(db: sqlite3.Connection, held: Lease) -> Batch:
         request=asked and asked["prompt"],
         recorded=tuple(row["title"] for row in reversed(titles)),
         branch=source and source["branch"],
+        offline=bool(source and source["offline"]),
     )

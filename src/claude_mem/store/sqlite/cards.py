@@ -8,7 +8,8 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from claude_mem.model.recall import Card, MemoryKind, Ref
+from claude_mem.model.portable import FOREIGN
+from claude_mem.model.recall import Card, MemoryKind, Ref, Source
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.wordbook import PATH_KEYS, WRITERS, relative
 
@@ -83,6 +84,7 @@ def _summary(row: sqlite3.Row) -> Card:
         text="\n".join(told),
         files=tuple(dict.fromkeys((*edited, *_paths(row["files_read"])))),
         files_modified=edited,
+        source=_whose(row),
     )
 
 
@@ -91,6 +93,7 @@ def _prompt(row: sqlite3.Row) -> Card:
         **_common(row, Ref("prompt", row["id"])),
         title=_line(row["prompt"]),
         text=row["prompt"],
+        source=_whose(row),
     )
 
 
@@ -110,6 +113,7 @@ def _evidence(row: sqlite3.Row) -> Card:
         type=row["tool_name"] or row["kind"],
         files=files,
         files_modified=files if wrote else (),
+        source=_whose(row),
     )
 
 
@@ -134,6 +138,11 @@ def _common(row: sqlite3.Row, ref: Ref) -> dict[str, Any]:
         "branch": row["branch"],
         "commit": row["commit_sha"],
     }
+
+
+def _whose(row: sqlite3.Row) -> Source:
+    """Of what has no source of its own: a stranger's session is not our work."""
+    return "external" if row["client"] == FOREIGN else "work"
 
 
 def _line(text: str) -> str:

@@ -1,4 +1,7 @@
-"""What goes out of the database as records: in an order that two databases with the same memory share."""
+"""What goes out of the database as records: in an order that two databases with the same memory share.
+
+Nothing is sorted that was not stored in that order: a sort would hold all of it in memory.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +14,39 @@ from claude_mem.model.portable import FIELDS, FLAG, LIST, Record
 from claude_mem.ports.portable import Chosen
 from claude_mem.store.sqlite.queries import execute
 
-KINDS = (
-    ("project", "export_projects"),
-    ("session", "export_sessions"),
-    ("prompt", "export_prompts"),
-    ("event", "export_events"),
-    ("observation", "export_observations"),
-    ("sighting", "export_sightings"),
-    ("summary", "export_summaries"),
-)
-
 
 def records(db: sqlite3.Connection, chosen: Chosen, now: int) -> Iterator[Record]:
     yield {"kind": portable.FORMAT, "version": portable.VERSION, "made_at": now}
-    sessions = json.dumps(_sessions(db, chosen))
-    for kind, query in KINDS:
-        narrowed: dict[str, str | None] = {"sessions": sessions}
-        if kind not in ("project", "session"):
-            narrowed["some"] = _some(chosen, kind)
-        for row in execute(db, query, **narrowed):
-            yield _record(kind, row)
+    sessions = _sessions(db, chosen)
+    whole = not chosen.refs
+    among = json.dumps(sessions)
+    for kind in ("project", "session"):
+        yield from _each(kind, execute(db, f"export_{kind}s", sessions=among))
+    prompts = _some(chosen, "prompt")
+    for session in sessions:
+        yield from _each("prompt", execute(db, "export_prompts", session=session, some=prompts))
+    if whole and chosen.evidence:
+        for session in sessions:
+            yield from _each("event", execute(db, "export_events", session=session))
+    some = _some(chosen, "observation")
+    yield from _each("observation", execute(db, "export_observations", sessions=among, some=some))
+    if whole:
+        for session in sessions:
+            yield from _each("sighting", execute(db, "export_sightings", session=session))
+    some = _some(chosen, "summary")
+    yield from _each("summary", execute(db, "export_summaries", sessions=among, some=some))
 
 
 def _sessions(db: sqlite3.Connection, chosen: Chosen) -> list[int]:
+    """The oldest first."""
     if chosen.refs:
-        some = {f"{kind}s": _some(chosen, kind) for kind in ("observation", "prompt")}
-        found = execute(db, "sessions_of_memories", **some, summaries=_some(chosen, "summary"))
+        found = execute(
+            db,
+            "sessions_of_memories",
+            observations=_some(chosen, "observation"),
+            summaries=_some(chosen, "summary"),
+            prompts=_some(chosen, "prompt"),
+        )
     else:
         found = execute(
             db,
@@ -54,19 +64,24 @@ def _some(chosen: Chosen, kind: str) -> str | None:
     return json.dumps([ref.id for ref in chosen.refs if ref.kind == kind]) if chosen.refs else None
 
 
+def _each(kind: str, rows: sqlite3.Cursor) -> Iterator[Record]:
+    for row in rows:
+        yield _record(kind, row)
+
+
 def _record(kind: str, row: sqlite3.Row) -> Record:
-    """Only what says something: null, empty and false are left out."""
+    """Only what says something: null, empty lists and false are left out."""
     found = dict(row)
-    if "older_at" in found and found["older_at"] is not None:
+    if found.get("older_at") is not None:
         refers = "supersedes" if kind == "observation" else "observation"
         found[refers] = portable.name_of(found["older_session"], found["older_at"], found["older_key"])
     made: dict[str, object] = {"kind": kind}
     for field, shape in FIELDS[kind].items():
         value = found.get(field)
         if shape == LIST and value is not None:
-            value = json.loads(value)
+            value = json.loads(value) or None
         elif shape == FLAG:
-            value = bool(value)
-        if value not in (None, [], False):
+            value = True if value else None
+        if value is not None:
             made[field] = value
     return made

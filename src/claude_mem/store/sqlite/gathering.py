@@ -23,7 +23,10 @@ def gathered(db: sqlite3.Connection, now: int) -> list[Gathered]:
     for which in ("ended_sessions", "due_sessions", "waiting_sessions"):
         for head in _heads(db, which, now):
             heads.setdefault(head["session_id"], head)
-    return [_sum(db, head) for head in heads.values()]
+    # What is done now goes before the past, and that in the order it came: so what becomes of it does not
+    # depend on who was quicker.
+    ordered = sorted(heads.values(), key=lambda head: head["ready_id"] if head["past"] else 0)
+    return [_sum(db, head) for head in ordered]
 
 
 def _heads(db: sqlite3.Connection, which: str, now: int) -> list[sqlite3.Row]:
@@ -41,4 +44,6 @@ def _sum(db: sqlite3.Connection, head: sqlite3.Row) -> Gathered:
         turn_ended=bool(found["stopped"]) or head["status"] in _NO_MORE_TO_COME,
         attempts=head["attempts"],
         due_at=head["not_before_epoch"],
+        past=bool(head["past"]),
+        offline=bool(head["offline"]),
     )

@@ -154,7 +154,8 @@ def _remember(
     added = memory.add(
         db,
         observation,
-        memory.standing(db, project_id, at),
+        # What was only read, or comes from elsewhere, stands beside what is known, never in its place.
+        [] if source == "external" else memory.standing(db, project_id, at),
         {
             "session_id": session_id,
             "project": origin.name,

@@ -8,12 +8,17 @@ WHERE (:project_id IS NULL OR project_id = :project_id)
   AND (:session IS NULL OR claude_session_id = :session)
   AND (:since IS NULL OR updated_at_epoch >= :since)
   AND (:until IS NULL OR created_at_epoch < :until)
+ORDER BY created_at_epoch, claude_session_id
 
 -- name: sessions_of_memories
 -- The sessions of some memories.
-SELECT session_id AS id FROM observations WHERE id IN (SELECT value FROM json_each(:observations))
-UNION SELECT session_id FROM session_summaries WHERE id IN (SELECT value FROM json_each(:summaries))
-UNION SELECT session_id FROM user_prompts WHERE id IN (SELECT value FROM json_each(:prompts))
+SELECT id FROM sdk_sessions
+WHERE id IN (
+    SELECT session_id FROM observations WHERE id IN (SELECT value FROM json_each(:observations))
+    UNION SELECT session_id FROM session_summaries WHERE id IN (SELECT value FROM json_each(:summaries))
+    UNION SELECT session_id FROM user_prompts WHERE id IN (SELECT value FROM json_each(:prompts))
+)
+ORDER BY created_at_epoch, claude_session_id
 
 -- name: export_projects
 -- Their projects.
@@ -31,22 +36,21 @@ WHERE s.id IN (SELECT value FROM json_each(:sessions))
 ORDER BY s.created_at_epoch, s.claude_session_id
 
 -- name: export_prompts
--- What was asked in them.
+-- What was asked in one.
 SELECT s.claude_session_id AS session_id, m.prompt_number AS number, m.prompt AS text, m.private, m.prompt_id,
        m.created_at_epoch AS at
 FROM user_prompts AS m JOIN sdk_sessions AS s ON s.id = m.session_id
-WHERE m.session_id IN (SELECT value FROM json_each(:sessions))
-  AND (:some IS NULL OR m.id IN (SELECT value FROM json_each(:some)))
-ORDER BY s.created_at_epoch, s.claude_session_id, m.prompt_number
+WHERE m.session_id = :session AND (:some IS NULL OR m.id IN (SELECT value FROM json_each(:some)))
+ORDER BY m.prompt_number
 
 -- name: export_events
--- What was done in them.
+-- What was done in one, in the order in which it was taken in.
 SELECT s.claude_session_id AS session_id, m.event_id, m.kind AS event_kind, m.effect_key, m.prompt_number, m.tool_name,
        m.tool_use_id, m.tool_input, m.tool_response, m.text, m.note, m.prompt_id, m.agent_id, m.agent_type, m.cwd,
        m.branch, m.commit_sha AS "commit", m.private, m.created_at_epoch AS at
 FROM pending_messages AS m JOIN sdk_sessions AS s ON s.id = m.session_id
-WHERE m.session_id IN (SELECT value FROM json_each(:sessions)) AND m.state = 'done' AND :some IS NULL
-ORDER BY s.created_at_epoch, s.claude_session_id, m.id
+WHERE m.session_id = :session AND m.state = 'done'
+ORDER BY m.id
 
 -- name: export_observations
 -- What was understood of it.
@@ -54,30 +58,31 @@ SELECT s.claude_session_id AS session_id, m.type, m.title, m.subtitle, m.narrati
        m.files_modified, m.text, m.prompt_number, m.client, m.branch, m.commit_sha AS "commit", m.tool_use_ids,
        o.created_at_epoch AS older_at, o.content_key AS older_key, t.claude_session_id AS older_session,
        m.provider, m.pinned, m.source, m.created_at_epoch AS at
-FROM observations AS m JOIN sdk_sessions AS s ON s.id = m.session_id
+FROM observations AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 LEFT JOIN observations AS o ON o.id = m.supersedes
 LEFT JOIN sdk_sessions AS t ON t.id = o.session_id
-WHERE m.session_id IN (SELECT value FROM json_each(:sessions))
-  AND (:some IS NULL OR m.id IN (SELECT value FROM json_each(:some)))
+WHERE +m.session_id IN (SELECT value FROM json_each(:sessions))
+  AND (:some IS NULL OR +m.id IN (SELECT value FROM json_each(:some)))
 ORDER BY m.created_at_epoch, m.id
 
 -- name: export_sightings
--- What was understood again.
+-- What was understood again in one; the same thing at the same time is one sighting.
 SELECT t.claude_session_id AS older_session, o.created_at_epoch AS older_at, o.content_key AS older_key,
-       s.claude_session_id AS session_id, m.prompt_number, m.created_at_epoch AS at
+       s.claude_session_id AS session_id, m.prompt_number, m.created_at_epoch AS at, MIN(m.id) AS first
 FROM observation_sightings AS m JOIN sdk_sessions AS s ON s.id = m.session_id
 JOIN observations AS o ON o.id = m.observation_id
 JOIN sdk_sessions AS t ON t.id = o.session_id
-WHERE m.session_id IN (SELECT value FROM json_each(:sessions)) AND :some IS NULL
-ORDER BY m.created_at_epoch, m.id
+WHERE m.session_id = :session
+GROUP BY m.observation_id, m.created_at_epoch
+ORDER BY m.created_at_epoch, first
 
 -- name: export_summaries
 -- What each turn came to.
 SELECT s.claude_session_id AS session_id, m.request, m.investigated, m.learned, m.completed, m.next_steps, m.files_read,
        m.files_edited, m.notes, m.prompt_number, m.created_at_epoch AS at
-FROM session_summaries AS m JOIN sdk_sessions AS s ON s.id = m.session_id
-WHERE m.session_id IN (SELECT value FROM json_each(:sessions))
-  AND (:some IS NULL OR m.id IN (SELECT value FROM json_each(:some)))
+FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
+WHERE +m.session_id IN (SELECT value FROM json_each(:sessions))
+  AND (:some IS NULL OR +m.id IN (SELECT value FROM json_each(:some)))
 ORDER BY m.created_at_epoch, m.id
 
 -- name: find_project_whole
@@ -96,21 +101,27 @@ VALUES (
     :cwd, :transcript_path, :branch, :commit, :end_reason, :created_at_iso, :created_at, :updated_at_iso, :updated_at,
     :completed_at_iso, :completed_at
 )
-ON CONFLICT (claude_session_id) DO NOTHING
 
 -- name: find_session_whole
 -- Where a session's memories belong.
-SELECT id, project, project_id FROM sdk_sessions WHERE claude_session_id = :session_id
+SELECT id, project, project_id, client AS session_client FROM sdk_sessions WHERE claude_session_id = :session_id
+
+-- name: find_prompt
+-- Whether a prompt is there already.
+SELECT 1 FROM user_prompts WHERE session_id = :id AND prompt_number = :number
 
 -- name: absorb_prompt
 -- A prompt that came from elsewhere.
 INSERT INTO user_prompts (session_id, prompt_number, prompt, private, prompt_id, created_at, created_at_epoch)
 VALUES (:id, :number, :text, :private, :prompt_id, :at_iso, :at)
-ON CONFLICT (session_id, prompt_number) DO NOTHING
+
+-- name: find_event
+-- Whether an event is there already, under its id or as an effect.
+SELECT 1 FROM pending_messages WHERE event_id = :event_id OR (session_id = :id AND effect_key = :effect_key)
 
 -- name: absorb_event
 -- An event that came from elsewhere, where it became memory long ago.
-INSERT OR IGNORE INTO pending_messages (
+INSERT INTO pending_messages (
     event_id, session_id, kind, effect_key, prompt_number, tool_name, tool_use_id, tool_input, tool_response, text, note,
     prompt_id, agent_id, agent_type, cwd, branch, commit_sha, private, state, created_at, created_at_epoch,
     settled_at_epoch, characters
@@ -122,9 +133,10 @@ VALUES (
 )
 
 -- name: find_named_observation
--- An observation by what it goes by.
-SELECT m.id FROM observations AS m JOIN sdk_sessions AS s ON s.id = m.session_id
-WHERE s.claude_session_id = :session_id AND m.created_at_epoch = :at AND m.content_key IS :content_key
+-- An observation by what it goes by, and whose it is.
+SELECT m.id, m.project_id, m.text, s.client AS session_client
+FROM observations AS m INDEXED BY observations_by_time CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
+WHERE m.created_at_epoch = :at AND m.content_key IS :content_key AND s.claude_session_id = :session_id
 
 -- name: absorb_observation
 -- An observation that came from elsewhere.

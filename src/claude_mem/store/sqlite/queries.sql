@@ -16,7 +16,7 @@ VALUES (:key, :name, :root, :remote, :created_at, :created_at_epoch);
 -- name: find_standing
 -- What an arrival may change in its session.
 SELECT id, status, prompt_counter, first_user_prompt IS NOT NULL AS named, updated_at_epoch,
-       completed_at_epoch, end_reason, cwd, transcript_path, branch, commit_sha
+       completed_at_epoch, end_reason, cwd, transcript_path, branch, commit_sha, past
 FROM sdk_sessions WHERE claude_session_id = :claude_session_id;
 
 -- name: add_session
@@ -27,9 +27,9 @@ VALUES (:claude_session_id, :project, :project_id, :status, :client, :cwd, :tran
         :commit_sha, :at, :at_epoch, :at, :at_epoch);
 
 -- name: change_session
--- What a transaction's arrivals changed in a session.
+-- What a transaction's arrivals changed in a session; one that is of the present again is like any other.
 UPDATE sdk_sessions
-SET status = :status, prompt_counter = :prompt_counter,
+SET past = :past, offline = offline AND :past, held_until_epoch = held_until_epoch * :past, status = :status, prompt_counter = :prompt_counter,
     first_user_prompt = COALESCE(first_user_prompt, :first_user_prompt),
     cwd = :cwd, transcript_path = :transcript_path, branch = :branch, commit_sha = :commit_sha,
     end_reason = :end_reason, updated_at = :updated_at, updated_at_epoch = :updated_at_epoch,
@@ -55,21 +55,21 @@ VALUES (:session_id, :prompt_number, :prompt, :private, :prompt_id, :created_at,
 
 -- name: due_sessions
 -- Free sessions whose next job is due, the oldest job first; a wait past the horizon is a clock that jumped.
-SELECT h.session_id, h.not_before_epoch, s.status,
+SELECT h.session_id, h.ready_id, h.not_before_epoch, s.status, s.past, s.offline,
        (SELECT p.attempts FROM pending_messages AS p WHERE p.id = h.ready_id) AS attempts
 FROM queue_heads AS h
 CROSS JOIN sdk_sessions AS s ON s.id = h.session_id
-WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed'
+WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed' AND s.held_until_epoch <= :now
   AND (h.not_before_epoch <= :now OR h.not_before_epoch > :horizon)
 ORDER BY h.ready_id LIMIT :limit;
 
 -- name: ended_sessions
 -- Those of the due sessions whose turn has ended, or that have ended themselves, the oldest job first.
-SELECT h.session_id, h.not_before_epoch, s.status,
+SELECT h.session_id, h.ready_id, h.not_before_epoch, s.status, s.past, s.offline,
        (SELECT p.attempts FROM pending_messages AS p WHERE p.id = h.ready_id) AS attempts
 FROM queue_heads AS h
 CROSS JOIN sdk_sessions AS s ON s.id = h.session_id
-WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed'
+WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed' AND s.held_until_epoch <= :now
   AND (h.not_before_epoch <= :now OR h.not_before_epoch > :horizon)
   AND (s.status IN ('completed', 'interrupted')
        OR EXISTS (SELECT 1 FROM pending_messages AS p INDEXED BY pending_messages_stops
@@ -78,11 +78,11 @@ ORDER BY h.ready_id LIMIT :limit;
 
 -- name: waiting_sessions
 -- Free sessions whose next job must wait, the soonest first.
-SELECT h.session_id, h.not_before_epoch, s.status,
+SELECT h.session_id, h.ready_id, h.not_before_epoch, s.status, s.past, s.offline,
        (SELECT p.attempts FROM pending_messages AS p WHERE p.id = h.ready_id) AS attempts
 FROM queue_heads AS h
 CROSS JOIN sdk_sessions AS s ON s.id = h.session_id
-WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed'
+WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed' AND s.held_until_epoch <= :now
   AND h.not_before_epoch > :now AND h.not_before_epoch <= :horizon
 ORDER BY h.not_before_epoch, h.ready_id LIMIT :limit;
 
@@ -92,6 +92,7 @@ SELECT h.session_id
 FROM queue_heads AS h
 CROSS JOIN sdk_sessions AS s ON s.id = h.session_id
 WHERE h.session_id = :session_id AND h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed'
+  AND s.held_until_epoch <= :now
   AND (h.not_before_epoch <= :now OR h.not_before_epoch > :horizon);
 
 -- name: gathered_jobs
@@ -165,7 +166,7 @@ ORDER BY id DESC LIMIT :limit;
 
 -- name: provenance
 -- Where the work of a batch was done: its session, and the branch and commit of its last event.
-SELECT s.project, s.project_id, s.client, p.branch, p.commit_sha
+SELECT s.project, s.project_id, s.client, s.offline, p.branch, p.commit_sha
 FROM pending_messages AS p
 JOIN sdk_sessions AS s ON s.id = p.session_id
 WHERE p.id = :id;
@@ -268,9 +269,10 @@ SELECT COUNT(*) FROM sdk_sessions WHERE status IN ('initialized', 'active', 'sum
 SELECT state, jobs FROM queue_figures;
 
 -- name: oldest_ready
--- Since when the longest waiting job has been ready.
+-- Since when the longest waiting job has been ready; how old the past is says nothing about that.
 SELECT created_at_epoch FROM pending_messages INDEXED BY pending_messages_ready_age
-WHERE state = 'ready' ORDER BY created_at_epoch LIMIT 1;
+WHERE state = 'ready' AND session_id NOT IN (SELECT id FROM sdk_sessions WHERE past = 1)
+ORDER BY created_at_epoch LIMIT 1;
 
 -- name: jobs_in_state
 -- A page of jobs in one state, with all that rebuilds the event.
@@ -346,3 +348,33 @@ SELECT COUNT(*)
 FROM sdk_sessions AS s
 CROSS JOIN session_summaries AS y ON y.session_id = s.id
 WHERE s.updated_at_epoch >= :since AND y.created_at_epoch >= :since;
+
+-- name: past_session
+-- How much of a session is known, and from where.
+SELECT s.past, s.seal,
+       (SELECT COUNT(*) FROM pending_messages AS p WHERE p.session_id = s.id) AS events
+FROM sdk_sessions AS s WHERE s.claude_session_id = :session;
+
+-- name: mark_past
+-- A session that a transcript tells of: who observes it, and from when on.
+UPDATE sdk_sessions SET past = 1, offline = :offline, held_until_epoch = :until WHERE claude_session_id = :session;
+
+-- name: seal_session
+-- All of a transcript, as it is now, was taken in.
+UPDATE sdk_sessions SET seal = :seal WHERE claude_session_id = :session AND past = 1;
+
+-- name: release_session
+-- No more is on its way.
+UPDATE sdk_sessions SET held_until_epoch = 0 WHERE claude_session_id = :session AND past = 1;
+
+-- name: past_waiting
+-- How many events of the past are to be observed, but for those of sessions that are held.
+SELECT COUNT(*) FROM sdk_sessions AS s
+CROSS JOIN pending_messages AS p ON p.session_id = s.id AND p.state <> 'done'
+WHERE s.past = 1 AND s.held_until_epoch <= :now AND s.status <> 'failed' AND p.state IN ('ready', 'leased');
+
+-- name: spent_on_past
+-- What sessions of the past have cost since some time.
+SELECT COALESCE(SUM(x.input_tokens + x.cached_tokens + x.output_tokens), 0) AS tokens, TOTAL(x.cost_usd) AS usd
+FROM spending AS x JOIN sdk_sessions AS s ON s.id = x.session_id
+WHERE x.created_at_epoch >= :since AND s.past = 1;

@@ -181,10 +181,10 @@ LIMIT :limit;
 SELECT id, key, name, root FROM projects WHERE key = :given;
 
 -- name: projects_by_name
--- Projects by the name people see; the one last worked in first.
+-- Projects by the name people see; the one last worked in first. What strangers did somewhere is no work here.
 SELECT p.id, p.key, p.name, p.root FROM projects AS p
 WHERE p.name = :given
-ORDER BY (SELECT MAX(s.updated_at_epoch) FROM sdk_sessions AS s WHERE s.project_id = p.id) DESC;
+ORDER BY (SELECT MAX(s.updated_at_epoch) FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.client <> 'import') DESC;
 
 -- name: projects_with_figures
 -- All projects, the one last worked in first.
@@ -233,10 +233,10 @@ JOIN sdk_sessions AS n ON n.project_id = s.project_id AND (n.created_at_epoch, n
 WHERE s.id = :id ORDER BY n.created_at_epoch, n.id LIMIT 1;
 
 -- name: last_summaries
--- The newest summary of each of a project's last sessions, but for one of them.
+-- The newest summary of each of a project's own last sessions (what strangers left open is not ours), but for one of them.
 SELECT y.id, MAX(y.created_at_epoch) FROM session_summaries AS y
 JOIN sdk_sessions AS s ON s.id = y.session_id
-WHERE s.id IN (SELECT id FROM sdk_sessions WHERE project_id = :project_id
+WHERE s.id IN (SELECT id FROM sdk_sessions WHERE project_id = :project_id AND client <> 'import'
                ORDER BY updated_at_epoch DESC LIMIT :sessions)
   AND s.claude_session_id <> :but_for
 GROUP BY y.session_id ORDER BY 2 DESC, y.id DESC LIMIT :limit;
@@ -265,11 +265,11 @@ UNION
 SELECT project_id FROM sdk_sessions WHERE id > :session;
 
 -- name: compacted_since
--- Sessions of which a compaction was reported past a mark.
+-- Sessions of which a compaction was reported past a mark; one of long ago has nobody left to tell.
 SELECT DISTINCT s.project_id, s.claude_session_id
 FROM pending_messages AS p
 JOIN sdk_sessions AS s ON s.id = p.session_id
-WHERE p.id > :after AND p.kind IN ('pre_compact', 'post_compact');
+WHERE p.id > :after AND p.kind IN ('pre_compact', 'post_compact') AND s.past = 0;
 
 -- name: memory_figures
 -- How much is remembered in all.

@@ -36,9 +36,14 @@ CREATE TABLE sdk_sessions (
     updated_at         TEXT NOT NULL,
     updated_at_epoch   INTEGER NOT NULL,
     completed_at       TEXT,
-    completed_at_epoch INTEGER
+    completed_at_epoch INTEGER,
+    past               INTEGER NOT NULL DEFAULT 0 CHECK (past IN (0, 1)), -- 1: only a transcript tells of it
+    seal               TEXT,                    -- which state of the transcript was taken in whole
+    offline            INTEGER NOT NULL DEFAULT 0 CHECK (offline IN (0, 1)), -- 1: no model is asked about it
+    held_until_epoch   INTEGER NOT NULL DEFAULT 0 -- not observed before: more of the same is on its way
 );
 
+CREATE INDEX sdk_sessions_past ON sdk_sessions (id) WHERE past = 1;
 CREATE INDEX sdk_sessions_by_project ON sdk_sessions (project_id);
 CREATE INDEX sdk_sessions_by_project_name ON sdk_sessions (project, created_at_epoch);
 CREATE INDEX sdk_sessions_by_status ON sdk_sessions (status, updated_at_epoch);

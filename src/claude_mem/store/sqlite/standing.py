@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from claude_mem.model.event import Event, Kind
 from claude_mem.model.origin import Origin
+from claude_mem.model.past import PREFIX
 from claude_mem.model.session import Status, follow
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite.queries import execute
@@ -31,12 +32,14 @@ class Standing:
     transcript_path: str | None = None
     branch: str | None = None
     commit: str | None = None
+    past: bool = False  # only a transcript tells of it
     first_user_prompt: str | None = None  # to be written, if none is there yet
     changed: bool = False
 
     def follow(self, event: Event, origin: Origin) -> None:
         """What an event, once accepted, changes."""
         self.changed = True
+        self.past = self.past and event.id.startswith(PREFIX)
         self.status = follow(self.status, event.kind)
         if event.kind is Kind.SESSION_END:
             self.completed_at, self.end_reason = event.at, event.note
@@ -86,6 +89,7 @@ class Standings:
                     transcript_path=standing.transcript_path,
                     branch=standing.branch,
                     commit_sha=standing.commit,
+                    past=int(standing.past),
                     end_reason=standing.end_reason,
                     updated_at=iso(standing.updated_at),
                     updated_at_epoch=standing.updated_at,
@@ -109,6 +113,7 @@ class Standings:
             transcript_path=row["transcript_path"],
             branch=row["branch"],
             commit=row["commit_sha"],
+            past=bool(row["past"]),
         )
 
     def _add(self, arrival: Arrival) -> Standing:

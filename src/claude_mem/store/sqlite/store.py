@@ -15,6 +15,7 @@ from claude_mem.model.observation import Memory
 from claude_mem.model.prompt import Spend
 from claude_mem.model.session import Session
 from claude_mem.ports.clock import Clock
+from claude_mem.ports.past import Known, Manner, Progress, Taken
 from claude_mem.ports.pumping import Spending, Spent
 from claude_mem.ports.store import Accepted, Arrival
 from claude_mem.store.sqlite import (
@@ -23,6 +24,7 @@ from claude_mem.store.sqlite import (
     gathering,
     inbox,
     overview,
+    past,
     quarantine,
     queue,
     schema,
@@ -37,7 +39,7 @@ from claude_mem.store.sqlite.writer import Writer
 
 
 class SqliteStore:
-    """Inbox, Queue, Work, Ledger, Sessions and Overview on one SQLite file.
+    """Inbox, Past, Queue, Work, Ledger, Sessions and Overview on one SQLite file.
 
     Any thread may call it; any call may block.
     """
@@ -83,6 +85,22 @@ class SqliteStore:
 
     def accept(self, arrivals: Sequence[Arrival]) -> Accepted:
         return self.writer.run(lambda db: inbox.accept(db, arrivals, self._clock()))
+
+    # Past
+
+    def accept_past(self, arrivals: Sequence[Arrival], manner: Manner) -> Taken:
+        return self.writer.run(lambda db: past.accept(db, arrivals, manner, self._clock()))
+
+    def release(self, sessions: Sequence[str]) -> None:
+        self.writer.run(lambda db: past.release(db, sessions))
+
+    def known(self, sessions: Sequence[str]) -> dict[str, Known]:
+        with self.readers.read() as db:
+            return past.known(db, sessions)
+
+    def progress(self, since: int) -> Progress:
+        with self.readers.read() as db:
+            return past.progress(db, since, self._clock())
 
     # Queue and Work
 

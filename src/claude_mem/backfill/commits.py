@@ -1,0 +1,207 @@
+"""Decides which commits of a repository become observations, and as what.
+
+A commit that a known session made belongs to that session. All others of a repository are in one session, the
+repository's own: one for each author and day would bury the real ones in every list of sessions, and says
+nothing that the commits' own times do not. Its name and theirs come from git alone, so that reading again, on
+another day or in another clone, yields the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from claude_mem.backfill import git
+from claude_mem.backfill.gained import Gained, Project
+from claude_mem.backfill.git import Commit
+from claude_mem.model.observation import ObservationType
+from claude_mem.model.portable import Record
+
+CLIENT = "git"
+MOST = 2_000
+MOST_FILES = 200
+MOST_BODY = 20_000
+
+SessionOf = Callable[[str, str, int], str | None]
+"""The session that made a commit, by its hash, its subject and the time it was made; None: nobody knows. It
+must not change its mind about one that was taken in: that would take it in again, for another session."""
+Clean = Callable[[str], str]
+
+_KINDS: dict[str, ObservationType] = {
+    **dict.fromkeys(
+        ("feat", "feature", "add", "adds", "added", "implement", "implements", "support"), "feature"
+    ),
+    **dict.fromkeys(("introduce", "introduces", "allow", "allows", "new"), "feature"),
+    **dict.fromkeys(("fix", "fixes", "fixed", "bugfix", "hotfix", "bug", "revert", "correct"), "bugfix"),
+    **dict.fromkeys(
+        ("refactor", "refactors", "refactored", "perf", "simplify", "extract", "rename"), "refactor"
+    ),
+    **dict.fromkeys(("cleanup", "restructure", "reorganize", "move", "split", "inline"), "refactor"),
+}
+_FIRST_WORD = re.compile(r"^(?:[^\w\s]+\s*|:\w+:\s*)?\[?(\w+)\]?(?:\([^)]{1,80}\))?!?:?(?=\s|$)")
+_MENTIONS_FIX = re.compile(r"\b(?:fix(?:es|ed)?|bug|regression|crash(?:es)?)\b", re.I)
+_TRAILER = re.compile(r"(?:[A-Z][\w-]+-[Bb]y: |🤖|Generated with |Change-Id: |git-svn-id: )")
+
+_NOTHING_SAID = re.compile(
+    r"(?:wip|work in progress|tmp|temp|test|\.+|-+|fixup!.*|squash!.*|amend!.*|checkpoint|save|updates?"
+    r"|minor|changes|stuff|misc|initial commit|first commit)[\s.!]*",
+    re.I,
+)
+_VERSION = re.compile(
+    r"(?:(?:chore|build|release|ci)(?:\([^)]*\))?:\s*)?"
+    r"(?:(?:bump|release|prepare|set|update|tag|publish)\b[\w\s./-]{0,40}?)?(?:version|release)?\s*(?:to\s+)?"
+    r"v?\d+\.\d+(?:\.\d+)?(?:[-+.\w]*)\s*(?:\[skip ci\])?",
+    re.I,
+)
+_BUMPS = re.compile(r"(?:[\w()-]+:\s*)?bump \S+ from \S+ to \S+", re.I)
+_LOCKS = frozenset(
+    (
+        *("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"),
+        *("Cargo.lock", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "Gemfile.lock", "go.sum"),
+        *("composer.lock", "mix.lock", "flake.lock", "packages.lock.json", "Podfile.lock", "pubspec.lock"),
+    )
+)
+
+
+def read(
+    repo: Path,
+    project: Project,
+    *,
+    clean: Clean,
+    gained: Gained,
+    session_of: SessionOf | None = None,
+    since: int | None = None,
+    limit: int = MOST,
+) -> Iterator[Record]:
+    """The newest commits that can be reached from HEAD, oldest first. `since`: epoch milliseconds. Raises
+    git.Unanswered."""
+    kept = []
+    for commit in git.log(repo, since=since, limit=limit):
+        why = noise(commit)
+        if why is None:
+            kept.append(commit)
+        else:
+            gained.pass_over("commit", why)
+    kept.reverse()
+    if kept:
+        yield from _records(kept, project, clean, gained, session_of)
+
+
+def _records(
+    commits: Sequence[Commit], project: Project, clean: Clean, gained: Gained, session_of: SessionOf | None
+) -> Iterator[Record]:
+    own = session_id(project)
+    made = [(session_of(each.sha, each.subject, each.at) if session_of else None, each) for each in commits]
+    alone = [commit.at for session, commit in made if session is None]
+    yield gained.take({"kind": "project", **project.record(), "created_at": commits[0].at})
+    if alone:
+        yield gained.take(
+            {
+                "kind": "session",
+                "session_id": own,
+                "project": project.key,
+                "title": f"Commits of {project.name}",
+                "client": CLIENT,
+                "status": "completed",
+                "cwd": project.root or None,
+                # Of the first commit of all, not the newest: in a list of sessions it comes last.
+                "created_at": min(alone),
+                "updated_at": min(alone),
+                "completed_at": min(alone),
+            }
+        )
+    for session, commit in made:
+        yield gained.take(_observation(commit, session or own, clean))
+
+
+def _observation(commit: Commit, session: str, clean: Clean) -> dict[str, object]:
+    body = clean(told(commit.body))[:MOST_BODY].strip()
+    facts = [f"Commit {commit.sha[:12]} by {commit.author}".strip()]
+    return {
+        "kind": "observation",
+        "session_id": session,
+        "type": type_of(commit.subject),
+        "title": clean(commit.subject).strip(),
+        "narrative": body or None,
+        "facts": [clean(fact) for fact in facts],
+        "files_modified": [clean(path) for path in commit.files[:MOST_FILES]],
+        "client": CLIENT,
+        "commit": commit.sha,
+        "provider": CLIENT,
+        "source": "work",
+        "at": commit.at,
+    }
+
+
+def session_id(project: Project) -> str:
+    """Of the session in which a repository's commits are that no known session made."""
+    return f"{CLIENT}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
+
+
+def type_of(subject: str) -> ObservationType:
+    """By the first word, conventional or not."""
+    first = _FIRST_WORD.match(subject)
+    word = first[1].lower() if first else ""
+    if word in _KINDS:
+        return _KINDS[word]
+    if word in ("docs", "doc", "chore", "ci", "build", "test", "tests", "style", "deps", "release"):
+        return "change"
+    return "bugfix" if _MENTIONS_FIX.search(subject) else "change"
+
+
+def noise(commit: Commit) -> str | None:
+    """Why a commit says nothing worth keeping; None: it does."""
+    subject, alone = commit.subject.strip(), not told(commit.body)
+    names = {path.rpartition("/")[2] for path in commit.files}
+    reasons = {
+        "a merge": commit.merges,
+        "the edge of a shallow clone": commit.is_edge,
+        "no message": not subject,
+        "changes nothing": not names and alone,
+        "locks only": bool(names) and names <= _LOCKS,
+        "says nothing": alone and _NOTHING_SAID.fullmatch(subject),
+        "a version's number": alone and _VERSION.fullmatch(subject),
+        "a dependency's version": _BUMPS.fullmatch(subject),
+    }
+    return next((why for why, holds in reasons.items() if holds), None)
+
+
+def told(body: str) -> str:
+    """Without the trailers that tools add."""
+    paragraphs = re.split(r"\n[^\S\n]*\n", body.strip())
+    return "\n\n".join(part for part in paragraphs if part and not _TRAILER.match(part.strip())).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A commit that a session's tool use tells of."""
+
+    session: str
+    at: int
+    subject: str
+    sha: str = ""  # as far as it is told
+
+
+def finder(made: Sequence[Made], *, within_ms: int = 10 * 60_000) -> SessionOf:
+    """Who made a commit: whoever tells its hash, or its subject near its time."""
+    by_subject: dict[str, list[Made]] = {}
+    by_sha: dict[str, str] = {}
+    for each in made:
+        by_subject.setdefault(_plain(each.subject), []).append(each)
+        if len(each.sha) >= 7:
+            by_sha[each.sha[:7]] = each.session
+
+    def session_of(sha: str, subject: str, at: int) -> str | None:
+        if sha[:7] in by_sha:
+            return by_sha[sha[:7]]
+        near = [each for each in by_subject.get(_plain(subject), ()) if abs(each.at - at) <= within_ms]
+        return min(near, key=lambda each: abs(each.at - at)).session if near else None
+
+    return session_of
+
+
+def _plain(subject: str) -> str:
+    return " ".join(subject.split()).casefold()

@@ -1,0 +1,168 @@
+"""`claude-mem import`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from claude_mem.cli import say
+from claude_mem.cli.columns import fit
+from claude_mem.cli.command import OK, WRONG, Commands, UsageError, json_flag
+from claude_mem.cli.sending import counted
+from claude_mem.cli.ticker import Ticker
+from claude_mem.model.errors import ClaudeMemError
+
+MOST_LINES = 300
+MOST_BYTES = 2 << 20  # of a batch that another line would still be added to
+LONGEST_LINE = 8 << 20
+REASONS_KEPT = 1_000
+REASONS_SHOWN = 20
+
+Absorb = Callable[[bytes], dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Came:
+    """What became of the lines so far."""
+
+    lines: int = 0
+    taken: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
+    refused: int = 0
+    reasons: list[tuple[int, str]] = field(default_factory=list)  # the first of them, by the line's number
+
+    def refuse(self, number: int, why: str) -> None:
+        self.refused += 1
+        if len(self.reasons) < REASONS_KEPT:
+            self.reasons.append((number, why))
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "import",
+        "take in what `export` wrote, or observations from elsewhere",
+        more=(
+            "What is there already stays as it is: doing it again changes nothing, and after an\n"
+            "interruption goes on. Without --own the file counts as a stranger's: secrets are\n"
+            "redacted, everything is marked as read and not verified, and nothing of your own\n"
+            "is added to or replaced."
+        ),
+        example=(
+            "claude-mem import --own memory.jsonl\n"
+            "claude-mem import --dry-run from-ada.jsonl\n"
+            "zcat memory.jsonl.gz | claude-mem import --own -"
+        ),
+        run=_run,
+    )
+    parser.add_argument("file", metavar="FILE", help="one JSON object a line; - is standard input")
+    parser.add_argument("--own", action="store_true", help="it is an export of yours: take it as it is")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be taken")
+    json_flag(parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    came = Came()
+    with ExitStack() as stack:
+        source = _source(args.file, stack)
+        absorb = stack.enter_context(_rehearsing(args.own)) if args.dry_run else _sending(args.own)
+        ticker = stack.enter_context(Ticker("Looking ..." if args.dry_run else "Importing ..."))
+        try:
+            for first, batch in _batches(source, came):
+                _add(came, first, absorb(batch))
+                ticker.show(f"{came.lines:,} lines")
+        except KeyboardInterrupt:
+            ticker.__exit__()
+            if not args.dry_run:
+                kept = counted(came.taken) or "nothing new"
+                say.talk(f"Interrupted. Taken so far: {kept}. Run it again to go on.")
+            raise
+    return _say(args, came)
+
+
+def _source(name: str, stack: ExitStack) -> IO[bytes]:
+    if name == "-":
+        return sys.stdin.buffer
+    path = Path(name).expanduser()
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder.")
+    return stack.enter_context(path.open("rb"))
+
+
+def _sending(own: bool) -> Absorb:
+    from claude_mem.cli.ask import recall
+
+    return lambda batch: recall("POST", "/api/import", {"own": "1" if own else None}, batch)
+
+
+@contextmanager
+def _rehearsing(own: bool) -> Iterator[Absorb]:
+    from claude_mem import settings
+    from claude_mem.wiring.rehearsal import rehearsing
+
+    with say.patiently("Copying the database, to try it on the copy ..."), ExitStack() as stack:
+        absorb = stack.enter_context(rehearsing(settings.load(), own=own))
+        left = stack.pop_all()
+    with left:
+        yield absorb
+
+
+def _batches(source: IO[bytes], came: Came) -> Iterator[tuple[int, bytes]]:
+    """The number of its first line, and lines; of an endless file no more is held than one batch."""
+    first, lines, size = 1, list[bytes](), 0
+    while line := source.readline(LONGEST_LINE + 1):
+        came.lines += 1
+        if len(line) > LONGEST_LINE:
+            came.refuse(came.lines, f"It is longer than {say.size(LONGEST_LINE)}.")
+            while line and not line.endswith(b"\n"):
+                line = source.readline(LONGEST_LINE)
+            line = b"\n"  # its place, so that the numbers of the others hold
+        lines.append(line)
+        size += len(line)
+        if len(lines) == MOST_LINES or size > MOST_BYTES:
+            yield first, b"".join(lines)
+            first, lines, size = came.lines + 1, [], 0
+    if lines:
+        yield first, b"".join(lines)
+
+
+def _add(came: Came, first: int, answer: dict[str, Any]) -> None:
+    came.taken.update(answer["taken"])
+    came.known.update(answer["known"])
+    for place, why in answer["refused"]:
+        came.refuse(first + place, why)
+
+
+def _say(args: argparse.Namespace, came: Came) -> int:
+    code = WRONG if came.refused else OK
+    reasons = sorted(came.reasons)
+    if args.json:
+        say.data(
+            {
+                "dry_run": args.dry_run,
+                "own": args.own,
+                "lines": came.lines,
+                "taken": dict(came.taken),
+                "known": dict(came.known),
+                "refused": came.refused,
+                "reasons": [{"line": number, "message": why} for number, why in reasons],
+            }
+        )
+        return code
+    if not came.lines:
+        raise ClaudeMemError("There is nothing in it.")
+    print(f"{'Would import' if args.dry_run else 'Imported'}: {counted(came.taken) or 'nothing new'}.")
+    if known := counted(came.known):
+        print(f"Known already: {known}.")
+    if came.refused:
+        say.talk(f"Refused: {say.many(came.refused, 'line')}.")
+        for number, why in reasons[:REASONS_SHOWN]:
+            say.talk(f"  line {number:,}: {fit(why, 160)}")
+        if came.refused > REASONS_SHOWN:
+            say.talk(f"  and {came.refused - REASONS_SHOWN:,} more; --json shows them.")
+    return code

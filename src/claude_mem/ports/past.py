@@ -1,0 +1,55 @@
+"""What taking in the past asks of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from claude_mem.ports.store import Arrival
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A session that is there already."""
+
+    state: Literal["live", "past"]  # live: captured as it happened, or brought along from elsewhere
+    events: int
+    seal: str | None = None  # which state of its transcript was taken in whole
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How sessions of the past are to be treated."""
+
+    offline: bool = True  # no model is asked
+    hold_until: int = 0  # epoch milliseconds: more of them is on its way
+    seals: Mapping[str, str] | None = None  # of sessions that are whole now
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    fresh: int = 0
+    duplicate: int = 0
+    live: int = 0  # of sessions that were captured as they happened: left alone
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    waiting: int  # events still to be observed
+    tokens: int  # that sessions of the past have cost since some time
+    usd: float
+
+
+class Past(Protocol):
+    def accept_past(self, arrivals: Sequence[Arrival], manner: Manner) -> Taken:
+        """Commit all of them in one transaction. Durable on return."""
+        ...
+
+    def release(self, sessions: Sequence[str]) -> None:
+        """No more of them is on its way."""
+        ...
+
+    def known(self, sessions: Sequence[str]) -> dict[str, Known]: ...
+
+    def progress(self, since: int) -> Progress: ...

@@ -1,0 +1,167 @@
+"""A project's memory as a journal in Markdown, for people to read or to commit: by day, by session. Pure.
+
+What memory says was partly written by others. So each text stands on one line, as text: it makes no heading, no
+link, no picture and no HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from itertools import groupby
+from typing import Any
+
+from claude_mem.model.likeness import content_key
+from claude_mem.model.observation import Observation
+from claude_mem.model.portable import FOREIGN, Record, name_of
+from claude_mem.recall import label
+from claude_mem.recall.fence import points, quoted
+
+LONGEST_PROMPT = 400
+MOST_FILES = 12
+SUMMED_UP = (
+    ("Asked", "request"),
+    ("Learned", "learned"),
+    ("Completed", "completed"),
+    ("Next steps", "next_steps"),
+    ("Notes", "notes"),
+)
+ORIGINS = {"external": "read, not verified", "user": "kept by the user"}
+
+_CODE = re.compile("(`[^`]+`)")
+_SPECIAL = re.compile(r"([\\`*\[\]<])")
+_BEGINS = re.compile(r"^(\d+)(?=[.)])|^(?=[#>+\-=|~])")
+
+
+@dataclass(slots=True)
+class _Session:
+    record: Record
+    prompts: list[Record] = field(default_factory=list)
+    observations: list[Record] = field(default_factory=list)
+    summaries: list[Record] = field(default_factory=list)
+
+    def is_empty(self) -> bool:
+        return not (self.prompts or self.observations or self.summaries)
+
+
+def journal(records: Iterable[Record], tz: tzinfo) -> Iterator[str]:
+    """Line by line, without line ends. Empty sessions, and what was done in them, are left out."""
+    projects: dict[str, str] = {}
+    sessions: dict[str, _Session] = {}
+    replaced: set[str] = set()
+    for record in records:
+        match record["kind"]:
+            case "project":
+                projects[record["key"]] = record["name"]
+            case "session":
+                sessions[record["session_id"]] = _Session(record)
+            case "prompt" if record.get("text"):
+                sessions[record["session_id"]].prompts.append(record)
+            case "observation":
+                sessions[record["session_id"]].observations.append(record)
+                replaced.add(record.get("supersedes", ""))
+            case "summary":
+                sessions[record["session_id"]].summaries.append(record)
+    for key, name in projects.items():
+        mine = [each for each in sessions.values() if each.record["project"] == key and not each.is_empty()]
+        if mine:
+            yield from _project(name, mine, replaced, tz)
+
+
+def _project(name: str, sessions: list[_Session], replaced: set[str], tz: tzinfo) -> Iterator[str]:
+    yield from (f"# Journal of {_line(name)}", "")
+
+    def day_of(session: _Session) -> str:
+        return label.day(session.record["created_at"], tz)
+
+    for day, of_day in groupby(sorted(sessions, key=lambda each: int(each.record["created_at"])), key=day_of):
+        yield from (f"## {day}", "")
+        for session in of_day:
+            yield from _session(session, replaced, tz)
+
+
+def _session(session: _Session, replaced: set[str], tz: tzinfo) -> Iterator[str]:
+    about = session.record
+    first = about.get("first_user_prompt") or (session.prompts[0]["text"] if session.prompts else "")
+    title = _line(about.get("title") or first or about["session_id"], 120)
+    yield from (f"### {title}", "", _where(about, tz), "")
+    for prompt in session.prompts if not session.summaries else ():
+        yield f"- Asked: {_line(prompt['text'], LONGEST_PROMPT)}"
+    if session.prompts and not session.summaries:
+        yield ""
+    for summary in session.summaries:
+        told = list(_summed_up(summary))
+        yield from (*told, "") if told else ()
+    if session.observations:
+        yield from (*_noted(session.observations, replaced), "")
+
+
+def _where(about: Record, tz: tzinfo) -> str:
+    began, ended = about["created_at"], about.get("updated_at", about["created_at"])
+    until = label.clock(ended, tz)
+    if label.day(ended, tz) != label.day(began, tz):
+        until = f"{label.day(ended, tz)} {until}"
+    said = [f"{label.clock(began, tz)} to {until}"]
+    if about.get("branch"):
+        said.append(f"branch {_code(about['branch'])}")
+    if about.get("client") == FOREIGN:
+        said.append("imported from a stranger")
+    return f"{', '.join(said)}, session {_code(about['session_id'])}"
+
+
+def _summed_up(summary: Record) -> Iterator[str]:
+    for called, name in SUMMED_UP:
+        said = [_line(point) for point in points(summary.get(name) or "")]
+        if len(said) == 1:
+            yield f"- **{called}:** {said[0]}"
+        elif said:
+            yield f"- **{called}:**"
+            yield from (f"  - {_begun(point)}" for point in said)
+
+
+def _noted(observations: list[Record], replaced: set[str]) -> Iterator[str]:
+    for each in observations:
+        title = _line(each.get("title") or "")
+        narrative = _line(each.get("narrative") or each.get("text") or "")
+        marks = [ORIGINS[each["source"]]] if each.get("source") in ORIGINS else []
+        marks += ["pinned"] if each.get("pinned") else []
+        marks += ["replaced by a later one"] if _name(each) in replaced else []
+        said = f"- **{each['type']}:** {title or narrative}"
+        yield said + (f" ({'; '.join(marks)})" if marks else "")
+        if title and narrative and narrative != title:
+            yield f"  - {_begun(narrative)}"
+        yield from (f"  - {_begun(_line(fact))}" for fact in each.get("facts", ()) if fact.strip())
+        files = list(dict.fromkeys((*each.get("files_modified", ()), *each.get("files_read", ()))))
+        if files:
+            more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
+            yield f"  - Files: {', '.join(map(_code, files[:MOST_FILES]))}{more}"
+
+
+def _name(record: Mapping[str, Any]) -> str:
+    said = Observation(
+        type=record["type"],
+        title=record.get("title"),
+        narrative=record.get("narrative"),
+        facts=tuple(record.get("facts", ())),
+        files_modified=tuple(record.get("files_modified", ())),
+    )
+    return name_of(record["session_id"], record["at"], content_key(said))
+
+
+def _line(text: str, cap: int | None = None) -> str:
+    """On one line; code stays code, and all else is text."""
+    # Backticks in pairs of one: with runs of several, what is code here and to a reader of Markdown would differ.
+    flat = re.sub("`{2,}", "`", quoted(text, cap))
+    parts = _CODE.split(flat)
+    return "".join(part if number % 2 else _SPECIAL.sub(r"\\\1", part) for number, part in enumerate(parts))
+
+
+def _begun(line: str) -> str:
+    """As the beginning of an item: it begins no list, heading or quotation of its own."""
+    return _BEGINS.sub(lambda found: f"{found[1] or ''}\\", line)
+
+
+def _code(text: str) -> str:
+    return f"`{quoted(text, 200).replace('`', '´')}`"

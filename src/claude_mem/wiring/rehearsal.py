@@ -1,0 +1,41 @@
+"""Puts together an import that is only tried: on a copy of the database, with all that a real one would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.ports.desk import BadQuestion, Data
+from claude_mem.recall.carrying import Arriving
+from claude_mem.serve.travelling import absorbed
+from claude_mem.settings import Settings
+from claude_mem.store.sqlite.scratch import scratch
+from claude_mem.wiring.clock import now
+from claude_mem.wiring.intake import cleaned
+
+
+@contextmanager
+def rehearsing(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes], dict[str, Any]]]:
+    """Answers lines as `POST /api/import` does."""
+    with scratch(settings.database, now) as copy:
+        arriving = Arriving(copy.absorb, now, lambda text: cleaned(text, settings), _counted, _nothing)
+
+        def absorb(lines: bytes) -> dict[str, Any]:
+            try:
+                return absorbed(lines, partial(arriving.absorb, own=own))
+            except BadQuestion as error:
+                raise ClaudeMemError(str(error)) from None
+
+        yield absorb
+
+
+def _counted(records: Sequence[Mapping[str, object]]) -> Data:
+    """What other tools wrote is looked at more closely when it is taken in."""
+    return {"imported": len(records), "skipped": 0, "errors": []}
+
+
+def _nothing() -> None:
+    pass

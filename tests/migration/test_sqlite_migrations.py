@@ -37,7 +37,8 @@ CHANGES = (
 )
 
 ROWS = """
-INSERT INTO projects VALUES (1, 'k', 'n', '/r', NULL, 't', 1);
+INSERT INTO projects (id, key, name, root, remote, created_at, created_at_epoch)
+VALUES (1, 'k', 'n', '/r', NULL, 't', 1);
 INSERT INTO sdk_sessions (id, claude_session_id, project, project_id, status, client,
                           created_at, created_at_epoch, updated_at, updated_at_epoch)
 VALUES (1, 's1', 'n', 1, 'active', 'c', 't', 1, 't', 1);

@@ -46,7 +46,8 @@ def test_every_setting_and_switch_is_explained() -> None:
 def test_every_command_is_explained() -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     for noun in NOUNS:
-        assert f"## `claude-mem {noun.__name__.rpartition('.')[2]}`" in page
+        name = noun.__name__.rpartition(".")[2].removesuffix("_")  # `import` is Python's own word
+        assert f"## `claude-mem {name}`" in page
 
 
 def test_the_tag_a_person_writes_is_explained() -> None:

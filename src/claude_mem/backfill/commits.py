@@ -23,6 +23,7 @@ from claude_mem.model.portable import Record
 CLIENT = "git"
 MOST = 2_000
 MOST_FILES = 200
+MOST_TITLE = 500
 MOST_BODY = 20_000
 
 SessionOf = Callable[[str, str, int], str | None]
@@ -114,24 +115,24 @@ def _records(
             }
         )
     for session, commit in made:
-        yield gained.take(_observation(commit, session or own, clean))
+        yield gained.take(_observation(commit, session or own, clean, is_known=session is not None))
 
 
-def _observation(commit: Commit, session: str, clean: Clean) -> dict[str, object]:
+def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) -> dict[str, object]:
     body = clean(told(commit.body))[:MOST_BODY].strip()
     facts = [f"Commit {commit.sha[:12]} by {commit.author}".strip()]
     return {
         "kind": "observation",
         "session_id": session,
         "type": type_of(commit.subject),
-        "title": clean(commit.subject).strip(),
+        "title": clean(commit.subject).strip()[:MOST_TITLE],
         "narrative": body or None,
         "facts": [clean(fact) for fact in facts],
         "files_modified": [clean(path) for path in commit.files[:MOST_FILES]],
         "client": CLIENT,
         "commit": commit.sha,
         "provider": CLIENT,
-        "source": "work",
+        "source": "work" if is_known else "external",  # others may have written it
         "at": commit.at,
     }
 

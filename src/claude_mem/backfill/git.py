@@ -83,7 +83,7 @@ def log(
 
 
 def _commits(tokens: Iterator[bytes], mark: bytes, edges: frozenset[str]) -> Iterator[Commit]:
-    """Of each: the mark with hashes and time, author, subject, body; a newline and paths. NUL ends them all."""
+    """Of each: the mark with hashes and time, author, subject, body; a newline and paths. NUL ends each."""
     head: list[bytes] = []
     files: list[bytes] = []
     for token in tokens:

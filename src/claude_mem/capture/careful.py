@@ -11,6 +11,22 @@ from claude_mem.capture import notification, places, private, scrub, trim
 from claude_mem.capture.drops import NotAPayload
 from claude_mem.capture.payload import parse
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Marks(Protocol):
+        """Which turns of which sessions are private: `private` in files, `turns.Turns` in memory."""
+
+        def read(self, session: str) -> tuple[str, tuple[str, ...]] | None: ...
+
+        def had_turns(self, session: str) -> bool: ...
+
+        def note(self, session: str, state: str, prompt_id: str | None = None) -> None: ...
+
+        def clear(self, session: str) -> None: ...
+
+
 FIELD_CAP = 64 << 10
 PAYLOAD_CAP = 1 << 20
 OWN_COMMANDS = ("/mem", "/mem:mem", "/claude-mem:mem")
@@ -69,7 +85,11 @@ def read(head: bytes, tail: bytes, whole: bool) -> dict[str, object]:
 
 
 def clean(
-    event: str, payload: dict[str, object], rules: tuple[tuple[str, str], ...], globs: tuple[str, ...]
+    event: str,
+    payload: dict[str, object],
+    rules: tuple[tuple[str, str], ...],
+    globs: tuple[str, ...],
+    marks: Marks = private,
 ) -> dict[str, object] | None:
     """What may be kept of a payload; None when that is nothing."""
     session = payload.get("session_id")
@@ -77,24 +97,22 @@ def clean(
         raise NotAPayload
     scrubbed, hid_private = scrub.scrub(payload, field_cap=FIELD_CAP, extra_rules=rules, globs=globs)
     scrubbed["hook_event_name"] = event
-    return _without_private_turns(event, session, scrubbed, hid_private)
+    return _without_private_turns(event, session, scrubbed, hid_private, marks)
 
 
 def _without_private_turns(
-    event: str, session: str, payload: dict[str, object], hid_private: bool
+    event: str, session: str, payload: dict[str, object], hid_private: bool, marks: Marks
 ) -> dict[str, object] | None:
     prompt_id = payload.get("prompt_id")
     prompt_id = prompt_id if isinstance(prompt_id, str) and prompt_id else None
     if event == "UserPromptSubmit":
-        return _prompt(session, prompt_id, payload, hid_private)
+        return _prompt(session, prompt_id, payload, hid_private, marks)
     if payload.get("source") == "fork" and event == "SessionStart":
-        private.note(
-            session, private.OPEN
-        )  # it carries on another session, whose private turns are not known
-    marker = private.read(session)
+        marks.note(session, private.OPEN)  # it carries on another one, whose private turns are not known
+    marker = marks.read(session)
     is_open = marker is None or marker[0] == private.OURS  # nothing in it was private so far
     if is_open and hid_private and event not in ("PreToolUse", "SessionStart"):
-        private.note(session, private.OPEN)  # a compaction would repeat what was hidden here
+        marks.note(session, private.OPEN)  # a compaction would repeat what was hidden here
     if event in ("PreCompact", "PostCompact"):
         return payload if is_open else _without_text(payload)
     if marker is None or event in ("SessionStart", "SessionEnd") or not private.covers(marker, prompt_id):
@@ -103,27 +121,27 @@ def _without_private_turns(
         return None
     if not is_open:
         return _without_text(payload)
-    private.clear(session)
+    marks.clear(session)
     return None
 
 
 def _prompt(
-    session: str, prompt_id: str | None, payload: dict[str, object], hid_private: bool
+    session: str, prompt_id: str | None, payload: dict[str, object], hid_private: bool, marks: Marks
 ) -> dict[str, object] | None:
-    words, marker = _words(payload.get("prompt")), private.read(session)
+    words, marker = _words(payload.get("prompt")), marks.read(session)
     is_open = marker is None or marker[0] == private.OURS
     if next(iter(words.split(None, 1)), "") in OWN_COMMANDS:
-        private.note(session, private.OURS if is_open else private.OPEN, prompt_id)
+        marks.note(session, private.OURS if is_open else private.OPEN, prompt_id)
         return None
     # Of which turn the task was, a notification does not say: it may have been a private one's.
-    goes_on = notification.is_one(words) and private.had_turns(session)
+    goes_on = notification.is_one(words) and marks.had_turns(session)
     if goes_on or (hid_private and not words.strip()):
-        private.note(session, private.PRIVATE if prompt_id else private.UNNAMED, prompt_id)
+        marks.note(session, private.PRIVATE if prompt_id else private.UNNAMED, prompt_id)
         return _without_text(payload)
     if hid_private or not is_open:
-        private.note(session, private.OPEN)
+        marks.note(session, private.OPEN)
     elif marker is not None:
-        private.clear(session)
+        marks.clear(session)
     return payload
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 from claude_mem.capture import ledger, off, places
 from claude_mem.capture.payload import integer
@@ -17,6 +18,7 @@ from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.spooled import Spooled
 
 STALE_TEMPORARY_S = 600
+BEING_WRITTEN_S = 30  # a hook has ten seconds for all it does
 SEASON_S = 90 * 24 * 3600
 MOST_BYTES = 32 << 20  # far above what a hook writes; a larger file is a stranger's
 
@@ -75,6 +77,31 @@ class Spool:
             kept += "-again"
         os.rename(f"{places.SPOOL}/{name}", kept)
         ledger.discharge(1, size)
+
+    def aside(self, is_meant: Callable[[bytes], bool]) -> list[str]:
+        """The paths of files that were set aside, or left half-written long enough ago, and hold something."""
+        found = []
+        for folder, suffix in ((places.ASIDE, ""), (places.SPOOL, ".tmp")):
+            try:
+                names = [name for name in os.listdir(folder) if name.endswith(suffix)]
+            except FileNotFoundError:
+                continue
+            for name in sorted(names):
+                try:
+                    path = f"{folder}/{name}"
+                    is_being_written = suffix and time.time() - os.lstat(path).st_mtime < BEING_WRITTEN_S
+                    if not is_being_written and is_meant(_read_regular_file(path)):
+                        found.append(path)
+                except (EventUnreadable, FileNotFoundError):
+                    continue
+        return found
+
+    def forget_aside(self, is_meant: Callable[[bytes], bool]) -> list[str]:
+        """They are gone on return; which they were."""
+        gone = self.aside(is_meant)
+        for path in gone:
+            os.unlink(path)
+        return gone
 
     def tidy(self, now_s: float) -> int:
         """Remove what killed hooks left half-written, and what nobody has asked for in a season: files that

@@ -36,7 +36,7 @@ def session_of(payload: bytes) -> str | None:
 def spelled(session: str) -> str:
     """A file's name for it: a session id is a stranger's text."""
     plain = 0 < len(session) <= 64 and all(c.isascii() and (c.isalnum() or c in "-_") for c in session)
-    return session if plain else "x" + _hex(session)[:200]
+    return session if plain else "x" + spelled_id(session)[:200]
 
 
 def path(session: str) -> str:
@@ -89,8 +89,8 @@ def note(session: str, state: str, prompt_id: str | None = None) -> None:
 
 def _write(fd: int, state: str, prompt_id: str | None) -> None:
     posix.pwrite(fd, f"{state:<{WIDTH}}\n".encode(), 0)
-    if prompt_id and _hex(prompt_id) not in _content(fd)[1]:
-        posix.pwrite(fd, f"{_hex(prompt_id)}\n".encode(), posix.fstat(fd).st_size)
+    if prompt_id and spelled_id(prompt_id) not in _content(fd)[1]:
+        posix.pwrite(fd, f"{spelled_id(prompt_id)}\n".encode(), posix.fstat(fd).st_size)
 
 
 def clear(session: str) -> None:
@@ -112,7 +112,7 @@ def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
     state, ids = marker
     if state == UNNAMED or not prompt_id:
         return state != OPEN
-    return _hex(prompt_id) in ids
+    return spelled_id(prompt_id) in ids
 
 
 def _content(fd: int) -> tuple[str, tuple[str, ...]]:
@@ -121,5 +121,6 @@ def _content(fd: int) -> tuple[str, tuple[str, ...]]:
     return state if state in (PRIVATE, OPEN, OURS) else UNNAMED, tuple(ids)
 
 
-def _hex(text: str) -> str:
+def spelled_id(text: str) -> str:
+    """An id as a marker holds it."""
     return text.encode(errors="replace").hex()

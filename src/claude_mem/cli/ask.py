@@ -17,6 +17,9 @@ RECALL_WITHIN_S = 60.0
 """A first search may load a model, and forgetting rewrites what it must."""
 
 
+PIECE = 64 << 10
+
+
 def ask(method: str, path: str, body: object = None) -> dict[str, Any]:
     try:
         return _asked(method, path, body, DEADLINE_S)
@@ -49,7 +52,10 @@ def recalled_lines(path: str, query: Mapping[str, object]) -> Iterator[bytes]:
         with control.streamed(settings.data_directory(), "GET", path, deadline_s=RECALL_WITHIN_S) as response:
             if response.status >= 400:
                 _refuse(response.status, control.as_object(response.read()))
-            yield from response
+            rest = b""
+            while piece := response.read1(PIECE):
+                *lines, rest = (rest + piece).split(b"\n")
+                yield from (line + b"\n" for line in lines)
     except TimeoutError:
         raise WorkerHung(control.status(settings.data_directory()).pid) from None
     except ConnectionError:

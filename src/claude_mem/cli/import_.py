@@ -77,7 +77,7 @@ def _run(args: argparse.Namespace) -> int:
                 _add(came, first, absorb(batch))
                 ticker.show(f"{came.lines:,} lines")
         except KeyboardInterrupt:
-            ticker.__exit__()
+            ticker.wipe()
             if not args.dry_run:
                 kept = counted(came.taken) or "nothing new"
                 say.talk(f"Interrupted. Taken so far: {kept}. Run it again to go on.")
@@ -97,14 +97,22 @@ def _source(name: str, stack: ExitStack) -> IO[bytes]:
 def _sending(own: bool) -> Absorb:
     from claude_mem.cli.ask import recall
 
-    return lambda batch: recall("POST", "/api/import", {"own": "1" if own else None}, batch)
+    def absorb(batch: bytes) -> dict[str, Any]:
+        try:
+            return recall("POST", "/api/import", {"own": "1" if own else None}, batch)
+        except UsageError as error:  # it is the file that is wrong, not what was typed
+            raise ClaudeMemError(str(error)) from None
+
+    return absorb
 
 
 @contextmanager
 def _rehearsing(own: bool) -> Iterator[Absorb]:
     from claude_mem import settings
+    from claude_mem.cli.ask import recall
     from claude_mem.wiring.rehearsal import rehearsing
 
+    recall("GET", "/health")  # whoever starts it sees to it that the database is there, and of this version
     with say.patiently("Copying the database, to try it on the copy ..."), ExitStack() as stack:
         absorb = stack.enter_context(rehearsing(settings.load(), own=own))
         left = stack.pop_all()

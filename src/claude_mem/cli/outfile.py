@@ -17,7 +17,7 @@ from claude_mem.cli.command import UsageError
 
 @contextmanager
 def written(path: Path, data_dir: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """To be written to; in its place once the block ends without an error. Forgetting can name it from then on."""
+    """To be written to; in its place once the block ends without an error. Forgetting can name it then."""
     path = path.expanduser().absolute()
     _check(path, force)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

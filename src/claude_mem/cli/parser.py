@@ -40,7 +40,7 @@ from claude_mem.cli.command import Commands, help_of
 
 RECALL = (search, timeline, show, sessions, file, context, remember, pin, forget)
 NOUNS = (
-    *(install, adopt, off, on, *RECALL, doctor, stats, worker, queue),
+    *(install, adopt, off, on, *RECALL, export, import_, doctor, stats, worker, queue),
     *(hooks, mcp, statusline, slash, token, backup, restore, demo, version),
 )
 

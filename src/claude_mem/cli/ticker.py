@@ -10,7 +10,7 @@ EVERY_S = 0.2
 
 
 class Ticker:
-    """On a terminal one line that is written over; elsewhere one sentence, once. A `with`, so that it is wiped."""
+    """On a terminal one line that is written over, and wiped at the end; elsewhere one sentence, once."""
 
     def __init__(self, sentence: str, after_s: float = AFTER_S) -> None:
         self._sentence, self._next_at = sentence, time.monotonic() + after_s
@@ -30,5 +30,8 @@ class Ticker:
         sys.stderr.flush()
 
     def __exit__(self, *_: object) -> None:
+        self.wipe()
+
+    def wipe(self) -> None:
         if self._shown and self._moves:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -76,6 +76,7 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "observation": {
         "session_id": TEXT,
+        "project": TEXT,  # the key of its project, if that is not its session's
         "type": TEXT,
         "title": TEXT,
         "subtitle": TEXT,

@@ -94,10 +94,11 @@ class Desk(Protocol):
         """{"ref", "pinned"}."""
         ...
 
-    def forget(self, selection: Mapping[str, object], *, dry_run: bool) -> Data:
+    def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Data:
         """{"dry_run", "sessions", "observations", "summaries", "prompts", "evidence", "vectors", "sample":
-        results, "backups": how many backups still hold it}. `selection`, at least one: refs, session,
-        project, file, since, until, text (all must hold)."""
+        results, "backups": how many backups still hold it, "elsewhere": [{"path", "kind", "done", "note"}]}.
+        `selection`, at least one: refs, session, project, file, since, until, text (all must hold).
+        `exports`: also in files that an export has made."""
         ...
 
     def take_in(self, records: Sequence[Mapping[str, object]]) -> Data:

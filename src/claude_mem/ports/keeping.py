@@ -43,6 +43,52 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """By what a memory is known in a copy of the store, where its number may be another's."""
+
+    ref: Ref
+    session: str
+    at: int  # epoch milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be forgotten wherever it lies: as it was selected, and what that came to here."""
+
+    selection: Selection
+    project_key: str | None = None  # of the selected project, whose number may be another's elsewhere
+    project_root: str | None = None
+    sessions: tuple[str, ...] = ()
+    traces: tuple[Trace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lying:
+    """Something that holds what is to be forgotten, or may."""
+
+    path: str
+    kind: str  # backup, aside, export, spool
+    done: str  # holds, rewritten, removed, left
+    note: str = ""  # why it was left or removed, in a clause
+
+    @property
+    def stays(self) -> bool:
+        return self.done in ("holds", "left")
+
+
+class Elsewhere(Protocol):
+    """Where memories lie outside the store: its backups, exports, files that could not be read."""
+
+    def look(self, wanted: Wanted) -> list[Lying]:
+        """What holds it; changes nothing."""
+        ...
+
+    def forget(self, wanted: Wanted, *, exports: bool) -> list[Lying]:
+        """As much as can be. `exports`: also in files that an export has made somewhere."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Injection:
     session: str
     event: str
@@ -77,6 +123,8 @@ class Keeping(Protocol):
     def doomed(self, selection: Selection) -> Doomed:
         """What would go."""
         ...
+
+    def traces(self, refs: Sequence[Ref]) -> list[Trace]: ...
 
     def forget(self, doomed: Doomed) -> Forgotten:
         """Really gone: rows, what is derived from them, their words in the full-text index, their bytes in

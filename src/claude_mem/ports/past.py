@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from claude_mem.ports.store import Arrival
 
@@ -39,6 +39,25 @@ class Progress:
     waiting: int  # events still to be observed
     tokens: int  # that sessions of the past have cost since some time
     usd: float
+
+
+class NotFromTheStart(Exception):
+    """The rest of a story whose beginning was told to somebody else."""
+
+
+class Listener(Protocol):
+    """Whom stories of the past are told to."""
+
+    def take(
+        self, raw: bytes, *, offline: bool, story: str | None = None, part: str | None = None
+    ) -> dict[str, Any]:
+        """Lines of events; durable on return. Without a `story`: whole ones. Else a part of that: the first,
+        one of more, or the last. Raises NotFromTheStart, StoreError."""
+        ...
+
+    def known(self, sessions: Sequence[str]) -> dict[str, Known]: ...
+
+    def progress(self, since: int) -> Progress: ...
 
 
 class Past(Protocol):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from claude_mem.model import portable
 from claude_mem.model.portable import Record
 from claude_mem.model.recall import Filters, MemoryKind, Ref
 from claude_mem.ports.desk import BadQuestion, Data, Narrowing
 from claude_mem.ports.library import Library
-from claude_mem.ports.portable import Chosen, Portable
+from claude_mem.ports.portable import Absorbed, Chosen
 from claude_mem.recall import stranger
 from claude_mem.recall.narrow import fits
 from claude_mem.recall.question import Questions
@@ -23,60 +24,23 @@ UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 NOTHING = Chosen(project_id=0)
 
 
-class Carrying:
-    """`clean` takes out of a text what may not be kept; `catch_up` brings the index in step; `take_in` keeps
-    what other tools wrote: observations without a kind."""
+class Leaving:
+    """`catch_up` brings the index in step."""
 
     def __init__(
         self,
-        portable: Portable,
+        records: Callable[[Chosen], Iterator[Record]],
         library: Library,
         questions: Questions,
         search: Search,
-        clock: Callable[[], int],
-        clean: Callable[[str], str],
         catch_up: Callable[[], None],
-        take_in: Callable[[Sequence[Mapping[str, object]]], Data],
     ) -> None:
-        self._portable, self._library, self._questions, self._search = portable, library, questions, search
-        self._clock, self._clean, self._catch_up, self._take_in = clock, clean, catch_up, take_in
+        self._records, self._library, self._questions = records, library, questions
+        self._search, self._catch_up = search, catch_up
 
     def export(self, query: str, narrowing: Narrowing) -> Iterator[Record]:
         """What cannot be answered is refused here, before the first record."""
-        return self._portable.records(self._chosen(query, self._questions.filters(narrowing)))
-
-    def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> Data:
-        now = self._clock()
-        places: list[int] = []
-        fitting: list[Record] = []
-        plain: list[tuple[int, Mapping[str, object]]] = []
-        refused: list[tuple[int, str]] = []
-        for place, record in enumerate(records):
-            check_head(record)
-            if "kind" not in record:
-                plain += [(place, each) for each in _told(record)]
-                continue
-            try:
-                fitting.append(record if own else stranger.fit(record, self._clean, now))
-            except stranger.Unfit as why:
-                refused.append((place, str(why)))
-            else:
-                places.append(place)
-        done = self._portable.absorb(fitting, own=own)
-        refused += [(places[number], why) for number, why in done.refused]
-        taken, known = dict(done.taken), dict(done.known)
-        if plain:
-            kept = self._take_in([record for _, record in plain])
-            taken["observation"] = taken.get("observation", 0) + kept["imported"]
-            known["observation"] = known.get("observation", 0) + kept["skipped"]
-            refused += [(plain[error["index"]][0], error["message"]) for error in kept["errors"]]
-        if any(taken.values()):
-            self._catch_up()
-        return {
-            "taken": {kind: count for kind, count in taken.items() if count},
-            "known": {kind: count for kind, count in known.items() if count},
-            "refused": [{"index": place, "message": why} for place, why in sorted(refused)],
-        }
+        return self._records(self._chosen(query, self._questions.filters(narrowing)))
 
     def _chosen(self, query: str, filters: Filters) -> Chosen:
         kinds = filters.kinds
@@ -84,7 +48,9 @@ class Carrying:
         if query.strip():
             self._catch_up()
             hits = self._search(query, understood, MOST_FOUND).hits
-            return Chosen(refs=tuple(hit.card.ref for hit in hits)) if hits else NOTHING
+            # Near in meaning is not enough here: something is always nearest, and may be of another project.
+            refs = tuple(hit.card.ref for hit in hits if hit.parts["words"] or hit.parts["file"])
+            return Chosen(refs=refs) if refs else NOTHING
         without_evidence = kinds == UNDERSTOOD
         whole = Filters(
             project_id=filters.project_id,
@@ -113,6 +79,59 @@ class Carrying:
         return tuple(found)
 
 
+class Absorb(Protocol):
+    def __call__(self, records: Sequence[Record], *, own: bool) -> Absorbed: ...
+
+
+class Arriving:
+    """`into` merges records in; `clean` takes out of a text what may not be kept; `take_in` keeps what other
+    tools wrote, observations without a kind; `catch_up` brings the index in step."""
+
+    def __init__(
+        self,
+        into: Absorb,
+        clock: Callable[[], int],
+        clean: Callable[[str], str],
+        take_in: Callable[[Sequence[Mapping[str, object]]], Data],
+        catch_up: Callable[[], None],
+    ) -> None:
+        self._into, self._clock, self._clean = into, clock, clean
+        self._take_in, self._catch_up = take_in, catch_up
+
+    def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> Data:
+        now = self._clock()
+        places: list[int] = []
+        fitting: list[Record] = []
+        plain: list[tuple[int, Mapping[str, object]]] = []
+        refused: list[tuple[int, str]] = []
+        for place, record in enumerate(records):
+            check_head(record)
+            if "kind" not in record:
+                plain += [(place, each) for each in _told(record)]
+                continue
+            try:
+                fitting.append(record if own else stranger.fit(record, self._clean, now))
+            except stranger.Unfit as why:
+                refused.append((place, str(why)))
+            else:
+                places.append(place)
+        done = self._into(fitting, own=own)
+        refused += [(places[number], why) for number, why in done.refused]
+        taken, known = dict(done.taken), dict(done.known)
+        if plain:
+            kept = self._take_in([record for _, record in plain])
+            taken["observation"] = taken.get("observation", 0) + kept["imported"]
+            known["observation"] = known.get("observation", 0) + kept["skipped"]
+            refused += [(plain[error["index"]][0], error["message"]) for error in kept["errors"]]
+        if any(taken.values()):
+            self._catch_up()
+        return {
+            "taken": {kind: count for kind, count in taken.items() if count},
+            "known": {kind: count for kind, count in known.items() if count},
+            "refused": [{"index": place, "message": why} for place, why in sorted(refused)],
+        }
+
+
 def check_head(record: Mapping[str, object]) -> None:
     """Raises BadQuestion for the first line of a file that a newer version wrote."""
     if record.get("kind") != portable.FORMAT:
@@ -122,7 +141,7 @@ def check_head(record: Mapping[str, object]) -> None:
         raise BadQuestion(
             "version",
             f"It is in version {str(version)[:20]} of the format, and this claude-mem reads up to "
-            f"{portable.VERSION}. Upgrade claude-mem; nothing of it was imported.",
+            f"{portable.VERSION}. Upgrade claude-mem to import it.",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from claude_mem.ports.desk import Data, Narrowing
-from claude_mem.recall.carrying import Carrying
+from claude_mem.recall.carrying import Arriving, Leaving
 from claude_mem.recall.occasions import Occasions
 from claude_mem.recall.question import Questions
 from claude_mem.recall.reading import Reading, Sources
@@ -17,7 +17,8 @@ class Desk(Reading):
         self,
         sources: Sources,
         writing: Writing,
-        carrying: Carrying,
+        leaving: Leaving,
+        arriving: Arriving,
         occasions: Occasions,
         figures: Callable[[], Data],
     ) -> None:
@@ -26,7 +27,7 @@ class Desk(Reading):
         self._occasions, self._figures = occasions, figures
         self.remember, self.pin = writing.remember, writing.pin
         self.forget, self.take_in = writing.forget, writing.take_in
-        self.export, self.absorb = carrying.export, carrying.absorb
+        self.export, self.absorb = leaving.export, arriving.absorb
 
     def context(self, narrowing: Narrowing, *, source: str = "startup", session: str = "") -> Data:
         project = self._questions.project(narrowing)

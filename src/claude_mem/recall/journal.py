@@ -1,7 +1,7 @@
 """A project's memory as a journal in Markdown, for people to read or to commit: by day, by session. Pure.
 
-What memory says was partly written by others. So each text stands on one line, as text: it makes no heading, no
-link, no picture and no HTML.
+What memory says was partly written by others. So each text stands on one line, as text: it makes no heading,
+no link, no picture and no HTML.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _name(record: Mapping[str, Any]) -> str:
 
 def _line(text: str, cap: int | None = None) -> str:
     """On one line; code stays code, and all else is text."""
-    # Backticks in pairs of one: with runs of several, what is code here and to a reader of Markdown would differ.
+    # Single backticks only: with runs of them, what is code here and to a reader of Markdown would differ.
     flat = re.sub("`{2,}", "`", quoted(text, cap))
     parts = _CODE.split(flat)
     return "".join(part if number % 2 else _SPECIAL.sub(r"\\\1", part) for number, part in enumerate(parts))

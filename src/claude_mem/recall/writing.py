@@ -13,7 +13,7 @@ from claude_mem.model.observation import Observation, ObservationType
 from claude_mem.model.origin import Origin
 from claude_mem.model.recall import Card, Filters, Hit, MemoryKind, Ref, Source
 from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere
-from claude_mem.ports.keeping import Doomed, Keeping, Selection
+from claude_mem.ports.keeping import Doomed, Elsewhere, Keeping, Lying, Selection, Wanted
 from claude_mem.ports.library import Library
 from claude_mem.recall import shown
 from claude_mem.recall.question import TYPES, Questions
@@ -29,8 +29,7 @@ SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 class Writing:
     """`drained`: nothing waits outside the store; `clean`: takes out of a text what may not be kept;
-    `changed`: what is rendered from memory is to be made anew; `backups`: how many copies of the database
-    there are that a forgetting does not reach."""
+    `changed`: what is rendered from memory is to be made anew; `elsewhere`: where else memories lie."""
 
     def __init__(
         self,
@@ -42,11 +41,11 @@ class Writing:
         drained: Callable[[], None],
         clean: Callable[[str], str],
         changed: Callable[[], None],
-        backups: Callable[[], int],
+        elsewhere: Elsewhere,
     ) -> None:
         self._library, self._keeping, self._questions = library, keeping, questions
         self._origin_of, self._clock, self._clean = origin_of, clock, clean
-        self._drained, self._changed, self._backups = drained, changed, backups
+        self._drained, self._changed, self._elsewhere = drained, changed, elsewhere
 
     def remember(self, text: str, given: Mapping[str, object]) -> Data:
         ref, new, title = self._keep(text, given, source="user", provider="user")
@@ -62,18 +61,39 @@ class Writing:
         self._changed()
         return {"ref": str(meant), "pinned": pinned}
 
-    def forget(self, selection: Mapping[str, object], *, dry_run: bool) -> Data:
+    def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Data:
         selected = self._selection(selection)
         self._drained()
         self._check(selected.refs)
         doomed = self._keeping.doomed(selected)
+        wanted = self._wanted(selected, doomed)
         sample = [shown.result(Hit(card, 0.0)) for card in self._sample(doomed)]
         if dry_run:
-            counts = self._counts(doomed)
+            counts, lying = self._counts(doomed), self._elsewhere.look(wanted)
         else:
+            # Elsewhere first: killed on the way, the same question still finds here what to look for there.
+            lying = self._elsewhere.forget(wanted, exports=exports)
             counts = asdict(self._keeping.forget(doomed))
             self._changed()
-        return {"dry_run": dry_run, **counts, "sample": sample, "backups": self._backups()}
+            lying = _told_once([*lying, *self._elsewhere.forget(wanted, exports=False)])
+        copies = [one for one in lying if one.kind in ("backup", "aside")]
+        return {
+            "dry_run": dry_run,
+            **counts,
+            "sample": sample,
+            "backups": sum(one.stays for one in copies),
+            "elsewhere": [asdict(one) for one in lying],
+        }
+
+    def _wanted(self, selected: Selection, doomed: Doomed) -> Wanted:
+        project = self._library.project_by_id(selected.project_id) if selected.project_id is not None else None
+        return Wanted(
+            selected,
+            project_key=project.key if project else None,
+            project_root=project.root if project else None,
+            sessions=doomed.sessions,
+            traces=tuple(self._keeping.traces(doomed.refs)),
+        )
 
     def take_in(self, records: Sequence[Mapping[str, object]]) -> Data:
         if len(records) > MOST_RECORDS:
@@ -197,6 +217,15 @@ class Writing:
             until=filters.until,
             text=_text(chosen, "text") or None,
         )
+
+
+def _told_once(lying: Sequence[Lying]) -> list[Lying]:
+    """What was looked at twice, as it was left the first time something was done about it."""
+    told: dict[str, Lying] = {}
+    for one in lying:
+        if one.path not in told or told[one.path].stays:
+            told[one.path] = one
+    return list(told.values())
 
 
 def _own_session(provider: str, origin: Origin) -> str:

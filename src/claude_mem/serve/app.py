@@ -10,7 +10,7 @@ from dataclasses import replace
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.serve import dispatch, figures, mcp, openapi, processing, queue, recall_table, sessions
+from claude_mem.serve import dispatch, figures, mcp, openapi, past, processing, queue, recall_table, sessions
 from claude_mem.serve import fields as f
 from claude_mem.serve.endpoint import Answer, Call, Endpoint, Field
 from claude_mem.serve.running import Running
@@ -255,5 +255,6 @@ TABLE: tuple[Endpoint, ...] = (
     *_WITHOUT_PREFIX,
     *_FIRST_GENERATION,
     *recall_table.ROWS,
+    *past.ROWS,
     *_OTHERS,
 )

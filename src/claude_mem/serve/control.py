@@ -16,7 +16,7 @@ from claude_mem.model.errors import WorkerFailed, WorkerHung
 from claude_mem.serve import lock, spawn, starting
 from claude_mem.serve.wire import as_object, request, streamed
 
-__all__ = ["WorkerStatus", "request", "start", "status", "stop"]
+__all__ = ["WorkerStatus", "as_object", "request", "start", "status", "stop", "streamed"]
 
 POLL_S = 0.02
 TAIL_BYTES = 2000

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from claude_mem.ports.clock import Clock
 from claude_mem.ports.desk import Desk
+from claude_mem.ports.past import Listener
 from claude_mem.ports.store import Accepted, Inbox, Overview, Sessions
 from claude_mem.settings import Settings
 
@@ -93,5 +94,7 @@ class Parts:
     """Answers about memory; None: a worker that only captures."""
     fence: Callable[[str], str] = str
     """Marks what memory says as a quotation, for a model to read. Does not block."""
+    past: Listener | None = None
+    """Takes in what happened before anybody listened; None: nobody does."""
     drop: Callable[[Sequence[int]], int] = none_is_parked
     """Parked jobs are done with, unobserved; returns how many were parked."""

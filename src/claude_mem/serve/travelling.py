@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -27,26 +28,31 @@ async def export(call: Call) -> Response:
 
 async def take_lines(call: Call) -> Response:
     """A line that cannot be read is told by its number, and the others are taken all the same."""
-    lines = (call.lines or b"").split(b"\n")
+    own = call.query["own"] is True
+    done = await asyncio.to_thread(absorbed, call.lines or b"", partial(asked.desk(call).absorb, own=own))
+    call.running.tell_change()
+    return JSONResponse(done)
+
+
+def absorbed(raw: bytes, absorb: Callable[[list[dict[str, object]]], dict[str, Any]]) -> dict[str, Any]:
+    lines = raw.split(b"\n")
     if len(lines) > MOST_LINES + 1:
         raise Refusal(400, "too_many", f"At most {MOST_LINES:,} lines at a time; send them in parts.")
     records: list[dict[str, object]] = []
     places: list[int] = []
     refused: list[tuple[int, str]] = []
     for number, line in enumerate(lines):
+        if not line.strip():
+            continue
         try:
-            record = message.parse(line, "It") if line.strip() else None
+            records.append(message.parse(line, "It"))
         except Refusal as why:
             refused.append((number, str(why)))
         else:
-            if record is not None:
-                records.append(record)
-                places.append(number)
-    own = call.query["own"] is True
-    done = await asyncio.to_thread(asked.desk(call).absorb, records, own=own)
-    call.running.tell_change()
+            places.append(number)
+    done = absorb(records)
     refused += [(places[each["index"]], each["message"]) for each in done["refused"]]
-    return JSONResponse({"taken": done["taken"], "known": done["known"], "refused": sorted(refused)})
+    return {"taken": done["taken"], "known": done["known"], "refused": sorted(refused)}
 
 
 def line(record: Mapping[str, Any]) -> bytes:

@@ -58,11 +58,16 @@ class Builtin:
 
     def __init__(self, shelf: Shelf, most: int = MOST) -> None:
         self._shelf, self._most = shelf, most
+        self._stamp: str | None = None
         self._held: dict[Span, Blocks] = {}  # its values never change, so reading needs no lock
         self._changing = Lock()  # what is read from the shelf must not miss what is put there meanwhile
 
     def open(self, stamp: str) -> bool:
-        del stamp  # it lies in the same file as the vectors, and goes with them
+        """It lies in the same file as the vectors, and goes with them. A new one: some have other spots now."""
+        with self._changing:
+            if self._stamp not in (None, stamp):
+                self._held = {}
+            self._stamp = stamp
         return True
 
     def begin(self, stamp: str, before: str | None) -> None:

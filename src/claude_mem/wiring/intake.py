@@ -62,6 +62,9 @@ class Intake:
         event = claude_code.parse(name, kept, id=f"api-{at:013d}-{os.urandom(8).hex()}", at=at)
         return self._ingest.accept(event) if event else Accepted()
 
+    def is_wanted(self, event: Event) -> bool:
+        return self._ingest.is_wanted(event)
+
     def cleaned(self, text: str) -> str:
         """Without what may not be kept."""
         return cleaning.cleaned(text, self._settings)

@@ -12,7 +12,7 @@ from claude_mem.capture import places
 from claude_mem.model.origin import Origin
 from claude_mem.ports.desk import Data
 from claude_mem.recall import fence
-from claude_mem.recall.carrying import Carrying
+from claude_mem.recall.carrying import Arriving, Leaving
 from claude_mem.recall.desk import Desk
 from claude_mem.recall.occasions import Occasions, Size
 from claude_mem.recall.question import Questions
@@ -148,9 +148,10 @@ def assemble(
     writing = Writing(library, keeping, questions, origin_of, now, drained, clean, changed, backups)
     sources = Sources(library, shelves, keeping, search, questions, truth_of, now, catch_up)
     travelling = SqlitePortable(store.readers, store.writer, now)
-    carrying = Carrying(travelling, library, questions, search, now, clean, catch_up, writing.take_in)
+    leaving = Leaving(travelling.records, library, questions, search, catch_up)
+    arriving = Arriving(travelling.absorb, now, clean, writing.take_in, catch_up)
     return Recalling(
-        desk=Desk(sources, writing, carrying, occasions, figures),
+        desk=Desk(sources, writing, leaving, arriving, occasions, figures),
         ask=occasions.answer,
         step=step,
         maintain=maintain,

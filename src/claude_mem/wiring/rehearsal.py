@@ -1,4 +1,4 @@
-"""Puts together an import that is only tried: on a copy of the database, with all that a real one would do."""
+"""Puts together an import that is only tried: on a copy of the database, doing all that a real one does."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from claude_mem.recall.carrying import Arriving
 from claude_mem.serve.travelling import absorbed
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite.scratch import scratch
+from claude_mem.wiring.cleaning import cleaned
 from claude_mem.wiring.clock import now
-from claude_mem.wiring.intake import cleaned
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from claude_mem.store.sqlite import Recovered, SqliteStore
 from claude_mem.wiring import observer, recall
 from claude_mem.wiring.clock import now
 from claude_mem.wiring.intake import Intake, is_wholly_private
+from claude_mem.wiring.past import Retelling
 
 log = logging.getLogger("claude_mem")
 
@@ -77,6 +78,7 @@ def _build(settings: Settings) -> Parts:
         observing=observing.shown,
         resume=observing.resume,
         drop=store.drop,
+        past=Retelling(settings, store, intake.origin_of, intake.is_wanted),
         is_private=is_wholly_private,
         ask=recalling.ask,
         keep_ready=recalling.step,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere, Page
 
@@ -104,6 +105,12 @@ class TinyDesk:
         return {"dry_run": dry_run, "observations": len(sample), "sample": sample, "backups": 1}
 
     def take_in(self, records: Sequence[Mapping[str, object]]) -> Data:
+        raise NotImplementedError
+
+    def export(self, query: str, narrowing: Narrowing) -> Iterator[Mapping[str, Any]]:
+        raise NotImplementedError
+
+    def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> Data:
         raise NotImplementedError
 
     def context(self, narrowing: Narrowing, *, source: str = "startup", session: str = "") -> Data:

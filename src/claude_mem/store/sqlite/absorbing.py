@@ -125,10 +125,8 @@ def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     key = content_key(_said(fields))
     if key is None and not fields["text"]:
         raise Refused("An observation that says nothing.")
-    place = _of(db, fields)
-    if any(
-        key or row["text"] == fields["text"] for row in _named(db, fields["session_id"], fields["at"], key)
-    ):
+    place = _of(db, fields) | _whose(db, fields["project"])
+    if _is_there(_named(db, fields["session_id"], fields["at"], key), fields, place["project_id"]):
         return False
     if not own and memory.same(db, place["project_id"], key, fields["at"]) is not None:
         return False  # the project knows that much already
@@ -195,6 +193,16 @@ def _of(db: sqlite3.Connection, fields: Fields) -> Fields:
     return dict(row) | {"at_iso": iso(fields["at"])}
 
 
+def _whose(db: sqlite3.Connection, key: str | None) -> Fields:
+    """The project of a memory that is not its session's, if it is not."""
+    if key is None:
+        return {}
+    row = execute(db, "find_project_whole", key=key).fetchone()
+    if row is None:
+        raise Refused(f"It is of project {key}, which no record before it names.")
+    return {"project": row["name"], "project_id": row["id"]}
+
+
 def _may_add(values: Fields, own: bool) -> None:
     """Something new. What a session here holds is what happened here: strangers have no part in it."""
     if not own and values["session_client"] != FOREIGN:
@@ -228,11 +236,18 @@ def _said(fields: Fields) -> Observation:
     )
 
 
+def _is_there(named: list[sqlite3.Row], fields: Fields, project_id: int) -> bool:
+    """Of those without a key, a session may have several at a time; of the others one for each project."""
+    return any(
+        row["project_id"] == project_id and (row["content_key"] or row["text"] == fields["text"])
+        for row in named
+    )
+
+
 def _referred(db: sqlite3.Connection, name: str | None) -> sqlite3.Row | None:
     known = portable.named(name) if name else None
     return next(iter(_named(db, *known)), None) if known else None
 
 
 def _named(db: sqlite3.Connection, session_id: str, at: int, key: str | None) -> list[sqlite3.Row]:
-    """By what it goes by; of those without a key of their own there may be several."""
     return execute(db, "find_named_observation", session_id=session_id, at=at, content_key=key).fetchall()

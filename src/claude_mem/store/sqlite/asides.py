@@ -6,6 +6,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 DAMAGED = "quarantine"
@@ -24,6 +25,21 @@ def outlived(names: Iterable[str]) -> list[str]:
     return [
         match[0] for kind in (DAMAGED, REPLACED) for match in [one for one in ours if one[1] == kind][KEEP:]
     ]
+
+
+def is_ours(path: Path) -> bool:
+    """A folder in which we have put a database aside."""
+    return _NAME.fullmatch(path.name) is not None and _is_directory(path)
+
+
+def put_at(folder: Path) -> int | None:
+    """When, in epoch milliseconds, by its name."""
+    match = _NAME.fullmatch(folder.name)
+    try:
+        at = datetime.strptime(match[2] if match else "", "%Y%m%d-%H%M%S")
+    except ValueError:
+        return None
+    return int(at.replace(tzinfo=UTC).timestamp() * 1000)
 
 
 def remove_outlived(backups: Path) -> None:

@@ -25,6 +25,9 @@ MOST_CHARACTERS = 4_000
 
 FORGOTTEN_AT_ONCE = 1_000
 
+BUILTIN = "builtin"
+"""With what the name of the one begins whose vectors lie in this file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
@@ -98,6 +101,28 @@ def take_out(db: sqlite3.Connection, spots: Sequence[int]) -> None:
         some = list(spots[start : start + FORGOTTEN_AT_ONCE])
         remove(db, some)
         execute(db, "set_derived", name=f"vectors_forgotten_{some[0]}", value=json.dumps(some))
+
+
+def move(db: sqlite3.Connection, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
+    """In the transaction that gives a session's memories to another project. Ours are given another spot, under
+    a new stamp, so that nobody goes on with what was read before; another backend makes them anew."""
+    moved = [ref for ref in refs if ref.kind in EMBEDDED]
+    try:
+        begin = Ref(EMBEDDED[0], 0)
+        first, by = spot(gone, session_id, begin), spot(into, session_id, begin) - spot(gone, session_id, begin)
+        last = spot(gone, session_id + 1, begin) - 1
+    except OverflowError:
+        return  # the indexes have no place for them; a vector that is left behind finds what it is of
+    if (_derived(db, "vectors_made_by") or BUILTIN).startswith(BUILTIN):
+        execute(db, "move_vectors", by=by, first=first, last=last)
+        if _derived(db, "vectors_stamp") is not None:
+            execute(db, "set_derived", name="vectors_stamp", value=secrets.token_hex(8))
+        return
+    take_out(db, [spot(gone, session_id, ref) for ref in moved])
+    for kind in EMBEDDED:
+        oldest = min((ref.id for ref in moved if ref.kind == kind), default=None)
+        if oldest is not None and oldest <= _mark(db, kind):
+            _advance(db, {kind: oldest - 1})
 
 
 def _record(db: sqlite3.Connection, maker: str, stamp: str) -> None:

@@ -22,7 +22,7 @@ def accept(db: sqlite3.Connection, arrivals: Sequence[Arrival], now: int) -> Acc
     session_ids = []
     fresh = 0
     for arrival in arrivals:
-        known = execute(db, "find_event", event_id=arrival.event.id).fetchone()
+        known = execute(db, "event_accepted", event_id=arrival.event.id).fetchone()
         if known is not None:
             session_ids.append(known["session_id"])
             continue

@@ -14,8 +14,8 @@ from claude_mem.model.origin import Origin
 from claude_mem.model.recall import Ref, Source
 from claude_mem.model.session import Status
 from claude_mem.ports.clock import Clock
-from claude_mem.ports.keeping import Doomed, Forgotten, Injection, Selection
-from claude_mem.store.sqlite import forgetting, injecting, memory, scouring, selecting, standing
+from claude_mem.ports.keeping import Doomed, Forgotten, Injection, Selection, Trace
+from claude_mem.store.sqlite import forgetting, injecting, memory, scouring, selecting, standing, tracing
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.readers import Readers
@@ -58,6 +58,10 @@ class SqliteKeeping:
             Indexing(self._readers, self._writer).catch_up()
         with self._readers.read() as db:
             return selecting.doomed(db, selection)
+
+    def traces(self, refs: Sequence[Ref]) -> list[Trace]:
+        with self._readers.read() as db:
+            return tracing.traces(db, refs)
 
     def forget(self, doomed: Doomed) -> Forgotten:
         """Its words are gone from the file when it returns; if it fails on the way, forgetting the same once
@@ -158,7 +162,7 @@ def _remember(
         [] if source == "external" else memory.standing(db, project_id, at),
         {
             "session_id": session_id,
-            "project": origin.name,
+            "project": standing.called(db, project_id, origin, origin.name),
             "project_id": project_id,
             "prompt_number": None,
             "client": client,
@@ -185,7 +189,7 @@ def _session(
         db,
         "add_session",
         claude_session_id=session,
-        project=origin.name,
+        project=standing.called(db, project_id, origin, origin.name),
         project_id=project_id,
         status=Status.COMPLETED,
         client=client,

@@ -21,9 +21,11 @@ WHERE id IN (
 ORDER BY created_at_epoch, claude_session_id
 
 -- name: export_projects
--- Their projects.
+-- Their projects, and those that a memory of theirs belongs to.
 SELECT key, name, root, remote, created_at_epoch AS created_at FROM projects
-WHERE id IN (SELECT project_id FROM sdk_sessions WHERE id IN (SELECT value FROM json_each(:sessions)))
+WHERE id IN (SELECT project_id FROM sdk_sessions WHERE id IN (SELECT value FROM json_each(:sessions))
+             UNION
+             SELECT project_id FROM observations WHERE session_id IN (SELECT value FROM json_each(:sessions)))
 ORDER BY created_at_epoch, key
 
 -- name: export_sessions
@@ -54,11 +56,12 @@ ORDER BY m.id
 
 -- name: export_observations
 -- What was understood of it.
-SELECT s.claude_session_id AS session_id, m.type, m.title, m.subtitle, m.narrative, m.facts, m.concepts, m.files_read,
+SELECT s.claude_session_id AS session_id, IIF(m.project_id <> s.project_id, p.key, NULL) AS project, m.type, m.title, m.subtitle, m.narrative, m.facts, m.concepts, m.files_read,
        m.files_modified, m.text, m.prompt_number, m.client, m.branch, m.commit_sha AS "commit", m.tool_use_ids,
        o.created_at_epoch AS older_at, o.content_key AS older_key, t.claude_session_id AS older_session,
        m.provider, m.pinned, m.source, m.created_at_epoch AS at
 FROM observations AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
+LEFT JOIN projects AS p ON p.id = m.project_id
 LEFT JOIN observations AS o ON o.id = m.supersedes
 LEFT JOIN sdk_sessions AS t ON t.id = o.session_id
 WHERE +m.session_id IN (SELECT value FROM json_each(:sessions))
@@ -86,8 +89,10 @@ WHERE +m.session_id IN (SELECT value FROM json_each(:sessions))
 ORDER BY m.created_at_epoch, m.id
 
 -- name: find_project_whole
--- A project by its key.
-SELECT id, name FROM projects WHERE key = :key
+-- A project by its key, or by one of a project that was merged into it.
+SELECT id, name FROM projects
+WHERE id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :key),
+                    (SELECT p.id FROM projects AS p WHERE p.key = :key))
 
 -- name: absorb_session
 -- A session that came from elsewhere; one that is there stays as it is.
@@ -134,7 +139,7 @@ VALUES (
 
 -- name: find_named_observation
 -- An observation by what it goes by, and whose it is.
-SELECT m.id, m.project_id, m.text, s.client AS session_client
+SELECT m.id, m.project_id, m.content_key, m.text, s.client AS session_client
 FROM observations AS m INDEXED BY observations_by_time CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.created_at_epoch = :at AND m.content_key IS :content_key AND s.claude_session_id = :session_id
 

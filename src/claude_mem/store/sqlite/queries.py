@@ -9,7 +9,7 @@ from pathlib import Path
 
 from claude_mem.store.sqlite.storable import Value, storable
 
-FILES = ("queries.sql", "recall.sql", "vectors.sql", "forget.sql", "portable.sql")
+FILES = ("queries.sql", "recall.sql", "vectors.sql", "forget.sql", "portable.sql", "house.sql")
 
 
 @cache

@@ -1,12 +1,14 @@
 -- Every statement the store runs, by name. `-- name: x` opens one; the next line says what it is for.
 
--- name: find_event
+-- name: event_accepted
 -- The session of an event that was accepted before, under the name the hook gave it.
 SELECT session_id FROM pending_messages WHERE event_id = :event_id;
 
 -- name: find_project
--- A project by the key that worktrees and clones share.
-SELECT id FROM projects WHERE key = :key;
+-- A project by the key that worktrees and clones share, or by one of a project that was merged into it.
+SELECT id FROM projects
+WHERE id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :key),
+                    (SELECT p.id FROM projects AS p WHERE p.key = :key));
 
 -- name: add_project
 -- A project seen for the first time.
@@ -270,9 +272,10 @@ SELECT state, jobs FROM queue_figures;
 
 -- name: oldest_ready
 -- Since when the longest waiting job has been ready; how old the past is says nothing about that.
-SELECT created_at_epoch FROM pending_messages INDEXED BY pending_messages_ready_age
-WHERE state = 'ready' AND session_id NOT IN (SELECT id FROM sdk_sessions WHERE past = 1)
-ORDER BY created_at_epoch LIMIT 1;
+SELECT p.created_at_epoch FROM pending_messages AS p INDEXED BY pending_messages_ready_age
+CROSS JOIN sdk_sessions AS s ON s.id = p.session_id
+WHERE p.state = 'ready' AND s.past = 0
+ORDER BY p.created_at_epoch LIMIT 1;
 
 -- name: jobs_in_state
 -- A page of jobs in one state, with all that rebuilds the event.
@@ -369,9 +372,10 @@ UPDATE sdk_sessions SET held_until_epoch = 0 WHERE claude_session_id = :session 
 
 -- name: past_waiting
 -- How many events of the past are to be observed, but for those of sessions that are held.
-SELECT COUNT(*) FROM sdk_sessions AS s
-CROSS JOIN pending_messages AS p ON p.session_id = s.id AND p.state <> 'done'
-WHERE s.past = 1 AND s.held_until_epoch <= :now AND s.status <> 'failed' AND p.state IN ('ready', 'leased');
+SELECT COUNT(*) FROM pending_messages AS p INDEXED BY pending_messages_unsettled
+CROSS JOIN sdk_sessions AS s ON s.id = p.session_id
+WHERE p.state <> 'done' AND p.state IN ('ready', 'leased')
+  AND s.past = 1 AND s.held_until_epoch <= :now AND s.status <> 'failed';
 
 -- name: spent_on_past
 -- What sessions of the past have cost since some time.

@@ -177,8 +177,10 @@ WHERE folder >= :folder AND folder < :folder || '0' AND (folder = :folder OR fol
 LIMIT :limit;
 
 -- name: project_by_key
--- A project by its key, which only one has.
-SELECT id, key, name, root FROM projects WHERE key = :given;
+-- A project by its key, which only one has, or by one of a project that was merged into it.
+SELECT id, key, name, root FROM projects
+WHERE id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :given),
+                    (SELECT p.id FROM projects AS p WHERE p.key = :given));
 
 -- name: projects_by_name
 -- Projects by the name people see; the one last worked in first. What strangers did somewhere is no work here.
@@ -288,7 +290,7 @@ FROM injections WHERE id > :after GROUP BY event;
 
 -- name: project_by_id
 -- A project by the database's id.
-SELECT id, key, name, root FROM projects WHERE id = :id;
+SELECT id, key, name, root, named FROM projects WHERE id = :id;
 
 -- name: count_of_session
 -- How much of each kind a session has.

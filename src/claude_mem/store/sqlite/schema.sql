@@ -10,8 +10,17 @@ CREATE TABLE projects (
     root             TEXT NOT NULL,
     remote           TEXT,
     created_at       TEXT NOT NULL,
-    created_at_epoch INTEGER NOT NULL
+    created_at_epoch INTEGER NOT NULL,
+    named            INTEGER NOT NULL DEFAULT 0 CHECK (named IN (0, 1)) -- 1: a person gave it its name
 );
+
+-- Keys of projects that were merged into another. They win over a project's own.
+CREATE TABLE project_aliases (
+    key        TEXT PRIMARY KEY,
+    project_id INTEGER NOT NULL REFERENCES projects(id) ON DELETE CASCADE
+) WITHOUT ROWID;
+
+CREATE INDEX project_aliases_by_project ON project_aliases (project_id);
 
 CREATE TABLE sdk_sessions (
     id                 INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -43,7 +52,6 @@ CREATE TABLE sdk_sessions (
     held_until_epoch   INTEGER NOT NULL DEFAULT 0 -- not observed before: more of the same is on its way
 );
 
-CREATE INDEX sdk_sessions_past ON sdk_sessions (id) WHERE past = 1;
 CREATE INDEX sdk_sessions_by_project ON sdk_sessions (project_id);
 CREATE INDEX sdk_sessions_by_project_name ON sdk_sessions (project, created_at_epoch);
 CREATE INDEX sdk_sessions_by_status ON sdk_sessions (status, updated_at_epoch);

@@ -1,4 +1,4 @@
-"""A copy of the database to try something on: nobody sees it, and nothing of it outlives the one who tried."""
+"""A copy of the database to try something on: nobody sees it, and nothing of it outlives its use."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _holding(db: sqlite3.Connection, kind: MemoryKind, ids: Iterator[int], text:
     wanted = spellings(text)
     for some in slices(ids, AT_ONCE):
         for row in execute(db, f"words_of_{TABLES[kind]}", ids=json.dumps(some)):
-            said = (_plain(value) for value in tuple(row)[1:] if value)
+            said = (plain(value) for value in tuple(row)[1:] if value)
             if any(words in one for one in said for words in wanted):
                 yield row["id"]
 
@@ -102,10 +102,10 @@ def spellings(text: str) -> set[str]:
     """As a text may stand there: plainly, or in JSON (what went into tools, facts), or in JSON of JSON."""
     once = json.dumps(text, ensure_ascii=False)[1:-1]
     twice = json.dumps(once, ensure_ascii=False)[1:-1]
-    return {_plain(text), _plain(once), _plain(twice)}
+    return {plain(text), plain(once), plain(twice)}
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """All letters small, and as themselves: not as JSON may write those outside of ASCII."""
     if "\\u" in text:
         text = _SURROGATES.sub(_letter, _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))

@@ -118,12 +118,13 @@ class Standings:
 
     def _add(self, arrival: Arrival) -> Standing:
         event, origin = arrival.event, arrival.origin
+        project_id = self.project(arrival)
         added = execute(
             self._db,
             "add_session",
             claude_session_id=event.session,
-            project=event.project or origin.name,
-            project_id=self.project(arrival),
+            project=called(self._db, project_id, _whose(arrival), event.project or origin.name),
+            project_id=project_id,
             status=follow(None, event.kind),
             client=event.client,
             cwd=event.cwd,
@@ -162,6 +163,13 @@ def project(db: sqlite3.Connection, origin: Origin, at: int) -> int:
     )
     assert added.lastrowid is not None
     return added.lastrowid
+
+
+def called(db: sqlite3.Connection, project_id: int, origin: Origin, otherwise: str) -> str:
+    """What people see as an origin's project: the name somebody gave it, or that of the one it was merged
+    into."""
+    row = execute(db, "project_by_id", id=project_id).fetchone()
+    return str(row["name"]) if row["named"] or row["key"] != text(origin.key) else otherwise
 
 
 def _whose(arrival: Arrival) -> Origin:

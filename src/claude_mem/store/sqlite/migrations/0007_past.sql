@@ -4,5 +4,3 @@ ALTER TABLE sdk_sessions ADD COLUMN past INTEGER NOT NULL DEFAULT 0 CHECK (past 
 ALTER TABLE sdk_sessions ADD COLUMN seal TEXT;
 ALTER TABLE sdk_sessions ADD COLUMN offline INTEGER NOT NULL DEFAULT 0 CHECK (offline IN (0, 1));
 ALTER TABLE sdk_sessions ADD COLUMN held_until_epoch INTEGER NOT NULL DEFAULT 0;
-
-CREATE INDEX sdk_sessions_past ON sdk_sessions (id) WHERE past = 1;

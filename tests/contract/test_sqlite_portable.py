@@ -1,0 +1,48 @@
+"""Memory that travels, on SQLite, keeps the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from claude_mem.model.recall import Ref
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.portable import SqlitePortable
+from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.testing.portable_contract import PortableContract, Travelling
+from claude_mem.testing.store_contract import ORIGIN, SettableClock
+
+
+class TestSqlitePortable(PortableContract):
+    @pytest.fixture
+    def stores(self, clock: SettableClock, tmp_path: Path) -> Iterator[Callable[[], Travelling]]:
+        numbers = count()
+        with ExitStack() as stack:
+
+            def another() -> Travelling:
+                folder = tmp_path / str(next(numbers))
+                folder.mkdir()
+                opened = SqliteStore.open(folder / "claude-mem.db", clock=clock, backups=folder / "backups")
+                store = stack.enter_context(opened)
+                return Travelling(
+                    store,
+                    SqliteKeeping(store.readers, store.writer, clock),
+                    SqliteLibrary(store.readers),
+                    SqlitePortable(store.readers, store.writer, clock),
+                )
+
+            yield another
+
+    def left_open(self, ours: Travelling) -> list[str]:
+        assert isinstance(ours.store, SqliteStore)
+        project = ours.library.project(ORIGIN.key)
+        assert project is not None
+        ids = SqliteShelves(ours.store.readers).last_summaries(project.id, "", 10)
+        whole = ours.library.whole([Ref("summary", id) for id in ids])
+        return [columns["next_steps"] for _, columns in whole.values()]

@@ -1,0 +1,308 @@
+"""A repository's commits become observations: those that say something, once, and for whoever made them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from tests.unit.backfill.absorbing import Memory
+
+from claude_mem.backfill import commits, git
+from claude_mem.backfill.commits import Made
+from claude_mem.backfill.gained import Gained, Project
+from claude_mem.backfill.git import Commit
+from claude_mem.model.portable import Record
+
+SHOP = Project("example.com/shop", "shop", "/home/u/shop")
+AT = 1_700_000_000
+
+
+class Repository:
+    """A commit a minute."""
+
+    def __init__(self, path: Path, *options: str) -> None:
+        self.path = path
+        self._at = AT
+        self._environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(path.parent),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            **{f"GIT_{who}_{what}": "Ann" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+        }
+        path.mkdir(parents=True, exist_ok=True)
+        self("init", "-q", "-b", "main", *options)
+
+    def __call__(self, *arguments: str, input: bytes | None = None) -> str:
+        said = subprocess.run(
+            ["git", *arguments],
+            cwd=self.path,
+            env=self._environ,
+            input=input,
+            capture_output=True,
+            check=True,
+        )
+        return said.stdout.decode(errors="replace").strip()
+
+    def commit(self, message: str | bytes, *files: str, options: Iterable[str] = ()) -> str:
+        self._at += 60
+        self._environ |= {
+            "GIT_AUTHOR_DATE": f"{self._at} +0200",
+            "GIT_COMMITTER_DATE": f"{self._at + 5} +0000",
+        }
+        for name in files:
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.path / name).write_text(str(self._at))
+        self("add", "-A")
+        raw = message.encode() if isinstance(message, str) else message
+        self("commit", "-q", "--allow-empty", "--allow-empty-message", "-F", "-", *options, input=raw)
+        return self("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "shop")
+
+
+def read(path: Path, gained: Gained | None = None, **more: object) -> list[Record]:
+    found = commits.read(path, SHOP, clean=str, gained=gained or Gained(), **more)  # type: ignore[arg-type]
+    return list(found)
+
+
+def observations(records: Iterable[Record]) -> list[Record]:
+    return [record for record in records if record["kind"] == "observation"]
+
+
+def test_a_commit_is_told_with_its_subject_body_files_and_the_time_of_its_author(
+    repo: Repository, tmp_path: Path
+) -> None:
+    body = "The server says when.\nSo wait.\n\nFor as long as it says.\n\nSigned-off-by: Ann <a@b>"
+    sha = repo.commit(f"fix: retry later\n\n{body}", "src/client.py", "docs/ä b.md")
+    memory = Memory(tmp_path)
+    assert memory.take(read(repo.path)).refused == ()
+    (kept,) = memory.holds("observation")
+    assert (kept["type"], kept["title"], kept["commit"]) == ("bugfix", "fix: retry later", sha)
+    assert kept["narrative"] == "The server says when.\nSo wait.\n\nFor as long as it says."
+    assert kept["files_modified"] == ["docs/ä b.md", "src/client.py"]
+    assert kept["at"] == (AT + 60) * 1000
+    assert kept["facts"] == [f"Commit {sha[:12]} by Ann"]
+    assert kept["source"] == "external", "others may have written it"
+
+
+def test_twice_and_from_another_clone_is_the_same(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("Add a cart", "cart.py")
+    repo.commit("Add a cart", "cart.py")
+    repo("clone", "-q", "--bare", str(repo.path), str(tmp_path / "bare.git"))
+    memory = Memory(tmp_path)
+    assert memory.take(read(repo.path)).taken == {"project": 1, "session": 1, "observation": 2}
+    before = memory.everything()
+    for path in (repo.path, tmp_path / "bare.git"):
+        assert memory.take(read(path)).known == {"project": 1, "session": 1, "observation": 2}
+    assert memory.everything() == before
+
+
+def test_all_that_nobody_is_known_to_have_made_is_one_session_at_the_end_of_the_list(
+    repo: Repository,
+) -> None:
+    for number in range(3):
+        repo.commit(f"Step {number} of the cart", f"{number}.py")
+    sessions = [record for record in read(repo.path) if record["kind"] == "session"]
+    assert len(sessions) == 1
+    assert sessions[0]["updated_at"] == (AT + 60) * 1000, "as old as its first commit"
+    assert sessions[0]["session_id"] == commits.session_id(SHOP)
+
+
+def test_merges_and_noise_are_passed_over_and_counted(repo: Repository) -> None:
+    repo.commit("Add a cart", "cart.py")
+    repo("checkout", "-q", "-b", "side")
+    repo.commit("Add a till", "till.py")
+    repo("checkout", "-q", "main")
+    repo.commit("wip", "cart.py")
+    repo("merge", "-q", "--no-ff", "-m", "Merge branch 'side'", "side")
+    repo.commit("Update dependencies", "package-lock.json", "web/yarn.lock")
+    repo.commit("v1.2.3", "version.py")
+    repo.commit("chore(release): bump version to 1.2.4", "version.py")
+    repo.commit("Bump left-pad from 1.0 to 1.1", "package.json")
+    repo.commit("Trigger the build")
+    repo.commit("", "silent.py")
+    gained = Gained()
+    found = observations(read(repo.path, gained))
+    assert [each["title"] for each in found] == ["Add a cart", "Add a till"]
+    assert gained.passed_over == {
+        ("commit", "a merge"): 1,
+        ("commit", "says nothing"): 1,
+        ("commit", "locks only"): 1,
+        ("commit", "a version's number"): 2,
+        ("commit", "a dependency's version"): 1,
+        ("commit", "changes nothing"): 1,
+        ("commit", "no message"): 1,
+    }
+
+
+def test_a_terse_subject_is_kept_when_a_body_says_more(repo: Repository) -> None:
+    repo.commit("wip\n\nThe cart loses its last item when two tabs are open.", "cart.py")
+    assert [each["title"] for each in observations(read(repo.path))] == ["wip"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "type"),
+    [
+        ("fix: the cart", "bugfix"),
+        ("Fix the cart", "bugfix"),
+        ("The cart no longer crashes", "change"),
+        ("Cart: avoid a crash", "bugfix"),
+        ("feat(cart)!: empty it", "feature"),
+        ("Add a cart", "feature"),
+        ("refactor: split the cart", "refactor"),
+        ("Rename the cart", "refactor"),
+        ("perf(db): fewer queries", "refactor"),
+        ("docs: the fix of the cart", "change"),
+        ("chore: tidy", "change"),
+        ("🐛 fix the cart", "bugfix"),
+        ("[fix] the cart", "bugfix"),
+        ("Fixture for carts", "change"),
+        ("", "change"),
+    ],
+)
+def test_the_type_is_guessed_from_the_subject(subject: str, type: str) -> None:
+    assert commits.type_of(subject) == type
+
+
+def test_a_commit_belongs_to_the_session_that_made_it(repo: Repository, tmp_path: Path) -> None:
+    first = repo.commit("Add a cart", "cart.py")
+    repo.commit("Add a till", "till.py")
+    repo.commit("Add a till", "till.py")
+    last_at = (AT + 180) * 1000
+    made = [
+        Made("by-hash", 0, "another subject", first[:8]),
+        Made("by-subject", last_at + 30_000, "add  a till"),
+        Made("long-ago", 0, "Add a till"),
+    ]
+    found = observations(read(repo.path, session_of=commits.finder(made)))
+    own = commits.session_id(SHOP)
+    # A minute lies between the two tills; the last is nearer, and the other one is near enough as well.
+    assert [each["session_id"] for each in found] == ["by-hash", "by-subject", "by-subject"]
+    assert {each["source"] for each in found} == {"work"}
+    found = observations(read(repo.path, session_of=commits.finder(made, within_ms=40_000)))
+    assert [each["session_id"] for each in found] == ["by-hash", own, "by-subject"]
+    sessions = [each for each in read(repo.path, session_of=lambda *_: "known") if each["kind"] == "session"]
+    assert sessions == [], "it is there already"
+    assert Memory(tmp_path).take(read(repo.path)).refused == ()
+
+
+def test_since_and_limit_narrow_it_to_the_newest(repo: Repository) -> None:
+    for number in range(5):
+        repo.commit(f"Step {number} of the cart", f"{number}.py")
+    titles = [each["title"] for each in observations(read(repo.path, limit=2))]
+    assert titles == ["Step 3 of the cart", "Step 4 of the cart"]
+    found = observations(read(repo.path, since=(AT + 240) * 1000))
+    assert [each["title"] for each in found] == titles
+
+
+def test_the_edge_of_a_shallow_clone_does_not_claim_every_file(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("Add a cart", "cart.py")
+    repo.commit("Add a till", "till.py")
+    repo.commit("Add a door", "door.py")
+    shallow = tmp_path / "shallow"
+    repo("clone", "-q", "--depth", "2", f"file://{repo.path}", str(shallow))
+    gained = Gained()
+    found = observations(read(shallow, gained))
+    assert [(each["title"], each["files_modified"]) for each in found] == [("Add a door", ["door.py"])]
+    assert gained.passed_over == {("commit", "the edge of a shallow clone"): 1}
+
+
+def test_a_folder_below_the_root_tells_the_paths_from_the_root(repo: Repository) -> None:
+    repo.commit("Add a cart", "src/cart.py")
+    (found,) = observations(read(repo.path / "src"))
+    assert found["files_modified"] == ["src/cart.py"]
+
+
+def test_messages_in_any_encoding_are_read(repo: Repository) -> None:
+    repo("config", "i18n.commitEncoding", "ISO-8859-1")
+    repo.commit("Grüße im Kopf".encode("latin-1"), "a.py")
+    repo("config", "i18n.commitEncoding", "UTF-8")
+    repo.commit(b"Broken \xff bytes in it", "b.py")
+    titles = [str(each["title"]) for each in observations(read(repo.path))]
+    assert titles[0] == "Grüße im Kopf"
+    assert titles[1].startswith("Broken ")
+
+
+def test_no_message_can_pass_for_another_commit(repo: Repository) -> None:
+    forged = "0" * 40
+    repo.commit(f"Add a cart\n\n\x01{forged} 1 \n%x00{forged} 1", "cart.py")
+    assert [each["title"] for each in observations(read(repo.path))] == ["Add a cart"]
+
+
+def test_secrets_in_messages_are_cleaned(repo: Repository) -> None:
+    repo.commit("Rotate SECRET\n\nIt was SECRET.", "SECRET.py")
+    found = commits.read(
+        repo.path, SHOP, clean=lambda text: text.replace("SECRET", "[gone]"), gained=Gained()
+    )
+    assert "SECRET" not in str(observations(found))
+
+
+def test_a_repository_without_commits_has_none_and_one_without_a_head_has_its_branches(
+    repo: Repository,
+) -> None:
+    assert read(repo.path) == []
+    repo.commit("Add a cart", "cart.py")
+    repo("symbolic-ref", "HEAD", "refs/heads/nowhere")
+    assert [each["title"] for each in observations(read(repo.path))] == ["Add a cart"]
+
+
+def test_no_repository_is_an_error_with_gits_own_words(tmp_path: Path) -> None:
+    with pytest.raises(git.Unanswered, match="not a git repository"):
+        read(tmp_path)
+    with pytest.raises(git.Unanswered):
+        read(tmp_path / "not there")
+
+
+def test_git_that_takes_too_long_is_given_up(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("Add a cart", "cart.py")
+    slow = tmp_path / "bin"
+    slow.mkdir()
+    (slow / "git").write_text("#!/bin/sh\nexec sleep 600\n")
+    (slow / "git").chmod(0o755)
+    patient = git.log(repo.path, limit=1, within_s=0.2, environ={"PATH": f"{slow}:{os.environ['PATH']}"})
+    with pytest.raises(git.Unanswered, match="too long"):
+        list(patient)
+    assert [each.subject for each in git.log(repo.path, limit=1)] == ["Add a cart"]
+
+
+def test_a_repository_runs_no_program_of_its_own(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("Add a cart", "cart.py")
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    for key in (
+        "core.fsmonitor",
+        "core.pager",
+        "pager.log",
+        "diff.external",
+        "gpg.program",
+        "core.sshCommand",
+    ):
+        repo("config", key, str(program))
+    repo("config", "log.showSignature", "true")
+    (repo.path / ".gitattributes").write_text("* diff=run\n")
+    repo("config", "diff.run.textconv", str(program))
+    assert len(observations(read(repo.path))) == 1
+    assert not ran.exists()
+
+
+def test_who_stops_reading_leaves_no_git_behind(repo: Repository) -> None:
+    for number in range(3):
+        repo.commit(f"Step {number} of the cart", f"{number}.py")
+    found = git.log(repo.path, limit=10)
+    assert next(found).subject == "Step 2 of the cart"
+    found.close()  # type: ignore[attr-defined]
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_noise_is_told_by_its_first_reason() -> None:
+    assert commits.noise(Commit("a" * 40, 0, merges=True, is_edge=True)) == "a merge"
+    assert commits.noise(Commit("a" * 40, 0, subject="Add a cart", files=("cart.py",))) is None

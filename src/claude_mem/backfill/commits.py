@@ -52,9 +52,8 @@ _NOTHING_SAID = re.compile(
     re.I,
 )
 _VERSION = re.compile(
-    r"(?:(?:chore|build|release|ci)(?:\([^)]*\))?:\s*)?"
-    r"(?:(?:bump|release|prepare|set|update|tag|publish)\b[\w\s./-]{0,40}?)?(?:version|release)?\s*(?:to\s+)?"
-    r"v?\d+\.\d+(?:\.\d+)?(?:[-+.\w]*)\s*(?:\[skip ci\])?",
+    r"(?:\w{1,20}(?:\([^)]{0,80}\))?:\s*)?(?:(?:bump|release|prepare|set|update|tag|publish)\s+)?"
+    r"(?:for\s+)?(?:the\s+)?(?:new\s+)?(?:version|release)?\s*(?:to\s+)?v?\d+\.\d+[-+.\w]*(?:\s*\[skip ci\])?",
     re.I,
 )
 _BUMPS = re.compile(r"(?:[\w()-]+:\s*)?bump \S+ from \S+ to \S+", re.I)

@@ -82,6 +82,11 @@ def _capture(verb: str) -> bytes | None:
             from claude_mem.capture import notice
 
             return notice.tell(off.describe(switch, head), ANSWER) if _starts(verb, named) else None
+    if b"CLAUDE_MEM_EXCLUDED_PROJECTS" in _settings():
+        from claude_mem.capture import excluded
+
+        if excluded.is_hook_excluded(event, head, tail, whole):
+            return None
     event, shown, problem = _record(verb, event, head, tail, whole)
     if not _starts(verb, event):
         return shown  # the user is working; what went wrong is counted, and told at the next start
@@ -103,6 +108,11 @@ def _before_tool(head: bytes) -> bytes | None:
         from claude_mem.capture import off
 
         if off.find("", b"PreToolUse", asked)[1]:
+            return None
+    if b"CLAUDE_MEM_EXCLUDED_PROJECTS" in _settings():
+        from claude_mem.capture import excluded
+
+        if excluded.is_hook_excluded(b"PreToolUse", asked):
             return None
     if _must_be_careful(asked):
         from claude_mem.capture import careful
@@ -200,12 +210,22 @@ def _may_be_our_command(event: bytes, payload: bytes) -> bool:
 
 
 def _has_custom_rules() -> bool:
-    try:
-        fd = posix.open(places.SETTINGS, posix.O_RDONLY | posix.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        content = posix.read(fd, 1 << 20)
-    finally:
-        posix.close(fd)
+    content = _settings()
     return b"CLAUDE_MEM_SECRET_PATTERNS" in content or b"CLAUDE_MEM_EXCLUDE_PATHS" in content
+
+
+_read: list[bytes] = []
+
+
+def _settings() -> bytes:
+    """What `settings.json` says, unparsed; read once."""
+    if not _read:
+        try:
+            fd = posix.open(places.SETTINGS, posix.O_RDONLY | posix.O_CLOEXEC)
+        except OSError:
+            return b""
+        try:
+            _read.append(posix.read(fd, 1 << 20))
+        finally:
+            posix.close(fd)
+    return _read[0]

@@ -76,14 +76,14 @@ def _is_excluded(path: str, globs: tuple[str, ...]) -> bool:
 
 def _matches(parts: list[str], glob: str) -> bool:
     if "/" not in glob:
-        return _like(parts[-1], glob)
+        return like(parts[-1], glob)
     wanted = glob.removeprefix("~/").split("/")
     if wanted[0] not in ("", "**"):
         wanted.insert(0, "**")  # a relative glob holds in whichever directory it is found
-    return _walk(parts, wanted)
+    return walk(parts, wanted)
 
 
-def _walk(parts: list[str], wanted: list[str]) -> bool:
+def walk(parts: list[str], wanted: list[str]) -> bool:
     """Match path parts against glob parts, ** standing for any number of them."""
     at = goal = 0
     star = mark = -1
@@ -91,7 +91,7 @@ def _walk(parts: list[str], wanted: list[str]) -> bool:
         if goal < len(wanted) and wanted[goal] == "**":
             star, mark = goal, at
             goal += 1
-        elif goal < len(wanted) and _like(parts[at], wanted[goal]):
+        elif goal < len(wanted) and like(parts[at], wanted[goal]):
             at += 1
             goal += 1
         elif star >= 0:
@@ -103,7 +103,7 @@ def _walk(parts: list[str], wanted: list[str]) -> bool:
     return all(rest == "**" for rest in wanted[goal:])
 
 
-def _like(name: str, glob: str) -> bool:
+def like(name: str, glob: str) -> bool:
     """Match a name against a glob of literals, * and ?; fnmatch would cost the import of re.
 
     The literals between stars are looked for from left to right, each once.

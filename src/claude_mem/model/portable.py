@@ -26,7 +26,15 @@ Record = Mapping[str, Any]
 TEXT, INT, FLAG, LIST = "text", "integer", "flag", "list of texts"
 
 FIELDS: dict[str, dict[str, str]] = {
-    "project": {"key": TEXT, "name": TEXT, "root": TEXT, "remote": TEXT, "created_at": INT},
+    "project": {
+        "key": TEXT,
+        "name": TEXT,
+        "named": FLAG,  # a person gave it its name
+        "root": TEXT,
+        "remote": TEXT,
+        "aliases": LIST,  # keys of projects that were merged into it
+        "created_at": INT,
+    },
     "session": {
         "session_id": TEXT,
         "project": TEXT,

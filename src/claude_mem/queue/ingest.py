@@ -23,6 +23,11 @@ MOST_AT_ONCE = 16 * BATCH  # between two calls the worker can stop
 Parse = Callable[[Spooled], Event | None]
 
 
+def none_is_excluded(event: Event) -> bool:
+    del event
+    return False
+
+
 class Counter(Protocol):
     def count(self, name: str, by: int = 1) -> None: ...
 
@@ -41,9 +46,11 @@ class Ingest:
         origin_of: Callable[[str | None], Origin],
         skip_tools: frozenset[str],
         log: Callable[[str], None],
+        is_excluded: Callable[[Event], bool] = none_is_excluded,
     ) -> None:
         self._spool, self._store, self._parse = spool, store, parse
         self._origin_of, self._skip_tools, self._log = origin_of, skip_tools, log
+        self._is_excluded = is_excluded
 
     def drain(self) -> int:
         """Take in the oldest of what is spooled; returns how many files left the spool, 0: it is empty."""
@@ -87,8 +94,9 @@ class Ingest:
             self._spool.remove(taken)
 
     def is_wanted(self, event: Event) -> bool:
-        """The user's skip list: tools whose uses are not worth remembering."""
-        return event.tool is None or event.tool.name not in self._skip_tools
+        """The user's lists: tools whose uses are not worth remembering, projects of which nothing is."""
+        is_skipped = event.tool is not None and event.tool.name in self._skip_tools
+        return not is_skipped and not self._is_excluded(event)
 
     def accept(self, event: Event) -> Accepted:
         """Take in one event that came by another way than the spool."""

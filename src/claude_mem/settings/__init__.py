@@ -36,6 +36,7 @@ class Settings:
     )
     secret_patterns: tuple[tuple[str, str], ...] = ()
     exclude_paths: tuple[str, ...] = ()
+    excluded_projects: tuple[str, ...] = ()
     log_level: str = "INFO"
     provider: str = "auto"
     model: str | None = None
@@ -56,6 +57,7 @@ class Settings:
     context_tokens: int = 3_000
     prompt_characters: int = 2_400
     evidence_days: int = 365
+    evidence_mb: int = 2_000
     delete_timeout_ms: int = 5_000
     anthropic_api_key: str | None = field(default=None, repr=False)
     anthropic_base_url: str | None = None

@@ -60,6 +60,14 @@ SETTINGS = (
         words,
     ),
     Setting(
+        "CLAUDE_MEM_EXCLUDED_PROJECTS",
+        "excluded_projects",
+        "Projects of which nothing is recorded, and which are told nothing. With a slash: a directory and all "
+        "below it; without: a project's name. Only in settings.json.",
+        'a list of globs such as ["~/clients/*", "payroll"]',
+        words,
+    ),
+    Setting(
         "CLAUDE_MEM_LOG_LEVEL",
         "log_level",
         "How much the worker writes to its log.",
@@ -202,6 +210,14 @@ SETTINGS = (
         integer(0, 36_500),
     ),
     Setting(
+        "CLAUDE_MEM_EVIDENCE_MB",
+        "evidence_mb",
+        "How many megabytes of that text are kept, about; past it the oldest goes, never what was learnt of it. "
+        "0: no limit.",
+        "a whole number from 0 to 1000000",
+        integer(0, 1_000_000),
+    ),
+    Setting(
         "CLAUDE_MEM_DELETE_TIMEOUT",
         "delete_timeout_ms",
         "How many milliseconds an aborted session's work may take to end.",
@@ -210,8 +226,8 @@ SETTINGS = (
     ),
 )
 
-FILE_ONLY = ("CLAUDE_MEM_SECRET_PATTERNS", "CLAUDE_MEM_EXCLUDE_PATHS")
-"""The hook reads these two, from the file alone."""
+FILE_ONLY = ("CLAUDE_MEM_SECRET_PATTERNS", "CLAUDE_MEM_EXCLUDE_PATHS", "CLAUDE_MEM_EXCLUDED_PROJECTS")
+"""The hook reads these, from the file alone."""
 
 SWITCHES = ("CLAUDE_MEM_DATA_DIR", "CLAUDE_MEM_OFF", "CLAUDE_MEM_OBSERVER")
 """Variables of ours that are no settings."""

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from claude_mem.model.event import Kind, ToolCall
+from claude_mem.model.likeness import content_key
 from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.portable import FOREIGN, REQUIRED, Record
+from claude_mem.model.portable import FOREIGN, REQUIRED, Record, name_of
 from claude_mem.model.prompt import Spend
 from claude_mem.model.recall import Card, Filters, Ref
 from claude_mem.model.session import Status
@@ -216,6 +217,20 @@ class PortableContract(Ground):
         left = [kind for kind in ours.kinds() if kind != "event"]
         assert ours.kinds(evidence=False) == left
 
+    def test_names_and_merges_of_projects_travel_but_not_a_strangers(
+        self, stores: Callable[[], Travelling]
+    ) -> None:
+        project = made("project", named=True, aliases=["github.com/a/old-shop"])
+        one, other = stores(), stores()
+        one.take(project, SESSION)
+        assert project.items() <= one.out()[1].items()
+        merged = one.library.project("github.com/a/old-shop")
+        assert merged is not None
+        assert merged.key == ORIGIN.key
+        other.take(project, SESSION, own=False)
+        assert not {"named", "aliases"} & other.out()[1].keys()
+        assert other.library.project("github.com/a/old-shop") is None
+
     # What is no record
 
     @pytest.mark.parametrize(
@@ -320,12 +335,9 @@ class PortableContract(Ground):
         assert ours.take(made(kind), own=False).taken == {kind: 1}
 
     @pytest.mark.parametrize("own", [True, False])
-    def test_a_stranger_supersedes_no_memory_of_ones_own(
-        self, ours: Travelling, own: bool, events: Events
-    ) -> None:
+    def test_a_stranger_supersedes_no_memory_of_ones_own(self, ours: Travelling, own: bool) -> None:
         ours.take(PROJECT, SESSION, made("observation", title="Odd ports"))
-        (card,) = ours.cards(kinds=("observation",))
-        name = _name_of(ours, "Odd ports")
+        name = _name_of("Odd ports")
         newer = made("observation", session_id="other", at=NOON + 1, supersedes=name)
         absorbed = ours.take(made("session", session_id="other"), newer, own=own)
         assert absorbed.taken["observation"] == 1
@@ -334,14 +346,14 @@ class PortableContract(Ground):
 
     def test_a_stranger_supersedes_a_strangers(self, ours: Travelling) -> None:
         ours.take(PROJECT, SESSION, made("observation", title="Odd ports"), own=False)
-        name = _name_of(ours, "Odd ports")
+        name = _name_of("Odd ports")
         ours.take(made("observation", at=NOON + 1, supersedes=name), own=False)
         (card,) = [each for each in ours.cards(kinds=("observation",)) if each.title == "Odd ports"]
         assert card.superseded_by is not None
 
     def test_a_strangers_sighting_makes_no_memory_of_ones_own_more_trusted(self, ours: Travelling) -> None:
         ours.take(PROJECT, SESSION, made("observation", title="Odd ports"))
-        name = _name_of(ours, "Odd ports")
+        name = _name_of("Odd ports")
         ours.take(made("session", session_id="other"), own=False)
         seen = made("sighting", session_id="other", observation=name)
         assert "your own" in ours.take(seen, own=False).refused[0][1]
@@ -371,12 +383,9 @@ class PortableContract(Ground):
 
 
 def _plain(card: Card) -> str:
-    return f"{card.project} {card.title} {card.files} {card.source} {card.pinned} {card.created_at} {card.branch}"
+    said = (card.project, card.title, card.files, card.source, card.pinned, card.created_at, card.branch)
+    return " ".join(map(str, said))
 
 
-def _name_of(ours: Travelling, title: str) -> str:
-    """What an observation goes by: a sighting of it says so."""
-    from claude_mem.model.likeness import content_key
-    from claude_mem.model.portable import name_of
-
+def _name_of(title: str) -> str:
     return name_of("theirs", NOON, content_key(Observation("decision", title)))

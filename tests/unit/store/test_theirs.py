@@ -87,7 +87,7 @@ def test_tables_and_columns_that_are_not_there_are_empty(tmp_path: Path) -> None
 def test_what_is_no_database_is_said_to_be_none(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "claude-mem.db"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="claude-mem.db"), theirs.opened(path) as tables:
+    with pytest.raises(StoreError, match=r"claude-mem\.db"), theirs.opened(path) as tables:
         tables.columns("observations")
     assert path.read_bytes() == content
 

@@ -46,7 +46,7 @@ _PLACED = re.compile(r"""setdefault\(b"CLAUDE_MEM_DATA_DIR", (b'[^\n]*'|b"[^\n]*
 _BRIDGE = "claude_mem/cli/bridge/stdio.py"
 _GONE = (
     '{"systemMessage": "claude-mem is not recording: its program is gone or broken, but Claude Code still '
-    'runs its hooks. Install it again (then claude-mem uninstall takes them out), or remove them with '
+    "runs its hooks. Install it again (then claude-mem uninstall takes them out), or remove them with "
     '/plugin or in settings.json."}'
 )
 

@@ -55,6 +55,11 @@ def _project(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     known = execute(db, "find_project", key=origin.key).fetchone()
     created_at = fields["created_at"]
     standing.project(db, origin, fields["now"] if created_at is None else created_at)
+    if known is None and own:  # a stranger's would lead the work of other projects here
+        for alias in fields["aliases"]:
+            execute(db, "absorb_alias", key=origin.key, alias=alias)
+        if fields["named"]:
+            execute(db, "absorb_name", key=origin.key)
     return known is None
 
 

@@ -22,7 +22,11 @@ ORDER BY created_at_epoch, claude_session_id
 
 -- name: export_projects
 -- Their projects, and those that a memory of theirs belongs to.
-SELECT key, name, root, remote, created_at_epoch AS created_at FROM projects
+SELECT key, name, named, root, remote, created_at_epoch AS created_at,
+       (SELECT json_group_array(a.key) FROM (
+           SELECT key FROM project_aliases WHERE project_id = projects.id ORDER BY key
+       ) AS a) AS aliases
+FROM projects
 WHERE id IN (SELECT project_id FROM sdk_sessions WHERE id IN (SELECT value FROM json_each(:sessions))
              UNION
              SELECT project_id FROM observations WHERE session_id IN (SELECT value FROM json_each(:sessions)))
@@ -87,6 +91,16 @@ FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE +m.session_id IN (SELECT value FROM json_each(:sessions))
   AND (:some IS NULL OR +m.id IN (SELECT value FROM json_each(:some)))
 ORDER BY m.created_at_epoch, m.id
+
+-- name: absorb_alias
+-- A key of a project that was merged elsewhere; one that a project has here stays its own.
+INSERT INTO project_aliases (key, project_id)
+SELECT :alias, id FROM projects WHERE key = :key AND NOT EXISTS (SELECT 1 FROM projects AS p WHERE p.key = :alias)
+ON CONFLICT (key) DO NOTHING
+
+-- name: absorb_name
+-- A project was given its name by a person.
+UPDATE projects SET named = 1 WHERE key = :key
 
 -- name: find_project_whole
 -- A project by its key, or by one of a project that was merged into it.

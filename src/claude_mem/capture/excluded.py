@@ -1,0 +1,105 @@
+"""Decides whether a directory is of a project of which nothing is recorded, and which is told nothing.
+
+    ~/clients/*, /srv/secret, **/vault     with a slash: that directory, and all below it
+    payroll, *-private                     without: a project's name, which is its directory's
+
+No hook comes here unless `settings.json` names the setting.
+"""
+
+from __future__ import annotations
+
+import posix
+
+from claude_mem.capture import exclude, literal, places
+
+KEY = "CLAUDE_MEM_EXCLUDED_PROJECTS"
+_GIT_FILE = 4096
+
+
+def is_hook_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool = True) -> bool:
+    """Of a payload. A file of settings that cannot be read says nothing here: the worker, which does not start
+    before it is mended, looks again."""
+    try:
+        globs = read()
+    except (OSError, ValueError, AttributeError, TypeError):
+        return False
+    home = posix.environ.get(b"HOME", b"").decode(errors="surrogateescape")
+    return bool(globs) and is_excluded(_directory(event, head, tail, whole), globs, home)
+
+
+def read() -> tuple[str, ...]:
+    """The user's globs. Raises as `open` and `json` do; `settings` checks and explains what is in the file."""
+    import json
+
+    with open(places.SETTINGS, encoding="utf-8") as file:
+        said = json.load(file).get(KEY, [])
+    globs = said.split(",") if isinstance(said, str) else said
+    return tuple(str(glob).strip() for glob in globs if str(glob).strip())
+
+
+def is_excluded(cwd: str, globs: tuple[str, ...], home: str, name: str = "") -> bool:
+    """`name`: what a caller says the project is called."""
+    if not cwd and not name:
+        return False
+    paths, names = _places(cwd) if cwd else ([], [])
+    return any(_matches(glob.lower(), paths, [*names, name.lower()], home.lower()) for glob in globs)
+
+
+def _directory(event: bytes, head: bytes, tail: bytes, whole: bool) -> str:
+    if event:
+        return literal.text_of(literal.member(head, b"cwd")).decode(errors="surrogateescape")
+    from claude_mem.capture import careful
+    from claude_mem.capture.drops import NotAPayload
+
+    try:
+        cwd = careful.read(head, tail, whole).get("cwd")
+    except NotAPayload:
+        return ""  # nothing of it will be recorded
+    return cwd if isinstance(cwd, str) else ""
+
+
+def _matches(glob: str, paths: list[str], names: list[str], home: str) -> bool:
+    if "/" not in glob:
+        return any(name and exclude.like(name, glob) for name in names)
+    if glob.startswith("~/"):
+        glob = home.rstrip("/") + glob[1:]
+    wanted = glob.rstrip("/").split("/")
+    if wanted[0] not in ("", "**"):
+        wanted.insert(0, "**")  # wherever it is found
+    for path in paths:
+        parts = path.split("/")
+        if any(exclude.walk(parts[:length], wanted) for length in range(1, len(parts) + 1)):
+            return True
+    return False
+
+
+def _places(cwd: str) -> tuple[list[str], list[str]]:
+    """Where a directory is, in lower case: its own path and its repository's, whose name is the project's."""
+    cwd = cwd.replace("\\", "/").rstrip("/") or "/"
+    paths, top = [cwd], cwd
+    while top:
+        try:
+            mode = posix.lstat(f"{top}/.git").st_mode
+        except (OSError, ValueError):
+            top = top.rpartition("/")[0]
+            continue
+        paths.append(top)
+        if mode & 0o170000 != 0o040000:
+            paths += _main(f"{top}/.git")
+        break
+    names = [path.rpartition("/")[2] for path in (paths[1:] or paths)]
+    return [path.lower() for path in paths], [name.lower() for name in names]
+
+
+def _main(link: str) -> list[str]:
+    """The repository of a linked worktree, whose `.git` is a file that says where its directory is."""
+    try:
+        fd = posix.open(link, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
+    except OSError:
+        return []
+    try:
+        said = posix.read(fd, _GIT_FILE).decode(errors="surrogateescape")
+    finally:
+        posix.close(fd)
+    root, inside, _ = said.partition("gitdir:")[2].strip().rpartition("/.git/")
+    return [root] if inside and root else []

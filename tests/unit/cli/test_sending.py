@@ -1,0 +1,64 @@
+"""Records go out in batches of a bounded size, and what became of them is added up."""
+
+from __future__ import annotations
+
+import json
+
+from claude_mem.cli import sending
+from claude_mem.cli.sending import Sent
+
+
+def test_a_batch_is_bounded_in_number_and_in_bytes() -> None:
+    many = list(sending.batches({"kind": "project", "key": str(number)} for number in range(1_201)))
+    assert [count for _, count in many] == [500, 500, 201]
+    assert all(body.count(b"\n") == count for body, count in many)
+    large = list(sending.batches({"text": "x" * 400_000} for _ in range(5)))
+    assert [count for _, count in large] == [2, 2, 1]
+    assert all(len(body) <= sending.MOST_BYTES for body, _ in large)
+
+
+def test_a_record_larger_than_a_batch_goes_alone() -> None:
+    texts = ["small", "x" * (sending.MOST_BYTES + 1), "small"]
+    found = list(sending.batches({"text": text} for text in texts))
+    assert [count for _, count in found] == [1, 1, 1]
+
+
+def test_nothing_is_no_batch_and_any_text_is_one_line() -> None:
+    assert list(sending.batches([])) == []
+    ((body, _),) = sending.batches([{"text": "one\ntwo\u2028 \ud800 ä"}])
+    assert body.count(b"\n") == 1
+    assert json.loads(body)["text"] == "one\ntwo\u2028 ? ä"
+
+
+def test_answers_are_added_up_and_reasons_counted() -> None:
+    sent = Sent()
+    refused = [{"index": 3, "message": "No type."}, {"index": 4, "message": "No type."}]
+    sent.add(10, {"taken": {"session": 2}, "known": {"prompt": 1}, "errors": refused})
+    sent.add(5, {"taken": {"session": 1, "observation": 4}, "known": {}, "errors": []})
+    assert sent.records == 15
+    assert sent.shown() == {
+        "taken": {"session": 3, "observation": 4},
+        "known": {"prompt": 1},
+        "refused": {"No type.": 2},
+    }
+
+
+def test_reasons_are_bounded() -> None:
+    sent = Sent()
+    sent.add(1, {"errors": [{"index": 0, "message": str(number)} for number in range(500)]})
+    assert len(sent.refused) <= sending.REASONS_KEPT + 1
+    assert sent.refused.total() == 500
+
+
+def test_progress_is_told_with_its_pace_and_what_is_left() -> None:
+    assert sending.line(Sent(records=1_500), 4_500, 3.0) == "1,500 of 4,500 records, 500/s, 6 s left"
+    assert sending.line(Sent(records=10), None, 0.0) == "10 records, 0/s"
+    assert sending.line(Sent(records=10), 5, 1.0) == "10 of 5 records, 10/s"
+
+
+def test_counts_are_said_in_the_order_of_what_matters() -> None:
+    assert (
+        sending.counted({"prompt": 1, "summary": 2, "session": 1, "odd": 3})
+        == "1 session, 2 summaries, 1 prompt, 3 odds"
+    )
+    assert sending.counted({"session": 0}) == ""

@@ -118,7 +118,7 @@ def test_a_dry_run_shows_every_change_and_makes_none(home: Claude) -> None:
     before = picture(home.home)
     as_plugin = home.mem("install", "--dry-run")
     assert f"run claude plugin install {plugin.ID} --scope user" in as_plugin.stdout
-    assert f"new file {home.data}/plugin/plugins/mem/hooks/hooks.json" in as_plugin.stdout
+    assert f"new file {home.config}/claude-mem/plugins/mem/hooks/hooks.json" in as_plugin.stdout
     assert picture(home.home) == before
     client(home, "exit 0")
     home.connect("--settings")
@@ -355,13 +355,13 @@ def test_an_upgrade_brings_everything_up_to_date_once(home: Claude, how: tuple[s
     before = picture(home.home)
     home.connect(*how, "--statusline")
     now = picture(home.home)
-    for path in (settings(home), *(home.data / "plugin").rglob("*.*"), home.home / ".claude.json"):
+    for path in (settings(home), *(home.config / "claude-mem").rglob("*.*"), home.home / ".claude.json"):
         if path.is_file():  # as an interpreter that is gone wrote it
             path.write_text(path.read_text().replace(f'"{home_python()}"', '"/gone/python"'))
     record = home.data / "install.json"
     record.write_text(record.read_text().replace(f'\\"{home_python()}\\"', '\\"/gone/python\\"'))
     if not how:
-        (home.data / "plugin/plugins/mem/skills/dropped.md").write_text("of an older version")
+        (home.config / "claude-mem/plugins/mem/skills/dropped.md").write_text("of an older version")
     assert picture(home.home) != now
     home.connect(*how)
     assert picture(home.home, ".claude-mem/install.json") == {
@@ -601,7 +601,7 @@ def test_wrong_settings_of_our_own_keep_nobody_from_leaving(home: Claude) -> Non
 
 def test_a_folder_of_the_users_in_the_data_directory_is_not_cleared(home: Claude) -> None:
     """Somebody names a directory of theirs as CLAUDE_MEM_DATA_DIR, and keeps a `plugin` folder in it."""
-    theirs = home.data / "plugin/src/mine.py"
+    theirs = home.config / "claude-mem/src/mine.py"
     theirs.parent.mkdir(parents=True)
     theirs.write_text("mine")
     home.connect()

@@ -1,10 +1,9 @@
-"""Where another program was first, ours lies beside its database, and its settings do not stand in the way."""
+"""Where another program was first, ours lies beside its database, and its settings are no obstacle."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -37,10 +36,10 @@ def ours(path: Path) -> None:
 
 
 @pytest.fixture
-def shared(tmp_path: Path) -> Iterator[Path]:
+def shared(tmp_path: Path) -> Path:
     incumbent.typical(tmp_path / "claude-mem.db")
     (tmp_path / "settings.json").write_text(json.dumps(THEIRS))
-    yield tmp_path
+    return tmp_path
 
 
 def test_ours_has_the_usual_name_where_nobody_else_has_it(tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ _NOTHING_SAID = re.compile(
 )
 _VERSION = re.compile(
     r"(?:\w{1,20}(?:\([^)]{0,80}\))?:\s*)?(?:(?:bump|release|prepare|set|update|tag|publish)\s+)?"
-    r"(?:for\s+)?(?:the\s+)?(?:new\s+)?(?:version|release)?\s*(?:to\s+)?v?\d+\.\d+[-+.\w]*(?:\s*\[skip ci\])?",
+    r"(?:for\s+)?(?:the\s+)?(?:new\s+)?(?:version|release)?\s*(?:to\s+)?v?\d+\.\d+[-+.\w]*"
+    r"(?:\s*\[skip ci\])?",
     re.I,
 )
 _BUMPS = re.compile(r"(?:[\w()-]+:\s*)?bump \S+ from \S+ to \S+", re.I)

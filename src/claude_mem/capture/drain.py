@@ -106,12 +106,14 @@ class Spool:
     def tidy(self, now_s: float) -> int:
         """Remove what killed hooks left half-written, and what nobody has asked for in a season: files that
         were set aside, and the markers and switches of sessions long over."""
-        removed = 0
-        for path, age_s in _removable():
-            if now_s - os.lstat(path).st_mtime > age_s:
-                os.unlink(path)
-                removed += 1
-        return removed
+        gone = self.stale(now_s)
+        for path in gone:
+            os.unlink(path)
+        return len(gone)
+
+    def stale(self, now_s: float) -> list[str]:
+        """What `tidy` removes."""
+        return [path for path, age_s in _removable() if now_s - os.lstat(path).st_mtime > age_s]
 
 
 def _removable() -> Iterator[tuple[str, int]]:

@@ -8,6 +8,7 @@ from claude_mem import __version__
 from claude_mem.cli import (
     HOOK_VERBS,
     adopt,
+    backfill,
     backup,
     context,
     demo,
@@ -40,7 +41,7 @@ from claude_mem.cli.command import Commands, help_of
 
 RECALL = (search, timeline, show, sessions, file, context, remember, pin, forget)
 NOUNS = (
-    *(install, adopt, off, on, *RECALL, export, import_, doctor, stats, worker, queue),
+    *(install, backfill, adopt, off, on, *RECALL, export, import_, doctor, stats, worker, queue),
     *(hooks, mcp, statusline, slash, token, backup, restore, demo, version),
 )
 

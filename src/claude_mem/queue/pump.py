@@ -139,7 +139,9 @@ class Pump:
             if outcome is None or self._is_aborted(lease):
                 self._work.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
                 return
-            told = self._note(outcome, lease.session_id) if asks else None  # else it says nothing of a provider
+            told = (
+                self._note(outcome, lease.session_id) if asks else None
+            )  # else it says nothing of a provider
             news = [told, self._conclude(lease, outcome, spend)]
         except BaseException as error:
             # Nothing is known of what came of it: the events go back, and the pump's owner hears of it.

@@ -50,6 +50,11 @@ class Size:
     prompt_characters: int = prompted.DEFAULT_CHARACTERS
 
 
+def as_it_is(project: Project, origin: Origin) -> Project:
+    del origin
+    return project
+
+
 @dataclass(frozen=True, slots=True)
 class Occasions:
     library: Library
@@ -63,6 +68,8 @@ class Occasions:
     note: Callable[[Injection], None]
     """Keeps a record; must not keep the one who asks waiting."""
     size: Size = Size()
+    placed: Callable[[Project, Origin], Project] = as_it_is
+    """A project with where it lies now, by where a session of it begins."""
 
     def answer(self, question: dict[str, object]) -> str:
         """A hook's question: its event, and what is known of the session."""
@@ -71,12 +78,13 @@ class Occasions:
             return ""
         given = {name: value for name, value in payload.items() if isinstance(value, str)}
         session, cwd = given.get("session_id", ""), given.get("cwd", "")
-        project = self.library.project(self.origin_of(cwd).key) if cwd else None
-        if project is None or not session:
+        origin = self.origin_of(cwd) if cwd else None
+        project = self.library.project(origin.key) if origin else None
+        if project is None or origin is None or not session:
             return ""
         match question.get("event"):
             case "SessionStart":
-                told, about = self._started(project, session, payload), None
+                told, about = self._started(self.placed(project, origin), session, payload), None
             case "UserPromptSubmit":
                 told, about = self.prompted(project, session, cwd, given.get("prompt", "")), None
             case "PreToolUse":

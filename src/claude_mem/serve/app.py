@@ -10,7 +10,7 @@ from dataclasses import replace
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.serve import dispatch, figures, mcp, openapi, past, processing, queue, recall_table, sessions
+from claude_mem.serve import dispatch, figures, house, mcp, openapi, past, processing, queue, recall_table, sessions
 from claude_mem.serve import fields as f
 from claude_mem.serve.endpoint import Answer, Call, Endpoint, Field
 from claude_mem.serve.running import Running
@@ -256,5 +256,6 @@ TABLE: tuple[Endpoint, ...] = (
     *_FIRST_GENERATION,
     *recall_table.ROWS,
     *past.ROWS,
+    *house.ROWS,
     *_OTHERS,
 )

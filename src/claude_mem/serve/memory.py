@@ -61,7 +61,8 @@ async def forget(call: Call) -> Response:
     if not selection:
         raise Refusal(400, "missing_field", "Nothing is selected: say at least ids.", field="ids")
     dry_run = body["dry_run"] is True or not confirmed
-    gone = await asyncio.to_thread(asked.desk(call).forget, selection, dry_run=dry_run)
+    exports = body["exports"] is True
+    gone = await asyncio.to_thread(asked.desk(call).forget, selection, dry_run=dry_run, exports=exports)
     call.running.tell_change()
     return JSONResponse(gone)
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from claude_mem.ports.clock import Clock
 from claude_mem.ports.desk import Desk
+from claude_mem.ports.house import House
 from claude_mem.ports.past import Listener
 from claude_mem.ports.store import Accepted, Inbox, Overview, Sessions
 from claude_mem.settings import Settings
@@ -96,5 +97,7 @@ class Parts:
     """Marks what memory says as a quotation, for a model to read. Does not block."""
     past: Listener | None = None
     """Takes in what happened before anybody listened; None: nobody does."""
+    house: House | None = None
+    """Keeps house; None: a worker that only captures."""
     drop: Callable[[Sequence[int]], int] = none_is_parked
     """Parked jobs are done with, unobserved; returns how many were parked."""

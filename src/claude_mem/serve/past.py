@@ -16,7 +16,9 @@ MOST_LINES = 5_000
 MOST_SESSIONS = 1_000
 
 _EVENT = (
-    Field("id", "string", "The event's name, the same whenever it is told; begins with past-.", "past-7-Stop"),
+    Field(
+        "id", "string", "The event's name, the same whenever it is told; begins with past-.", "past-7-Stop"
+    ),
     Field("at", "any", "When it happened, in epoch milliseconds.", 1760000000000),
     Field("event", "string", "The hook's name.", "Stop"),
     Field("branch", "string", "The branch of that time.", "main"),
@@ -29,7 +31,9 @@ _EVENT = (
 )
 _OFFLINE = Field("offline", "boolean", "No model is asked about these sessions (true).", True)
 _STORY = Field("story", "string", "A name for lines that come in several parts.", "a1b2")
-_PART = Field("part", "string", "Which part of the story this is.", "first", choices=("first", "more", "last"))
+_PART = Field(
+    "part", "string", "Which part of the story this is.", "first", choices=("first", "more", "last")
+)
 _SESSIONS = Field(
     "sessions", "array", "Sessions' ids.", ["claude-session-123"], required=True, items="string"
 )

@@ -129,6 +129,9 @@ OWN = Field(
     "Of lines: true, they are from an export of your own; else they are a stranger's.",
     False,
 )
+EXPORTS = Field(
+    "exports", "boolean", "Also take it out of files that an export has made.", False, also=("also_exports",)
+)
 RECORDS = Field(
     "records",
     "array",
@@ -245,7 +248,18 @@ WENT = Answer(
             for name in ("sessions", "observations", "summaries", "prompts", "evidence", "vectors")
         ),
         Field("sample", "array", "Some of them.", fields=RESULT),
-        Field("backups", "any", "Backups that still hold it.", 0),
+        Field("backups", "any", "Backups that hold it (still).", 0),
+        Field(
+            "elsewhere",
+            "array",
+            "Copies, exports and unreadable files that hold it, and what became of each.",
+            fields=(
+                Field("path", "string", "The file.", "backups/claude-mem-20260131-090000.db"),
+                Field("kind", "string", "backup, aside, export or spool.", "backup"),
+                Field("done", "string", "holds, rewritten, removed or left.", "rewritten"),
+                Field("note", "string", "Why.", ""),
+            ),
+        ),
     ),
 )
 IMPORTED = Answer(

@@ -129,7 +129,7 @@ _CHANGING = (
         memory.forget,
         "Forget for good whatever meets all that is said. Without confirm: only tell what would go.",
         (f.WENT, f.NOT_THERE, *_ANSWERS),
-        body=(*f.SELECTION, f.DRY_RUN, f.CONFIRM),
+        body=(*f.SELECTION, f.EXPORTS, f.DRY_RUN, f.CONFIRM),
     ),
     Endpoint(
         "POST",

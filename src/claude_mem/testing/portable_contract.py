@@ -313,9 +313,8 @@ class PortableContract(Ground):
             made("summary", next_steps="go on"),
         ]
         ours.take(*records)
-        assert [record | again for record, again in zip(records, ours.out()[1:], strict=True)] == ours.out()[
-            1:
-        ]
+        for record, again in zip(records, ours.out()[1:], strict=True):
+            assert record.items() <= again.items()
         assert {"source": "user", "pinned": True, "provider": "user"}.items() <= ours.out()[5].items()
 
     @pytest.mark.parametrize("kind", ["prompt", "event", "observation", "summary"])

@@ -62,11 +62,18 @@ class Contexts:
                 file.unlink(missing_ok=True)
 
     def tidy(self) -> None:
+        for file in self.old():
+            self._known.pop(f"{places.CONTEXT}/{file.name}", None)
+            file.unlink(missing_ok=True)
+
+    def old(self) -> list[Path]:
+        """Files of places where nobody has worked for long."""
+        found = []
         for file in self._files():
             with suppress(FileNotFoundError):  # cleared meanwhile
                 if time.time() - file.stat().st_mtime > KEEP_S:
-                    self._known.pop(f"{places.CONTEXT}/{file.name}", None)
-                    file.unlink()
+                    found.append(file)
+        return found
 
     def _files(self) -> Iterable[Path]:
         folder = self._data_dir / places.CONTEXT

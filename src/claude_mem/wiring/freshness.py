@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 
 from claude_mem.ports.desk import Data
@@ -21,8 +21,16 @@ COMPACTED = 8
 
 
 class Freshness:
-    def __init__(self, readers: Readers, library: SqliteLibrary, contexts: Contexts) -> None:
-        self._readers, self._library, self._contexts = readers, library, contexts
+    """`placed`: a project with where it lies now."""
+
+    def __init__(
+        self,
+        readers: Readers,
+        library: SqliteLibrary,
+        contexts: Contexts,
+        placed: Callable[[Project], Project] = lambda project: project,
+    ) -> None:
+        self._readers, self._library, self._contexts, self._placed = readers, library, contexts, placed
         self._marks: Marks | None = None  # None: nothing was rendered yet
         self._compacted: dict[str, int] = {}  # session: project
         self._rendering = Lock()
@@ -71,7 +79,7 @@ class Freshness:
         if self._marks is None:
             return self._library.projects(AT_START)
         found = map(self._library.project_by_id, news.projects)
-        return [project for project in found if project is not None]
+        return [self._placed(project) for project in found if project is not None]
 
     def waiting(self) -> int:
         with self._readers.read() as db:

@@ -34,6 +34,10 @@ class GitTruth:
     def facts(self, root: str) -> truth.RepoFacts | None:
         return self._repositories.setdefault(root, Repository(root)).facts()
 
+    def look_again(self) -> None:
+        """A project's directory was moved."""
+        self._root_of.cache_clear()
+
     def _looked_at(self, root: str) -> tuple[truth.RepoFacts | None, str | None]:
         """The facts and the branch, one look for all the cards of a search."""
         now = time.monotonic()

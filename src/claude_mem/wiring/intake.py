@@ -21,6 +21,7 @@ from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.wiring import cleaning
 from claude_mem.wiring.clock import now
+from claude_mem.wiring.exclusion import exclusion
 
 log = logging.getLogger("claude_mem")
 
@@ -35,8 +36,10 @@ class Intake:
         self.origin_of = Origins(now).of
         self.on_shown: Callable[[str, str, int], None] = nobody_was_shown
         """Hears of a session that was shown a rendered context: the session, the rendering's stamp, when."""
+        is_excluded = exclusion(settings)
         self._ingest = Ingest(
-            self.spool, store, self._event, self.origin_of, settings.skip_tools, log.warning
+            *(self.spool, store, self._event, self.origin_of, settings.skip_tools, log.warning),
+            is_excluded=lambda event: is_excluded(event.cwd, event.project),
         )
         drops.prepare()
         self._weigh_again()

@@ -1,7 +1,7 @@
 """Puts together how events of the past come in: the same scrub, queue and observer as for those of today.
 
-A story may come in several parts. Which turns of it are private is known only to whoever has heard it from its
-beginning; a worker that was started in between has not, and asks for it to be told anew.
+A story may come in several parts. Which turns of it are private is known only to whoever has heard it from
+its beginning; a worker that was started in between has not, and asks for it to be told anew.
 """
 
 from __future__ import annotations

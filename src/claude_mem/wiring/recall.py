@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from claude_mem.capture import places
 from claude_mem.model.origin import Origin
 from claude_mem.ports.desk import Data
 from claude_mem.recall import fence
@@ -34,8 +33,11 @@ from claude_mem.vectors.embedding import Embedding
 from claude_mem.vectors.near import Nearby
 from claude_mem.wiring.clock import now
 from claude_mem.wiring.contexts import Contexts
+from claude_mem.wiring.elsewhere import Elsewhere
+from claude_mem.wiring.exclusion import unless_excluded
 from claude_mem.wiring.freshness import Freshness
 from claude_mem.wiring.gittruth import GitTruth
+from claude_mem.wiring.house import House, housing_of
 from claude_mem.wiring.notes import Notes
 
 MOST_STEPS = 16
@@ -57,6 +59,9 @@ class Recalling:
     """A session was shown a rendered context: the session, the rendering's stamp, when."""
     fence: Callable[[str], str]
     close: Callable[[], None]
+    house: House
+    copying: threading.Lock
+    """Held while copies of the database are made or rewritten."""
 
 
 def assemble(
@@ -88,6 +93,17 @@ def assemble(
     search = Search(library, now, near, truth_of)
     questions = Questions(library, shelves, now, _zone, lambda cwd: origin_of(cwd).key, truth_of.facts)
     notes = Notes(keeping)
+    embedded_by_one = threading.Lock()
+
+    def alone(work: Callable[[], int]) -> int:
+        with embedded_by_one:
+            return work()
+
+    def changed() -> None:
+        fresh.anew()
+        catch_up()
+
+    housing = housing_of(store, origin_of, truth_of, changed, clean, alone)
     occasions = Occasions(
         library,
         shelves,
@@ -99,16 +115,13 @@ def assemble(
         _zone,
         notes.note,
         Size(settings.context_characters, settings.context_tokens, settings.prompt_characters),
+        housing.placed,
     )
     contexts = Contexts(settings.data_dir, shelves, keeping, occasions.start, now)
-    fresh, told = Freshness(store.readers, library, contexts), Told(store.readers)
-
-    def changed() -> None:
-        fresh.anew()
-        catch_up()
-
-    def backups() -> int:
-        return sum(1 for _ in settings.place(places.BACKUPS).glob("*.db"))
+    fresh = Freshness(store.readers, library, contexts, housing.looked_for)
+    told = Told(store.readers)
+    house = House(settings, store, keeping, contexts, housing)
+    copying = threading.Lock()
 
     def figures() -> Data:
         return {"index": {"waiting": fresh.waiting()}, **fresh.figures(), "vectors": _vectors(embedding)}
@@ -126,40 +139,43 @@ def assemble(
             indexed = indexing.step()
         if indexed:
             return True
-        return _rendered(fresh) or bool(embedding and embedding.step(now()))
+        return _rendered(fresh) or bool(embedding and alone(lambda: embedding.step(now())))
 
     def maintain() -> None:
         keeping.finish_forgetting()  # what a kill interrupted
-        contexts.tidy()
-        if settings.evidence_days:
-            before = now() - settings.evidence_days * 24 * 60 * 60 * 1000
-            while keeping.expire_evidence(before):
-                pass
+        house.keep()
 
     def close() -> None:
         notes.close()
         if keeper:
             keeper.close()
 
-    def drained() -> None:
-        while drain():
-            pass
-
-    writing = Writing(library, keeping, questions, origin_of, now, drained, clean, changed, backups)
+    elsewhere = Elsewhere(settings, copying)
+    writing = Writing(library, keeping, questions, origin_of, now, _drained(drain), clean, changed, elsewhere)
     sources = Sources(library, shelves, keeping, search, questions, truth_of, now, catch_up)
     travelling = SqlitePortable(store.readers, store.writer, now)
     leaving = Leaving(travelling.records, library, questions, search, catch_up)
     arriving = Arriving(travelling.absorb, now, clean, writing.take_in, catch_up)
     return Recalling(
         desk=Desk(sources, writing, leaving, arriving, occasions, figures),
-        ask=occasions.answer,
+        ask=unless_excluded(settings, occasions.answer),
         step=step,
         maintain=maintain,
         shown=standing,
         shown_at_start=notes.shown_at_start,
         fence=fence.fenced,
         close=close,
+        house=house,
+        copying=copying,
     )
+
+
+def _drained(drain: Callable[[], int]) -> Callable[[], None]:
+    def drained() -> None:
+        while drain():
+            pass
+
+    return drained
 
 
 def _rendered(fresh: Freshness) -> bool:

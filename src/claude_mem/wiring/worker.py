@@ -53,7 +53,8 @@ def _build(settings: Settings) -> Parts:
         store.interrupt_silent(now() - INTERRUPTED_AFTER_MS)
         intake.tidy()
         recalling.maintain()
-        store.backup_if_due()
+        with recalling.copying:
+            store.backup_if_due()
         store.checkpoint()
 
     def close() -> None:
@@ -78,6 +79,7 @@ def _build(settings: Settings) -> Parts:
         observing=observing.shown,
         resume=observing.resume,
         drop=store.drop,
+        house=recalling.house,
         past=Retelling(settings, store, intake.origin_of, intake.is_wanted),
         is_private=is_wholly_private,
         ask=recalling.ask,

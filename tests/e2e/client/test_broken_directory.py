@@ -72,8 +72,7 @@ UNWRITABLE = {"another user's": of_another_user, "a file": a_file, "read-only": 
 def test_without_a_usable_data_directory_the_user_is_told_once_and_can_work(
     claude: Claude, without_us: Course, fault: Callable[[Claude], AbstractContextManager[None]]
 ) -> None:
-    # A plugin lies in the data directory, and is gone with it.
-    claude.connect(*(["--settings"] if fault is a_file else []))
+    claude.connect()
     workers.finish(claude.data)
     with fault(claude):
         ran, course = run(claude)
@@ -88,6 +87,14 @@ def test_without_a_usable_data_directory_the_user_is_told_once_and_can_work(
     everything_is_there_once(claude, again)
     assert system_messages(again) == []
     assert kept_of(claude, ran) == {}
+
+
+def test_a_deleted_data_directory_is_made_again_and_recorded_in(claude: Claude) -> None:
+    claude.connect()
+    workers.finish(claude.data)
+    shutil.rmtree(claude.data)
+    ran, _ = run(claude)
+    everything_is_there_once(claude, ran)
 
 
 def test_on_a_full_disk_every_event_is_kept_or_counted_and_the_user_is_told(

@@ -66,7 +66,7 @@ def users(claude: Claude) -> Claude:
 def test_the_plugin_is_valid_and_the_clients_own_commands_switch_it_and_remove_it(users: Claude) -> None:
     before = picture(users.home, *BOOKKEEPING)
     users.connect()
-    made = users.data / "plugin"
+    made = users.config / "claude-mem"
     for folder in (made, made / plugin.ROOT):
         assert "Validation passed" in users.client("plugin", "validate", str(folder)).stdout
     (shown,) = json.loads(users.client("plugin", "list", "--json").stdout)
@@ -187,7 +187,7 @@ def kept(claude: Claude) -> object:
 def test_a_memory_whose_program_is_gone_is_in_nobodys_way(users: Claude) -> None:
     """The package first, as `pip uninstall` leaves it; then its interpreter, as a deleted venv does."""
     users.connect()
-    hooks = users.data / "plugin" / plugin.ROOT / "hooks/hooks.json"
+    hooks = users.config / "claude-mem" / plugin.ROOT / "hooks/hooks.json"
     whole = hooks.read_text()
     here = connection.here()
     hooks.write_text(whole.replace(f"'{here.package}'", "'/gone'"))

@@ -96,7 +96,7 @@ class TinyDesk:
     def pin(self, ref: str, *, pinned: bool) -> Data:
         raise NotImplementedError
 
-    def forget(self, selection: Mapping[str, object], *, dry_run: bool) -> Data:
+    def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Data:
         refs = selection["refs"]
         assert isinstance(refs, list)
         sample = [one for one in self.memories if one["ref"] in refs]

@@ -25,6 +25,7 @@ from claude_mem.serve.travelling import line
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.absorbing import SOURCES, TYPES
 from claude_mem.store.sqlite.portable import SqlitePortable
+from claude_mem.store.sqlite.queries import queries
 from claude_mem.store.sqlite.scratch import scratch
 from claude_mem.testing.portable_contract import made
 from claude_mem.testing.store_contract import NOON
@@ -147,6 +148,18 @@ def test_memory_does_not_grow_with_what_goes_out() -> None:
         tracemalloc.stop()
     assert size > 20_000_000
     assert most < 2_000_000
+
+
+@pytest.mark.parametrize("name", ["export_observations", "export_events", "export_summaries"])
+def test_nothing_long_is_sorted_before_it_goes_out(name: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "m.db")
+        with SqliteStore.open(path, clock=lambda: NOON, backups=Path(folder, "b")) as store:
+            asked = dict.fromkeys(("sessions", "some", "ids"), "[]")
+            with store.readers.read() as db:
+                plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {queries()[name]}", asked)]
+    assert plan
+    assert not [step for step in plan if "ORDER BY" in step]
 
 
 def test_what_is_tried_on_a_copy_changes_nothing(tmp_path: Path) -> None:

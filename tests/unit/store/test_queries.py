@@ -47,6 +47,7 @@ WALKS = {
     "chosen_sessions": "an export is of everything, unless it is narrowed",
     "export_observations": "likewise; along an index, so that nothing is sorted",
     "export_summaries": "likewise",
+    "past_waiting": "over what waits only",
     "project_figures": "over what was superseded only",
     "projects_with_figures": "likewise",
 }

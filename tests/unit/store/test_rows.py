@@ -13,7 +13,7 @@ import pytest
 
 from claude_mem.model.event import Kind
 from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import SqliteStore, schema
 from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 Peek = Callable[[str], list[tuple[Any, ...]]]
@@ -153,7 +153,7 @@ def test_the_connection_is_set_up_to_last(store: SqliteStore) -> None:
         "temp_store": 2,
         "journal_size_limit": 64 * 1024 * 1024,
         "application_id": int.from_bytes(b"cmem"),
-        "user_version": 6,
+        "user_version": len(schema.migrations()),
     }
     found = store.writer.run(lambda db: {name: db.execute(f"PRAGMA {name}").fetchone()[0] for name in wanted})
     assert found == wanted

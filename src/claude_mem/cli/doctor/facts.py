@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from claude_mem.cli.doctor.connecting import Connected
 from claude_mem.cli.pause import Paused
 
 
@@ -147,3 +148,4 @@ class Facts:
     drops: dict[str, int] | Unknown
     disk: Disk | Unknown
     paused: Paused | Unknown = field(default_factory=Paused)
+    connected: Connected | Unknown = field(default_factory=lambda: Connected(("by hand",)))

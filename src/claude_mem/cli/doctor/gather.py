@@ -17,7 +17,7 @@ from pathlib import Path
 from claude_mem import __version__, settings
 from claude_mem.capture import drops, ledger, places
 from claude_mem.cli import pause
-from claude_mem.cli.doctor import facts, recalling
+from claude_mem.cli.doctor import connecting, facts, recalling
 from claude_mem.cli.doctor.within import Question
 from claude_mem.model.errors import SettingsError
 from claude_mem.settings import Settings
@@ -45,6 +45,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
     counted = Question(lambda: _drops(data_dir))
     disk = Question(lambda: _disk(data_dir))
     paused = Question(lambda: pause.look(data_dir))
+    connected = Question(lambda: connecting.look(chosen))
     return facts.Facts(
         interpreter=interpreter.answer(until),
         directory=directory.answer(until),
@@ -57,6 +58,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
         drops=counted.answer(until),
         disk=disk.answer(until),
         paused=paused.answer(until),
+        connected=connected.answer(until),
     )
 
 

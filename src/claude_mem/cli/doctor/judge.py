@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from claude_mem.cli import say
-from claude_mem.cli.doctor import observing, pausing, recall
+from claude_mem.cli.doctor import connecting, observing, pausing, recall
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Database,
@@ -47,6 +47,7 @@ NAMED_AT_MOST = 3
 def judge(facts: Facts) -> list[Finding]:
     return [
         last_event(facts),
+        *_judged("client", facts.connected, connecting.judge),
         *_judged("interpreter", facts.interpreter, _interpreter),
         *_judged("directory", facts.directory, _directory),
         *_judged("settings", facts.configuration, _configuration),
@@ -100,7 +101,7 @@ def last_event(facts: Facts) -> Finding:
         "last event",
         "bad",
         "none has ever arrived",
-        next="connect it to your agent: claude-mem hooks",
+        next="claude-mem install, if you have not yet; then start a new session",
         stops="no hook has reported anything yet",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from claude_mem import __version__
 from claude_mem.cli.install import edge, ours, place, plan, record
@@ -46,13 +47,22 @@ def _shown(chosen: Settings, here: Place) -> Connection | None:
     serves = connection.is_our_server(servers.get("mcpServers", {}).get(connection.SERVER))
     if not (ours.is_connected(settings) or serves):
         return None
-    data_dir = ours.data_dir(settings) or Path.home() / ".claude-mem"
+    data_dir = ours.data_dir(_hooked(settings)) or Path.home() / ".claude-mem"
     elsewhere = replace(chosen, data_dir=data_dir)
     recorded = _recorded(elsewhere)
     if recorded and recorded.place.folder == here.folder:
         return recorded
     there = place.find(elsewhere, here.scope)
     return Connection(there, _unrecorded(there, by_plugin=ours.is_plugin(settings)), False)
+
+
+def _hooked(settings: dict[str, Any]) -> dict[str, Any]:
+    """What holds the hooks: the settings themselves, or a file of the plugin that they name."""
+    marketplace = ours.marketplace(settings)
+    if marketplace is None:
+        return settings
+    path = marketplace / plugin.ROOT / "hooks/hooks.json"
+    return settings_file.parsed(edge.read(path) or "", str(path))
 
 
 def _unrecorded(there: Place, *, by_plugin: bool) -> Record:

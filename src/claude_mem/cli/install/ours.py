@@ -30,13 +30,16 @@ def is_connected(settings: dict[str, Any]) -> bool:
     return is_plugin(settings) or any(connection.is_ours(hook) for hook in _hooks(settings))
 
 
-def data_dir(settings: dict[str, Any]) -> Path | None:
-    """Where what these settings connect records; None: the default, or they do not say."""
+def marketplace(settings: dict[str, Any]) -> Path | None:
+    """Where the plugin lies that these settings name."""
     known = settings.get("extraKnownMarketplaces", {}).get(plugin.MARKETPLACE)
     source = known.get("source") if isinstance(known, dict) else None
     path = source.get("path") if isinstance(source, dict) else None
-    if isinstance(path, str):
-        return Path(path).parent
+    return Path(path) if isinstance(path, str) else None
+
+
+def data_dir(settings: dict[str, Any]) -> Path | None:
+    """Where the hooks in these settings (or in a plugin's hooks.json) record; None: the default."""
     named = (connection.data_dir_of(hook) for hook in _hooks(settings) if connection.is_ours(hook))
     return next((Path(name) for name in named if name), None)
 

@@ -19,6 +19,8 @@ from claude_mem.settings import Settings
 
 SCOPES = ("user", "project")
 PACKAGE = Path(claude_mem.__file__).resolve().parent
+PLUGIN = "claude-mem"
+"""Beside the client's settings, not with our data: who deletes those must still be told at the next start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def of(chosen: Settings, scope: str, config: str | None, folder: Path | None = N
         scope=scope,
         folder=folder,
         servers=state if scope == "user" else folder.parent / ".mcp.json",
-        marketplace=chosen.place(places.PLUGIN),
+        marketplace=home / PLUGIN,
         record=chosen.place(places.INSTALLED),
         machine=connection.here(None if is_default else str(chosen.data_dir)),
         command=_command(chosen, is_default=is_default),

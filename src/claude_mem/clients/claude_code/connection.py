@@ -30,19 +30,13 @@ ASKED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit"}
 TIMEOUT_S = 10  # the hook itself gives up after 8; without one the client allows SessionEnd 1.5 s
 
 MARK = "from claude_mem.capture.entry import main"
-_LAUNCHER = f"""import sys
-sys.path.insert(0, {{package}})
-{{place}}try:
-    {MARK}
-except Exception:
-    {{otherwise}}
-    sys.exit(0)
-main(sys.argv[1])
-"""
-_PLACE = """import posix
-posix.environ.setdefault(b"CLAUDE_MEM_DATA_DIR", {data_dir})
-"""
-_PLACED = re.compile(r"""setdefault\(b"CLAUDE_MEM_DATA_DIR", (b'[^\n]*'|b"[^\n]*")\)""")
+_LAUNCHER = (
+    "import posix, sys; sys.path.insert(0, {package}); {place}"
+    f"sys.excepthook = lambda *_: ({{otherwise}}posix._exit(0)); {MARK}; main(sys.argv[1])"
+)
+"""One line: the client shows a compaction's hooks to the user, program and all."""
+_PLACE = 'posix.environ.setdefault(b"CLAUDE_MEM_DATA_DIR", {data_dir}); '
+_PLACED = re.compile(r"""setdefault\(b"CLAUDE_MEM_DATA_DIR", (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")\)""")
 _BRIDGE = "claude_mem/cli/bridge/stdio.py"
 _GONE = (
     '{"systemMessage": "claude-mem is not recording: its program is gone or broken, but Claude Code still '
@@ -68,7 +62,7 @@ def here(data_dir: str | None = None) -> Machine:
 def launcher(machine: Machine, verb: str = "hook") -> str:
     """The program of every hook. On the command line and not in a file: Python leaves with 2 when a script is
     gone, and to the client that means "block the user's prompt". Only a session's start tells that we are."""
-    otherwise = f"print({_GONE!a})" if verb == "context" else "pass"
+    otherwise = f"posix.write(1, {_GONE.encode()!a}), " if verb == "context" else ""
     place = _PLACE.format(data_dir=ascii(os.fsencode(machine.data_dir))) if machine.data_dir else ""
     return _LAUNCHER.format(package=ascii(machine.package), place=place, otherwise=otherwise)
 

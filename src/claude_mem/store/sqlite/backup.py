@@ -54,15 +54,22 @@ def make_if_due(database: Path, backups: Path, now: int) -> Path | None:
     if any(0 <= (at - one.at).total_seconds() * 1000 < DAY_MS for one in _dailies(backups)):
         return None
     made = make(database, backups, now)
+    for path in outlived(backups):
+        if path != made:
+            path.unlink(missing_ok=True)
+    asides.remove_outlived(backups)
+    return made
+
+
+def outlived(backups: Path) -> list[Path]:
+    """Those that go."""
     by_day: dict[str, list[Backup]] = {}
     for one in _dailies(backups):
         by_day.setdefault(f"{one.at:%Y%m%d}", []).append(one)
-    for number, same_day in enumerate(by_day.values()):
-        for one in same_day[0 if number >= KEEP_DAYS else 1 :]:
-            if one.path != made:
-                one.path.unlink(missing_ok=True)
-    asides.remove_outlived(backups)
-    return made
+    days = enumerate(by_day.values())
+    daily = [one for number, same in days for one in same[0 if number >= KEEP_DAYS else 1 :]]
+    migrated = [one for one in found(backups) if one.before_migration][KEEP_BEFORE_MIGRATION:]
+    return [one.path for one in (*daily, *migrated)]
 
 
 def found(backups: Path) -> list[Backup]:

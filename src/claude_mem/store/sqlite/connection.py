@@ -57,6 +57,11 @@ def open_draft(path: Path) -> sqlite3.Connection:
     return _connect(path, "mode=rw", ("PRAGMA journal_mode = MEMORY", "PRAGMA synchronous = OFF"))
 
 
+def shrinking(db: sqlite3.Connection) -> None:
+    """What is unused can be given back in small steps: before the first table is made, or a `VACUUM`."""
+    db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+
+
 def empty_log(db: sqlite3.Connection) -> bool:
     """Move the log into the database and cut it off; False if a reader stood in the way of some of it."""
     # No waiting for a reader (a backup may take seconds): the writers behind us are somebody's hooks.

@@ -108,13 +108,14 @@ def found(backups: Path) -> list[Copy]:
 
 def clear(backups: Path) -> int:
     """What killed workers have left half made. How many."""
-    left = _left_over(backups)
+    left = left_over(backups)
     for path in left:
         shutil.rmtree(path, ignore_errors=True)
     return len(left)
 
 
-def _left_over(backups: Path) -> list[Path]:
+def left_over(backups: Path) -> list[Path]:
+    """Folders in which copies were being rewritten."""
     return [path for path in backups.glob(f"{SHOP}-*") if path.is_dir() and not path.is_symlink()]
 
 

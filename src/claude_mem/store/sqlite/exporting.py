@@ -14,6 +14,8 @@ from claude_mem.model.portable import FIELDS, FLAG, LIST, Record
 from claude_mem.ports.portable import Chosen
 from claude_mem.store.sqlite.queries import execute
 
+AT_ONCE = 200
+
 
 def records(db: sqlite3.Connection, chosen: Chosen, now: int) -> Iterator[Record]:
     yield {"kind": portable.FORMAT, "version": portable.VERSION, "made_at": now}
@@ -27,7 +29,7 @@ def records(db: sqlite3.Connection, chosen: Chosen, now: int) -> Iterator[Record
         yield from _each("prompt", execute(db, "export_prompts", session=session, some=prompts))
     if whole and chosen.evidence:
         for session in sessions:
-            yield from _each("event", execute(db, "export_events", session=session))
+            yield from _events(db, session)
     some = _some(chosen, "observation")
     yield from _each("observation", execute(db, "export_observations", sessions=among, some=some))
     if whole:
@@ -62,6 +64,13 @@ def _sessions(db: sqlite3.Connection, chosen: Chosen) -> list[int]:
 def _some(chosen: Chosen, kind: str) -> str | None:
     """The chosen ones of a kind, as a JSON array; None: all of them."""
     return json.dumps([ref.id for ref in chosen.refs if ref.kind == kind]) if chosen.refs else None
+
+
+def _events(db: sqlite3.Connection, session: int) -> Iterator[Record]:
+    ids = [row["id"] for row in execute(db, "settled_events", session=session)]
+    for start in range(0, len(ids), AT_ONCE):
+        some = json.dumps(ids[start : start + AT_ONCE])
+        yield from _each("event", execute(db, "export_events", ids=some))
 
 
 def _each(kind: str, rows: sqlite3.Cursor) -> Iterator[Record]:

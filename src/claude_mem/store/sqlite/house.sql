@@ -140,7 +140,7 @@ WHERE id > :after AND id <= :upto AND state = 'done' AND kind <> 'prompt' AND ch
 
 -- name: oldest_evidence
 -- Settled events that still say something, those of the session that was silent for longest first.
-SELECT p.id, p.characters FROM sdk_sessions AS s
+SELECT p.id, p.characters, s.updated_at_epoch FROM sdk_sessions AS s
 CROSS JOIN pending_messages AS p ON p.session_id = s.id
 WHERE s.updated_at_epoch >= :after AND p.state = 'done' AND p.kind <> 'prompt'
   AND (p.tool_name IS NOT NULL OR p.text IS NOT NULL)

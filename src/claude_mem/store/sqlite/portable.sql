@@ -49,13 +49,17 @@ FROM user_prompts AS m JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.session_id = :session AND (:some IS NULL OR m.id IN (SELECT value FROM json_each(:some)))
 ORDER BY m.prompt_number
 
+-- name: settled_events
+-- What was done in one, in the order in which it was taken in: only the ids, for the rows are too long to be sorted.
+SELECT id FROM pending_messages WHERE session_id = :session AND state = 'done' ORDER BY id
+
 -- name: export_events
--- What was done in one, in the order in which it was taken in.
+-- Some of it.
 SELECT s.claude_session_id AS session_id, m.event_id, m.kind AS event_kind, m.effect_key, m.prompt_number, m.tool_name,
        m.tool_use_id, m.tool_input, m.tool_response, m.text, m.note, m.prompt_id, m.agent_id, m.agent_type, m.cwd,
        m.branch, m.commit_sha AS "commit", m.private, m.created_at_epoch AS at
 FROM pending_messages AS m JOIN sdk_sessions AS s ON s.id = m.session_id
-WHERE m.session_id = :session AND m.state = 'done'
+WHERE m.id IN (SELECT value FROM json_each(:ids))
 ORDER BY m.id
 
 -- name: export_observations

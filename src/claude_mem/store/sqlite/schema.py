@@ -10,7 +10,7 @@ from claude_mem.model.errors import StoreForeign, StoreTooNew
 from claude_mem.ports.clock import Clock
 from claude_mem.store import migrate
 from claude_mem.store.sqlite import backup, header
-from claude_mem.store.sqlite.connection import APPLICATION_ID, open_draft, open_writer
+from claude_mem.store.sqlite.connection import APPLICATION_ID, open_draft, open_writer, shrinking
 from claude_mem.store.sqlite.faults import translated
 from claude_mem.store.sqlite.files import draft_of, new_file, put_in_place, require_plain
 
@@ -58,6 +58,7 @@ def create(path: Path, script: str, version: int) -> None:
         new_file(draft)
         db = open_draft(draft)
         with translated(path, db):
+            shrinking(db)
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             apply(db, script, version)
         db.close()

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 
 from claude_mem.model.errors import StoreUnavailable
+from claude_mem.store.sqlite import vacuuming
 from claude_mem.store.sqlite.connection import empty_log
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.writer import Writer
@@ -74,4 +75,4 @@ def _merge(db: sqlite3.Connection, pages: int) -> bool:
 
 
 def _rewrite(db: sqlite3.Connection) -> None:
-    db.execute("VACUUM")
+    vacuuming.rewrite(db)

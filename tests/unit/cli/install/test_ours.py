@@ -100,6 +100,11 @@ def test_a_status_line_of_another_shape_is_not_ours(line: object) -> None:
 def test_settings_tell_where_what_they_connect_records() -> None:
     machine = Machine("/py", "/package", "/srv/memory")
     assert ours.data_dir(settings_file.with_hooks({}, connection.hooks(machine))) == Path("/srv/memory")
-    assert ours.data_dir(ours.declared({}, Path("/srv/memory/plugin"))) == Path("/srv/memory")
     assert ours.data_dir(settings_file.with_hooks({}, OURS)) is None
-    assert ours.data_dir({"extraKnownMarketplaces": {plugin.MARKETPLACE: {"source": "odd"}}}) is None
+
+
+def test_settings_tell_where_the_plugin_lies() -> None:
+    assert ours.marketplace(ours.declared({}, Path("/home/u/.claude/claude-mem"))) == Path(
+        "/home/u/.claude/claude-mem"
+    )
+    assert ours.marketplace({"extraKnownMarketplaces": {plugin.MARKETPLACE: {"source": "odd"}}}) is None

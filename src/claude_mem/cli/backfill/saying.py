@@ -1,0 +1,203 @@
+"""How a backfill is told to a person: what there is, how it went, what is known now."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from claude_mem.cli import say
+
+if TYPE_CHECKING:
+    from claude_mem.backfill.estimate import Estimate
+    from claude_mem.backfill.found import Transcript
+    from claude_mem.cli.backfill.history import History
+    from claude_mem.cli.backfill.looking import Seen
+    from claude_mem.cli.backfill.telling import Came
+    from claude_mem.cli.sending import Sent
+
+PROJECTS_SHOWN = 8
+
+
+def findings(seen: Seen, costs: Sequence[Estimate], commits: History | None, args: argparse.Namespace) -> str:
+    lines = [f"Found in {_short(seen.folder)}: {say.many(len(seen.found.transcripts), 'session')}"]
+    if seen.found.transcripts:
+        lines[0] += f", {_span(seen.found.transcripts)}."
+    else:
+        lines[0] += "."
+    for count, what in (
+        (len(seen.live), "captured as they happened, and left alone"),
+        (len(seen.done), "imported before"),
+    ):
+        if count:
+            lines.append(f"  {count:,} of them {what}.")
+    if seen.found.unreadable:
+        path, why = seen.found.unreadable[0]
+        lines.append(f"  {say.many(len(seen.found.unreadable), 'file')} cannot be read: {path}: {why}")
+    if seen.fresh:
+        lines.append(f"To import: {say.many(len(seen.fresh), 'session')}, {_size(seen.size)}.")
+        lines += _projects(seen.fresh)
+        lines += _costs(costs, args.provider)
+    else:
+        lines.append("Nothing of it is new.")
+    if commits:
+        lines.append(commits.found())
+    return "\n".join(lines)
+
+
+def interrupted(told: int, of: int) -> str:
+    return (
+        f"Interrupted after {told:,} of {say.many(of, 'session')}. What is in stays; run it again to go on."
+    )
+
+
+def ended(
+    seen: Seen, told: int, came: Came | None, sent: Sent | None, spent: dict[str, Any], stopped: str | None
+) -> str:
+    lines = []
+    if stopped:
+        left = len(seen.fresh) - told
+        lines.append(f"{stopped} {say.many(left, 'session')} left; run it again to go on.")
+    if came is not None:
+        lines.append(f"Imported {say.many(told, 'session')}: {say.many(came.fresh, 'new event')}.")
+        if came.dropped:
+            dropped = say.many(came.dropped, "event")
+            lines.append(f"Left out: {dropped} of private turns, or of tools that are skipped.")
+    elif not sent:
+        lines.append("Nothing was new.")
+    if seen.live:
+        lines.append(f"Left alone: {say.many(len(seen.live), 'session')} captured as they happened.")
+    if spent.get("tokens"):
+        lines.append(f"Cost: {spent['tokens']:,} tokens, ${spent['usd']:,.2f} as far as is known.")
+    lines += _lost(came)
+    if sent is not None:
+        taken, known = sent.taken["observation"], sent.known["observation"]
+        before = f", {known:,} known before" if known else ""
+        lines.append(f"From git: {say.many(taken, 'commit')}{before}.")
+    lines += _now()
+    return "\n".join(lines)
+
+
+def as_data(seen: Seen, costs: Sequence[Estimate], commits: History | None) -> dict[str, Any]:
+    return _found(seen) | {
+        "estimates": [
+            {
+                "provider": each.provider,
+                "model": each.model,
+                "calls": each.calls,
+                "input_tokens": each.input_tokens,
+                "output_tokens": each.output_tokens,
+                "usd": each.usd,
+            }
+            for each in costs
+        ],
+        "git": commits.as_data() if commits else None,
+    }
+
+
+def outcome(
+    seen: Seen, told: int, came: Came | None, sent: Sent | None, spent: dict[str, Any], stopped: str | None
+) -> dict[str, Any]:
+    return _found(seen) | {
+        "imported": told,
+        "events": {
+            name: getattr(came, name) if came else 0 for name in ("fresh", "duplicate", "dropped", "live")
+        },
+        "unreadable": {
+            "count": came.unreadable if came else 0,
+            "lines": [
+                {"file": str(path), "line": number, "why": why}
+                for path, number, why in (came.shown if came else ())
+            ],
+        },
+        "spent": {"tokens": spent.get("tokens", 0), "usd": spent.get("usd", 0.0)},
+        "git": sent.shown() if sent else None,
+        "stopped": stopped,
+    }
+
+
+def _found(seen: Seen) -> dict[str, Any]:
+    return {
+        "folder": str(seen.folder),
+        "sessions": len(seen.found.transcripts),
+        "new": len(seen.fresh),
+        "bytes": seen.size,
+        "live": len(seen.live),
+        "known": len(seen.done),
+        "first_at": min((each.first_at for each in seen.found.transcripts), default=None),
+        "last_at": max((each.last_at for each in seen.found.transcripts), default=None),
+    }
+
+
+def _lost(came: Came | None) -> list[str]:
+    if came is None or not came.unreadable:
+        return []
+    lines = [f"{say.many(came.unreadable, 'line')} could not be read:"]
+    for path, number, why in came.shown:
+        lines.append(f"  {path}:{number}: {why}" if number else f"  {path}: {why}")
+    if came.unreadable > len(came.shown):
+        lines.append(f"  and {came.unreadable - len(came.shown):,} more")
+    return lines
+
+
+def _now() -> list[str]:
+    from claude_mem.cli.ask import recall
+
+    stats = recall("GET", "/api/stats")
+    newest = recall("GET", "/api/observations", {"limit": 1})["items"]
+    words = str(newest[0].get("title") or "").split()[:5] if newest else []
+    example = f"claude-mem search {_quoted(' '.join(words))}" if words else "claude-mem timeline"
+    known = f"Known now: {say.many(stats['sessions'], 'session')}, "
+    known += f"{say.many(stats['observations'], 'observation')} in {say.many(stats['projects'], 'project')}."
+    return [known, f"Ask for it: {example}"]
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+def _projects(transcripts: Sequence[Transcript]) -> list[str]:
+    by_cwd: dict[str, list[Transcript]] = {}
+    for each in transcripts:
+        by_cwd.setdefault(each.cwd or "unknown", []).append(each)
+    shown = list(by_cwd.items())
+    lines = [
+        f"  {_short(Path(cwd))}: {say.many(len(some), 'session')}, {_size(sum(each.size for each in some))}"
+        for cwd, some in shown[:PROJECTS_SHOWN]
+    ]
+    if len(shown) > PROJECTS_SHOWN:
+        lines.append(f"  and {len(shown) - PROJECTS_SHOWN} more directories")
+    return lines
+
+
+def _costs(costs: Sequence[Estimate], provider: str) -> list[str]:
+    lines = []
+    for each in costs:
+        if each.provider == "offline":
+            chosen = " (chosen)" if provider == "offline" else ""
+            lines.append(f"  offline{chosen}: no model is asked, free")
+            continue
+        usd = "price not known" if each.usd is None else f"about ${each.usd:,.2f}"
+        tokens = f"{(each.input_tokens + each.output_tokens) / 1000:,.0f}k tokens"
+        model = f" ({each.model})" if each.model else ""
+        lines.append(f"  {each.provider}{model}: about {say.many(each.calls, 'call')}, {tokens}, {usd}")
+    return lines
+
+
+def _span(transcripts: Sequence[Transcript]) -> str:
+    first, last = min(each.first_at for each in transcripts), max(each.last_at for each in transcripts)
+    days = [datetime.fromtimestamp(at / 1000).astimezone().date().isoformat() for at in (first, last)]
+    return f"{days[0]} to {days[1]}" if days[0] != days[1] else days[0]
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB"
+
+
+def _short(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)

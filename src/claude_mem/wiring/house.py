@@ -1,0 +1,160 @@
+"""Keeps the house: lets go of what is too old or too much, gives room back, says what that comes to."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from claude_mem.capture import places
+from claude_mem.capture.drain import Spool
+from claude_mem.model.origin import Origin
+from claude_mem.ports.desk import Data
+from claude_mem.recall.housing import Housing
+from claude_mem.settings import Settings
+from claude_mem.store.sqlite import SqliteStore, asides, backup, copies
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.merging import SqliteProjects
+from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.store.sqlite.trimming import Evidence, SqliteEvidence
+from claude_mem.store.sqlite.vacuuming import SqliteRoom
+from claude_mem.wiring.clock import now
+from claude_mem.wiring.contexts import Contexts
+from claude_mem.wiring.gittruth import GitTruth
+
+Alone = Callable[[Callable[[], int]], int]
+
+DAY_MS = 24 * 60 * 60 * 1000
+MEGABYTE = 1_000_000
+
+
+class House:
+    def __init__(
+        self,
+        settings: Settings,
+        store: SqliteStore,
+        keeping: SqliteKeeping,
+        contexts: Contexts,
+        housing: Housing,
+    ) -> None:
+        self._settings, self._store = settings, store
+        self._keeping, self._contexts, self._housing = keeping, contexts, housing
+        self._spool = Spool()
+        self._backups = settings.place(places.BACKUPS)
+        self._evidence = SqliteEvidence(store.readers, store.writer, now)
+        self._room = SqliteRoom(store.path, store.readers, store.writer)
+        self.overview, self.rename, self.merge = housing.overview, housing.rename, housing.merge
+
+    def keep(self) -> None:
+        """What the worker does by itself, every hour."""
+        self._housing.projects.finish_merging()
+        self._contexts.tidy()
+        self._let_go()
+        self._room.keep()
+
+    def collect(self, *, dry_run: bool) -> Data:
+        old, large = self._old(), self._excess()
+        contexts, markers, surplus = self._contexts.old(), self._spool.stale(time.time()), self._surplus()
+        items = [
+            _item("evidence_old", old.events, old.characters),
+            _item("evidence_large", large.events, large.characters),
+            _item("contexts", len(contexts), sum(map(_size, contexts))),
+            _item("markers", len(markers), sum(_size(self._settings.place(path)) for path in markers)),
+            _item("backups", len(surplus), sum(map(_size, surplus))),
+        ]
+        freed = self._room.room().free
+        if not dry_run:
+            self._housing.projects.finish_merging()
+            self._contexts.tidy()
+            self._spool.tidy(time.time())
+            for path in surplus:
+                _remove(path)
+            self._let_go()
+            freed = self._room.give_back()
+            self._store.checkpoint()
+        items.append(_item("free", 0, freed))
+        room = self._room.room()
+        files = sum(int(item["bytes"]) for item in items if not str(item["what"]).startswith("evidence"))
+        return {
+            "dry_run": dry_run,
+            "items": items,
+            "bytes": files + (old.characters + large.characters if dry_run else 0),
+            "database": {"size": room.size, "free": room.free, "log": room.log},
+        }
+
+    def _let_go(self) -> None:
+        if self._settings.evidence_days:
+            while self._keeping.expire_evidence(self._before()):
+                pass
+        excess = self._excess().characters
+        if excess:
+            self._evidence.trim(excess)
+
+    def _old(self) -> Evidence:
+        return self._evidence.expired(self._before()) if self._settings.evidence_days else Evidence()
+
+    def _excess(self) -> Evidence:
+        """How much more there is than there may be. It is not weighed where all of the file is less."""
+        most = self._settings.evidence_mb * MEGABYTE
+        if not most or self._room.room().size <= most:
+            return Evidence()
+        there = self._evidence.weigh()
+        share = max(0, there.characters - most)
+        return Evidence(there.events * share // max(1, there.characters), share)
+
+    def _before(self) -> int:
+        return now() - self._settings.evidence_days * DAY_MS
+
+    def _surplus(self) -> list[Path]:
+        """Copies of the database past those that are kept, and what was left half made."""
+        if not self._backups.is_dir():
+            return []
+        names = asides.outlived(path.name for path in self._backups.iterdir() if asides.is_ours(path))
+        aside = [self._backups / name for name in names]
+        return [*backup.outlived(self._backups), *aside, *copies.left_over(self._backups)]
+
+
+def housing_of(
+    store: SqliteStore,
+    origin_of: Callable[[str], Origin],
+    truth: GitTruth,
+    changed: Callable[[], None],
+    clean: Callable[[str], str],
+    alone: Alone,
+) -> Housing:
+    def has_commit(root: str, commit: str) -> bool:
+        facts = truth.facts(root)
+        return facts is not None and commit in facts.commits
+
+    return Housing(
+        SqliteProjects(store.readers, store.writer),
+        SqliteShelves(store.readers),
+        origin_of,
+        lambda root: bool(root) and Path(root).is_dir(),
+        has_commit,
+        truth.look_again,
+        changed,
+        clean,
+        alone,
+    )
+
+
+def _item(what: str, count: int, bytes_: int) -> Data:
+    return {"what": what, "count": count, "bytes": bytes_}
+
+
+def _size(path: Path) -> int:
+    try:
+        if path.is_dir() and not path.is_symlink():
+            return sum(_size(one) for one in path.iterdir())
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

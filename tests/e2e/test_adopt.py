@@ -1,0 +1,220 @@
+"""`claude-mem adopt` for somebody who comes from the TypeScript claude-mem: its database and its settings are
+in the place that is ours, and its program perhaps still runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_mem.testing import hooks, incumbent, payloads, workers
+from claude_mem.testing.homes import picture
+from claude_mem.testing.incumbent import Incumbent
+
+DEADLINE_S = 60
+MANY = 6_000
+SECRET = "ghp_" + "a1B2" * 9
+THEIRS = ("claude-mem.db", "claude-mem.db-wal", "settings.json")
+TYPICAL = {"project": 1, "session": 2, "prompt": 2, "observation": 2, "summary": 1}
+
+
+class Mem:
+    def __init__(self, home: Path, data: Path) -> None:
+        self.home, self.data = home, data
+        self.env = hooks.environment(
+            data,
+            HOME=str(home),
+            CLAUDE_MEM_WORKER_PORT=str(workers.free_port()),
+            CLAUDE_MEM_PROVIDER="offline",
+        )
+
+    def __call__(self, *args: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "claude_mem", *args],
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            env=self.env,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+
+    def json(self, *args: str) -> Any:
+        said = self(*args, "--json")
+        assert said.returncode == 0, said.stderr
+        return json.loads(said.stdout)
+
+    def theirs(self) -> dict[str, bytes]:
+        return {name: (self.data / name).read_bytes() for name in THEIRS if (self.data / name).exists()}
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Mem]:
+    data = tmp_path / "home" / ".claude-mem"
+    data.mkdir(parents=True, mode=0o700)
+    try:
+        yield Mem(tmp_path / "home", data)
+    finally:
+        workers.finish(data)
+
+
+@pytest.fixture
+def living(mem: Mem) -> Iterator[Incumbent]:
+    """Its program runs: what it wrote last is in its log alone."""
+    (mem.data / "settings.json").write_text('{"CLAUDE_MEM_CHROMA_ENABLED": "true"}')
+    with incumbent.made(mem.data / "claude-mem.db") as their:
+        their.typical()
+        yield their
+
+
+def test_its_memory_is_found_by_search_and_its_files_stay_as_they_were(mem: Mem, living: Incumbent) -> None:
+    living.observation("The cart is kept in a cookie", narrative=f"signed with {SECRET}")
+    before = mem.theirs()
+    assert set(before) == set(THEIRS)
+    done = mem.json("adopt", "--yes")
+    assert done["taken"] == TYPICAL | {"observation": 3}
+    assert done["refused"] == {}
+    assert done["retyped"] == [{"theirs": "security_alert", "ours": "discovery", "count": 1}]
+    assert done["left"] == 1, "a raw tool use"
+    found = mem("search", "cart cookie", "--project", "shop")
+    assert "The cart is kept in a cookie" in found.stdout
+    assert mem.theirs() == before
+    assert (mem.data / "claude-mem-py.db").exists()
+    assert SECRET.encode() not in (mem.data / "claude-mem-py.db").read_bytes()
+    again = mem.json("adopt", "--yes")
+    assert (again["taken"], again["known"]) == ({}, TYPICAL | {"observation": 3})
+    living.observation("The till beeps")
+    said = mem("adopt", "--yes")
+    assert "Adopted: 1 observation." in said.stdout
+    assert "was only read" in said.stderr
+
+
+def test_events_and_backups_go_to_our_own_database(mem: Mem, living: Incumbent) -> None:
+    before = mem.theirs()
+    with workers.running(mem.data, HOME=str(mem.home)):
+        hooks.run(mem.data, payloads.bash("toolu_1"))
+        workers.drained(mem.data)
+        assert mem("backup").returncode == 0
+    findings = json.loads(mem("doctor", "--json").stdout)["findings"]
+    said = {finding["check"]: finding["says"] for finding in findings}
+    assert said["settings"].endswith("that was here first passed over: CLAUDE_MEM_CHROMA_ENABLED")
+    assert said["database"].startswith("schema")
+    assert mem.theirs() == before
+    assert living.path.name == "claude-mem.db"
+
+
+def test_a_dry_run_tells_what_is_there_and_starts_nothing(mem: Mem, living: Incumbent) -> None:
+    before = picture(mem.home)
+    done = mem.json("adopt", "--dry-run")
+    assert done["read"] == TYPICAL
+    assert "taken" not in done
+    said = mem("adopt", "--dry-run")
+    assert "1 project, 2 sessions, 2 observations, 1 summary, 2 prompts would be adopted" in said.stdout
+    assert "Of type security_alert, here discovery: 1." in said.stdout
+    assert picture(mem.home) == before
+    assert living.path.exists()
+
+
+def test_it_asks_and_without_anybody_to_ask_it_changes_nothing(mem: Mem, living: Incumbent) -> None:
+    refused = mem("adopt")
+    assert refused.returncode == 2
+    assert "--yes" in refused.stderr
+    master, slave = pty.openpty()
+    try:
+        os.write(master, b"n\n")
+        assert mem("adopt", stdin=slave).returncode == 1
+        os.write(master, b"y\n")
+        said = mem("adopt", stdin=slave)
+    finally:
+        os.close(master)
+        os.close(slave)
+    assert "Adopt 2 sessions, 2 observations, 1 summary, 2 prompts from" in said.stderr
+    assert "Adopted: 1 project, 2 sessions" in said.stdout
+    assert living.path.exists()
+
+
+def test_one_elsewhere_is_named_by_its_path_or_its_folder(mem: Mem, tmp_path: Path) -> None:
+    path = incumbent.typical(tmp_path / "old" / "claude-mem.db")
+    assert mem.json("adopt", str(path), "--yes")["taken"] == TYPICAL
+    assert mem.json("adopt", str(path.parent), "--yes")["taken"] == {}
+    assert (mem.data / "claude-mem.db").exists(), "nobody else has the name"
+
+
+def test_what_is_no_such_database_is_said(mem: Mem, tmp_path: Path) -> None:
+    nowhere = mem("adopt")
+    assert (nowhere.returncode, "No database of the TypeScript claude-mem was found" in nowhere.stderr) == (
+        1,
+        True,
+    )
+    assert "does not exist" in mem("adopt", str(tmp_path / "none.db")).stderr
+    (tmp_path / "text.db").write_text("words")
+    assert "is no database of the TypeScript" in mem("adopt", str(tmp_path / "text.db")).stderr
+    with workers.running(mem.data, HOME=str(mem.home)):
+        pass
+    ours = mem("adopt", str(mem.data / "claude-mem.db"))
+    assert (ours.returncode, "is no database of the TypeScript" in ours.stderr) == (1, True)
+
+
+def test_a_project_is_known_by_its_directory_or_by_the_only_one_of_its_name(mem: Mem, tmp_path: Path) -> None:
+    shop, till = tmp_path / "src" / "shop", tmp_path / "src" / "till"
+    for folder, address in ((shop, "git@example.com:u/shop.git"), (till, "git@example.com:u/till.git")):
+        folder.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+        subprocess.run(["git", "remote", "add", "origin", address], cwd=folder, check=True)
+    with incumbent.made(mem.data / "claude-mem.db") as their:
+        their.session()
+        their.observation("In a directory that is there", files_modified=[str(shop / "cart.py")])
+        their.session(2, "till")
+        their.observation("Of a project that we know", 2, "till")
+        their.session(3, "gone")
+        their.observation("Of nobody knows where", 3, "gone")
+        with workers.running(mem.data, HOME=str(mem.home)):
+            hooks.run(mem.data, payloads.bash("toolu_1", cwd=str(till)))
+            workers.drained(mem.data)
+            done = mem.json("adopt", "--yes")
+    assert done["projects"] == {
+        "shop": "example.com/u/shop",
+        "till": "example.com/u/till",
+        "gone": "name:gone",
+    }
+    assert "Known by name only" in mem("adopt", "--yes").stderr
+
+
+def test_interrupted_it_keeps_what_was_sent_and_goes_on_the_next_time(mem: Mem) -> None:
+    with incumbent.made(mem.data / "claude-mem.db") as their:
+        their.session()
+        their.db.execute("BEGIN")
+        for number in range(MANY):
+            their.observation(f"Fact number {number}", narrative=f"{number} " * 40)
+        their.db.execute("COMMIT")
+    with workers.running(mem.data, HOME=str(mem.home)):
+        command = [sys.executable, "-m", "claude_mem", "adopt", "--yes"]
+        with subprocess.Popen(
+            command, env=mem.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as process:
+            workers.until(lambda: kept(mem) > 0, "the first batch is in")
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=DEADLINE_S)
+        assert process.returncode == 130
+        assert b"Interrupted. Kept so far:" in said
+        assert b"Traceback" not in said
+        before = kept(mem)
+        assert 0 < before < MANY
+        done = mem.json("adopt", "--yes")
+    assert done["taken"] == {"observation": MANY - before}
+    assert done["known"] == {"project": 1, "session": 1, "observation": before}
+
+
+def kept(mem: Mem) -> int:
+    with closing(sqlite3.connect(f"file:{mem.data / 'claude-mem-py.db'}?mode=ro", uri=True)) as db:
+        return int(db.execute("SELECT count(*) FROM observations").fetchone()[0])

@@ -1,0 +1,254 @@
+"""Export and import as a person types them: out of one data directory, into another, exactly."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract import recalling
+
+from claude_mem.backfill import transcript
+from claude_mem.capture import careful, scrub
+from claude_mem.clients import claude_code
+from claude_mem.model.origin import Origin
+from claude_mem.ports.store import Arrival
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.testing import workers
+from claude_mem.testing.portable_contract import PROJECT, SESSION, made
+
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
+
+
+def run(*arguments: object, given: bytes = b"", code: int = 0) -> subprocess.CompletedProcess[bytes]:
+    done = subprocess.run(
+        [sys.executable, "-m", "claude_mem", *map(str, arguments)],
+        input=given,
+        capture_output=True,
+        timeout=workers.PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == code, done
+    return done
+
+
+def memory(raw: bytes) -> bytes:
+    """All but the head, which says when it was made."""
+    head, _, rest = raw.partition(b"\n")
+    assert json.loads(head).keys() == {"kind", "version", "made_at"}
+    return rest
+
+
+def lines(*records: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file, and the worker that it is from still running."""
+    folder = tmp_path_factory.mktemp("travel")
+    with recalling.remembering(folder / "data"):
+        run("export", "-o", folder / "memory.jsonl")
+        yield folder / "memory.jsonl"
+
+
+def test_nine_real_sessions_travel_to_another_machine_and_are_the_same_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not REAL.is_dir():
+        pytest.skip(f"THE NINE REAL TRANSCRIPTS ARE NOT AT {REAL}: nothing real was read")
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir(mode=0o700)
+    monkeypatch.chdir(here)  # where the scrubber notes which turns are private
+    _live_through_it(here)
+    with workers.running(here):
+        workers.settled(here)
+        first = run("export").stdout
+        journal = run("export", "--markdown").stdout.decode()
+    with workers.running(there):
+        run("import", "--own", "-", given=first)
+        second = run("export").stdout
+        run("import", "--own", "-", given=first)
+        third = run("export").stdout
+        found = json.loads(run("search", "--json", "theme", "segment").stdout)["results"]
+        assert run("export", "--markdown").stdout.decode() == journal
+    assert memory(first) == memory(second) == memory(third)
+    kinds = {json.loads(line)["kind"] for line in first.splitlines()}
+    assert kinds >= {"project", "session", "prompt", "event", "observation", "summary"}
+    assert len(first) > 1_000_000
+    assert found
+    assert journal.count("\n### ") == 9
+    assert _observations(here) == _observations(there)
+
+
+def _live_through_it(data: Path) -> None:
+    with SqliteStore.open(data / "claude-mem.db", clock=lambda: 0, backups=data / "backups") as store:
+        for path in sorted(REAL.glob("*.gz")):
+            arrivals = []
+            for told in transcript.read(path):
+                clean = careful.clean(told.event, told.payload, (), scrub.DEFAULT_GLOBS)
+                assert clean is not None
+                event = claude_code.parse(told.event, clean, id=told.id, at=told.at)
+                if event is not None:
+                    origin = Origin("github.com/a/omp", "oh-my-posh", event.cwd or "", branch=told.branch)
+                    arrivals.append(Arrival(event, origin))
+            store.accept(arrivals)
+
+
+def _observations(data: Path) -> list[tuple[object, ...]]:
+    """Every column but those that number rows."""
+    with closing(sqlite3.connect(f"file:{data / 'claude-mem.db'}?mode=ro", uri=True)) as db:
+        db.row_factory = sqlite3.Row
+        ids = ("id", "session_id", "project_id", "supersedes", "superseded_by")
+        rows = db.execute("SELECT * FROM observations ORDER BY created_at_epoch, id").fetchall()
+        return [tuple(row[name] for name in row.keys() if name not in ids) for row in rows]  # noqa: SIM118
+
+
+class TestExporting:
+    def test_a_file_is_its_owners_alone_and_noted(self, exported: Path) -> None:
+        assert exported.stat().st_mode & 0o777 == 0o600
+        noted = (exported.parent / "data" / "exports.jsonl").read_text().splitlines()
+        assert str(exported) in [json.loads(line)["path"] for line in noted]
+
+    def test_a_file_that_is_there_is_not_replaced(self, exported: Path) -> None:
+        before = exported.read_bytes()
+        assert b"--force" in run("export", "-o", exported, code=2).stderr
+        assert exported.read_bytes() == before
+
+    def test_a_report_says_what_is_in_it(self, exported: Path, tmp_path: Path) -> None:
+        report = json.loads(run("export", "--project", "mill", "--json", "-o", tmp_path / "m").stdout)
+        assert report["records"] == {
+            **{"project": 1, "session": 1, "prompt": 1, "event": 3, "observation": 1, "summary": 1}
+        }
+        assert (report["bytes"], report["format"]) == ((tmp_path / "m").stat().st_size, "jsonl")
+        assert b"-o FILE" in run("export", "--json", code=2).stderr
+
+    def test_a_question_a_session_and_a_time_narrow_it(self, exported: Path) -> None:
+        def sessions(*arguments: str) -> set[str]:
+            told = map(json.loads, run("export", *arguments).stdout.splitlines())
+            return {record["session_id"] for record in told if record["kind"] == "session"}
+
+        assert sessions("burrs") == {"mill-1"}
+        assert sessions("--session", "shop-2") == {"shop-2"}
+        assert sessions("--since", "yesterday") == {"shop-1", "shop-2", "mill-1"}
+        assert sessions("--until", "yesterday") == set()
+        assert b"No project" in run("export", "--project", "nope", code=2).stderr
+
+    def test_a_journal_can_be_read(self, exported: Path, tmp_path: Path) -> None:
+        run("export", "--project", "shop", "--markdown", "-o", tmp_path / "JOURNAL.md")
+        text = (tmp_path / "JOURNAL.md").read_text()
+        assert text.startswith("# Journal of shop\n")
+        assert "### Speed up the basket's totals" in text
+        assert "mill" not in text
+
+    def test_a_reader_that_leaves_is_no_fault(self, exported: Path) -> None:
+        command = f"{sys.executable} -m claude_mem export | head -n 1"
+        done = subprocess.run(["sh", "-c", command], capture_output=True, check=True, timeout=60)
+        assert json.loads(done.stdout)["kind"] == "claude-mem"
+        assert done.stderr == b""
+
+
+class TestImporting:
+    @pytest.fixture
+    def there(self, tmp_path: Path) -> Iterator[Path]:
+        with workers.running(tmp_path / "there") as data:
+            yield data
+
+    def test_a_dry_run_tells_what_would_be_and_changes_nothing(self, exported: Path, there: Path) -> None:
+        tried = json.loads(run("import", "--dry-run", "--own", "--json", exported).stdout)
+        assert memory(run("export").stdout) == b""
+        done = json.loads(run("import", "--own", "--json", exported).stdout)
+        assert (tried["dry_run"], done["dry_run"]) == (True, False)
+        assert tried["taken"] == done["taken"]
+        assert tried["lines"] == done["lines"] == len(exported.read_bytes().splitlines())
+        again = json.loads(run("import", "--dry-run", "--own", "--json", exported).stdout)
+        assert (again["taken"], again["known"]) == ({}, done["taken"])
+
+    def test_lines_that_cannot_be_taken_are_shown_with_their_numbers(self, there: Path) -> None:
+        given = lines(PROJECT, SESSION) + b"nonsense\n\n" + lines(made("prompt", session_id="nobody's"))
+        given += b"x" * (9 << 20) + b"\n" + lines(made("observation", title="A last heron"))
+        for more in ("--dry-run", "--own"):
+            done = run("import", more, "-", given=given, code=1)
+            assert b"1 observation" in done.stdout
+            shown = done.stderr.decode().splitlines()
+            assert shown[0] == "Refused: 3 lines."
+            assert [line.split(":")[0].strip() for line in shown[1:]] == ["line 3", "line 5", "line 6"]
+
+    @pytest.mark.parametrize("more", [(), ("--own",), ("--dry-run",)])
+    def test_a_newer_format_is_refused_with_a_sentence(self, there: Path, more: tuple[str, ...]) -> None:
+        head = {"kind": "claude-mem", "version": 2}
+        done = run("import", *more, "-", given=lines(head, PROJECT, SESSION), code=1)
+        assert b"Upgrade claude-mem to import it." in done.stderr
+        assert b"Traceback" not in done.stderr
+        assert memory(run("export").stdout) == b""
+
+    def test_what_is_no_file_is_said_so(self, there: Path, tmp_path: Path) -> None:
+        assert b"is a folder" in run("import", tmp_path, code=2).stderr
+        assert b"No such file" in run("import", tmp_path / "nowhere", code=1).stderr
+        assert b"nothing in it" in run("import", "-", code=1).stderr
+
+    def test_an_endless_line_and_an_endless_file_fill_no_memory(self, there: Path) -> None:
+        """Read by one who reports what it took at most; a file of so many records is read in batches."""
+        main = (
+            "import resource, sys; from claude_mem.cli import main; main(sys.argv[1:]); "
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+        )
+        feed = (
+            "import sys\n"
+            "for _ in range(300): sys.stdout.buffer.write(b'x' * (1 << 20))\n"
+            "print()\n"
+            f"sys.stdout.buffer.write({lines(PROJECT, SESSION)!r})\n"
+            'for n in range(5_000): print(\'{"kind":"nothing","n":%d,"x":"%s"}\' % (n, \'y\' * 20_000))\n'
+        )
+        with subprocess.Popen([sys.executable, "-c", feed], stdout=subprocess.PIPE) as fed:
+            done = subprocess.run(
+                [sys.executable, "-c", main, "import", "--json", "-"],
+                stdin=fed.stdout,
+                capture_output=True,
+                timeout=workers.PATIENCE_S,
+                check=False,
+            )
+        assert json.loads(done.stdout)["lines"] == 5_003
+        assert json.loads(done.stdout)["taken"] == {"project": 1, "session": 1}
+        assert int(done.stderr.splitlines()[-1]) < 150_000  # KiB
+
+    def test_interrupted_whole_batches_are_in_and_it_goes_on_when_run_again(
+        self, there: Path, tmp_path: Path
+    ) -> None:
+        events = [made("event", event_id=f"e{number}") for number in range(1_000)]
+        known = (PROJECT | {"created_at": 1}, SESSION)
+        given = lines(*known, *events)
+        feed, out = os.pipe()
+        os.set_inheritable(feed, True)
+        importing = subprocess.Popen(
+            [sys.executable, "-m", "claude_mem", "import", "--own", "-"], stdin=feed, stderr=subprocess.PIPE
+        )
+        os.close(feed)
+        cut = len(lines(*known, *events[:700]))
+        with open(out, "wb") as pipe:  # noqa: PTH123 - a descriptor has no path
+            pipe.write(given[:cut])
+            pipe.flush()
+            workers.until(lambda: _count(there) == 598, "two batches are in")  # of 300 lines, two no events
+            importing.send_signal(signal.SIGINT)
+            _, said = importing.communicate(timeout=workers.PATIENCE_S)
+        assert importing.returncode == 130
+        assert b"Interrupted. Taken so far: 1 project, 1 session, 598 events." in said
+        assert b"Traceback" not in said
+        assert _count(there) == 598
+        run("import", "--own", "-", given=given)
+        whole = run("export").stdout
+        with workers.running(tmp_path / "another"):
+            run("import", "--own", "-", given=given)
+            assert memory(run("export").stdout) == memory(whole)
+
+
+def _count(data: Path) -> int:
+    return workers.states(data).get("done", 0)

@@ -190,6 +190,43 @@ def test_a_project_is_known_by_its_directory_or_by_the_only_one_of_its_name(mem:
     assert "Known by name only" in mem("adopt", "--yes").stderr
 
 
+def test_the_agents_notes_of_all_projects_are_adopted_and_known_again(mem: Mem, tmp_path: Path) -> None:
+    shop = tmp_path / "src" / "my_shop"
+    shop.mkdir(parents=True)
+    folder = mem.home / ".claude" / "projects" / str(shop).replace("/", "-").replace("_", "-") / "memory"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("# Cart\nIt is kept in a cookie.\n\n- [More](more.md)\n")
+    (folder / "more.md").write_text(f"# Till\nIts key is {SECRET}.\n")
+    assert mem.json("adopt", "--notes", "--dry-run")["read"] == {"project": 1, "session": 1, "observation": 2}
+    assert not (mem.data / "claude-mem.db").exists()
+    done = mem.json("adopt", "--notes", "--yes")
+    assert done["taken"] == {"project": 1, "session": 1, "observation": 2}
+    assert done["projects"] == {"my_shop": str(shop)}
+    assert SECRET.encode() not in (mem.data / "claude-mem.db").read_bytes()
+    os.utime(folder / "MEMORY.md", (1, 1))
+    again = mem.json("adopt", "--notes", "--yes")
+    assert again["taken"] == {}
+    assert again["passed_over"] == [{"kind": "note", "why": "known already", "count": 2}]
+    (folder / "MEMORY.md").write_text("# Cart\nIt is kept in the database.\n")
+    assert mem.json("adopt", "--notes", str(folder), "--yes")["taken"] == {"observation": 1}
+    assert "kept in a cookie" in mem("search", "cart cookie").stdout
+
+
+def test_lines_of_json_from_anywhere_are_adopted_as_a_strangers_words(mem: Mem, tmp_path: Path) -> None:
+    lines = [{"text": "The till beeps", "project": "shop"}, {"title": "Cart"}, {"nothing": 1}, ["no object"]]
+    path = tmp_path / "other.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n{cut of")
+    done = mem.json("adopt", str(path), "--yes")
+    assert done["taken"] == {"project": 2, "session": 2, "observation": 2}
+    assert {(each["why"], each["count"]) for each in done["passed_over"]} == {
+        ("cannot be read", 2),
+        ("has no text", 1),
+    }
+    assert mem.json("adopt", str(path), "--yes")["taken"] == {}
+    found, *_ = mem.json("search", "till beeps")["results"]
+    assert (found["title"], found["source"]) == ("The till beeps", "external")
+
+
 def test_interrupted_it_keeps_what_was_sent_and_goes_on_the_next_time(mem: Mem) -> None:
     with incumbent.made(mem.data / "claude-mem.db") as their:
         their.session()

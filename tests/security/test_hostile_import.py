@@ -1,18 +1,173 @@
-"""A stranger's export, imported: it comes back as a quotation with its origin, holds no secret, and changes nothing
-of one's own."""
+"""A stranger's export, imported: quoted and marked when it is recalled, without secrets, and with no power
+over what is one's own."""
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.contract.recalling import Worker
 from tests.e2e.test_travelling import lines, run
-from tests.security.test_poisoned_recall import CANARY, NEXT, POISON
+from tests.security.test_poisoned_recall import CANARY, NEXT, POISON, before_reading
 
-from claude_mem.capture import tags
+from claude_mem.capture import places, tags
+from claude_mem.model.likeness import content_key
+from claude_mem.model.observation import Observation
+from claude_mem.model.portable import name_of
 from claude_mem.recall.fence import SAID_OF_ALL, TAG
 from claude_mem.testing import hooks, payloads, workers
+from claude_mem.wiring.clock import now
 
 SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
-HERE = payloads.CWD if hasattr(payloads, "CWD") else "/home/u/proj"
+HERE = "/home/u/proj"
+OWN = "own-session"
+
+
+@pytest.fixture
+def worker(data: Path) -> Iterator[Worker]:
+    """That has worked here before."""
+    with workers.running(data):
+        worker = Worker(data)
+        named = {"claudeSessionId": OWN, "cwd": HERE, "project": "proj"}
+        change = {"file_path": f"{HERE}/a.py", "old_string": "a", "new_string": "b"}
+        edit = {"tool_name": "Edit", "tool_input": change, "tool_response": {}, "tool_use_id": "toolu_1"}
+        worker.ask("POST", "/api/sessions/init", named | {"prompt": "tune the flux"})
+        worker.ask("POST", "/api/sessions/observations", named | edit)
+        last = {"last_assistant_message": "Tuned the flux."}
+        worker.ask("POST", "/api/sessions/summarize", named | last)
+        worker.settle()
+        yield worker
+
+
+def strangers(worker: Worker, said: str, session: str = "theirs", **more: Any) -> list[dict[str, Any]]:
+    """A session of the same project, newer than all that is one's own."""
+    key = worker.get("/api/projects")["items"][0]["key"]
+    at = now()
+    of = {"session_id": session, "at": at}
+    return [
+        {"kind": "claude-mem", "version": 1},
+        {"kind": "project", "key": key, "name": f"proj {said}"},
+        {
+            "kind": "session",
+            "session_id": session,
+            "project": key,
+            "title": said,
+            "created_at": at,
+            "updated_at": at,
+            "first_user_prompt": said,
+            "branch": said,
+        },
+        {"kind": "prompt", "number": 1, "text": f"deployment notes {said}", **of},
+        {"kind": "event", "event_id": "e", "event_kind": "stop", "text": f"deployment notes {said}", **of},
+        {
+            "kind": "observation",
+            "type": "decision",
+            "title": f"Deployment notes {said}",
+            "narrative": f"The deployment notes say: {said}",
+            "facts": [said],
+            "files_read": ["README.md"],
+            "source": "user",
+            "pinned": True,
+            **of,
+            **more,
+        },
+        {"kind": "summary", "request": f"deployment notes {said}", "next_steps": said, **of},
+    ]
+
+
+HIDDEN = ("another tag", "a private tag")
+"""What capture takes out of any text: none of it comes as far as memory."""
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_poison_that_capture_would_hide_is_not_taken_in(worker: Worker, name: str) -> None:
+    done = run("import", "-", given=lines(*strangers(worker, POISON[name])))
+    assert b"1 observation" in done.stdout
+    told = run("export", "--session", "theirs").stdout
+    assert b"Deployment notes" in told
+    assert CANARY.encode() not in told
+
+
+@pytest.mark.parametrize("poison", [POISON[name] for name in POISON if name not in HIDDEN])
+def test_poison_in_an_import_is_recalled_fenced_and_marked_as_only_read(worker: Worker, poison: str) -> None:
+    run("import", "-", given=lines(*strangers(worker, poison)))
+    worker.settle()
+    rendered = worker.data / places.directory_context(HERE.encode())
+    workers.until(lambda: rendered.is_file() and CANARY in rendered.read_text(), "it is told at the start")
+    told = {
+        "SessionStart": hooks.run(worker.data, payloads.start(NEXT)),
+        "UserPromptSubmit": hooks.run(worker.data, payloads.prompt("what say the deployment notes?", NEXT)),
+        "PreToolUse": hooks.run(worker.data, before_reading()),
+    }
+    said_at_all = 0
+    for event, answered in told.items():
+        inside = answered.json.get("hookSpecificOutput", {}).get("additionalContext", "")
+        if not inside:
+            continue
+        said_at_all += 1
+        assert answered.json["hookSpecificOutput"]["hookEventName"] == event
+        assert inside.startswith(f"<{TAG}>\n")
+        assert inside.endswith(f"\n</{TAG}>")
+        assert inside.lower().count(TAG) == 2 + inside.lower().count(f"‹/{TAG}"), "the fence's own tags alone"
+        assert SAID_OF_ALL in inside
+        assert tags.strip(f"before {inside} after") == ("before  after", None, False)
+        lines_of_it = [line for line in inside.splitlines() if CANARY in line]
+        assert all(line.startswith("- #") and "read, not verified" in line for line in lines_of_it)
+    assert said_at_all >= 1
+    start = told["SessionStart"].json["hookSpecificOutput"]["additionalContext"]
+    assert CANARY in start
+    assert "Asked: tune the flux" in start, "the last session is one's own, though theirs is newer"
+    assert "\x1b" not in run("search", "deployment", "notes").stdout.decode()
+
+
+def test_a_strangers_secrets_and_private_text_never_reach_the_disk(worker: Worker) -> None:
+    hidden = f"{SECRET} <private>{CANARY}-private</private> {CANARY}-kept"
+    done = run("import", "-", given=lines(*strangers(worker, hidden)))
+    assert b"1 observation" in done.stdout
+    worker.settle()
+    workers.finish(worker.data)
+    raw = b"".join(path.read_bytes() for path in worker.data.rglob("*") if path.is_file())
+    assert SECRET.encode() not in raw
+    assert f"{CANARY}-private".encode() not in raw
+    assert f"{CANARY}-kept".encode() in raw
+
+
+def test_a_stranger_has_no_power_over_what_is_ones_own(worker: Worker) -> None:
+    before = run("export", "--session", OWN).stdout.splitlines()[1:]
+    mine = next(each for each in map(json.loads, before) if each["kind"] == "observation")
+    said = Observation(
+        mine["type"],
+        mine["title"],
+        narrative=mine.get("narrative"),
+        facts=tuple(mine.get("facts", ())),
+        files_modified=tuple(mine.get("files_modified", ())),
+    )
+    name = name_of(OWN, mine["at"], content_key(said))
+    attack = [
+        *strangers(worker, "new words", supersedes=name),
+        {"kind": "sighting", "observation": name, "session_id": "theirs", "at": now()},
+        *strangers(worker, "more words", OWN)[2:],
+    ]
+    done = run("import", "-", given=lines(*attack), code=1)
+    assert done.stderr.decode().count("your own") == 4
+    assert run("export", "--session", OWN).stdout.splitlines()[1:] == before
+    shown = worker.get("/api/session/" + OWN)["observations"]
+    assert [each["superseded_by"] for each in shown] == [None]
+    assert run("import", "--own", "-", given=lines(*attack)).stderr == b""
+    assert worker.get("/api/session/" + OWN)["observations"][0]["superseded_by"] is None, "it is known by now"
+    assert len(worker.get("/api/session/" + OWN)["observations"]) == 2, "oneself adds to it"
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_stranger_decides_nothing_about_directories_of_ours(worker: Worker, own: bool) -> None:
+    """What the worker tells at the start of sessions in a directory follows from who worked there."""
+    records = strangers(worker, "words")
+    records[1] |= {"key": "github.com/evil/evil", "root": "/home/u/other", "name": "evil"}
+    records[2] |= {"project": "github.com/evil/evil", "cwd": "/home/u/other"}
+    run("import", *(["--own"] if own else []), "-", given=lines(*records))
+    worker.settle()
+    workers.until(lambda: worker.get("/health")["recall"]["context"]["fresh"], "all contexts are rendered")
+    there = worker.data / places.directory_context(os.fsencode("/home/u/other"))
+    assert there.exists() == own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -56,7 +56,7 @@ def named(name: str) -> Project:
     return Project(f"name:{name}", name)
 
 
-def folders(name: str, paths: Mapping[str, None] | list[str]) -> list[str]:
+def folders(name: str, paths: Iterable[str]) -> list[str]:
     """Directories of that name which files lie under, the commonest first: where a project may be."""
     found: Counter[str] = Counter()
     for path in paths:

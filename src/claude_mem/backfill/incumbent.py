@@ -45,18 +45,34 @@ def is_one(tables: Tables) -> bool:
     return has_sessions and all(map(tables.columns, ("observations", "schema_versions")))
 
 
-def read(tables: Tables, *, clean: Clean, project_of: ProjectOf, gained: Gained) -> Iterator[Record]:
+def read(
+    tables: Tables,
+    *,
+    clean: Clean,
+    project_of: ProjectOf,
+    is_excluded: Callable[[Project], bool],
+    gained: Gained,
+) -> Iterator[Record]:
     """Its memory as records, each after what it refers to."""
-    yield from _Reading(tables, clean, project_of, gained).records()
+    yield from _Reading(tables, clean, project_of, is_excluded, gained).records()
 
 
 class _Reading:
-    def __init__(self, tables: Tables, clean: Clean, project_of: ProjectOf, gained: Gained) -> None:
-        self._tables, self._clean, self._project_of, self._gained = tables, clean, project_of, gained
+    def __init__(
+        self,
+        tables: Tables,
+        clean: Clean,
+        project_of: ProjectOf,
+        is_excluded: Callable[[Project], bool],
+        gained: Gained,
+    ) -> None:
+        self._tables, self._clean, self._gained = tables, clean, gained
+        self._project_of, self._is_excluded = project_of, is_excluded
         self._by_memory: dict[str, str] = {}  # its observer's id of a session: ours; "": not to be taken
         self._by_row: dict[object, str] = {}
         self._sessions: dict[str, str] = {}  # ours: the client it is of
         self._projects: dict[str, Project] = {}  # by name
+        self._told: set[str] = set()  # keys of projects that have a record
         self._moved: dict[str, str] = {}  # of worktrees that were merged: the project that took them in
         self._last_at: dict[str, int] = {}
         self._files: dict[str, dict[str, None]] = {}  # by project: absolute paths, each once
@@ -96,9 +112,9 @@ class _Reading:
         session = said or f"{NAME}-{memory or row.number('id')}"
         client = row.name("platform_source") or "claude"
         began = row.at("started_at", "created_at")
-        if name == OBSERVERS:
+        if why := self._unwanted(name):
             self._by_memory[memory] = self._by_row[row.number("id")] = ""
-            self._gained.pass_over("session", "the observer talking to itself")
+            self._gained.pass_over("session", why)
             return
         if began is None:
             began = self._last_at.get(memory)
@@ -127,23 +143,34 @@ class _Reading:
     def _begun(
         self, session: str, name: str, at: int, client: str, more: Mapping[str, object]
     ) -> Iterator[Record]:
-        name = self._moved.get(name, name) or "unknown"
-        if name not in self._projects:
-            project = self._project_of(name, list(self._files.get(name, ())))
-            self._projects[name] = project
+        project = self._project(name)
+        if project.key not in self._told:
+            self._told.add(project.key)
             yield self._gained.take({"kind": "project", **project.record(), "created_at": at})
         self._sessions[session] = CLIENTS.get(client, client)
         yield self._gained.take(
             {
                 "kind": "session",
                 "session_id": session,
-                "project": self._projects[name].key,
-                "cwd": self._projects[name].root or None,
+                "project": project.key,
+                "cwd": project.root or None,
                 "client": self._sessions[session],
                 "created_at": at,
                 **more,
             }
         )
+
+    def _project(self, name: str) -> Project:
+        name = self._moved.get(name, name) or "unknown"
+        if name not in self._projects:
+            self._projects[name] = self._project_of(name, list(self._files.get(name, ())))
+        return self._projects[name]
+
+    def _unwanted(self, name: str) -> str | None:
+        """Why nothing of a project is taken."""
+        if name == OBSERVERS:
+            return "the observer talking to itself"
+        return "of an excluded project" if self._is_excluded(self._project(name)) else None
 
     def _prompt(self, row: Fields) -> Iterator[Record]:
         session = self._by_row.get(row.number("session_db_id")) if row.has("session_db_id") else None
@@ -151,7 +178,10 @@ class _Reading:
             session = row.name(*_SESSION)
         number, at = row.number("prompt_number"), row.at("created_at")
         if session not in self._sessions or number is None or at is None:
-            self._gained.pass_over("prompt", "of no known session" if at else "without a time")
+            known = session in self._sessions
+            self._gained.pass_over(
+                "prompt", "without a time or number" if known else "of no session that is taken"
+            )
             return
         text = row.text("prompt_text")
         yield self._gained.take(
@@ -230,8 +260,9 @@ class _Reading:
         """The session ("": none) and what must come before its memory: one that is not there is made up."""
         memory = row.name(*_MEMORY)
         session = self._by_memory.get(memory)
-        if session == "" or row.name("project") == OBSERVERS:
-            self._gained.pass_over(kind, "the observer talking to itself")
+        why = "of no session that is taken" if session == "" else self._unwanted(row.name("project"))
+        if why:
+            self._gained.pass_over(kind, why)
             return "", []
         if session is not None:
             return session, []

@@ -79,7 +79,8 @@ class Spool:
         ledger.discharge(1, size)
 
     def aside(self, is_meant: Callable[[bytes], bool]) -> list[str]:
-        """The paths of files that were set aside, or left half-written long enough ago, and hold something."""
+        """The paths of files that were set aside, or left half-written long enough ago, and hold
+        something."""
         found = []
         for folder, suffix in ((places.ASIDE, ""), (places.SPOOL, ".tmp")):
             try:

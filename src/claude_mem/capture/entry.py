@@ -74,6 +74,8 @@ def _capture(verb: str) -> bytes | None:
         from claude_mem.capture import notice
 
         return notice.tell(notice.describe("io_error", error), ANSWER) if _starts(verb, event) else None
+    if _is_excluded(event, head, tail, whole):
+        return None
     if places.is_there(places.OFF):
         from claude_mem.capture import off
 
@@ -82,18 +84,15 @@ def _capture(verb: str) -> bytes | None:
             from claude_mem.capture import notice
 
             return notice.tell(off.describe(switch, head), ANSWER) if _starts(verb, named) else None
-    if b"CLAUDE_MEM_EXCLUDED_PROJECTS" in _settings():
-        from claude_mem.capture import excluded
-
-        if excluded.is_hook_excluded(event, head, tail, whole):
-            return None
     event, shown, problem = _record(verb, event, head, tail, whole)
-    if not _starts(verb, event):
-        return shown  # the user is working; what went wrong is counted, and told at the next start
-    from claude_mem.capture import notice
+    if _starts(
+        verb, event
+    ):  # else the user is working; what went wrong is counted, and told at the next start
+        from claude_mem.capture import notice
 
-    message = notice.take(problem)
-    return notice.tell(message, shown or ANSWER) if message else shown
+        message = notice.take(problem)
+        shown = notice.tell(message, shown or ANSWER) if message else shown
+    return shown
 
 
 def _before_tool(head: bytes) -> bytes | None:
@@ -109,11 +108,8 @@ def _before_tool(head: bytes) -> bytes | None:
 
         if off.find("", b"PreToolUse", asked)[1]:
             return None
-    if b"CLAUDE_MEM_EXCLUDED_PROJECTS" in _settings():
-        from claude_mem.capture import excluded
-
-        if excluded.is_hook_excluded(b"PreToolUse", asked):
-            return None
+    if _is_excluded(b"PreToolUse", asked):
+        return None
     if _must_be_careful(asked):
         from claude_mem.capture import careful
 
@@ -124,6 +120,15 @@ def _before_tool(head: bytes) -> bytes | None:
         return recall.ask(b"PreToolUse", asked, recall.TOOL_WITHIN_S)
     except recall.NobodyListens:
         return None
+
+
+def _is_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool = True) -> bool:
+    """It is of a project of which the user wants nothing recorded."""
+    if b"CLAUDE_MEM_EXCLUDED_PROJECTS" not in _settings():
+        return False
+    from claude_mem.capture import excluded
+
+    return excluded.is_hook_excluded(event, head, tail, whole)
 
 
 def _starts(verb: str, event: bytes) -> bool:

@@ -17,8 +17,8 @@ _GIT_FILE = 4096
 
 
 def is_hook_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool = True) -> bool:
-    """Of a payload. A file of settings that cannot be read says nothing here: the worker, which does not start
-    before it is mended, looks again."""
+    """Of a payload. A file of settings that cannot be read says nothing here: the worker, which does not
+    start before it is mended, looks again."""
     try:
         globs = read()
     except (OSError, ValueError, AttributeError, TypeError):
@@ -28,7 +28,8 @@ def is_hook_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool =
 
 
 def read() -> tuple[str, ...]:
-    """The user's globs. Raises as `open` and `json` do; `settings` checks and explains what is in the file."""
+    """The user's globs. Raises as `open` and `json` do; `settings` checks and explains what is in the
+    file."""
     import json
 
     with open(places.SETTINGS, encoding="utf-8") as file:

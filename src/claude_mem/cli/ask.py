@@ -14,7 +14,9 @@ from claude_mem.serve import control
 
 DEADLINE_S = 15.0
 RECALL_WITHIN_S = 60.0
-"""A first search may load a model, and forgetting rewrites what it must."""
+"""A first search may load a model."""
+SLOWLY_S = 1800.0
+"""What reads or rewrites all there is, and every backup of it."""
 
 
 PIECE = 64 << 10
@@ -28,18 +30,23 @@ def ask(method: str, path: str, body: object = None) -> dict[str, Any]:
 
 
 def recall(
-    method: str, path: str, query: Mapping[str, object] | None = None, body: object = None
+    method: str,
+    path: str,
+    query: Mapping[str, object] | None = None,
+    body: object = None,
+    *,
+    within_s: float = RECALL_WITHIN_S,
 ) -> dict[str, Any]:
     """As `ask`; but the worker is started if none is there."""
     path = _with_query(path, query or {})
     try:
-        return _asked(method, path, body, RECALL_WITHIN_S)
+        return _asked(method, path, body, within_s)
     except _NobodyAnswers:
         pass
     with say.patiently("Starting the worker ..."):
         control.start(settings.load().data_dir)
     try:
-        return _asked(method, path, body, RECALL_WITHIN_S)
+        return _asked(method, path, body, within_s)
     except _NobodyAnswers:
         raise ClaudeMemError("The worker does not stay up. Look at: claude-mem worker logs") from None
 

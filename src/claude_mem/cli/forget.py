@@ -19,13 +19,22 @@ COUNTED = (
 )
 
 
+ALSO_EXPORTS = "also take it out of files that `export` has made"
+DONE = {
+    "holds": "holds it",
+    "rewritten": "rewritten without it",
+    "removed": "removed",
+    "left": "still holds it",
+}
+
+
 def add(commands: Commands) -> None:
     parser = commands.add(
         "forget",
-        "forget for good: from the database, its indexes and what was rendered",
+        "forget for good: from the database, its indexes, backups, what was rendered",
         more=(
-            "What meets all that is said goes, and is shown first. Backups keep what they\n"
-            "hold until they are replaced; how many do is said."
+            "What meets all that is said goes, and is shown first. Backups are rewritten without\n"
+            "it; files that `export` has made are named, and rewritten with --also-exports."
         ),
         example=(
             "claude-mem forget 123 s4\n"
@@ -40,28 +49,42 @@ def add(commands: Commands) -> None:
     parser.add_argument("--file", metavar="F", help="all about this file")
     narrow.period(parser)
     parser.add_argument("--text", metavar="TEXT", help="all that holds this text")
+    parser.add_argument("--also-exports", action="store_true", help=ALSO_EXPORTS)
     parser.add_argument("--dry-run", action="store_true", help="only show what would go")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     json_flag(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
-    from claude_mem.cli.ask import recall
+    return forget(_selection(args), args)
 
-    selection = _selection(args)
-    found = recall("POST", "/api/memory/forget", body=selection | {"dry_run": True})
-    nothing = not any(found.get(name) for name, _, _ in COUNTED)
+
+def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
+    """`args`: dry_run, yes, json and also_exports."""
+    from claude_mem.cli.ask import SLOWLY_S, recall
+
+    with say.patiently("Looking for it, in backups too ..."):
+        body = selection | {"dry_run": True}
+        found = recall("POST", "/api/memory/forget", body=body, within_s=SLOWLY_S)
+    nothing = not any(found.get(name) for name, _, _ in COUNTED) and not _touched(found, args)
     if args.dry_run or nothing:
         return _say(found, as_data=args.json)
     if not args.json:
         _preview(found)
-    question = f"Forget {_counted(found)} for good?"
-    code = consent.refused(question, "forget deletes for good", yes=args.yes)
+    what = _counted(found) or say.many(len(_touched(found, args)), "copy of it", "copies of it")
+    code = consent.refused(f"Forget {what} for good?", "forget deletes for good", yes=args.yes)
     if code is not None:
         return code
-    with say.patiently("Forgetting ..."):
-        gone = recall("POST", "/api/memory/forget", body=selection | {"confirm": True})
+    with say.patiently("Forgetting; backups are rewritten ..."):
+        body = selection | {"confirm": True, "exports": args.also_exports}
+        gone = recall("POST", "/api/memory/forget", body=body, within_s=SLOWLY_S)
     return _say(gone, as_data=args.json)
+
+
+def _touched(found: dict[str, Any], args: argparse.Namespace) -> list[dict[str, Any]]:
+    """What lies elsewhere and would be rewritten or removed; exports only if that was said."""
+    lying = found.get("elsewhere") or []
+    return [one for one in lying if one["done"] == "holds" and (one["kind"] != "export" or args.also_exports)]
 
 
 def _selection(args: argparse.Namespace) -> dict[str, object]:
@@ -94,8 +117,8 @@ def _say(told: dict[str, Any], *, as_data: bool) -> int:
         print(f"{counted} would go.")
     else:
         print(f"Forgotten: {counted}.")
-    if counted and told.get("backups"):
-        say.talk(backups(told["backups"]))
+    for line in elsewhere(told):
+        say.talk(line)
     return OK
 
 
@@ -108,8 +131,18 @@ def _counted(told: dict[str, Any]) -> str:
     return ", ".join(say.many(told[name], one, more) for name, one, more in COUNTED if told.get(name))
 
 
-def backups(found: object) -> str:
-    """`found`: how many hold it, or their names."""
-    which = f": {', '.join(map(str, found))}" if isinstance(found, list) else ", in backups/"
-    count = len(found) if isinstance(found, list) else int(str(found))
-    return f"{say.many(count, 'backup')} may still hold it{which}. Delete them if it must be gone now."
+def elsewhere(told: dict[str, Any]) -> list[str]:
+    """Where it also lies or lay, and what is to be done about what is left."""
+    lying = told.get("elsewhere") or []
+    lines = [
+        f"{DONE.get(one['done'], one['done'])}: {columns.clean(one['path'])}"
+        + (f" ({columns.clean(one['note'])})" if one["note"] else "")
+        for one in lying
+    ]
+    exports = [one for one in lying if one["kind"] == "export" and one["done"] == "holds" and not one["note"]]
+    if exports:
+        lines.append("Files that an export has made are yours; to have them rewritten: --also-exports")
+    if not told["dry_run"] and told.get("backups"):
+        still = "copy of the database still holds", "copies of the database still hold"
+        lines.append(f"{say.many(told['backups'], *still)} it. Delete what must be gone now.")
+    return lines

@@ -16,6 +16,7 @@ from claude_mem.cli import (
     export,
     file,
     forget,
+    gc,
     hooks,
     import_,
     install,
@@ -23,6 +24,7 @@ from claude_mem.cli import (
     off,
     on,
     pin,
+    projects,
     queue,
     remember,
     restore,
@@ -41,8 +43,8 @@ from claude_mem.cli.command import Commands, help_of
 
 RECALL = (search, timeline, show, sessions, file, context, remember, pin, forget)
 NOUNS = (
-    *(install, backfill, adopt, off, on, *RECALL, export, import_, doctor, stats, worker, queue),
-    *(hooks, mcp, statusline, slash, token, backup, restore, demo, version),
+    *(install, backfill, adopt, off, on, *RECALL, projects, export, import_, doctor, stats, worker, queue),
+    *(hooks, mcp, statusline, slash, token, backup, restore, gc, demo, version),
 )
 
 

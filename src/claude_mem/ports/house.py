@@ -11,8 +11,8 @@ class House(Protocol):
     """Any thread may call it; any call may block. Raises BadQuestion, NotThere, StoreError."""
 
     def overview(self) -> Data:
-        """{"items": projects with their size, "hints": [{"from", "into", "names", "why"}]}: the one last worked
-        in first, and which may be the same."""
+        """{"items": projects with their size, "hints": [{"from", "into", "names", "why"}]}: the one last
+        worked in first, and which may be the same."""
         ...
 
     def rename(self, given: str, name: str) -> Data:
@@ -24,5 +24,6 @@ class House(Protocol):
         ...
 
     def collect(self, *, dry_run: bool) -> Data:
-        """{"dry_run", "items": [{"what", "count", "bytes"}], "bytes", "database": {"size", "free", "log"}}."""
+        """{"dry_run", "items": [{"what", "count", "bytes"}], "bytes", "database": {"size", "free",
+        "log"}}."""
         ...

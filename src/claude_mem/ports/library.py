@@ -117,7 +117,8 @@ class Shelves(Protocol):
         ...
 
     def last_summaries(self, project_id: int, but_for: str, limit: int) -> list[int]:
-        """The ids of the newest summaries, one a session, but for one session's."""
+        """The ids of the newest summaries, one a session (that of something done, learned or left open, if
+        there is one), but for one session's."""
         ...
 
     def compacted_at(self, session: str) -> int:

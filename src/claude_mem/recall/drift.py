@@ -44,9 +44,7 @@ def _is_same(one: Housed, other: Housed) -> bool:
     return one.root == other.root or (one.remote is not None and one.remote == other.remote)
 
 
-def _moved(
-    project: Housed, others: Sequence[Housed], has_commit: Callable[[str, str], bool]
-) -> Hint | None:
+def _moved(project: Housed, others: Sequence[Housed], has_commit: Callable[[str, str], bool]) -> Hint | None:
     """Where the work of a project whose directory is gone goes on."""
     alike = [one for one in others if _base(one) == _base(project) or one.name == project.name]
     rest = [one for one in others if one not in alike]

@@ -1,5 +1,5 @@
-"""What a person does with projects: looks at them, renames them, merges them. And what is done unasked: a project
-whose directory was moved is looked for where its sessions are now."""
+"""What a person does with projects: looks at them, renames them, merges them. And what is done unasked: a
+project whose directory was moved is looked for where its sessions are now."""
 
 from __future__ import annotations
 
@@ -106,7 +106,9 @@ class Housing:
             raise NotThere(f"There is no project {given!r}. See: claude-mem projects")
         if len(named) > 1:
             keys = ", ".join(one.key for one in named)
-            raise BadQuestion(field, f"{len(named)} projects are called {given!r}; say which by its key: {keys}.")
+            raise BadQuestion(
+                field, f"{len(named)} projects are called {given!r}; say which by its key: {keys}."
+            )
         return named[0]
 
 

@@ -189,7 +189,7 @@ class Occasions:
         ids = self.shelves.last_summaries(project.id, session, SUMMARIES)
         whole = self.library.whole([Ref("summary", id) for id in ids])
         summaries = [_last(*whole[ref]) for ref in (Ref("summary", id) for id in ids) if ref in whole]
-        last, earlier = summaries[:1], summaries[1:]
+        last, earlier = _leading(summaries)
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
         pinned = self.library.listed(standing, limit=LOOKED_AT, pinned=True)
@@ -236,6 +236,15 @@ class Occasions:
     def _hit(self, card: Card) -> Hit:
         marks, _ = self.truth(card)
         return Hit(card, 0.0, marks=marks)
+
+
+def _leading(summaries: list[LastSession]) -> tuple[list[LastSession], list[LastSession]]:
+    """The last session; and, if nothing came of that, the last one of which something did."""
+    last, earlier = summaries[:1], summaries[1:]
+    if not last or last[0].completed or last[0].learned:
+        return last, earlier
+    done = next((each for each in earlier if each.completed), None)
+    return ([*last, done], [each for each in earlier if each is not done]) if done else (last, earlier)
 
 
 def _refs(told: Iterable[Injection]) -> set[Ref]:

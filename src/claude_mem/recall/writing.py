@@ -86,7 +86,9 @@ class Writing:
         }
 
     def _wanted(self, selected: Selection, doomed: Doomed) -> Wanted:
-        project = self._library.project_by_id(selected.project_id) if selected.project_id is not None else None
+        project = (
+            self._library.project_by_id(selected.project_id) if selected.project_id is not None else None
+        )
         return Wanted(
             selected,
             project_key=project.key if project else None,

@@ -10,7 +10,18 @@ from dataclasses import replace
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.serve import dispatch, figures, house, mcp, openapi, past, processing, queue, recall_table, sessions
+from claude_mem.serve import (
+    dispatch,
+    figures,
+    house,
+    mcp,
+    openapi,
+    past,
+    processing,
+    queue,
+    recall_table,
+    sessions,
+)
 from claude_mem.serve import fields as f
 from claude_mem.serve.endpoint import Answer, Call, Endpoint, Field
 from claude_mem.serve.running import Running

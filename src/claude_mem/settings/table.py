@@ -62,8 +62,8 @@ SETTINGS = (
     Setting(
         "CLAUDE_MEM_EXCLUDED_PROJECTS",
         "excluded_projects",
-        "Projects of which nothing is recorded, and which are told nothing. With a slash: a directory and all "
-        "below it; without: a project's name. Only in settings.json.",
+        "Projects of which nothing is recorded, and which are told nothing. With a slash: a directory and "
+        "all below it; without: a project's name. Only in settings.json.",
         'a list of globs such as ["~/clients/*", "payroll"]',
         words,
     ),
@@ -212,8 +212,8 @@ SETTINGS = (
     Setting(
         "CLAUDE_MEM_EVIDENCE_MB",
         "evidence_mb",
-        "How many megabytes of that text are kept, about; past it the oldest goes, never what was learnt of it. "
-        "0: no limit.",
+        "How many megabytes of that text are kept, about; past it the oldest goes, never what was learnt "
+        "of it. 0: no limit.",
         "a whole number from 0 to 1000000",
         integer(0, 1_000_000),
     ),

@@ -1,7 +1,8 @@
 """Forgetting in files that an export has made, wherever their owner has put them.
 
-Such a file is its owner's: it is only looked at, unless they say otherwise. Records (JSON lines) are then written
-anew without what is forgotten; a journal (Markdown) has no records to tell apart, so it is named and left.
+Such a file is its owner's: it is only looked at, unless they say otherwise. Records (JSON lines) are then
+written anew without what is forgotten; a journal (Markdown) has no records to tell apart, so it is named
+and left.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def _rewritten(path: Path, lying: Lying, wanted: Wanted) -> Lying:
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         lost = _Lost()
-        with path.open(encoding="utf-8", errors="replace") as file:  # what goes is known before its session is told
+        with path.open(
+            encoding="utf-8", errors="replace"
+        ) as file:  # what goes is known before its session is told
             for _ in _sifted(file, wanted, lost):
                 pass
         draft.unlink(missing_ok=True)
@@ -197,4 +200,7 @@ def _said(value: object) -> Iterator[str]:
 def _is_narrowed(wanted: Wanted) -> bool:
     """Not all of a project is meant."""
     said = wanted.selection
-    return bool(said.refs or said.session or said.file or said.text) or (said.since, said.until) != (None, None)
+    return bool(said.refs or said.session or said.file or said.text) or (said.since, said.until) != (
+        None,
+        None,
+    )

@@ -63,7 +63,8 @@ class Builtin:
         self._changing = Lock()  # what is read from the shelf must not miss what is put there meanwhile
 
     def open(self, stamp: str) -> bool:
-        """It lies in the same file as the vectors, and goes with them. A new one: some have other spots now."""
+        """It lies in the same file as the vectors, and goes with them. A new one: some have other spots
+        now."""
         with self._changing:
             if self._stamp not in (None, stamp):
                 self._held = {}

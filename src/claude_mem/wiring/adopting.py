@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from claude_mem.backfill import incumbent
-from claude_mem.backfill.gained import Gained, Project, folders
+from claude_mem.backfill import generic, incumbent, notes, whereabouts
+from claude_mem.backfill.gained import Gained, Project, folders, named
 from claude_mem.backfill.incumbent import ProjectOf
 from claude_mem.capture import places
 from claude_mem.model.portable import Record
@@ -17,6 +17,7 @@ from claude_mem.settings import Settings, neighbour
 from claude_mem.store import theirs
 from claude_mem.store.theirs import Theirs
 from claude_mem.wiring import cleaning
+from claude_mem.wiring.exclusion import exclusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,13 @@ class Adoptable:
         return {name: count for name, count in counted.items() if count}
 
     def records(self, project_of: ProjectOf, gained: Gained) -> Iterator[Record]:
-        def clean(text: str) -> str:
-            return cleaning.cleaned(text, self.settings)
-
-        return incumbent.read(self.tables, clean=clean, project_of=project_of, gained=gained)
+        return incumbent.read(
+            self.tables,
+            clean=_cleaner(self.settings),
+            project_of=project_of,
+            is_excluded=_excluder(self.settings),
+            gained=gained,
+        )
 
 
 @contextmanager
@@ -54,11 +58,55 @@ def adoptable(settings: Settings) -> Path | None:
     return next(filter(neighbour.is_anothers, (settings.place(places.DATABASE), usual)), None)
 
 
-def project_under(name: str, paths: list[str]) -> Project | None:
+def project_under(name: str, paths: Sequence[str]) -> Project | None:
     """The project that a directory of that name is, if it is still there, judged by files that lay in it."""
     for folder in folders(name, paths):
         if Path(folder).is_dir():
-            found = origin.resolve(Path(folder))
+            found = _project_at(folder)
             if found.name == name:
-                return Project(found.key, found.name, found.root, found.remote)
+                return found
     return None
+
+
+def noted(
+    settings: Settings, folder: Path, known: Callable[[str], Collection[str]], gained: Gained
+) -> Iterator[Record]:
+    """The notes in a folder of Claude Code's, of one project or of all. `known`: the content keys of what a
+    session, by its id, holds."""
+    is_excluded = _excluder(settings)
+    for index in whereabouts.indexes(folder):
+        where = whereabouts.directory_of(index.parent.parent)
+        project = _project_at(where) if where else named(index.parent.parent.name)
+        if is_excluded(project):
+            gained.pass_over("note", "of an excluded project")
+            continue
+        holds = known(notes.session_id(project))
+        yield from notes.read(index, project, clean=_cleaner(settings), gained=gained, known=holds)
+
+
+def lines_of(settings: Settings, path: Path, project_of: ProjectOf, gained: Gained) -> Iterator[Record]:
+    """Lines of JSON that somebody else wrote. Raises OSError."""
+    with path.open("rb") as file:
+        at = int(path.stat().st_mtime * 1000)
+        yield from generic.read(
+            file,
+            at=at,
+            clean=_cleaner(settings),
+            gained=gained,
+            project_of=lambda name: project_of(name, ()),
+            unnamed=path.stem,
+        )
+
+
+def _project_at(folder: str) -> Project:
+    found = origin.resolve(Path(folder))
+    return Project(found.key, found.name, found.root, found.remote)
+
+
+def _cleaner(settings: Settings) -> Callable[[str], str]:
+    return lambda text: cleaning.cleaned(text, settings)
+
+
+def _excluder(settings: Settings) -> Callable[[Project], bool]:
+    is_excluded = exclusion(settings)
+    return lambda project: is_excluded(project.root or None, project.name)

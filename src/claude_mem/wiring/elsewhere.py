@@ -18,7 +18,8 @@ from claude_mem.wiring.clock import now
 
 
 class Elsewhere:
-    """`copying`: held while a copy of the database is made, so that none is made of what is being forgotten."""
+    """`copying`: held while a copy of the database is made, so that none is made of what is being
+    forgotten."""
 
     def __init__(self, settings: Settings, copying: threading.Lock) -> None:
         self._copies = Copies(settings.place(places.BACKUPS), now)

@@ -1,5 +1,5 @@
-"""Says of which directories and projects nothing is recorded. An answer holds for a moment: they are asked for with
-every event."""
+"""Says of which directories and projects nothing is recorded. An answer holds for a moment: they are asked
+for with every event."""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ def read(path: Path, project_of: ProjectOf = by_name) -> tuple[list[Record], Gai
             tables,
             clean=lambda text: cleaning.cleaned(text, settings),
             project_of=project_of,
+            is_excluded=lambda project: project.name == "hush",
             gained=gained,
         )
         return list(found), gained
@@ -153,11 +154,30 @@ def test_what_cannot_be_taken_is_counted_with_its_reason(tmp_path: Path) -> None
     assert records == []
     assert gained.passed_over == {
         ("session", "the observer talking to itself"): 1,
-        ("observation", "the observer talking to itself"): 1,
+        ("observation", "of no session that is taken"): 1,
         ("observation", "says nothing"): 1,
         ("observation", "without a time"): 1,
-        ("prompt", "of no known session"): 1,
+        ("prompt", "of no session that is taken"): 1,
     }
+
+
+def test_nothing_is_taken_of_an_excluded_project(tmp_path: Path, memory: Memory) -> None:
+    with made(tmp_path / "theirs.db") as their:
+        their.typical()
+        hushed = their.session(7, "hush", user_prompt="quiet now")
+        their.observation("Quiet one", 7, "hush")
+        their.observation("Quiet too, and of no session", 8, "hush")
+        their.add("user_prompts", session_db_id=hushed, prompt_number=1, prompt_text="quiet now")
+    records, gained = read(tmp_path / "theirs.db")
+    assert memory.take(records).taken == {
+        "project": 1,
+        "session": 2,
+        "prompt": 2,
+        "observation": 2,
+        "summary": 1,
+    }
+    assert "uiet" not in str(memory.everything())
+    assert gained.passed_over.total() == 4
 
 
 def test_memory_of_a_session_that_its_tables_lack_gets_one(tmp_path: Path, memory: Memory) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from claude_mem.cli import main, narrow, parser
-from claude_mem.cli.forget import backups
+from claude_mem.cli.forget import elsewhere
 from claude_mem.cli.run import run
 
 
@@ -78,6 +78,20 @@ def test_context_with_a_wish_is_a_persons_and_alone_it_is_the_hook(
     assert "--source" in capsys.readouterr().err
 
 
-def test_the_backups_that_still_hold_it_are_counted_or_named() -> None:
-    assert backups(1).startswith("1 backup may still hold it")
-    assert "a.db, b.db" in backups(["a.db", "b.db"])
+def test_what_still_holds_it_is_named_with_what_to_do_about_it() -> None:
+    def lying(kind: str, done: str, note: str = "") -> dict[str, str]:
+        return {"path": f"/b/{kind}", "kind": kind, "done": done, "note": note}
+
+    told = {
+        "dry_run": False,
+        "backups": 1,
+        "elsewhere": [lying("backup", "left", "no room"), lying("export", "holds")],
+    }
+    assert elsewhere(told) == [
+        "still holds it: /b/backup (no room)",
+        "holds it: /b/export",
+        "Files that an export has made are yours; to have them rewritten: --also-exports",
+        "1 copy of the database still holds it. Delete what must be gone now.",
+    ]
+    clean = {"dry_run": False, "backups": 0, "elsewhere": [lying("backup", "rewritten")]}
+    assert elsewhere(clean) == ["rewritten without it: /b/backup"]

@@ -13,7 +13,7 @@ from claude_mem.model.event import Event, Kind, ToolCall
 from claude_mem.model.observation import Memory, Observation, Summary
 from claude_mem.model.origin import Origin
 from claude_mem.model.recall import Card, Filters, Ref
-from claude_mem.ports.keeping import Injection
+from claude_mem.ports.keeping import Injection, Lying, Wanted
 from claude_mem.ports.library import Project
 from claude_mem.recall.occasions import Occasions, Size
 from claude_mem.recall.question import Questions
@@ -39,6 +39,22 @@ class Told:
 
     def __call__(self, card: Card) -> tuple[tuple[str, ...], float]:
         return self.marks.get(card.ref, ((), 1.0))
+
+
+class TwoBackups:
+    """Memories lie in two backups, from which they can be taken."""
+
+    def __init__(self) -> None:
+        self._holding = ["a.db", "b.db"]
+
+    def look(self, wanted: Wanted) -> list[Lying]:
+        del wanted
+        return [Lying(path, "backup", "holds") for path in self._holding]
+
+    def forget(self, wanted: Wanted, *, exports: bool) -> list[Lying]:
+        del wanted, exports
+        gone, self._holding = self._holding, []
+        return [Lying(path, "backup", "rewritten") for path in gone]
 
 
 class House:
@@ -80,7 +96,7 @@ class House:
             lambda: None,
             lambda text: text.replace("hunter2", ""),
             self._changed,
-            lambda: 2,
+            TwoBackups(),
         )
         self.occasions = Occasions(
             self.library,

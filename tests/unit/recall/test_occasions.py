@@ -67,6 +67,21 @@ def test_a_start_is_told_the_last_session_open_steps_pins_and_what_matters_in_th
     assert told.tokens > 0
 
 
+def test_a_session_that_only_greeted_does_not_hide_the_last_work(memory: House) -> None:
+    worked(memory, "first", "tame the heron", NOON, completed="The heron is tame")
+    worked(memory, "second", "say hello", NOON + HOUR)
+    told = memory.occasions.start(memory.project()).text
+    assert in_order(told, "Last session", "say hello", "Before that", "tame the heron", "The heron is tame")
+
+
+def test_a_session_that_ended_with_thanks_is_told_by_what_it_did(memory: House) -> None:
+    worked(memory, "first", "tame the heron", NOON, completed="The heron is tame")
+    worked(memory, "first", "thank you", NOON + HOUR)
+    told = memory.occasions.start(memory.project()).text
+    assert in_order(told, "Last session", "Asked: tame the heron", "The heron is tame")
+    assert "Asked: thank you" not in told
+
+
 def test_however_much_is_remembered_a_start_is_told_within_its_budget(memory: House) -> None:
     for number in range(300):
         memory.keep(f"Thing {number} {'about a heron ' * 9}", session=f"s{number}", indexed=False)

@@ -70,7 +70,8 @@ def test_forgetting_is_tried_first_and_then_done(memory: House) -> None:
     assert [sample["title"] for sample in tried["sample"]] == ["old heron"]
     assert len(memory.found("heron")) == 2
     done = memory.writing.forget(selection, dry_run=False)
-    assert (done["dry_run"], done["observations"]) == (False, 1)
+    assert (done["dry_run"], done["observations"], done["backups"]) == (False, 1, 0)
+    assert [lying["done"] for lying in done["elsewhere"]] == ["rewritten", "rewritten"]
     assert memory.found("heron") == ["2"]
 
 

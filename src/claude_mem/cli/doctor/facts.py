@@ -94,6 +94,9 @@ class Database:
     last_observation_age_s: float | None = None
     spent_tokens: int | None = None  # today; None, both: not known
     spent_usd: float | None = None
+    free: int | None = None  # bytes in it, unused; None: not known
+    log: int = 0
+    grows: float | None = None  # bytes a day; None: not known
     backups: int = 0
     newest_backup_age_s: float | None = None
 

@@ -280,6 +280,9 @@ def _database(chosen: Settings, now: float) -> facts.Database:
         last_observation_age_s=age(seen.last_observation_at),
         spent_tokens=seen.spent_today.tokens if seen.spent_today else None,
         spent_usd=seen.spent_today.usd if seen.spent_today else None,
+        free=seen.room.free if seen.room else None,
+        log=seen.room.log if seen.room else 0,
+        grows=seen.grows,
         backups=seen.backups,
         newest_backup_age_s=age(seen.newest_backup_at),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from claude_mem.cli import say
-from claude_mem.cli.doctor import connecting, observing, pausing, recall
+from claude_mem.cli.doctor import connecting, growth, observing, pausing, recall
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Database,
@@ -55,6 +55,7 @@ def judge(facts: Facts) -> list[Finding]:
         *_judged("worker", facts.worker, _worker),
         *_judged("spool", facts.spool, _spool),
         *_judged("database", facts.database, _database),
+        *growth.judge(facts),
         *observing.judge(facts),
         *_judged("recall", facts.recall, recall.judge),
         *_judged("drops", facts.drops, _drops),

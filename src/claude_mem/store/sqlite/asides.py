@@ -36,10 +36,10 @@ def put_at(folder: Path) -> int | None:
     """When, in epoch milliseconds, by its name."""
     match = _NAME.fullmatch(folder.name)
     try:
-        at = datetime.strptime(match[2] if match else "", "%Y%m%d-%H%M%S")
+        at = datetime.strptime(match[2] if match else "", "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return None
-    return int(at.replace(tzinfo=UTC).timestamp() * 1000)
+    return int(at.timestamp() * 1000)
 
 
 def remove_outlived(backups: Path) -> None:

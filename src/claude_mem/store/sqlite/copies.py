@@ -1,8 +1,8 @@
 """Forgetting in the copies of the database that lie in `backups/`.
 
-Each copy that holds it is rewritten: a second copy is made beside it, forgotten in as the database itself is (its
-words, its bytes), and put in the first one's place. One of an older version is brought to this version's tables
-on the way. What is damaged cannot be rewritten, so it is removed, and that is said.
+Each copy that holds it is rewritten: a second copy is made beside it, forgotten in as the database itself
+is (its words, its bytes), and put in the first one's place. One of an older version is brought to this
+version's tables on the way. What is damaged cannot be rewritten, so it is removed, and that is said.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def left_over(backups: Path) -> list[Path]:
 
 
 def _looked(one: Copy, wanted: Wanted) -> Lying | None:
-    """None: it does not hold it. Without a change to the file, and without a copy of it where that will do."""
+    """None: it does not hold it. Without a change to the file, and without a copy of it where that will
+    do."""
     try:
         return _lying(one, "holds") if _may_hold(one, wanted) else None
     except (StoreTooNew, StoreForeign) as error:

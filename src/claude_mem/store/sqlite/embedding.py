@@ -104,12 +104,15 @@ def take_out(db: sqlite3.Connection, spots: Sequence[int]) -> None:
 
 
 def move(db: sqlite3.Connection, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
-    """In the transaction that gives a session's memories to another project. Ours are given another spot, under
-    a new stamp, so that nobody goes on with what was read before; another backend makes them anew."""
+    """In the transaction that gives a session's memories to another project. Ours are given another spot,
+    under a new stamp, so that nobody goes on with what was read before; another backend makes them anew."""
     moved = [ref for ref in refs if ref.kind in EMBEDDED]
     try:
         begin = Ref(EMBEDDED[0], 0)
-        first, by = spot(gone, session_id, begin), spot(into, session_id, begin) - spot(gone, session_id, begin)
+        first, by = (
+            spot(gone, session_id, begin),
+            spot(into, session_id, begin) - spot(gone, session_id, begin),
+        )
         last = spot(gone, session_id + 1, begin) - 1
     except OverflowError:
         return  # the indexes have no place for them; a vector that is left behind finds what it is of

@@ -235,13 +235,19 @@ JOIN sdk_sessions AS n ON n.project_id = s.project_id AND (n.created_at_epoch, n
 WHERE s.id = :id ORDER BY n.created_at_epoch, n.id LIMIT 1;
 
 -- name: last_summaries
--- The newest summary of each of a project's own last sessions (what strangers left open is not ours), but for one of them.
-SELECT y.id, MAX(y.created_at_epoch) FROM session_summaries AS y
-JOIN sdk_sessions AS s ON s.id = y.session_id
-WHERE s.id IN (SELECT id FROM sdk_sessions WHERE project_id = :project_id AND client <> 'import'
-               ORDER BY updated_at_epoch DESC LIMIT :sessions)
-  AND s.claude_session_id <> :but_for
-GROUP BY y.session_id ORDER BY 2 DESC, y.id DESC LIMIT :limit;
+-- Of each of a project's own last sessions (what strangers left open is not ours), but for one of them, the newest summary
+-- that tells of something done, learned or left open, else the newest: many a session ends with thanks.
+SELECT id FROM (
+    SELECT y.id, y.created_at_epoch, ROW_NUMBER() OVER (
+        PARTITION BY y.session_id
+        ORDER BY COALESCE(y.completed, y.learned, y.next_steps) IS NULL, y.created_at_epoch DESC, y.id DESC
+    ) AS place
+    FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id
+    WHERE s.id IN (SELECT id FROM sdk_sessions WHERE project_id = :project_id AND client <> 'import'
+                   ORDER BY updated_at_epoch DESC LIMIT :sessions)
+      AND s.claude_session_id <> :but_for
+)
+WHERE place = 1 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 
 -- name: project_figures
 -- How much of a project is remembered.

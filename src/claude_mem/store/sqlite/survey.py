@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
 from claude_mem.model.job import Figures
+from claude_mem.ports.housekeeping import Room
 from claude_mem.store import migrate
-from claude_mem.store.sqlite import backup, embedding, header, indexing, overview, quarantine, schema, tally
+from claude_mem.store.sqlite import (
+    backup,
+    embedding,
+    header,
+    indexing,
+    overview,
+    quarantine,
+    schema,
+    tally,
+    vacuuming,
+)
 from claude_mem.store.sqlite.connection import open_reader
 from claude_mem.store.sqlite.faults import translated
 from claude_mem.store.sqlite.tally import Today
+
+DAY_MS = 24 * 60 * 60 * 1000
+LOOK_BACK_MS = 35 * DAY_MS
 
 SOMEBODY_ELSES = "it holds somebody else's tables"
 
@@ -32,6 +47,8 @@ class Survey:
     spent_today: Today | None = None
     unindexed: int | None = None  # rows that full text does not find yet
     unembedded: int | None = None  # memories without a vector
+    room: Room | None = None
+    grows: float | None = None  # bytes a day, by the size of its backups; None: not known yet
     backups: int = 0
     newest_backup_at: int | None = None
 
@@ -43,10 +60,11 @@ def look(path: Path, backups: Path, now: int, *, thorough: bool = True) -> Surve
         path,
         known_schema=len(known),
         backups=len(kept),
-        newest_backup_at=int(kept[0].at.timestamp() * 1000) if kept else None,
+        newest_backup_at=_at(kept[0]) if kept else None,
     )
     try:
-        return _with_database(facts, known, now, thorough)
+        found = _with_database(facts, known, now, thorough)
+        return replace(found, grows=_grows(found.room.size, kept, now)) if found.room else found
     except StoreError as error:
         return replace(facts, exists=True, problem=str(error))
 
@@ -91,4 +109,21 @@ def _with_database(facts: Survey, known: tuple[migrate.Migration, ...], now: int
             spent_today=tally.spent_today(db, now),
             unindexed=indexing.waiting(db),
             unembedded=embedding.waiting(db),
+            room=vacuuming.room(db, path),
         )
+
+
+def _grows(size: int, kept: Sequence[backup.Backup], now: int) -> float | None:
+    """By the oldest copy of the last weeks: a single day says little, and a year ago is another time."""
+    then = [one for one in kept if DAY_MS <= now - _at(one) <= LOOK_BACK_MS]
+    if not then:
+        return None
+    try:
+        before = then[-1].path.stat().st_size
+    except OSError:
+        return None
+    return (size - before) / ((now - _at(then[-1])) / DAY_MS)
+
+
+def _at(one: backup.Backup) -> int:
+    return int(one.at.timestamp() * 1000)

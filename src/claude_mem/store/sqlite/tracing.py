@@ -1,8 +1,8 @@
 """What is selected to be forgotten here, found again in a copy of the database.
 
 A copy may have been made before, or by another life of the database: after a restore numbers are given out
-again. So a memory is the same only if its session and its time are; and what was selected by words is looked for
-once more, for a copy may still hold what was let go of here.
+again. So a memory is the same only if its session and its time are; and what was selected by words is
+looked for once more, for a copy may still hold what was let go of here.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""How much evidence there is, and which goes when it is too old or too much: the raw text of what was done, never
-what was learnt of it, and never what nobody has observed yet."""
+"""How much evidence there is, and which goes when it is too old or too much: the raw text of what was done,
+never what was learnt of it, and never what nobody has observed yet."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The room a database takes, and how what is unused in it is given back without anybody waiting for long.
 
-A database of this version gives pages back from its end, a few at a time. One that an older version made must be
-written anew once for that: done at once where it is small, else when somebody asks for it.
+A database of this version gives pages back from its end, a few at a time. One that an older version made
+must be written anew once for that: done at once where it is small, else when somebody asks for it.
 """
 
 from __future__ import annotations

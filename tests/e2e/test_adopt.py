@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from claude_mem.cli import known
 from claude_mem.testing import hooks, incumbent, payloads, workers
 from claude_mem.testing.homes import picture
 from claude_mem.testing.incumbent import Incumbent
@@ -150,6 +151,17 @@ def test_one_elsewhere_is_named_by_its_path_or_its_folder(mem: Mem, tmp_path: Pa
     assert (mem.data / "claude-mem.db").exists(), "nobody else has the name"
 
 
+def test_its_usual_place_is_looked_at_also_from_a_data_directory_elsewhere(mem: Mem, tmp_path: Path) -> None:
+    incumbent.typical(mem.data / "claude-mem.db")
+    elsewhere = Mem(mem.home, tmp_path / "elsewhere")
+    try:
+        assert elsewhere.json("adopt", "--yes")["taken"] == TYPICAL
+    finally:
+        workers.finish(elsewhere.data)
+    assert (elsewhere.data / "claude-mem.db").exists()
+    assert [path.name for path in mem.data.iterdir()] == ["claude-mem.db"]
+
+
 def test_what_is_no_such_database_is_said(mem: Mem, tmp_path: Path) -> None:
     nowhere = mem("adopt")
     assert (nowhere.returncode, "No database of the TypeScript claude-mem was found" in nowhere.stderr) == (
@@ -255,3 +267,15 @@ def test_interrupted_it_keeps_what_was_sent_and_goes_on_the_next_time(mem: Mem) 
 def kept(mem: Mem) -> int:
     with closing(sqlite3.connect(f"file:{mem.data / 'claude-mem-py.db'}?mode=ro", uri=True)) as db:
         return int(db.execute("SELECT count(*) FROM observations").fetchone()[0])
+
+
+def test_a_commit_is_traced_to_the_session_that_told_git_to_make_it(mem: Mem, tmp_path: Path) -> None:
+    sha, at = "abcdef01" * 5, 1_700_000_000_000
+    with workers.running(mem.data, HOME=str(mem.home)):
+        assert known.makers(str(tmp_path))(sha, "Add a cart", at) is None
+        command, output = "git commit -m 'Add a cart'", "[main abcdef01] Add a cart"
+        hooks.run(mem.data, payloads.bash("toolu_1", command, output, session="maker", cwd=str(tmp_path)))
+        hooks.run(mem.data, payloads.stop("Committed.", session="maker"))
+        workers.settled(mem.data)
+        assert known.makers(str(tmp_path))(sha, "Add a cart", at) == "maker"
+        assert known.makers(str(tmp_path))("9" * 40, "Add a cart", at) is None

@@ -71,7 +71,11 @@ def session(
             add("assistant", _message(f"{id}-{turn}-{use}", [block], "tool_use"))
             answer = "File created successfully" + " and said so" * (filling // 12)
             result = [{"type": "tool_result", "tool_use_id": call, "content": answer}]
-            add("user", {"role": "user", "content": result}, toolUseResult={"type": "create"} | given)
+            add(
+                "user",
+                {"role": "user", "content": result},
+                toolUseResult={"type": "create", "said": answer} | given,
+            )
         text = {"type": "text", "text": f"The parser for form {turn} of {id} is there."}
         add("assistant", _message(f"{id}-{turn}-end", [text], "end_turn"))
     path = folder / f"{id}.jsonl"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from claude_mem.backfill import git
@@ -115,7 +114,8 @@ def _records(
             }
         )
     for session, commit in made:
-        yield gained.take(_observation(commit, session or own, clean, is_known=session is not None))
+        is_known = session not in (None, own)
+        yield gained.take(_observation(commit, session or own, clean, is_known=is_known))
 
 
 def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) -> dict[str, object]:
@@ -174,35 +174,3 @@ def told(body: str) -> str:
     """Without the trailers that tools add."""
     paragraphs = re.split(r"\n[^\S\n]*\n", body.strip())
     return "\n\n".join(part for part in paragraphs if part and not _TRAILER.match(part.strip())).strip()
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A commit that a session's tool use tells of."""
-
-    session: str
-    at: int
-    subject: str
-    sha: str = ""  # as far as it is told
-
-
-def finder(made: Sequence[Made], *, within_ms: int = 10 * 60_000) -> SessionOf:
-    """Who made a commit: whoever tells its hash, or its subject near its time."""
-    by_subject: dict[str, list[Made]] = {}
-    by_sha: dict[str, str] = {}
-    for each in made:
-        by_subject.setdefault(_plain(each.subject), []).append(each)
-        if len(each.sha) >= 7:
-            by_sha[each.sha[:7]] = each.session
-
-    def session_of(sha: str, subject: str, at: int) -> str | None:
-        if sha[:7] in by_sha:
-            return by_sha[sha[:7]]
-        near = [each for each in by_subject.get(_plain(subject), ()) if abs(each.at - at) <= within_ms]
-        return min(near, key=lambda each: abs(each.at - at)).session if near else None
-
-    return session_of
-
-
-def _plain(subject: str) -> str:
-    return " ".join(subject.split()).casefold()

@@ -30,7 +30,7 @@ MOST_TITLE = 200
 
 Clean = Callable[[str], str]
 
-_LINK = re.compile(r"\[[^\]\n]{0,300}\]\(\s*<?([^)>\s\n]{1,300})>?[^)\n]{0,300}\)|@([\w./-]{1,200}\.md)\b")
+_LINK = re.compile(r"\]\(([^()\n]{1,300})\)|@([\w./-]{1,200}\.md)\b")
 _INDEX_LINE = re.compile(
     r"\s*(?:[-*+]|\d+[.)])?\s*(?:\[[^\]\n]{0,300}\]\([^)\n]{1,600}\.md\)|@\S+\.md)(?:\s*[-–—:].*)?\s*"
 )
@@ -180,7 +180,7 @@ def _files(index: Path, gained: Gained) -> list[Path]:
     for file in found:
         text, _ = _text(file)
         for link in _LINK.finditer(text or ""):
-            name = (link[1] or link[2]).partition("#")[0]
+            name = (link[1] or link[2]).strip(" <>").partition(" ")[0].partition("#")[0]
             if not name.endswith(".md") or "://" in name:
                 continue
             linked = file.parent / name

@@ -12,6 +12,7 @@ from claude_mem.model.likeness import content_key
 from claude_mem.model.observation import Observation
 
 if TYPE_CHECKING:
+    from claude_mem.backfill.commits import SessionOf
     from claude_mem.backfill.gained import Project
 
 AT_ONCE = 50
@@ -50,6 +51,17 @@ def contents(*, starting: bool) -> Callable[[str], Collection[str]]:
         return {key for each in said if each["kind"] == "observation" and (key := _key(each))}
 
     return of
+
+
+def makers(project: str) -> SessionOf:
+    """The session that made a commit of a project, which is named by its key."""
+    from claude_mem.backfill.makers import finder
+    from claude_mem.cli.ask import recalled_lines
+
+    try:
+        return finder(map(json.loads, recalled_lines("/api/export", {"project": project})))
+    except UsageError:  # there is no such project yet
+        return lambda *_: None
 
 
 def _key(record: dict[str, Any]) -> str | None:

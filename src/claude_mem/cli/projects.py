@@ -104,8 +104,8 @@ def table(items: Sequence[dict[str, Any]], now: float, wide: int, paint: Paint) 
             f"{item['observations']:>{COUNT},}",
             f"{say.size(item['characters']):>{SIZE}}",
         )
-        gone = " (its directory is gone)" if item["root"] and not item["is_there"] else ""
-        lines.append(f"{' '.join(cells)}  {fit(item['key'] + gone, max(20, wide - margin))}".rstrip())
+        gone = "(directory gone) " if item["root"] and not item["is_there"] else ""
+        lines.append(f"{' '.join(cells)}  {fit(gone + item['key'], max(20, wide - margin))}".rstrip())
     return "\n".join(lines)
 
 

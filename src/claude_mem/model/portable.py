@@ -18,8 +18,8 @@ FORMAT = "claude-mem"
 VERSION = 1
 
 FOREIGN = "import"
-"""The client of every session that came from a stranger: nothing of such a session speaks in the user's or the
-agent's own voice, and strangers' records are added to no other one."""
+"""The client of every session that came from a stranger: nothing of such a session speaks in the user's or
+the agent's own voice, and strangers' records are added to no other one."""
 
 Record = Mapping[str, Any]
 

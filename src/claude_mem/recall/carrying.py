@@ -107,7 +107,7 @@ class Arriving:
         for place, record in enumerate(records):
             check_head(record)
             if "kind" not in record:
-                plain += [(place, each) for each in _told(record)]
+                plain += [(place, each if own else _apart(each)) for each in _told(record)]
                 continue
             try:
                 fitting.append(record if own else stranger.fit(record, self._clean, now))
@@ -143,6 +143,11 @@ def check_head(record: Mapping[str, object]) -> None:
             f"It is in version {str(version)[:20]} of the format, and this claude-mem reads up to "
             f"{portable.VERSION}. Upgrade claude-mem to import it.",
         )
+
+
+def _apart(record: Mapping[str, object]) -> Mapping[str, object]:
+    """Not in a session that it names: that may be one's own."""
+    return {name: value for name, value in record.items() if name not in ("session", "session_id")}
 
 
 def _told(record: Mapping[str, object]) -> Sequence[Mapping[str, object]]:

@@ -225,7 +225,7 @@ def _told_once(lying: Sequence[Lying]) -> list[Lying]:
     """What was looked at twice, as it was left the first time something was done about it."""
     told: dict[str, Lying] = {}
     for one in lying:
-        if one.path not in told or told[one.path].stays:
+        if one.path not in told or (told[one.path].stays and not one.stays):
             told[one.path] = one
     return list(told.values())
 

@@ -368,6 +368,19 @@ class PortableContract(Ground):
         later = theirs | {"at": NOON + 60 * DAY}
         assert ours.take(later, own=False).taken == {"observation": 1}
 
+    def test_a_strangers_project_is_not_the_one_that_is_meant_by_its_name(self, ours: Travelling) -> None:
+        ours.take(PROJECT, SESSION)
+        theirs = made("project", key="github.com/evil/shop")
+        later = made("session", session_id="x", project=theirs["key"], created_at=NOON + DAY)
+        ours.take(theirs, later, own=False)
+        found = ours.library.project("shop")
+        assert found is not None
+        assert found.key == ORIGIN.key
+        ours.take(later | {"session_id": "y"})  # one's own work there
+        found = ours.library.project("shop")
+        assert found is not None
+        assert found.key == theirs["key"]
+
     def test_strangers_left_nothing_open_for_us(self, ours: Travelling) -> None:
         """Their sessions are not the project's last ones; one's own are."""
         project = (PROJECT, made("session", session_id="mine"))

@@ -11,7 +11,6 @@ import pytest
 from tests.unit.backfill.absorbing import Memory
 
 from claude_mem.backfill import commits, git
-from claude_mem.backfill.commits import Made
 from claude_mem.backfill.gained import Gained, Project
 from claude_mem.backfill.git import Commit
 from claude_mem.model.portable import Record
@@ -178,26 +177,16 @@ def test_the_type_is_guessed_from_the_subject(subject: str, type: str) -> None:
     assert commits.type_of(subject) == type
 
 
-def test_a_commit_belongs_to_the_session_that_made_it(repo: Repository, tmp_path: Path) -> None:
+def test_a_commit_belongs_to_the_session_that_made_it(repo: Repository) -> None:
     first = repo.commit("Add a cart", "cart.py")
     repo.commit("Add a till", "till.py")
-    repo.commit("Add a till", "till.py")
-    last_at = (AT + 180) * 1000
-    made = [
-        Made("by-hash", 0, "another subject", first[:8]),
-        Made("by-subject", last_at + 30_000, "add  a till"),
-        Made("long-ago", 0, "Add a till"),
-    ]
-    found = observations(read(repo.path, session_of=commits.finder(made)))
+    found = observations(read(repo.path, session_of=lambda sha, *_: "maker" if sha == first else None))
     own = commits.session_id(SHOP)
-    # A minute lies between the two tills; the last is nearer, and the other one is near enough as well.
-    assert [each["session_id"] for each in found] == ["by-hash", "by-subject", "by-subject"]
-    assert {each["source"] for each in found} == {"work"}
-    found = observations(read(repo.path, session_of=commits.finder(made, within_ms=40_000)))
-    assert [each["session_id"] for each in found] == ["by-hash", own, "by-subject"]
-    sessions = [each for each in read(repo.path, session_of=lambda *_: "known") if each["kind"] == "session"]
-    assert sessions == [], "it is there already"
-    assert Memory(tmp_path).take(read(repo.path)).refused == ()
+    assert [(each["session_id"], each["source"]) for each in found] == [("maker", "work"), (own, "external")]
+    records = read(repo.path, session_of=lambda *_: "maker")
+    assert [each["kind"] for each in records] == ["project", "observation", "observation"], (
+        "the session is there"
+    )
 
 
 def test_since_and_limit_narrow_it_to_the_newest(repo: Repository) -> None:

@@ -139,6 +139,14 @@ class TestArriving:
         refused = arriving(made("project"), {"title": "Whose?"}, {"nothing": 1})["refused"]
         assert [each["index"] for each in refused] == [1, 2]
 
+    def test_what_has_no_kind_is_kept_apart_from_the_session_it_names(
+        self, memory: House, arriving: Callable[..., Any]
+    ) -> None:
+        memory.keep("mine", session="s1")
+        for own, count in ((False, 1), (True, 2)):
+            arriving({"title": f"A heron {own}", "project": "shop", "session": "s1"}, own=own)
+            assert memory.library.counted("s1")["observation"] == count
+
     @pytest.mark.parametrize("version", [2, "1", None])
     def test_a_newer_format_is_refused_whole(
         self, memory: House, arriving: Callable[..., Any], version: object

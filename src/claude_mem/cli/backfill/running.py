@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         say.talk(saying.findings(seen, costs, commits, args))
     if args.dry_run:
         return OK
-    if not seen.fresh and not commits:
+    if not seen.fresh and not commits and not worker.progress(seen.now)["waiting"]:
         return _end(args, seen, None, None, {})
     code = consent.refused("Go on?", "backfill adds to your memory", yes=args.yes)
     return _import(args, seen, commits) if code is None else code

@@ -102,10 +102,13 @@ def _shown(plans: list[Plan], args: argparse.Namespace) -> int:
 
 def _told(chosen: Settings, here: Place, planned: Plan, args: argparse.Namespace) -> int:
     from claude_mem import wiring
+    from claude_mem.wiring.adopting import adoptable
 
     provider = wiring.choice(chosen).provider
     for note in planned.notes:
         say.talk(note)
+    if theirs := adoptable(chosen):
+        say.talk(f"Found {theirs}, the memory of another claude-mem. To take it over: claude-mem adopt")
     if args.json:
         said = {"changed": not planned.is_empty, "client": here.client, "provider": provider}
         say.data(show.data(planned) | said)

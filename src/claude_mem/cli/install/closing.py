@@ -14,7 +14,7 @@ def lines(chosen: Settings, provider: str, *, client: bool) -> list[str]:
         "" if is_default else ", with CLAUDE_MEM_DATA_DIR set"
     )
     return [
-        f"Next    {begin}: it is remembered, and the one after it is told what matters.",
+        f"Next    {begin}: it is remembered. Sessions from before: claude-mem backfill.",
         f"Data    {_short(chosen.data_dir)}, yours alone. Look: {look}.",
         "Pause   claude-mem off, and on again; one session: /mem off in it, or CLAUDE_MEM_OFF=1 before it.",
         f"Model   {_cost(chosen, provider)}",

@@ -235,8 +235,8 @@ JOIN sdk_sessions AS n ON n.project_id = s.project_id AND (n.created_at_epoch, n
 WHERE s.id = :id ORDER BY n.created_at_epoch, n.id LIMIT 1;
 
 -- name: last_summaries
--- Of each of a project's own last sessions (what strangers left open is not ours), but for one of them, the newest summary
--- that tells of something done, learned or left open, else the newest: many a session ends with thanks.
+-- The newest summary of each of a project's own last sessions (what strangers left open is not ours), but for one of them.
+-- One that tells of something done, learned or left open goes before a newer one: many a session ends with thanks.
 SELECT id FROM (
     SELECT y.id, y.created_at_epoch, ROW_NUMBER() OVER (
         PARTITION BY y.session_id

@@ -1,0 +1,227 @@
+"""Projects that are renamed and merged: all of one is the other's, in rows and indexes, whenever it is interrupted."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from claude_mem.model.event import Kind, ToolCall
+from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.origin import Origin
+from claude_mem.model.prompt import Spend
+from claude_mem.model.recall import Ref, span
+from claude_mem.ports.keeping import Doomed
+from claude_mem.ports.store import Arrival
+from claude_mem.store.sqlite import SqliteStore, merging
+from claude_mem.store.sqlite.embedding import SqliteEmbedding
+from claude_mem.store.sqlite.indexing import Indexing
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.merging import SqliteProjects
+from claude_mem.store.sqlite.vectors import SqliteVectors
+from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock
+
+MOVED = Origin(key="/home/a/old-shop", name="old-shop", root="/home/a/old-shop")
+THIRD = Origin(key="github.com/a/mill", name="mill", root="/home/a/mill")
+WORDS = ("apple", "pear", "plum", "heron", "crane")
+SPEND = Spend("scripted", 10, 0, 5, 0.1)
+
+
+class House:
+    def __init__(self, store: SqliteStore, clock: SettableClock) -> None:
+        self.store, self.events, self.dice = store, Events(), random.Random(7)
+        self.projects = SqliteProjects(store.readers, store.writer)
+        self.keeping = SqliteKeeping(store.readers, store.writer, clock)
+        self.indexing = Indexing(store.readers, store.writer)
+        self.library = SqliteLibrary(store.readers)
+
+    def turn(self, origin: Origin, session: str) -> None:
+        said, cwd = self.said, origin.root
+        tool = ToolCall("Bash", f'{{"command": "{said()}", "path": "{cwd}/{said()}.py"}}', said(), None)
+        made = (
+            self.events.prompt(said(), session, cwd=cwd),
+            self.events.make(Kind.TOOL_USE, session, tool=tool, cwd=cwd),
+            self.events.make(Kind.STOP, session, text=said(), cwd=cwd),
+        )
+        self.store.accept([Arrival(event, origin) for event in made])
+        found = self.store.find(session)
+        assert found is not None
+        lease = self.store.lease(9, found.id)
+        assert lease is not None
+        told = Observation("change", said(), narrative=said(), files_modified=(f"{cwd}/{said()}.py",))
+        self.store.settle(lease, Memory((told,), (Summary(request=said()),)), SPEND, provider="scripted")
+
+    def said(self) -> str:
+        return " ".join(self.dice.choices(WORDS, k=4)) + f" {self.dice.random()}"
+
+    def id_of(self, origin: Origin) -> int:
+        found = self.library.project(origin.key)
+        assert found is not None
+        return found.id
+
+    def index(self) -> tuple[Any, ...]:
+        with self.store.readers.read() as db:
+            match = (
+                "SELECT rowid, bm25(memory_text) FROM memory_text WHERE memory_text MATCH ? ORDER BY rowid"
+            )
+            found = {word: [tuple(row) for row in db.execute(match, (word,))] for word in WORDS}
+            files = [tuple(row) for row in db.execute("SELECT * FROM memory_files ORDER BY 1, 2, 3")]
+        self.store.writer.run(_check)
+        return found, files
+
+
+def _check(db: sqlite3.Connection) -> None:
+    db.execute("INSERT INTO memory_text (memory_text, rank) VALUES ('integrity-check', 0)")
+
+
+@pytest.fixture
+def house(open_store: Callable[[], SqliteStore], clock: SettableClock) -> Iterator[House]:
+    with open_store() as store:
+        house = House(store, clock)
+        for number in range(12):
+            house.turn((ORIGIN, MOVED, THIRD)[number % 3], f"s{number % 6}")
+            if number == 7:
+                house.indexing.catch_up()  # the rest is not indexed yet when it is moved
+        note = Observation("decision", "kept by hand")
+        house.keeping.remember(note, MOVED, session="s0", at=NOON)  # in a session of another project
+        yield house
+
+
+def test_all_of_a_merged_project_is_the_others(
+    house: House, peek: Callable[[str], list[tuple[Any, ...]]]
+) -> None:
+    gone, into = house.id_of(MOVED), house.id_of(ORIGIN)
+    before = sum(project.observations for project in house.projects.all())
+    assert house.projects.merge(gone, into) == 3
+    assert peek("SELECT DISTINCT project_id, project FROM sdk_sessions ORDER BY 1") == [
+        (into, "shop"),
+        (3, "mill"),
+    ]
+    assert peek("SELECT DISTINCT project_id, project FROM observations ORDER BY 1") == [
+        (into, "shop"),
+        (3, "mill"),
+    ]
+    assert peek("SELECT DISTINCT project FROM session_summaries ORDER BY 1") == [("mill",), ("shop",)]
+    assert peek("SELECT DISTINCT project FROM spending ORDER BY 1") == [("mill",), ("shop",)]
+    assert peek("SELECT key FROM projects ORDER BY id") == [(ORIGIN.key,), (THIRD.key,)]
+    assert sum(project.observations for project in house.projects.all()) == before
+    assert [project.merged for project in house.projects.all() if project.id == into] == [(MOVED.key,)]
+
+
+def test_the_indexes_are_as_if_it_had_always_been_so(house: House) -> None:
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    house.indexing.catch_up()
+    moved = house.index()
+    house.indexing.rebuild()
+    house.indexing.catch_up()
+    assert moved == house.index()
+    assert all(moved[0].values())
+
+
+def test_what_comes_in_under_its_key_is_the_others_from_then_on(house: House) -> None:
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    house.turn(MOVED, "s-new")
+    found = house.store.find("s-new")
+    assert found is not None
+    assert found.project == "shop"
+    assert house.id_of(MOVED) == house.id_of(ORIGIN)
+    ref, _ = house.keeping.remember(Observation("change", "a note"), MOVED, session="by-hand", at=NOON)
+    (card,) = house.library.cards([ref])
+    assert (card.project, card.project_id) == ("shop", house.id_of(ORIGIN))
+
+
+def test_what_was_merged_into_one_that_is_merged_goes_on_with_it(house: House) -> None:
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    house.projects.merge(house.id_of(ORIGIN), house.id_of(THIRD))
+    assert house.id_of(MOVED) == house.id_of(ORIGIN) == house.id_of(THIRD)
+    assert len(house.projects.all()) == 1
+
+
+def test_a_forgotten_project_takes_its_other_keys_with_it(house: House) -> None:
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    house.keeping.forget(Doomed(sessions=("s0", "s1", "s3", "s4")))
+    assert house.library.project(MOVED.key) is None
+    house.turn(MOVED, "s-new")
+    assert [project.key for project in house.projects.all()][0] == MOVED.key, "it begins anew"
+
+
+def test_a_merge_that_was_killed_is_finished_later(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone, into = house.id_of(MOVED), house.id_of(ORIGIN)
+    moved_one = merging._move_one
+    with monkeypatch.context() as killed:
+        moves = iter([moved_one, _killed])
+        killed.setattr(merging, "_move_one", lambda *args: next(moves)(*args))
+        with pytest.raises(KeyboardInterrupt):
+            house.projects.merge(gone, into)
+    assert len(house.projects.all()) == 3
+    assert house.id_of(MOVED) == into, "what comes meanwhile is the other's already"
+    assert house.projects.finish_merging() == 2
+    assert sorted(project.id for project in house.projects.all()) == [into, 3]
+    assert house.projects.finish_merging() == 0
+
+
+def _killed(*_args: object) -> bool:
+    raise KeyboardInterrupt
+
+
+def test_vectors_follow_their_memories(house: House) -> None:
+    embedding = SqliteEmbedding(house.store.readers, house.store.writer)
+    vectors = SqliteVectors(house.store.readers, house.store.writer)
+    embedding.begin("builtin test")
+    while (batch := embedding.unembedded(100)) is not None:
+        vectors.put({place: text.encode() for place, text in batch.texts})
+        embedding.embedded(batch.marks)
+    before = {blob for rows in vectors.newest(None, 1000, 1000) for _, blob in rows}
+    made, into = embedding.made(), house.id_of(ORIGIN)
+    gone = house.id_of(MOVED)
+    house.projects.merge(gone, into)
+    assert {blob for rows in vectors.newest(None, 1000, 1000) for _, blob in rows} == before
+    assert list(vectors.newest(span(gone), 1000, 1000)) == []
+    assert embedding.unembedded(1) is None
+    now = embedding.made()
+    assert made is not None
+    assert now is not None
+    assert now[1] != made[1], "whoever holds them reads them again"
+
+
+def test_a_backend_elsewhere_is_told_to_make_them_anew(house: House) -> None:
+    embedding = SqliteEmbedding(house.store.readers, house.store.writer)
+    embedding.begin("chroma test")
+    while (batch := embedding.unembedded(100)) is not None:
+        embedding.embedded(batch.marks)
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    assert embedding.forgotten() is not None
+    again = embedding.unembedded(100)
+    assert again is not None
+    first, last = span(house.id_of(ORIGIN))
+    assert any(first <= place <= last for place, _ in again.texts)
+
+
+def test_a_new_name_is_everywhere_and_stays(
+    house: House, peek: Callable[[str], list[tuple[Any, ...]]]
+) -> None:
+    shop = house.id_of(ORIGIN)
+    house.projects.rename(shop, "the shop")
+    for table in ("sdk_sessions", "observations", "session_summaries", "spending"):
+        assert ("shop",) not in peek(f"SELECT DISTINCT project FROM {table}")  # noqa: S608
+        assert ("the shop",) in peek(f"SELECT DISTINCT project FROM {table}")  # noqa: S608
+    house.turn(replace(ORIGIN, name="another-clone"), "s-new")
+    assert peek("SELECT project FROM sdk_sessions WHERE claude_session_id = 's-new'") == [("the shop",)]
+    house.turn(replace(THIRD, name="another-mill"), "s-newer")
+    assert peek("SELECT project FROM sdk_sessions WHERE claude_session_id = 's-newer'") == [("another-mill",)]
+
+
+def test_refs_stay_what_they_were(house: House) -> None:
+    """People have written them down, and sessions were told them."""
+    before = {
+        card.ref: card.title for card in house.library.cards([Ref("observation", id) for id in range(1, 14)])
+    }
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    after = {card.ref: card.title for card in house.library.cards(list(before))}
+    assert after == before
+    assert len(before) == 13

@@ -6,14 +6,19 @@ import gzip
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from claude_mem.capture import notification
+from claude_mem.clients.claude_code.dialect import KINDS
 from claude_mem.model.event import Event, Kind, ToolCall
 from claude_mem.model.origin import Origin
+from claude_mem.model.past import PREFIX
 from claude_mem.ports.store import Arrival
+from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
+from claude_mem.wiring.past import Retelling
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 CODE = ("oh-my-posh", "context-evaluator")
@@ -94,14 +99,54 @@ def _turn(date: str, turn: dict[str, str]) -> str:
     return f"{turn['speaker']} ({date}): {turn['text']}{shown}"
 
 
-def fill(store: SqliteStore, project: str, sessions: Iterable[Session], *, as_hooks_see_it: bool) -> None:
+def fill(
+    store: SqliteStore,
+    project: str,
+    sessions: Iterable[Session],
+    *,
+    as_hooks_see_it: bool,
+    tasks_speak: bool = False,
+) -> None:
     """As if it all had been reported. Hooks hear what the agent says only at the end of a turn; else, what it
     says on the way comes in as a subagent's words, so that every way of searching has the same text."""
     origin = Origin(key=f"bench/{project}", name=project, root="", branch="main")
     for session in sessions:
-        events = _events(session)
+        events = map(_told_by_its_own_end, _events(session)) if tasks_speak else _events(session)
         heard = (event for event in events if not as_hooks_see_it or event.kind is not Kind.SUBAGENT_STOP)
         store.accept([Arrival(event, origin) for event in heard])
+
+
+def backfill(store: SqliteStore, project: str, sessions: Iterable[Session]) -> None:
+    """As if all of it were told long after: the newest first, by the way of `claude-mem backfill`."""
+    origin = Origin(key=f"bench/{project}", name=project, root="")
+    listener = Retelling(Settings(store.path.parent), store, lambda _: origin, lambda _: True)
+    for session in sorted(sessions, key=lambda session: session.started, reverse=True):
+        lines = [_line(_told_by_its_own_end(event)) for event in _events(session)]
+        listener.take(b"\n".join(lines), offline=True)
+
+
+def _told_by_its_own_end(event: Event) -> Event:
+    """The corpus has what a task in the background said in the client's notice of its end only; where there
+    are hooks or a transcript, its own end tells it, and of the notice one line is kept."""
+    if event.text and notification.is_one(event.text):
+        return replace(event, kind=Kind.SUBAGENT_STOP, agent_id="on-the-way")
+    return event
+
+
+def _line(event: Event) -> bytes:
+    name = next(name for name, kind in KINDS.items() if kind is event.kind)
+    payload: dict[str, object] = {"session_id": event.session, "cwd": event.cwd, "hook_event_name": name}
+    if event.tool:
+        given = json.loads(event.tool.input or "{}")
+        payload |= {"tool_name": event.tool.name, "tool_input": given, "tool_use_id": event.tool.use_id}
+    elif event.kind is Kind.PROMPT:
+        payload["prompt"] = event.text
+    else:
+        payload["last_assistant_message"] = event.text
+    if event.agent_id:
+        payload |= {"agent_id": event.agent_id, "agent_type": event.agent_id}
+    told = {"id": f"{PREFIX}{event.id}", "at": event.at, "event": name, "branch": "main", "payload": payload}
+    return json.dumps(told).encode()
 
 
 def _events(session: Session) -> Iterator[Event]:

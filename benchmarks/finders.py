@@ -47,7 +47,9 @@ class Filled:
 
 
 @contextmanager
-def filled(corpus: Corpus, *, as_hooks_see_it: bool = False) -> Iterator[Filled]:
+def filled(
+    corpus: Corpus, *, as_hooks_see_it: bool = False, tasks_speak: bool = False, backfilled: bool = False
+) -> Iterator[Filled]:
     now = max(session.started for sessions in corpus.sessions.values() for session in sessions) + 1
 
     def clock() -> int:
@@ -57,7 +59,12 @@ def filled(corpus: Corpus, *, as_hooks_see_it: bool = False) -> Iterator[Filled]
         home = Path(folder)
         with SqliteStore.open(home / "claude-mem.db", clock=clock, backups=home / "backups") as store:
             for project, sessions in corpus.sessions.items():
-                corpora.fill(store, project, sessions, as_hooks_see_it=as_hooks_see_it)
+                if backfilled:
+                    corpora.backfill(store, project, sessions)
+                else:
+                    corpora.fill(
+                        store, project, sessions, as_hooks_see_it=as_hooks_see_it, tasks_speak=tasks_speak
+                    )
             pump = observer.assemble(Settings(home, provider="offline"), store, tell=print).pump
             while (
                 corpus.name in corpora.CODE and store.figures().ready

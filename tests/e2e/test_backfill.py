@@ -6,6 +6,7 @@ import json
 import signal
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -31,8 +32,18 @@ def rows(data: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
         return db.execute(query, values).fetchall()
 
 
-def imported(data: Path, *arguments: str, **env: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(backfill(data, *arguments, "--yes", "--json", **env).stdout)
+def cli(data: Path, *arguments: str) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "claude_mem", *arguments],
+        env=hooks.environment(data),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+    )
+
+
+def imported(data: Path, *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(backfill(data, *arguments, "--yes", "--json").stdout)
     return found
 
 
@@ -131,6 +142,42 @@ def test_a_session_captured_as_it_happened_is_left_alone(worker: Path, tmp_path:
     assert rows(worker, "SELECT past FROM sdk_sessions ORDER BY claude_session_id") == [(0,), (1,)]
 
 
+def test_a_forgotten_session_does_not_come_back_by_its_transcript(worker: Path, tmp_path: Path) -> None:
+    transcripts.session(tmp_path / "projects", "dropped")
+    transcripts.session(tmp_path / "projects", "kept")
+    imported(worker, "--from", str(tmp_path))
+    cli(worker, "forget", "--session", "dropped", "--yes")
+    again = imported(worker, "--from", str(tmp_path))
+    assert (again["barred"], again["known"], again["imported"]) == (1, 1, 0)
+    assert rows(worker, "SELECT claude_session_id FROM sdk_sessions") == [("kept",)]
+
+
+@pytest.mark.parametrize("by", ["a pause", "its environment"])
+def test_a_session_that_was_not_to_be_seen_is_left_alone(worker: Path, tmp_path: Path, by: str) -> None:
+    transcripts.session(tmp_path / "projects", "paused")
+    transcripts.session(tmp_path / "projects", "missed")
+    if by == "a pause":
+        cli(worker, "off")
+    env = {"CLAUDE_MEM_OFF": "1"} if by == "its environment" else {}
+    hooks.run(worker, payloads.prompt("Turn 0 of paused", "paused", "p-1"), more=env)
+    if by == "a pause":
+        cli(worker, "on")
+    told = imported(worker, "--from", str(tmp_path))
+    assert (told["barred"], told["imported"]) == (1, 1)
+    assert rows(worker, "SELECT claude_session_id FROM sdk_sessions") == [("missed",)]
+
+
+def test_nothing_of_an_excluded_project_is_imported(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    (data / "settings.json").write_text(json.dumps({"CLAUDE_MEM_EXCLUDED_PROJECTS": ["/home/u/secret*"]}))
+    transcripts.session(tmp_path / "projects", "hidden", cwd="/home/u/secrets")
+    transcripts.session(tmp_path / "projects", "open")
+    with workers.running(data):
+        imported(data, "--from", str(tmp_path / "projects"))
+        assert rows(data, "SELECT claude_session_id FROM sdk_sessions") == [("open",)]
+
+
 def test_a_session_of_the_past_that_goes_on_is_one_of_today(worker: Path, tmp_path: Path) -> None:
     transcripts.session(tmp_path / "projects", "resumed")
     imported(worker, "--from", str(tmp_path / "projects"))
@@ -171,7 +218,7 @@ def test_an_old_session_does_not_displace_a_newer_one(worker: Path, tmp_path: Pa
             check=True,
         ).stdout
     )
-    assert [each["session"] for each in listed["items"]] == ["now", "old"]
+    assert [each["session_id"] for each in listed["items"]] == ["now", "old"]
 
 
 def test_private_turns_and_secrets_stay_out_each_time_it_is_told(worker: Path, tmp_path: Path) -> None:
@@ -221,7 +268,7 @@ def test_without_a_worker_one_is_started(tmp_path: Path) -> None:
     transcripts.session(tmp_path / "projects", "a")
     env = {"CLAUDE_MEM_WORKER_PORT": str(workers.free_port()), "CLAUDE_MEM_PROVIDER": "offline"}
     try:
-        said = backfill(data, "--from", str(tmp_path / "projects"), "--yes", **env).stdout
+        said = backfill(data, "--from", str(tmp_path / "projects"), "--yes", env=env).stdout
     finally:
         workers.finish(data)
     assert "Imported 1 session: " in said
@@ -231,7 +278,7 @@ def test_without_a_worker_one_is_started(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_said(worker: Path, tmp_path: Path) -> None:
     assert "There is no" in backfill(worker, "--from", str(tmp_path / "nowhere"), code=2).stderr
     home = {"HOME": str(tmp_path)}
-    assert "--from DIR" in backfill(worker, code=1, **home).stderr
+    assert "--from DIR" in backfill(worker, code=1, env=home).stderr
 
 
 def test_an_interrupted_import_says_how_far_it_came_and_goes_on(worker: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from claude_mem import __version__
+from claude_mem.clients.claude_code import connection
 from claude_mem.testing import hooks, payloads, workers
 from claude_mem.testing.model_server import ModelServer, Request, Say, Status, Step
 
@@ -26,7 +27,10 @@ class Cli:
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
-        self.env = hooks.environment(data_dir, CLAUDE_MEM_WORKER_PORT=str(workers.free_port()))
+        self.home = data_dir.with_name("home")
+        self.env = hooks.environment(
+            data_dir, CLAUDE_MEM_WORKER_PORT=str(workers.free_port()), HOME=str(self.home)
+        )
 
     def __call__(
         self, *args: str, stdin: int | None = None, env: dict[str, str] | None = None
@@ -48,6 +52,12 @@ class Cli:
     def command(*args: str) -> list[str]:
         return [sys.executable, "-m", "claude_mem", *args]
 
+    def connect(self) -> None:
+        """Claude Code knows the hooks: written into its settings by hand."""
+        settings = self.home / ".claude/settings.json"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(json.dumps({"hooks": connection.hooks(hooks.MACHINE)}))
+
     def hook(self, payload: bytes) -> None:
         """An event arrives, and nothing is there that would take it out of the spool."""
         with hooks.listening(self.data_dir):
@@ -57,7 +67,9 @@ class Cli:
 
 @pytest.fixture
 def cli(data: Path) -> Iterator[Cli]:
-    yield Cli(data)
+    made = Cli(data)
+    made.connect()
+    yield made
     if data.is_dir():
         workers.finish(data)
 
@@ -93,9 +105,7 @@ def test_every_command_explains_itself_with_an_example_in_80_columns(cli: Cli) -
         assert max(map(len, said.stdout.splitlines())) <= 80, words
 
 
-@pytest.mark.parametrize(
-    "words", [("bogus",), ("worker", "bogus"), ("doctor", "--bogus"), ("worker",), ("queue",), ()]
-)
+@pytest.mark.parametrize("words", [("doctor", "--bogus"), ("worker",), ("queue",), ()])
 def test_wrong_usage_is_explained_on_standard_error_and_exits_2(cli: Cli, words: tuple[str, ...]) -> None:
     said = cli(*words)
     assert (said.returncode, said.stdout) == (2, "")
@@ -310,7 +320,7 @@ def test_a_failed_restore_says_why_and_leaves_the_worker_running(cli: Cli, data:
     (data / "nonsense.db").write_bytes(b"nonsense" * 100)
     said = cli("restore", "--yes", str(data / "nonsense.db"))
     assert (said.returncode, said.stdout) == (1, "")
-    assert said.stderr.startswith("claude-mem: ")
+    assert said.stderr.splitlines()[-1].startswith("claude-mem: ")
     assert "Traceback" not in said.stderr
     assert cli.json("worker", "status")["state"] == "running"
 
@@ -510,6 +520,7 @@ def findings(cli: Cli, env: dict[str, str] | None = None) -> tuple[Any, dict[str
 
 
 def test_doctor_says_yes_when_events_arrive(cli: Cli) -> None:
+    cli("install", "--settings", "--yes", env={"PATH": "/usr/bin:/bin"})
     cli.hook(payloads.prompt("hello"))
     cli("worker", "start")
     report, levels = findings(cli)
@@ -519,11 +530,19 @@ def test_doctor_says_yes_when_events_arrive(cli: Cli) -> None:
     assert cli("doctor").stdout.startswith("recording: yes\nobserving: yes\n")
 
 
-def test_doctor_says_no_before_any_hook_has_reported_and_changes_nothing(cli: Cli, data: Path) -> None:
+def test_doctor_says_no_before_the_client_is_connected_and_changes_nothing(cli: Cli, data: Path) -> None:
+    (cli.home / ".claude/settings.json").unlink()
     said = cli("doctor")
-    assert said.stdout.startswith("recording: no, because no hook has reported anything yet\n")
+    assert said.stdout.startswith("recording: no, because Claude Code is not connected\n")
     assert said.returncode == 1
-    assert "claude-mem hooks" in said.stdout
+    assert "claude-mem install" in said.stdout
+    assert not data.exists()
+
+
+def test_doctor_finds_nothing_wrong_before_the_first_session(cli: Cli, data: Path) -> None:
+    said = cli("doctor")
+    assert said.stdout.startswith("recording: yes\n")
+    assert "start a new session" in said.stdout
     assert not data.exists()
 
 

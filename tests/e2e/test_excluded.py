@@ -1,5 +1,5 @@
-"""Excluded projects: their hooks write nothing, their sessions are told nothing, and the worker takes nothing of them
-in whoever reports it."""
+"""Excluded projects: their hooks write nothing, their sessions are told nothing, and the worker takes
+nothing of them in whoever reports it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_nothing_is_written_of_an_excluded_project_and_all_is_of_another(data: P
 
 def test_before_a_tool_the_worker_is_not_asked_there(data: Path) -> None:
     excluding(data, "/home/u/payroll")
-    before = {"tool_name": "Edit", "tool_input": {"file_path": "/home/u/payroll/a.py"}}
+    before: dict[str, Any] = {"tool_name": "Edit", "tool_input": {"file_path": "/home/u/payroll/a.py"}}
     with hooks.listening(data) as worker:
         hooks.run(data, payloads.payload("PreToolUse", cwd=SECRET, **before))
         assert hooks.lines(worker) == []
@@ -91,7 +92,7 @@ def test_settings_that_cannot_be_read_lose_nothing_and_the_worker_looks_again(da
     (data / "settings.json").write_text(whole)
     with workers.running(data):
         workers.drained(data)
-        assert workers.states(data) and sum(workers.states(data).values()) == 1
+        assert sum(workers.states(data).values()) == 1
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,13 @@ def test_who_reports_to_the_worker_itself_is_heard_of_other_projects_only(worker
         body = {"claudeSessionId": session, "prompt": "hello", **where}
         assert control.request(worker, "POST", "/api/sessions/init", body)[0] == 200
     _, listed = control.request(worker, "GET", "/api/sessions")
-    assert [item["session_id"] for item in listed["items"]] == ["api-3"]
+    assert [item["session_id"] for item in cast(list[dict[str, str]], listed["items"])] == ["api-3"]
+
+
+def test_nothing_is_remembered_there_because_somebody_says_so(worker: Path) -> None:
+    status, told = control.request(worker, "POST", "/api/memory/save", {"text": "a note", "cwd": SECRET})
+    assert (status, cast(dict[str, str], told["error"])["field"]) == (400, "cwd")
+    assert control.request(worker, "POST", "/api/memory/save", {"text": "a note", "cwd": OPEN})[0] == 200
 
 
 def test_a_hook_without_excluded_projects_does_not_even_load_what_decides_it(data: Path) -> None:

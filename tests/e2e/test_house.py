@@ -1,5 +1,5 @@
-"""Keeping house as a person does: projects listed, renamed, merged and removed; what is forgotten gone from the whole
-data directory; room given back."""
+"""Keeping house as a person does: projects listed, renamed, merged and removed; what is forgotten gone from
+the whole data directory; room given back."""
 
 from __future__ import annotations
 

@@ -626,6 +626,26 @@ def test_a_command_and_a_status_line_of_the_users_own_stay(home: Claude) -> None
     assert picture(home.home) == before
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [((), ("--settings",)), (("--settings",), ()), ((), ("--settings", "--scope", "project"))],
+)
+def test_the_status_line_is_kept_when_the_way_of_connecting_changes(
+    home: Claude, first: tuple[str, ...], then: tuple[str, ...]
+) -> None:
+    settings(home).write_text(USERS)
+    before = picture(home.home)
+    home.connect(*first)
+    home.connect(*then)
+    written = home.project / ".claude/settings.json" if "project" in then else settings(home)
+    assert "statusLine" not in json.loads(written.read_text()), "nobody asked for it"
+    home.connect(*first, "--statusline")
+    home.connect(*then)
+    assert json.loads(written.read_text())["statusLine"]["command"].endswith(" statusline")
+    home.mem("uninstall", "--yes")
+    assert picture(home.home) == before
+
+
 def test_an_mcp_server_by_our_name_comes_back(home: Claude) -> None:
     servers = home.project / ".mcp.json"
     servers.write_text('{"mcpServers": {"claude-mem": {"command": "mine"}, "b": {"command": "b"}}}')

@@ -240,9 +240,26 @@ def test_a_session_paused_by_itself_stays_so_and_is_named(data: Path) -> None:
     mem(data, "off")
     said = mem(data, "on", "--session", "s-2")
     assert said.startswith("The session was not paused by itself, but everything is")
-    assert mem(data, "on") == "Recording again.\nStill paused, by itself: claude-mem on --session s-1\n"
+    assert re.fullmatch(
+        r"Recording again\.\nSession s-1 \(paused \d+ s ago\) stays paused; "
+        r"to resume it: claude-mem on --session s-1\n",
+        mem(data, "on"),
+    )
     state = paused(data, "on", "--session", "s-1")
     assert (state["changed"], state["recording"], state["paused_sessions"]) == (True, True, {})
+
+
+def test_a_paused_session_that_has_ended_is_not_named(data: Path) -> None:
+    with workers.running(data):
+        for session in (payloads.SESSION, OTHER):
+            hooks.run(data, payloads.prompt("hello", session=session))
+        hooks.run(data, payloads.end())
+        workers.drained(data)
+        for session in (payloads.SESSION, OTHER, "never-heard-of"):
+            mem(data, "off", "--session", session)
+        mem(data, "off")
+        named = re.findall(r"to resume it: claude-mem on --session (\S+)", mem(data, "on"))
+    assert sorted(named) == sorted([OTHER, "never-heard-of"])
 
 
 def test_without_an_id_the_client_has_to_say_which_session_it_is(data: Path) -> None:

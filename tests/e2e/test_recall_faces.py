@@ -120,6 +120,30 @@ def test_what_is_printed_goes_where_it_belongs(worker: Worker) -> None:
     assert nothing.stderr == "Nothing is remembered of that.\n"
 
 
+def test_what_is_only_near_is_said_to_be_so_before_it_is_shown(worker: Worker) -> None:
+    question = ("search", "zzqqx", "nonsenseword")
+    over_http = worker.get("/api/search", q="zzqqx nonsenseword", limit=10)
+    assert len(over_http["results"]) > 3
+    near = claude_mem(worker.data, *question)
+    assert near.stdout.startswith(over_http["note"])
+    assert "--offset" not in near.stderr
+    rows = [line.split()[0] for line in near.stdout.splitlines()[2:] if not line.startswith(" " * 10)]
+    assert rows == refs(over_http["results"])[:3]
+    assert timeless(as_data(worker, *question)) == timeless(over_http)
+    assert not said(worker, "search", "login").startswith(over_http["note"])
+
+
+def test_an_event_is_shown_with_all_that_was_given_answered_or_asked(worker: Worker) -> None:
+    kept = worker.post("/api/observations/batch", ids=[f"e{n}" for n in range(1, 10)])["results"]
+    events = {each["type"]: each["ref"] for each in kept if each["session_id"] == "shop-1"}
+    edit = said(worker, "show", events["Edit"])
+    for line in ("file_path: /home/ada/shop/src/login.py", "old_string: a", "new_string: b"):
+        assert f"    {line}\n" in edit
+    assert "Fix the login that fails on empty passwords" in said(worker, "show", events["prompt"])
+    as_kept = as_data(worker, "show", events["prompt"])
+    assert as_kept == worker.post("/api/observations/batch", ids=[events["prompt"]])
+
+
 def test_a_screen_that_cannot_show_a_letter_is_no_reason_to_fail(worker: Worker) -> None:
     ref = worker.post("/api/memory/save", text="Über 日本語", project="shop")["ref"]
     done = claude_mem(worker.data, "show", ref, PYTHONIOENCODING="ascii", PYTHONUTF8="0")

@@ -1,6 +1,7 @@
 """What `/mem` runs: plain words out, whatever was typed, and never a failure."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -52,20 +53,46 @@ def test_words_that_look_like_flags_are_words(mem: Mem) -> None:
     assert mem("remember --project nowhere -").startswith("Remembered as ")
 
 
-def test_how_memory_stands_is_said_in_a_few_lines(mem: Mem) -> None:
-    for asked in ("", "\n", "status", "STATUS\n"):
-        said = mem(asked).splitlines()
-        assert said[0].startswith("●")
-        assert said[1] == "The worker is running."
-        assert len(said) <= 5
+def test_how_memory_stands_is_said_in_three_lines(data: Path) -> None:
+    with workers.running(data):
+        assert typed(data, b"").splitlines()[1] == "Nothing is remembered of this project yet."
+        typed(data, b"remember Deploys need the VPN.")
+        for asked in (b"", b"\n", b"status", b"STATUS\n"):
+            assert typed(data, asked).splitlines() == [
+                "Recording. More: /mem help",
+                f"This project, {data.parent.name}: 1 memory of 1 session.",
+                "Observer: offline · $0.00 and 0 tokens today · nothing waits",
+            ]
+
+
+def test_what_is_found_can_be_read_whole_without_a_terminal(mem: Mem) -> None:
+    ids = [mem(f"remember Ferret number {n} sleeps.").split()[-1].strip(".") for n in range(7)]
+    found = mem("search ferret sleeps")
+    assert found.endswith(". Narrow it with more words.\n")
+    shown = found.splitlines()[-1].removeprefix("Read one whole: /mem ").partition(".")[0]
+    assert "sleeps." in mem(shown)
+    assert "--offset" not in found
+    mem(f"forget {' '.join(ids)} yes")
 
 
 def test_the_session_is_paused_and_resumed_and_with_all_everything_is(data: Path) -> None:
-    assert "for one session" in typed(data, b"off")
+    paused = typed(data, b"off")
+    assert "for one session" in paused
+    assert paused.endswith("Resume: /mem on\n")
     assert [p.name for p in (data / "off").iterdir()] == ["s-1"]
-    assert typed(data, b"").startswith("○ off for this session")
+    standing = typed(data, b"").splitlines()
+    assert re.fullmatch(
+        r"Paused\. This session has been paused for \d+ s: nothing of it is recorded\. Resume: /mem on",
+        standing[0],
+    )
+    assert standing[1:] == [
+        "The worker is not running; the next hook starts it.",
+        "Observer: offline · nothing waits",
+    ]
     assert typed(data, b"on").startswith("Recording the session again.")
-    assert typed(data, b"off all\n").startswith("Paused: nothing is recorded")
+    assert typed(data, b"off all\n").endswith("Resume: /mem on all\n")
+    assert "is recorded. Resume: /mem on all" in typed(data, b"")
+    assert typed(data, b"on").endswith("nothing is recorded. Resume: /mem on all\n")
     assert [p.name for p in (data / "off").iterdir()] == ["all"]
     assert typed(data, b"on ALL").startswith("Recording again.")
     assert typed(data, b"off", CLAUDE_CODE_SESSION_ID="").startswith("Paused: nothing is recorded")

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +91,11 @@ def words(*arguments: str) -> list[str]:
     return [sys.executable, "-E", "-P", "-m", "claude_mem", "backfill", *arguments]
 
 
-def backfill(data: Path, *arguments: str, code: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
+def backfill(data: Path, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
     ran = subprocess.run(
         words(*arguments),
-        env=environment(data, **env),
+        env=environment(data, **(env or {})),
         capture_output=True,
         text=True,
         check=False,

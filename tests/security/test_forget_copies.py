@@ -1,5 +1,5 @@
-"""Row 31, further: what is forgotten is in no byte of a backup, of a database that was put aside, or of an export
-that its owner wants rewritten."""
+"""Row 31, further: what is forgotten is in no byte of a backup, of a database that was put aside, or of an
+export that its owner wants rewritten."""
 
 from __future__ import annotations
 
@@ -127,12 +127,13 @@ def test_a_backup_that_does_not_hold_it_is_not_touched(home: Home) -> None:
 @pytest.mark.parametrize("by", ["session", "refs", "text", "file"])
 def test_however_it_was_selected_it_is_found_in_the_copy(home: Home, by: str) -> None:
     home.store.accept([])
-    selection: dict[str, Any] = {
+    selections: dict[str, dict[str, Any]] = {
         "session": {"session": "s1"},
         "refs": {"refs": (Ref("observation", 1), Ref("summary", 1), Ref("prompt", 1), Ref("evidence", 2))},
         "text": {"text": CANARY},
         "file": {"file": f"src/{CANARY}.py"},
-    }[by]
+    }
+    selection = selections[by]
     if by == "file":
         tool = ToolCall("Edit", f'{{"file_path": "src/{CANARY}.py"}}', "", None)
         home.store.accept(arrivals(home.events.make(Kind.TOOL_USE, "s2", tool=tool)))
@@ -255,13 +256,12 @@ def test_an_export_is_only_looked_at_until_its_owner_says_otherwise(
 ) -> None:
     made = home.export(tmp_path / "memory.jsonl")
     content = made.read_text()
-    wanted = home.wanted(
-        **{
-            "text": {"text": CANARY.upper()},
-            "session": {"session": "s1"},
-            "refs": {"refs": tuple(Ref(kind, 1) for kind in ("observation", "summary", "prompt"))},
-        }[by]
-    )
+    selections: dict[str, dict[str, Any]] = {
+        "text": {"text": CANARY.upper()},
+        "session": {"session": "s1"},
+        "refs": {"refs": tuple(Ref(kind, 1) for kind in ("observation", "summary", "prompt"))},
+    }
+    wanted = home.wanted(**selections[by])
     assert done(home.exports.look(wanted)) == ["holds"]
     assert made.read_text() == content
     assert done(home.exports.forget(wanted)) == ["rewritten"]

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven, Reply
 
-from claude_mem.serve import recall_table
+from claude_mem.serve import house, past, recall_table
 from claude_mem.serve.app import TABLE
 
 BODY = (
@@ -17,7 +17,7 @@ BODY = (
     b'"reason":"exit"}'
 )
 ROUTES = [(row.method, row.path.replace("{id}", "victim")) for row in TABLE]
-RECALL = {row.path.replace("{id}", "victim") for row in recall_table.ROWS}
+RECALL = {row.path.replace("{id}", "victim") for row in (*recall_table.ROWS, *past.ROWS, *house.ROWS)}
 READS = [(method, path) for method, path in ROUTES if method == "GET"]
 
 Attack = tuple[str, dict[str, str], int]

@@ -124,6 +124,7 @@ def _removable() -> Iterator[tuple[str, int]]:
         (places.ASIDE, "", SEASON_S),
         (places.PRIVATE, "", SEASON_S),
         (places.OFF, "", SEASON_S),
+        (places.UNSEEN, "", SEASON_S),  # the client keeps its transcripts for a month
     ):
         if os.path.isdir(directory):
             for entry in os.scandir(directory):

@@ -12,7 +12,6 @@ import time
 
 from claude_mem.capture import places, private, scrub, spool, stdin, wake
 
-READ_WITHIN_S = 2.0  # the client writes its payload at once; this is for one that never closes the pipe
 ALL_WITHIN_S = 8.0  # a starved machine is no reason to lose an event; installed hooks may take 10 s
 COUNT_WITHIN_S = 0.5
 ANSWER = b'{"continue": true, "suppressOutput": true}\n'
@@ -44,6 +43,11 @@ def main(verb: str) -> None:
     try:
         if not places.is_off(posix.environ):
             answer = _capture(verb)
+        elif not places.is_observer(posix.environ):
+            from claude_mem.capture import off
+
+            posix.umask(0o077)
+            off.pass_by(verb)
     except BaseException:  # noqa: S110 - even telling failed; the user's agent goes on all the same
         pass
     try:
@@ -59,7 +63,7 @@ def _capture(verb: str) -> bytes | None:
     """Record the event on standard input. Returns an answer when somebody is to be told something."""
     began = time.monotonic()
     posix.umask(0o077)
-    head, tail, whole = stdin.read(READ_WITHIN_S)
+    head, tail, whole = stdin.read(stdin.READ_WITHIN_S)
     stdin.deadline(ALL_WITHIN_S - (time.monotonic() - began))
     event = _named_event(head)
     if event == b"PreToolUse":
@@ -128,7 +132,7 @@ def _is_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool = Tru
         return False
     from claude_mem.capture import excluded
 
-    return excluded.is_hook_excluded(event, head, tail, whole)
+    return excluded.is_hook_excluded(_settings(), event, head, tail, whole)
 
 
 def _starts(verb: str, event: bytes) -> bool:

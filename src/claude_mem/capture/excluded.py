@@ -10,32 +10,53 @@ from __future__ import annotations
 
 import posix
 
-from claude_mem.capture import exclude, literal, places
+from claude_mem.capture import exclude, literal
 
 KEY = "CLAUDE_MEM_EXCLUDED_PROJECTS"
 _GIT_FILE = 4096
 
 
-def is_hook_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool = True) -> bool:
-    """Of a payload. A file of settings that cannot be read says nothing here: the worker, which does not
-    start before it is mended, looks again."""
-    try:
-        globs = read()
-    except (OSError, ValueError, AttributeError, TypeError):
-        return False
+def is_hook_excluded(
+    settings: bytes, event: bytes, head: bytes, tail: bytes = b"", whole: bool = True
+) -> bool:
+    """Of a payload. Settings that cannot be read say nothing here: the worker, which does not start before
+    they are mended, looks again."""
+    globs = _plain_globs(settings)
+    if globs is None:
+        try:
+            globs = read(settings)
+        except (ValueError, AttributeError, TypeError):
+            return False
     home = posix.environ.get(b"HOME", b"").decode(errors="surrogateescape")
     return bool(globs) and is_excluded(_directory(event, head, tail, whole), globs, home)
 
 
-def read() -> tuple[str, ...]:
-    """The user's globs. Raises as `open` and `json` do; `settings` checks and explains what is in the
-    file."""
+def read(settings: bytes) -> tuple[str, ...]:
+    """The user's globs. Raises as `json` does; `settings` checks and explains what is in the file."""
     import json
 
-    with open(places.SETTINGS, encoding="utf-8") as file:
-        said = json.load(file).get(KEY, [])
+    said = json.loads(settings).get(KEY, [])
     globs = said.split(",") if isinstance(said, str) else said
     return tuple(str(glob).strip() for glob in globs if str(glob).strip())
+
+
+def _plain_globs(settings: bytes) -> tuple[str, ...] | None:
+    """A list of plain strings under a key that stands there once, read without `json`, which costs as much
+    as the rest of the hook; None for anything else."""
+    key = b'"%s"' % KEY.encode()
+    before, _, after = settings.partition(key)
+    after = after.lstrip()
+    rest = after[1:].lstrip()
+    if key in after or KEY.encode() in before or after[:1] != b":" or rest[:1] != b"[":
+        return None
+    inside, closed, _ = rest[1:].partition(b"]")
+    parts = inside.split(b'"')
+    between = [part.strip() for part in parts[::2]]
+    if not closed or b"\\" in inside or len(parts) % 2 == 0:
+        return None
+    if between[0] or between[-1] or any(part != b"," for part in between[1:-1]):
+        return None
+    return tuple(part.decode(errors="replace").strip() for part in parts[1::2] if part.strip())
 
 
 def is_excluded(cwd: str, globs: tuple[str, ...], home: str, name: str = "") -> bool:

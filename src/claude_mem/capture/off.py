@@ -4,6 +4,8 @@
     off/<session>         that session is; the file holds its id
 
 A switch that may be set counts as set. With nothing paused there is no `off`, and no hook comes here.
+
+    unseen/<session>      something in that session was not to be seen; its transcript is not taken in later
 """
 
 from __future__ import annotations
@@ -32,9 +34,36 @@ def find(
         event, session = _read(verb, head, tail, whole)
     if not everything and (not session or not places.is_there(path(session))):
         return event, None
+    leave_unseen(session)
     if session and event not in (b"SessionStart", b"SessionEnd", b"PreToolUse"):
         _keep_marks(verb, event, session, (head, tail, whole))
     return event, ALL if everything or not session else path(session)
+
+
+def unseen(session: str) -> str:
+    """Where it is noted that a session was not to be seen."""
+    return f"{places.UNSEEN}/{private.spelled(session)}"
+
+
+def leave_unseen(session: str) -> None:
+    """The client keeps a transcript of it all the same; whoever reads that later finds this note."""
+    if not session or places.is_there(unseen(session)):
+        return
+    try:
+        posix.mkdir(places.UNSEEN, 0o700)
+    except FileExistsError:
+        pass
+    flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
+    posix.close(posix.open(unseen(session), flags, 0o600))
+
+
+def pass_by(verb: str) -> None:
+    """A session that is off by its environment. Where no memory was ever kept, nothing is noted either."""
+    from claude_mem.capture import stdin
+
+    head, tail, whole = stdin.read(stdin.READ_WITHIN_S)
+    posix.chdir(places.data_directory(posix.environ))
+    leave_unseen(private.session_of(head) or _read(verb, head, tail, whole)[1])
 
 
 def describe(switch: str, head: bytes) -> str:

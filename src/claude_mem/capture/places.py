@@ -15,6 +15,7 @@ LEDGER = "spool/.ledger"
 ASIDE = "spool/aside"
 PRIVATE = "private"
 OFF = "off"
+UNSEEN = "unseen"
 CONTEXT = "context"
 WORKER_LOCK = "worker.lock"
 WORKER_SOCK = "worker.sock"
@@ -83,4 +84,8 @@ def _sha1(name: bytes) -> str:
 def is_off(environ: dict[bytes, bytes]) -> bool:
     """Recording is switched off, or the agent being watched is our own observer (no recursion)."""
     off = environ.get(b"CLAUDE_MEM_OFF", b"")
-    return off not in (b"", b"0", b"false") or b"CLAUDE_MEM_OBSERVER" in environ
+    return off not in (b"", b"0", b"false") or is_observer(environ)
+
+
+def is_observer(environ: dict[bytes, bytes]) -> bool:
+    return b"CLAUDE_MEM_OBSERVER" in environ

@@ -77,6 +77,22 @@ def wrap(text: str, columns: int, indent: str = "") -> list[str]:
     return [f"{indent}{line}".rstrip() for line in lines]
 
 
+def verbatim(text: str, columns: int, indent: str = "") -> list[str]:
+    """As `wrap`, with the spaces that its lines have: code, output, what somebody typed."""
+    room = max(10, columns - len(indent))
+    lines = []
+    for line in clean(text).splitlines():
+        rest = line.rstrip()
+        while width(rest) > room:
+            cut = _cut(rest, room)
+            space = rest.rfind(" ", 0, cut + 1)
+            cut = space if rest[: max(0, space)].strip() else cut
+            lines.append(rest[:cut])
+            rest = rest[cut:].lstrip()
+        lines.append(rest)
+    return [f"{indent}{line}".rstrip() for line in lines]
+
+
 def _cut(line: str, room: int) -> int:
     used = 0
     for index, char in enumerate(line):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from claude_mem.cli.command import OK, Commands, UsageError, json_flag
 from claude_mem.cli.ticker import Ticker
 
 UNDERSTOOD = ["observation", "summary", "prompt"]
+FILES = (".jsonl", ".json", ".md")
 
 
 def add(commands: Commands) -> None:
@@ -39,7 +41,9 @@ def add(commands: Commands) -> None:
     parser.add_argument("--session", metavar="ID", help="only of this session")
     narrow.period(parser)
     parser.add_argument("--markdown", action="store_true", help="a journal for people, by day and session")
-    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="where to; - is standard output")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to; - is standard output, and the default"
+    )
     parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
     json_flag(parser)
 
@@ -48,7 +52,9 @@ def _run(args: argparse.Namespace) -> int:
     from claude_mem import settings
     from claude_mem.cli.outfile import written
 
-    if args.output == "-":
+    if args.output is None:
+        _refuse_files(args.query)
+    if args.output in (None, "-"):
         if args.json:
             raise UsageError("--json reports about a file; say which: -o FILE.")
         _write(args, sys.stdout.buffer)
@@ -65,6 +71,24 @@ def _run(args: argparse.Namespace) -> int:
         print(f"Exported {sending.counted(counts) or 'nothing: there is nothing like that'}.")
         say.talk(f"{path}, {say.size(size)}, readable by you alone.")
     return OK
+
+
+def _refuse_files(query: list[str]) -> None:
+    """Nobody who types a file's name wants all of memory on the screen."""
+    named = next((word for word in query if _is_file(word)), None)
+    if named is None:
+        return
+    words = [*(word for word in query if word != named), "-o", named]
+    raise UsageError(
+        f"{named!r} looks like a file; did you mean: claude-mem export {shlex.join(words)}? "
+        "If it is what to look for, add: -o -"
+    )
+
+
+def _is_file(word: str) -> bool:
+    if " " in word:  # a sentence that names one
+        return False
+    return word.endswith(FILES) or ("/" in word and Path(word).expanduser().parent.is_dir())
 
 
 def _write(args: argparse.Namespace, file: IO[bytes]) -> Counter[str]:

@@ -33,8 +33,9 @@ def add(commands: Commands) -> None:
         "forget",
         "forget for good: from the database, its indexes, backups, what was rendered",
         more=(
-            "What meets all that is said goes, and is shown first. Backups are rewritten without\n"
-            "it; files that `export` has made are named, and rewritten with --also-exports."
+            "What meets all that is said goes, and is shown first. Backups are rewritten\n"
+            "without it; files that `export` has made are named, and rewritten too with\n"
+            "--also-exports."
         ),
         example=(
             "claude-mem forget 123 s4\n"

@@ -33,6 +33,7 @@ class Glance:
         self.worker = ASLEEP
         self.queued = 0  # events that are not memory yet
         self.parked = 0
+        self.observer: str | None = None  # who makes memory of it
         self.hindered: str | None = None  # why what is recorded does not become memory
         self.spent_up = False
         self.tokens: int | None = None  # today's
@@ -111,6 +112,7 @@ def _ask(seen: Glance) -> None:
     queue, observer = health.get("queue") or {}, health.get("observer") or {}
     seen.queued = sum(queue.get(name) or 0 for name in ("spooled", "ready", "leased"))
     seen.parked = queue.get("parked") or 0
+    seen.observer = observer.get("provider")
     seen.hindered = health.get("reason") or observer.get("paused")
     seen.spent_up = bool(observer.get("spentUp"))
     today = observer.get("spentToday") or {}

@@ -26,7 +26,8 @@ def add(commands: Commands) -> None:
         "hooks",
         "print the hooks for Claude Code's settings.json, with this interpreter's path",
         more=(
-            "For those who keep their settings by hand; `claude-mem install` writes them for you.\n"
+            "For those who keep their settings by hand; `claude-mem install` writes them for\n"
+            "you. "
             "Each hook is one short process that always leaves with 0."
         ),
         example="claude-mem hooks > hooks.json",

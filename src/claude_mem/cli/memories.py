@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from claude_mem.cli import say
-from claude_mem.cli.columns import fit, pad, wrap
-from claude_mem.cli.say import Paint
+from claude_mem.cli import evidence, say
+from claude_mem.cli.columns import fit, pad, verbatim, width, wrap
+from claude_mem.cli.say import ELLIPSIS, Paint
 
 Result = dict[str, Any]
 
 AGE, TYPE = 8, 11
 FILES = 3
+AS_TYPED = ("text", "prompt")
 
 _SAID = (
     ("subtitle", ""),
@@ -52,17 +53,31 @@ def whole(result: Result, now: float, columns: int, paint: Paint) -> str:
     kind = str(result.get("type") or result["kind"])
     about = [_when(result, now), str(result.get("project") or ""), f"session {result.get('session_id')}"]
     about += [f"branch {result['branch']}"] if result.get("branch") else []
-    lines = [paint("bold", f"{result['ref']}  {fit(_title(result), columns - len(str(result['ref'])) - 2)}")]
+    head, is_cut = _head(result, columns)
+    lines = [paint("bold", line) for line in head]
     lines += wrap(" · ".join([kind, *(part for part in about if part)]), columns, "  ")
     lines += [paint("yellow", line) for line in wrap(_marks(result), columns, "  ")]
-    told = {_title(result)}
+    told = set() if is_cut else {_title(result)}
     for name, label in _SAID:
         value = result.get(name)
         if not value or (isinstance(value, str) and value in told):
             continue
         told.add(value if isinstance(value, str) else "")
-        lines += ["", *_section(label, value, columns)]
+        written = verbatim(str(value), columns, "  ") if name in AS_TYPED else _section(label, value, columns)
+        lines += ["", *written]
+    for section in evidence.sections(result, columns):
+        lines += ["", *section]
     return "\n".join(lines)
+
+
+def _head(result: Result, columns: int) -> tuple[list[str], bool]:
+    """The title, and whether it is cut: only where what it is the beginning of follows."""
+    ref, title = f"{result['ref']}  ", _title(result)
+    follows = title.endswith(ELLIPSIS) or any(result.get(name) == title for name, _ in _SAID)
+    if follows and width(title) > columns - len(ref):
+        return [ref + fit(title, columns - len(ref))], True
+    first, *rest = wrap(title, columns, " " * len(ref)) or [ref]
+    return [ref + first[len(ref) :], *rest], False
 
 
 def _section(label: str, value: object, columns: int) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 
 from claude_mem import settings
 from claude_mem.cli import pause, say
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.command import OK, Commands, json_flag, slash_flag
 
 
 def add(commands: Commands) -> None:
@@ -25,6 +26,7 @@ def add(commands: Commands) -> None:
 
 
 def session_flag(parser: argparse.ArgumentParser) -> None:
+    slash_flag(parser)
     parser.add_argument(
         "--session",
         nargs="?",
@@ -40,19 +42,27 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         say.data(standing(session, changed=changed))
     else:
-        print(told(session, changed=changed))
+        print(told(session, changed=changed, slash=args.slash))
     return OK
 
 
-def told(session: str | None, *, changed: bool) -> str:
+def told(session: str | None, *, changed: bool, slash: bool = False) -> str:
     """What holds after a session (None: everything) was paused."""
     already = "" if changed else " already"
     if session is None:
-        return f"Paused{already}: nothing is recorded and no session is told anything. Resume: claude-mem on"
+        paused = f"Paused{already}: nothing is recorded and no session is told anything."
+        return f"{paused} {resume(None, slash=slash)}"
     return (
         f"Paused{already}, for one session: nothing more of it is recorded, and it is told nothing.\n"
-        f"Resume: claude-mem on --session {session}"
+        f"{resume(session, slash=slash)}"
     )
+
+
+def resume(session: str | None, *, slash: bool) -> str:
+    """What to type; in /mem, what to type there."""
+    if slash:
+        return f"Resume: /mem on{' all' if session is None else ''}"
+    return f"Resume: claude-mem on{'' if session is None else f' --session {shlex.quote(session)}'}"
 
 
 def standing(session: str | None, *, changed: bool) -> dict[str, object]:

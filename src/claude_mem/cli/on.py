@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import posix
+import shlex
+import time
 
 from claude_mem import settings
 from claude_mem.capture import places
@@ -11,6 +13,7 @@ from claude_mem.cli import off, pause, say
 from claude_mem.cli.command import OK, Commands, json_flag
 
 NAMED = 3
+SHORT = 8  # of an id
 
 
 def add(commands: Commands) -> None:
@@ -31,21 +34,29 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         say.data(off.standing(session, changed=changed))
     else:
-        print(told(session, changed=changed))
+        print(told(session, changed=changed, slash=args.slash))
     return OK
 
 
-def told(session: str | None, *, changed: bool) -> str:
+def told(session: str | None, *, changed: bool, slash: bool = False) -> str:
     """What holds after the pause of a session (None: of everything) was ended."""
-    now = pause.look(settings.data_directory())
+    data_dir = settings.data_directory()
+    now = pause.look(data_dir)
     if now.everything is not None:
         ended = "The session's own pause is over" if changed else "The session was not paused by itself"
-        return f"{ended}, but everything is paused: nothing is recorded. Resume: claude-mem on"
+        return f"{ended}, but everything is paused: nothing is recorded. {off.resume(None, slash=slash)}"
     what = "" if session is None else " the session"
     lines = [f"Recording{what} again." if changed else f"Recording{what}: it was not paused."]
-    lines += [f"Still paused, by itself: claude-mem on --session {one}" for one, _ in now.sessions[:NAMED]]
-    if len(now.sessions) > NAMED:
-        lines.append(f"... and {say.many(len(now.sessions) - NAMED, 'session')} more.")
+    left = pause.still_open(data_dir, now.sessions)
+    lines += [_left(one, since, slash=slash) for one, since in left[:NAMED]]
+    if len(left) > NAMED:
+        lines.append(f"... and {say.many(len(left) - NAMED, 'session')} more.")
     if places.is_off(posix.environ):
         lines.append("CLAUDE_MEM_OFF is set here: an agent started from here still records nothing.")
     return "\n".join(lines)
+
+
+def _left(session: str, since: float, *, slash: bool) -> str:
+    short = session if len(session) <= SHORT else f"{session[:SHORT]}{say.ELLIPSIS}"
+    how = "/mem on, typed in it" if slash else f"claude-mem on --session {shlex.quote(session)}"
+    return f"Session {short} (paused {say.age(time.time() - since)} ago) stays paused; to resume it: {how}"

@@ -7,13 +7,16 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from claude_mem.capture import off, places
 from claude_mem.cli.command import UsageError
-from claude_mem.serve import whole
+from claude_mem.model.session import OPEN
+from claude_mem.serve import control, whole
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 """Set by the client for whatever it runs."""
+WITHIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,20 @@ def resume(data_dir: Path, session: str | None = None) -> bool:
         with suppress(OSError):
             folder.rmdir()  # with nothing left in it, hooks need not look into it
     return True
+
+
+def still_open(data_dir: Path, sessions: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
+    """Without those of which the worker knows that they have ended. One that is not running is not asked."""
+    found: list[tuple[str, float]] = []
+    for index, (session, since) in enumerate(sessions):
+        path = f"/sessions/{quote(session, safe='', errors='replace')}/status"
+        try:
+            code, told = control.request(data_dir, "GET", path, deadline_s=WITHIN_S)
+        except OSError:
+            return [*found, *sessions[index:]]
+        if code != 200 or told.get("status") in OPEN:
+            found.append((session, since))
+    return found
 
 
 def which(named: str | None) -> str | None:

@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
     merge = verbs.add(
         "merge",
         "make all of one project another's",
-        more="Sessions, memories, what finds them, and what is recorded under its key from now on.",
+        more="Sessions, memories, what finds them; and what comes under its key from now on.",
         example="claude-mem projects merge /home/ada/old-shop shop --dry-run",
         run=_merge,
     )

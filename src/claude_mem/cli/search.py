@@ -7,9 +7,11 @@ import sys
 import time
 
 from claude_mem.cli import columns, memories, narrow, say
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.command import OK, Commands, json_flag, slash_flag
+from claude_mem.model.recall import NEAREST
 
 RESULTS = 10
+NEAR = 3  # shown to a person, of what no word was found in
 
 
 def add(commands: Commands) -> None:
@@ -28,6 +30,7 @@ def add(commands: Commands) -> None:
     narrow.flags(parser)
     narrow.paging(parser, RESULTS)
     parser.add_argument("--explain", action="store_true", help="say of what each score is made")
+    slash_flag(parser)
     json_flag(parser)
 
 
@@ -39,14 +42,20 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         say.data(found)
         return OK
-    results = found["results"]
+    results, note, more = found["results"], found.get("note"), ""
+    if note == NEAREST:
+        print(note)  # before them: they look like an answer
+        results = results[:NEAR]
+    elif found["hasMore"]:
+        after = found["offset"] + len(results)
+        more = " Narrow it with more words." if args.slash else f" More: --offset {after}."
     if results:
         print(memories.table(results, time.time(), columns.terminal(), say.Paint(sys.stdout)))
-    if found.get("note"):
-        say.talk(str(found["note"]))
+    if note and note != NEAREST:
+        say.talk(str(note))
     if not results:
         say.talk("Nothing is remembered of that.")
     else:
-        more = f" More: --offset {found['offset'] + len(results)}." if found["hasMore"] else ""
-        say.talk(f"Read one whole: claude-mem show {results[0]['ref']}.{more}")
+        command = "/mem" if args.slash else "claude-mem"
+        say.talk(f"Read one whole: {command} show {results[0]['ref']}.{more}")
     return OK

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from claude_mem.cli import columns, memories, say
+from claude_mem.cli import columns, memories, narrow, say
 from claude_mem.cli.command import OK, WRONG, Commands, UsageError, json_flag
 from claude_mem.cli.say import Paint
 from claude_mem.model.recall import Ref
+
+NOT_KEPT = "A prompt of which nothing is kept: it was private, or is forgotten"
 
 
 def add(commands: Commands) -> None:
@@ -18,7 +21,8 @@ def add(commands: Commands) -> None:
         "show",
         "show memories whole, or a session from its first prompt to its summary",
         more=(
-            "An id is as `search` shows it: 123 an observation, s4 a summary, p5 a prompt.\n"
+            "An id is as `search` shows it: 123 an observation, s4 a summary, p5 a prompt,\n"
+            "e6 an event with all that a tool was given and answered.\n"
             "A session is named by the agent's own id, or the beginning of it."
         ),
         example="claude-mem show 123 s4\nclaude-mem show --session 5694c0de",
@@ -47,7 +51,7 @@ def _memories(refs: list[str], *, as_data: bool) -> int:
     if as_data:
         say.data(found)
     elif found["results"]:
-        print("\n\n".join(_each(found["results"])))
+        print("\n\n".join(_each(map(_with_prompt, found["results"]))))
     if found["missing"]:
         say.talk(f"claude-mem: nothing is remembered as {', '.join(map(str, found['missing']))}.")
         return WRONG
@@ -81,6 +85,29 @@ def session(found: dict[str, Any], paint: Paint) -> str:
     return "\n".join(lines)
 
 
-def _each(results: list[dict[str, Any]]) -> list[str]:
+def _with_prompt(result: dict[str, Any]) -> dict[str, Any]:
+    """An event that was a prompt, with the text of it, which is kept once, as the prompt."""
+    if result["kind"] != "evidence" or result.get("type") != "prompt" or result.get("text"):
+        return result
+    for each in _prompts(str(result["session_id"])):
+        if each["prompt_number"] == result["prompt_number"] and each["prompt"]:
+            return result | {"title": each["title"], "text": each["prompt"]}
+    return result | {"title": NOT_KEPT}
+
+
+def _prompts(session: str) -> Iterator[dict[str, Any]]:
+    from claude_mem.cli.ask import recall
+
+    offset = 0
+    while True:
+        query = {"session": session, "limit": narrow.MOST, "offset": offset}
+        page = recall("GET", "/api/prompts", query)
+        yield from page["items"]
+        offset += len(page["items"])
+        if not page["hasMore"]:
+            return
+
+
+def _each(results: Iterable[dict[str, Any]]) -> list[str]:
     now, paint, wide = time.time(), say.Paint(sys.stdout), columns.terminal()
     return [memories.whole(result, now, wide, paint) for result in results]

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import posix
 import sys
-import time
 from contextlib import redirect_stderr
 
 from claude_mem.cli.command import OK, Commands
 from claude_mem.cli.pause import SESSION_VARIABLE
+from claude_mem.model.errors import ClaudeMemError
 
 RESULTS = 5
 MOST_BYTES = 400_000
@@ -22,6 +21,7 @@ MOST_BYTES = 400_000
 HELP = """\
 /mem                      how memory stands
 /mem search WORDS         find what is remembered
+/mem show ID              read one of it whole
 /mem remember TEXT        remember TEXT for this project
 /mem forget ID            see what would be forgotten
 /mem forget ID yes        forget it, for good
@@ -53,9 +53,11 @@ def _run(args: argparse.Namespace) -> int:
 def answer(verb: str, rest: str) -> None:
     match verb:
         case "" | "status":
-            print(_status())
+            _status()
         case "search" if rest:
-            _command("search", "--limit", str(RESULTS), "--", rest)
+            _command("search", "--slash", "--limit", str(RESULTS), "--", rest)
+        case "show" if rest:
+            _command("show", "--", *rest.split())
         case "remember" if rest:
             _command("remember", "--", rest)
         case "forget" if rest:
@@ -64,7 +66,7 @@ def answer(verb: str, rest: str) -> None:
             _switch(verb, rest.lower())
         case "help":
             print(HELP)
-        case "search" | "remember" | "forget":
+        case "search" | "show" | "remember" | "forget":
             print(f"Say what to {verb}.\n\n{HELP}")
         case _:
             print(f"/mem does not know {verb!r}.\n\n{HELP}")
@@ -90,24 +92,15 @@ def _switch(verb: str, rest: str) -> None:
     if rest not in ("", "all"):
         print(f"Say /mem {verb} for this session, or /mem {verb} all.")
     elif rest == "all" or not os.environ.get(SESSION_VARIABLE):
-        _command(verb)
+        _command(verb, "--slash")
     else:
-        _command(verb, "--session")
+        _command(verb, "--slash", "--session")
 
 
-def _status() -> str:
-    from claude_mem.cli import glance, say, statusline
+def _status() -> None:
+    from claude_mem.cli import standing
 
-    seen = glance.look(posix.environ, os.environ.get(SESSION_VARIABLE, ""))
-    lines = [statusline.render(seen, time.time()).removeprefix("mem ")]
-    workers = {
-        glance.AWAKE: "The worker is running.",
-        glance.ASLEEP: "The worker is not running; the next hook starts it.",
-        glance.BUSY: "The worker does not answer just now.",
-    }
-    lines.append(workers[seen.worker])
-    if seen.tokens is not None and seen.usd is not None:
-        lines.append(
-            f"Today {say.many(seen.tokens, 'token')} and ${seen.usd:,.2f} were spent on remembering."
-        )
-    return "\n".join([*lines, "More: /mem help, or `claude-mem doctor` in a terminal."])
+    try:
+        print("\n".join(standing.lines(os.environ.get(SESSION_VARIABLE, ""))))
+    except ClaudeMemError as error:  # the worker has gone since it was looked at, or is of another version
+        print(error)

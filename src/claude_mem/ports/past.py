@@ -11,9 +11,11 @@ from claude_mem.ports.store import Arrival
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A session that is there already."""
+    """A session that is there already, or must not be."""
 
-    state: Literal["live", "past"]  # live: captured as it happened, or brought along from elsewhere
+    state: Literal["live", "past", "forgotten", "unseen"]
+    """live: captured as it happened, or brought along from elsewhere; forgotten: as a whole, by the user;
+    unseen: it ran while memory was paused. Only the past may be added to."""
     events: int
     seal: str | None = None  # which state of its transcript was taken in whole
 
@@ -31,7 +33,7 @@ class Manner:
 class Taken:
     fresh: int = 0
     duplicate: int = 0
-    live: int = 0  # of sessions that were captured as they happened: left alone
+    live: int = 0  # of sessions that were captured as they happened, or forgotten: left alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,8 @@ class Queue(Protocol):
         ...
 
     def resume(self, job_ids: Sequence[int] | None = None) -> int:
-        """Make parked jobs ready again (all, when none are named)."""
+        """Make parked jobs ready again; when none are named, all of them, and those that wait for a better
+        moment."""
         ...
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,10 @@ LOGINS = (
     "CLAUDE_CODE_USE_VERTEX",
     "CLAUDE_CODE_USE_FOUNDRY",
 )
-NO_SDK = "The Claude Agent SDK is not installed. Install it with: pip install 'claude-mem-py[claude]'"
+NO_SDK = (
+    "The Claude Agent SDK is not installed. Install it where claude-mem is: "
+    f"{shlex.quote(sys.executable)} -m pip install claude-agent-sdk"
+)
 NO_COMMAND = "The claude command was not found. Install Claude Code, or set CLAUDE_CODE_PATH to where it is."
 NO_LOGIN = "Claude Code is not logged in. Run claude and log in with /login."
 

@@ -8,7 +8,7 @@ from heapq import nlargest
 from itertools import islice
 from typing import Protocol
 
-from claude_mem.model.recall import Card, Filters, Hit, ref_at, span, spot
+from claude_mem.model.recall import NEAREST, Card, Filters, Hit, ref_at, span, spot
 from claude_mem.model.wording import expressions
 from claude_mem.ports.library import Library, Matches, Wording
 from claude_mem.ports.vectors import VectorsUnavailable
@@ -84,7 +84,7 @@ class Search:
         at_once = HURRIED_CHUNK if hurried else CHUNK
         hits = self._hits(places, fused, filters, work or Work(), most, at_once)
         if hits and not fused.words and not fused.extra:
-            note = "No word of it was found; these are the nearest in meaning."
+            note = NEAREST
         return Found(hits, legs, note)
 
     def _closeness(

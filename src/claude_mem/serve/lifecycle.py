@@ -123,6 +123,7 @@ async def _live(parts: Parts, version: str, held: Held, follow: Callable[[], obj
         asyncio.create_task(upkeep.keep_drained(running)),
         *(asyncio.create_task(upkeep.keep_observing(running)) for _ in range(OBSERVERS)),
         asyncio.create_task(upkeep.keep_ready(running)),
+        asyncio.create_task(upkeep.keep_following(running)),
         asyncio.create_task(upkeep.keep_house(running, root)),
         asyncio.create_task(upkeep.keep_watch(running, faces, held, root / places.WORKER_LOCK)),
     ]

@@ -99,5 +99,7 @@ class Parts:
     """Takes in what happened before anybody listened; None: nobody does."""
     house: House | None = None
     """Keeps house; None: a worker that only captures."""
+    follow: Callable[[], bool] | None = None
+    """Takes in what is new in transcripts that grow; whether there was any. None: none is watched."""
     drop: Callable[[Sequence[int]], int] = none_is_parked
     """Parked jobs are done with, unobserved; returns how many were parked."""

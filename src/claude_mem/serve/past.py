@@ -45,7 +45,7 @@ _TAKEN = Answer(
     (
         Field("fresh", "integer", "How many events are new.", 1),
         Field("duplicate", "integer", "How many were known.", 0),
-        Field("live", "integer", "How many are of sessions captured as they happened: left alone.", 0),
+        Field("live", "integer", "How many are of sessions captured live, or forgotten: left alone.", 0),
         Field("dropped", "integer", "How many are private, or of tools that are skipped.", 0),
         Field("unreadable", "integer", "How many lines are no event.", 0),
     ),
@@ -53,7 +53,14 @@ _TAKEN = Answer(
 _KNOWN = Answer(
     200,
     "By session; null: not known.",
-    (Field("sessions", "object", "state (live or past), events, seal.", {"claude-session-123": None}),),
+    (
+        Field(
+            "sessions",
+            "object",
+            "state (live, past, forgotten or unseen), events, seal.",
+            {"claude-session-123": None},
+        ),
+    ),
 )
 _PROGRESS = Answer(
     200,

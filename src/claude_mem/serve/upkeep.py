@@ -24,6 +24,7 @@ OBSERVE_EVERY_S = 60.0
 """However long the wait that was asked for: a clock may be set meanwhile."""
 GATHER_S = 0.2
 WATCH_EVERY_S = 2.0
+FOLLOW_EVERY_S = 3.0
 
 
 async def keep_drained(running: Running) -> None:
@@ -75,6 +76,20 @@ async def keep_observing(running: Running) -> None:
         if wait_s > 0:
             await _until(news, min(wait_s, OBSERVE_EVERY_S))
             await _until(running.stopping, GATHER_S)  # a burst of events is one reason to look, not hundreds
+
+
+async def keep_following(running: Running) -> None:
+    """Transcripts that grow, where the user has such watched."""
+    follow = running.parts.follow
+    while follow is not None and not running.stopping.is_set():
+        try:
+            if await asyncio.to_thread(follow):
+                running.tell_news()
+        except StoreDamaged as error:
+            _leave_it_to_the_next(running, error)
+        except Exception as error:  # a folder may be away for a while
+            running.swallow("follow", error)
+        await _until(running.stopping, FOLLOW_EVERY_S)
 
 
 async def keep_ready(running: Running) -> None:

@@ -59,6 +59,7 @@ class Settings:
     evidence_days: int = 365
     evidence_mb: int = 2_000
     delete_timeout_ms: int = 5_000
+    watch: tuple[str, ...] = ()
     anthropic_api_key: str | None = field(default=None, repr=False)
     anthropic_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)

@@ -224,6 +224,13 @@ SETTINGS = (
         "a whole number from 0 to 60000",
         integer(0, 60_000),
     ),
+    Setting(
+        "CLAUDE_MEM_WATCH",
+        "watch",
+        "Folders whose transcripts are read while they grow, for clients without hooks.",
+        'a list such as ["~/.claude/projects"], or one string with commas',
+        words,
+    ),
 )
 
 FILE_ONLY = ("CLAUDE_MEM_SECRET_PATTERNS", "CLAUDE_MEM_EXCLUDE_PATHS", "CLAUDE_MEM_EXCLUDED_PROJECTS")

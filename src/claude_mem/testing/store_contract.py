@@ -318,10 +318,19 @@ class StoreContract(Ground):
     def test_a_run_ends_before_a_job_that_must_wait(self, store: Store, events: Events) -> None:
         made = [events.tool() for _ in range(4)]
         store.accept(arrivals(*made))
-        store.park(_lease(store, 1), "first")
+        parked = _lease(store, 1)
+        store.park(parked, "first")
         store.postpone(_lease(store, 1), NOON + HOUR, "second", failed=True)
-        store.resume()
+        store.resume([job.id for job in parked.jobs])
         assert ids(_lease(store).jobs) == [made[0].id]
+
+    def test_whoever_resumes_everything_lets_nothing_wait(self, store: Store, events: Events) -> None:
+        made = [events.tool() for _ in range(2)]
+        store.accept(arrivals(*made))
+        store.postpone(_lease(store), NOON + HOUR, "busy", failed=True)
+        assert store.lease(10) is None
+        store.resume()
+        assert ids(_lease(store).jobs) == [each.id for each in made]
 
     def test_a_wait_is_not_a_failed_attempt(self, store: Store, events: Events) -> None:
         store.accept(arrivals(events.tool()))

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from claude_mem.capture import excluded
+from claude_mem.model.origin import Origin
+from claude_mem.ports.desk import BadQuestion
 from claude_mem.settings import Settings
 
 HOLDS_S = 2.0
@@ -46,3 +48,15 @@ def unless_excluded(
         return "" if isinstance(cwd, str) and is_excluded(cwd, None) else answer(question)
 
     return ask
+
+
+def refusing_excluded(settings: Settings, origin_of: Callable[[str], Origin]) -> Callable[[str], Origin]:
+    """Where something is to be kept: nowhere, where nothing is recorded. Raises BadQuestion."""
+    is_excluded = exclusion(settings)
+
+    def origin(cwd: str) -> Origin:
+        if is_excluded(cwd, None):
+            raise BadQuestion("cwd", f"Nothing is recorded there: {excluded.KEY} names it.")
+        return origin_of(cwd)
+
+    return origin

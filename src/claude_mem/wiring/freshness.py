@@ -77,7 +77,7 @@ class Freshness:
 
     def _changed(self, news: News) -> list[Project]:
         if self._marks is None:
-            return self._library.projects(AT_START)
+            return list(map(self._placed, self._library.projects(AT_START)))
         found = map(self._library.project_by_id, news.projects)
         return [self._placed(project) for project in found if project is not None]
 

@@ -49,6 +49,7 @@ class House:
     def keep(self) -> None:
         """What the worker does by itself, every hour."""
         self._housing.projects.finish_merging()
+        copies.clear(self._backups)
         self._contexts.tidy()
         self._let_go()
         self._room.keep()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from claude_mem.capture import careful, private, scrub
+from claude_mem.capture import careful, off, places, private, scrub
 from claude_mem.capture.drops import NotAPayload
 from claude_mem.capture.turns import Turns
 from claude_mem.clients import claude_code
@@ -90,7 +90,8 @@ class Retelling:
         return _answer(self._store.accept_past(heard.arrivals, Manner(offline=offline)), heard)
 
     def known(self, sessions: Sequence[str]) -> dict[str, Known]:
-        return self._store.known(sessions)
+        unseen = {session: Known("unseen", 0) for session in sessions if _was_unseen(session)}
+        return unseen | self._store.known(sessions)
 
     def progress(self, since: int) -> Progress:
         return self._store.progress(since)
@@ -134,7 +135,7 @@ class Retelling:
             return
         if kept is None:
             heard.private += 1
-        elif event is None or not self._is_wanted(event):
+        elif event is None or not self._is_wanted(event) or _was_unseen(event.session):
             heard.unwanted += 1
         else:
             # What is checked out there now says nothing about that time.
@@ -158,6 +159,11 @@ class Retelling:
         if plain:
             return payload
         return careful.clean(told.event, payload, self._rules, self._globs, turns)
+
+
+def _was_unseen(session: str) -> bool:
+    """A hook that ran while memory was off has left a note of it."""
+    return places.is_there(off.unseen(session))
 
 
 def _told(found: object) -> Told:

@@ -34,7 +34,7 @@ from claude_mem.vectors.near import Nearby
 from claude_mem.wiring.clock import now
 from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.elsewhere import Elsewhere
-from claude_mem.wiring.exclusion import unless_excluded
+from claude_mem.wiring.exclusion import refusing_excluded, unless_excluded
 from claude_mem.wiring.freshness import Freshness
 from claude_mem.wiring.gittruth import GitTruth
 from claude_mem.wiring.house import House, housing_of
@@ -118,8 +118,7 @@ def assemble(
         housing.placed,
     )
     contexts = Contexts(settings.data_dir, shelves, keeping, occasions.start, now)
-    fresh = Freshness(store.readers, library, contexts, housing.looked_for)
-    told = Told(store.readers)
+    fresh, told = Freshness(store.readers, library, contexts, housing.looked_for), Told(store.readers)
     house = House(settings, store, keeping, contexts, housing)
     copying = threading.Lock()
 
@@ -151,7 +150,8 @@ def assemble(
             keeper.close()
 
     elsewhere = Elsewhere(settings, copying)
-    writing = Writing(library, keeping, questions, origin_of, now, _drained(drain), clean, changed, elsewhere)
+    kept_at = refusing_excluded(settings, origin_of)
+    writing = Writing(library, keeping, questions, kept_at, now, _drained(drain), clean, changed, elsewhere)
     sources = Sources(library, shelves, keeping, search, questions, truth_of, now, catch_up)
     travelling = SqlitePortable(store.readers, store.writer, now)
     leaving = Leaving(travelling.records, library, questions, search, catch_up)

@@ -15,6 +15,7 @@ from claude_mem.settings import Settings
 from claude_mem.store.sqlite import Recovered, SqliteStore
 from claude_mem.wiring import observer, recall
 from claude_mem.wiring.clock import now
+from claude_mem.wiring.following import Following
 from claude_mem.wiring.intake import Intake, is_wholly_private
 from claude_mem.wiring.past import Retelling
 
@@ -45,6 +46,7 @@ def _build(settings: Settings) -> Parts:
         observing = observer.assemble(settings, store, tell)
         recalling = recall.assemble(settings, store, intake.origin_of, intake.cleaned, intake.drain)
         intake.on_shown = recalling.shown_at_start
+        past = Retelling(settings, store, intake.origin_of, intake.is_wanted)
     except BaseException:
         store.close()
         raise
@@ -80,7 +82,8 @@ def _build(settings: Settings) -> Parts:
         resume=observing.resume,
         drop=store.drop,
         house=recalling.house,
-        past=Retelling(settings, store, intake.origin_of, intake.is_wanted),
+        past=past,
+        follow=Following(settings, past, intake.drain).step if settings.watch else None,
         is_private=is_wholly_private,
         ask=recalling.ask,
         keep_ready=recalling.step,

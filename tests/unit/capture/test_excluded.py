@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from claude_mem.capture.excluded import is_excluded
+from claude_mem.capture.excluded import KEY, is_excluded, is_hook_excluded, read
+from claude_mem.testing import payloads
 
 HOME = "/home/ada"
 
@@ -69,3 +71,37 @@ def test_a_callers_own_name_for_a_project_counts() -> None:
     assert is_excluded("", ("payroll",), HOME, name="Payroll")
     assert is_excluded("/home/ada/x", ("payroll",), HOME, name="payroll")
     assert not is_excluded("", ("payroll",), HOME, name="shop")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '["proj"]',
+        '[ "x" ,\n  "proj" ]',
+        '["~/x", "/home/u/proj"]',
+        '"x, proj"',
+        '["pr\\u006fj"]',
+        '["a]b", "proj"]',
+        '[" proj "]',
+        '["x"], "CLAUDE_MEM_EXCLUDED_PROJECTS": ["proj"]',
+    ],
+)
+def test_the_list_is_read_the_same_with_and_without_a_parser(value: str) -> None:
+    settings = f'{{"CLAUDE_MEM_LOG_LEVEL": "INFO", "{KEY}": {value}, "CLAUDE_MEM_MODE": "code"}}'.encode()
+    assert read(settings)
+    assert is_hook_excluded(settings, b"PostToolUse", payloads.bash("t"))
+    others = settings.replace(b"proj", b"other").replace(rb"pr\u006fj", b"other")
+    assert not is_hook_excluded(others, b"PostToolUse", payloads.bash("t"))
+
+
+@pytest.mark.parametrize(
+    "value", ["[]", "7", '{"a": "proj"}', "null", '["proj"', "[7]", '["proj" "x"]', '["x",]']
+)
+def test_what_is_no_list_of_globs_excludes_nothing(value: str) -> None:
+    assert not is_hook_excluded(f'{{"{KEY}": {value}}}'.encode(), b"PostToolUse", payloads.bash("t"))
+
+
+def test_a_list_of_nothing_but_plain_strings_needs_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    payload = payloads.bash("t")
+    monkeypatch.setitem(sys.modules, "json", None)
+    assert is_hook_excluded(f'{{"{KEY}": ["proj"]}}'.encode(), b"PostToolUse", payload)

@@ -69,6 +69,34 @@ def test_what_makes_no_sense_exits_2_and_nobody_is_asked(
     assert not (tmp_path / "nobody").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("serach login", "unknown command 'serach'; did you mean search?"),
+        ("worker strat", "unknown command 'strat'; did you mean start?"),
+        ("worker bogus", "unknown command 'bogus'; see: claude-mem worker --help"),
+        ("xyzzy", "unknown command 'xyzzy'; see: claude-mem --help"),
+    ],
+)
+def test_a_slip_in_a_commands_name_is_answered_in_a_line(
+    words: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words.split()) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"claude-mem: {sentence}\n")
+
+
+def test_help_has_what_people_type_before_what_clients_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = parser.build().format_help()
+    daily, _, plumbing = text.partition("\nrun by Claude Code")
+    for name in ("install", "uninstall", "search", "show", "off", "doctor", "worker"):
+        assert (f"\n  {name} " in daily, f"\n  {name} " in plumbing) == (True, False), name
+    for name in ("new", "save", "summary", "cleanup", "hook", "slash", "token", "hooks", "mcp"):
+        assert (f"\n  {name} " in daily, f"\n  {name} " in plumbing) == (False, True), name
+    assert max(map(len, text.splitlines())) <= 80
+
+
 def test_context_with_a_wish_is_a_persons_and_alone_it_is_the_hook(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,7 +5,8 @@ from claude_mem.cli.doctor.connecting import Connected, judge
 
 def test_an_unconnected_client_is_named_with_the_command_that_connects_it() -> None:
     (finding,) = judge(Connected(()))
-    assert (finding.level, finding.next) == ("warn", "claude-mem install")
+    assert (finding.level, finding.next) == ("bad", "claude-mem install")
+    assert finding.stops == "Claude Code is not connected"
 
 
 def test_a_connection_of_another_version_or_place_is_to_be_made_anew() -> None:

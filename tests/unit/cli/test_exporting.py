@@ -48,6 +48,40 @@ def worker(data: Path, *chunks: bytes, ends: bool) -> Iterator[None]:
         listener.close()
 
 
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ("out.jsonl", "claude-mem export -o out.jsonl?"),
+        ("login JOURNAL.md", "claude-mem export login -o JOURNAL.md?"),
+        ("./somewhere", "claude-mem export -o ./somewhere?"),
+    ],
+)
+def test_a_file_that_was_meant_is_not_looked_for(
+    query: str,
+    meant: str,
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("CLAUDE_MEM_DATA_DIR", str(data))
+    monkeypatch.chdir(tmp_path)
+    assert run(["export", *query.split()]) == 2
+    said = capsys.readouterr()
+    assert (said.out, f"did you mean: {meant}" in said.err) == ("", True)
+    assert not data.exists()
+
+
+@pytest.mark.parametrize("words", ["package.json -o -", "no-such-folder/x", "login"])
+def test_words_that_are_meant_are_looked_for(
+    words: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setenv("CLAUDE_MEM_DATA_DIR", str(data))
+    with worker(data, HEAD + PROJECT, ends=True):
+        assert run(["export", *words.split()]) == 0
+    assert capsysbinary.readouterr().out == HEAD + PROJECT
+
+
 @pytest.mark.parametrize(("ends", "code"), [(True, 0), (False, 1)])
 def test_what_breaks_off_leaves_no_file(
     tmp_path: Path,

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from claude_mem.cli.doctor.connecting import Connected
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Database,
@@ -84,8 +85,8 @@ def test_a_sound_machine_is_recording_and_nothing_about_it_is_blamed() -> None:
         (changed("spool", bytes=1 << 20), "the spool is full and no worker drains it"),
         (changed("disk", free=0), "the disk is full"),
         (
-            replace(SOUND, spool=Spool(0, 0, 100, 1 << 20), database=Database()),
-            "no hook has reported anything yet",
+            replace(SOUND, spool=Spool(0, 0, 100, 1 << 20), database=Database(), connected=Connected(())),
+            "Claude Code is not connected",
         ),
     ],
 )
@@ -284,3 +285,9 @@ def test_a_chroma_server_out_of_reach_is_named_by_its_address() -> None:
 def test_without_a_database_nothing_is_said_of_an_index() -> None:
     checks = {finding.check for finding in judge(changed("recall", unindexed=None, told=None))}
     assert not checks & {"index", "told"}
+
+
+def test_before_the_first_session_nothing_is_wrong_with_a_connected_client() -> None:
+    findings = judge(replace(SOUND, spool=Spool(0, 0, 100, 1 << 20), database=Database()))
+    assert why_not(findings) is None
+    assert findings[0].next == "start a new session of Claude Code"

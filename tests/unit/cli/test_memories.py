@@ -98,6 +98,45 @@ def test_a_whole_memory_has_everything_once() -> None:
         assert text.count(words) == 1, words
 
 
+def test_a_prompt_of_one_long_line_is_shown_to_its_last_word() -> None:
+    words = [f"word{n}" for n in range(60)]
+    for cut in (
+        " ".join(words),
+        "word0 word1 word2 word3 word4 word5 word6 word7 word8 word9 word10 word11…",
+    ):
+        prompt = result(ref="p1", kind="prompt", title=cut, subtitle=None, prompt=" ".join(words), files=[])
+        text = memories.whole(prompt, NOW, 60, PLAIN)
+        assert text.split()[-60:] == words
+        assert max(map(width, text.splitlines())) <= 60
+        assert text.splitlines()[0].endswith("…")
+
+
+def test_a_prompt_that_fits_on_the_first_line_is_not_said_again() -> None:
+    prompt = result(ref="p1", kind="prompt", title="Fix it", subtitle=None, prompt="Fix it", files=[])
+    assert memories.whole(prompt, NOW, 80, PLAIN).count("Fix it") == 1
+
+
+def test_a_title_that_nothing_repeats_is_wrapped_and_not_cut() -> None:
+    text = memories.whole(result(title="An observation " * 12 + "ends here"), NOW, 60, PLAIN)
+    assert "ends here" in text
+    assert "…" not in text
+
+
+def test_what_somebody_typed_keeps_its_lines_and_their_indents() -> None:
+    typed = "Why?\n\n    def f():\n        return 1"
+    prompt = result(ref="p1", kind="prompt", title="Why? def f(): return 1", prompt=typed, files=[])
+    assert "\n  Why?\n\n      def f():\n          return 1" in memories.whole(prompt, NOW, 80, PLAIN)
+
+
+def test_a_session_has_its_prompts_and_summaries_to_their_last_word() -> None:
+    long = " ".join(f"word{n}" for n in range(60))
+    prompt = result(ref="p1", kind="prompt", title=long, subtitle=None, prompt=long)
+    summary = result(ref="s1", kind="summary", title=long, subtitle=None, request=long)
+    found = {"session": {"session_id": "abc"}, "prompts": [prompt], "observations": []}
+    text = show.session(found | {"summaries": [summary]}, PLAIN)
+    assert text.count("word59") == 2
+
+
 def test_a_session_is_told_by_time_with_its_prompt_first() -> None:
     at = int(NOW * 1000)
     found = {

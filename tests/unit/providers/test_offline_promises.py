@@ -29,6 +29,8 @@ LINES = st.sampled_from(
             "[main abcdef1] fix: x",
             "--- FAIL: T",
             "## Next",
+            "Done. Remaining: nothing; next: x",
+            "I decided against a because b.",
             "- **a**: b `c`",
             "```",
             "| a | b |",
@@ -139,6 +141,8 @@ def test_deeply_nested_and_endless_text_takes_linear_time() -> None:
         "**" * 90_000,
         "[a](" * 50_000,
         "HTTP " * 40_000,
+        "A. " * 60_000,
+        "Next: " * 30_000,
     ]
     for text in long:
         acted = Acting(text).run(text, text).write("a.py", text).stop(text)

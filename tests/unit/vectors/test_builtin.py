@@ -9,6 +9,7 @@ import pytest
 from tests.unit.vectors.memories import OTHER, Memories, in_two_projects, opened
 
 from claude_mem.model.recall import span
+from claude_mem.store.sqlite.merging import SqliteProjects
 from claude_mem.testing.store_contract import ORIGIN
 from claude_mem.testing.vectors_contract import vector, vectors_of
 from claude_mem.vectors.builtin import Builtin
@@ -55,6 +56,22 @@ def test_a_span_that_outgrows_its_bound_lets_its_oldest_go(memories: Memories) -
         keeper.put({spot: one})
         assert 1 <= len(keeper.nearest(vector(1), span(1), 200)) <= 22
     assert set(spots[-20:]) <= {spot for spot, _ in keeper.nearest(vector(1), span(1), 200)}
+
+
+def test_under_a_new_stamp_what_is_held_is_read_again(memories: Memories) -> None:
+    """A project was merged into another: its memories have other spots now."""
+    spots = in_two_projects(memories, 3)
+    keeper = Builtin(memories.shelf)
+    keeper.put({spot: vector(1) for spot in spots})
+    keeper.open("one")
+    into, gone = span(1), span(2)
+    assert len(keeper.nearest(vector(1), into, 9)) == len(keeper.nearest(vector(1), gone, 9)) == 3
+    SqliteProjects(memories.store.readers, memories.store.writer).merge(2, 1)
+    keeper.open("one")
+    assert len(keeper.nearest(vector(1), into, 9)) == 3
+    keeper.open("another")
+    assert len(keeper.nearest(vector(1), into, 9)) == 6
+    assert keeper.nearest(vector(1), gone, 9) == []
 
 
 def test_no_more_spans_are_held_than_two(memories: Memories) -> None:

@@ -32,6 +32,7 @@ class Seen:
     fresh: tuple[Transcript, ...]  # to be told
     live: tuple[Transcript, ...]  # captured as they happened
     done: tuple[Transcript, ...]  # told before, and unchanged since
+    barred: tuple[Transcript, ...] = ()  # forgotten, or not to be seen
 
     @property
     def size(self) -> int:
@@ -46,16 +47,18 @@ def look(args: argparse.Namespace) -> Seen:
     since = since_when(args.since, now)
     there = found.find(folder, project=_project(args.project), since=since)
     known = worker.known([each.session for each in there.transcripts]) if there.transcripts else {}
-    fresh, live, done = [], [], []
+    fresh, live, done, barred = [], [], [], []
     for each in there.transcripts:
         about = known.get(each.session)
         if about and about["state"] == "live":
             live.append(each)
+        elif about and about["state"] in ("forgotten", "unseen"):
+            barred.append(each)
         elif about and about["seal"] == telling.seal(each, now):
             done.append(each)
         else:
             fresh.append(each)
-    return Seen(folder, now, there, tuple(fresh), tuple(live), tuple(done))
+    return Seen(folder, now, there, tuple(fresh), tuple(live), tuple(done), tuple(barred))
 
 
 def estimates(transcripts: Sequence[Transcript], chosen: Settings) -> tuple[Estimate, ...]:

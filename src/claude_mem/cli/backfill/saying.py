@@ -30,6 +30,7 @@ def findings(seen: Seen, costs: Sequence[Estimate], commits: History | None, arg
     for count, what in (
         (len(seen.live), "captured as they happened, and left alone"),
         (len(seen.done), "imported before"),
+        (len(seen.barred), "forgotten, or from a pause, and left alone"),
     ):
         if count:
             lines.append(f"  {count:,} of them {what}.")
@@ -126,6 +127,7 @@ def _found(seen: Seen) -> dict[str, Any]:
         "bytes": seen.size,
         "live": len(seen.live),
         "known": len(seen.done),
+        "barred": len(seen.barred),
         "first_at": min((each.first_at for each in seen.found.transcripts), default=None),
         "last_at": max((each.last_at for each in seen.found.transcripts), default=None),
     }

@@ -32,7 +32,9 @@ def look(chosen: Settings) -> Connected:
 def judge(fact: Connected) -> list[Finding]:
     how = " and ".join(fact.how)
     if not how:
-        return [Finding("client", "warn", "Claude Code is not connected", next="claude-mem install")]
+        says = "Claude Code is not connected, as far as its settings for you and for this directory say"
+        stops = "Claude Code is not connected"
+        return [Finding("client", "bad", says, next="claude-mem install", stops=stops)]
     if not fact.current:
         says = f"connected {how}, but not as this version on this machine would be"
         return [Finding("client", "warn", says, next="claude-mem install")]

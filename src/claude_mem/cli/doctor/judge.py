@@ -98,11 +98,13 @@ def last_event(facts: Facts) -> Finding:
         return Finding("last event", "ok", f"{say.age(min(ages))} ago")
     if isinstance(facts.spool, Unknown) or isinstance(facts.database, Unknown):
         return Finding("last event", "warn", "unknown")
+    if getattr(facts.connected, "how", ()):
+        return Finding("last event", "ok", "none yet", next="start a new session of Claude Code")
     return Finding(
         "last event",
         "bad",
         "none has ever arrived",
-        next="claude-mem install, if you have not yet; then start a new session",
+        next="claude-mem install, then start a new session",
         stops="no hook has reported anything yet",
     )
 

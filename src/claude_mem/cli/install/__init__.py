@@ -10,7 +10,7 @@ from claude_mem import __version__
 from claude_mem.cli import say
 from claude_mem.cli.command import OK, Commands, json_flag
 from claude_mem.cli.consent import refused
-from claude_mem.cli.install import carry, closing, edge, found, place, plan, record, show, uninstall
+from claude_mem.cli.install import carry, closing, edge, found, ours, place, plan, record, show, uninstall
 from claude_mem.cli.install.found import Connection
 from claude_mem.cli.install.journal import Journal
 from claude_mem.cli.install.place import SCOPES, Place
@@ -58,7 +58,8 @@ def _connect(chosen: Settings, args: argparse.Namespace) -> int:
         return left[path] if path in left else edge.read(path)
 
     theirs = _named(settings_file.parsed(read(here.settings) or "", str(here.settings)))
-    wanted = Wanted(not args.settings, bool(theirs) and not args.beside, args.statusline)
+    line = args.statusline or any(_has_line(each.place) for each in moved)
+    wanted = Wanted(not args.settings, bool(theirs) and not args.beside, line)
     older = [path for path in carry.marketed(here) if path not in left] if wanted.plugin else []
     planned = plan.plan(here, wanted, place.texts(), __version__, read, older)
     if args.dry_run:
@@ -82,6 +83,11 @@ def _is_it(each: Connection, here: Place, *, plugin: bool) -> bool:
     """The one that is wanted, perhaps not up to date. One place at a time: two would run every hook twice."""
     is_here = each.place.record == here.record and each.is_recorded
     return is_here and each.made.is_like(record.new(here, plugin=plugin))
+
+
+def _has_line(there: Place) -> bool:
+    """Our status line is shown; it moves with the rest."""
+    return ours.is_status_line(settings_file.parsed(edge.read(there.settings) or "", str(there.settings)))
 
 
 def _named(settings: dict[str, object]) -> str:

@@ -13,6 +13,11 @@ from claude_mem.providers.offline.wording import FACT, FACTS, NARRATIVE, TITLE, 
 
 _DESCRIBED = re.compile(r"^\+?description:\s*[\"']?(.{10,400}?)[\"']?\s*$")
 
+# After a word of deciding: what was not taken, or what a colon or a dash gives as the reason.
+_ELSE = re.compile(r"\b(?:instead of|rather than|in favou?r of)\b|, not \w|[:—–] \w")
+_OVER = re.compile(r"(?! to\b)[^.]{1,200}? over \w")  # "chose to go over it" chose nothing over another
+_OPEN = re.compile(r"(?:if|when|once|unless|until|whether|before)\b", re.I)
+
 
 def observe(turn: Turn) -> Iterator[Observation]:
     asked = requests.quoted(turn.request, 260)
@@ -72,11 +77,17 @@ def _decides(statement: Statement) -> bool:
 
 
 def _chooses(sentence: str) -> bool:
-    return bool(
-        vocabulary.INSTEAD.search(sentence)
-        and vocabulary.REASON.search(sentence)
-        and findings.informs(sentence)
-    )
+    """One thing instead of another with a reason; or a word of deciding, with the one or the other."""
+    if not findings.informs(sentence):
+        return False
+    reason = vocabulary.REASON.search(sentence)
+    if reason and vocabulary.INSTEAD.search(sentence):
+        return True
+    decided = vocabulary.DECIDED.search(sentence)
+    if decided is None or _OPEN.match(sentence):
+        return False
+    after = sentence[decided.end() :]
+    return bool(reason or _ELSE.search(after) or (not decided[0].endswith("to") and _OVER.match(after)))
 
 
 def _sentence(statement: Statement) -> str:

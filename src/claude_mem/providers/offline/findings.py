@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from claude_mem.providers.offline import markdown, vocabulary
+from claude_mem.providers.offline import markdown, unfinished, vocabulary
+from claude_mem.providers.offline.markdown import Part
 from claude_mem.providers.offline.vocabulary import Topic
 from claude_mem.providers.offline.wording import FACT, TITLE, clip, sentences, unique
 
@@ -38,14 +39,34 @@ def statements(message: str) -> tuple[Statement, ...]:
         for part in section.parts:
             own = vocabulary.topic(part.lead) if part.lead else "other"
             if not part.item:
-                introduced = (
-                    vocabulary.topic(part.text)
-                    if part.text.endswith((":", "：")) and len(part.text) < 80
-                    else "other"
-                )
+                introduced = _introduced(part.text)
             topic = own if own != "other" else introduced if introduced != "other" else under
-            found.append(Statement(part.text, topic, part.item, part.lead, part.done))
+            found += _split(part, topic, under)
     return tuple(found)
+
+
+def _introduced(paragraph: str) -> Topic:
+    """What the list after it is about. Of several sentences the last one may announce what is left."""
+    if not paragraph.endswith((":", "：")):
+        return "other"
+    last = sentences(paragraph)[-1]
+    if len(last) < 80 and vocabulary.topic(last) == "next":
+        return "next"
+    return vocabulary.topic(paragraph) if len(paragraph) < 80 else "other"
+
+
+def _split(part: Part, topic: Topic, under: Topic) -> Iterator[Statement]:
+    """What is left to do stands apart from what was told in the same paragraph."""
+    if topic == "next" and (part.item or part.lead or under == "next"):
+        yield Statement(unfinished.without_label(part.text), topic, part.item, part.lead, part.done)
+        return
+    if topic == "next":  # only announces a list of it
+        topic = under
+    told, later = unfinished.split(part.text, phrases=topic in ("other", "done"))
+    if told:
+        yield Statement(told, topic, part.item, part.lead, part.done)
+    for left in later:
+        yield Statement(left, "next", part.item)
 
 
 def _states(heading: str) -> bool:

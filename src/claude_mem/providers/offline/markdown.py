@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from claude_mem.providers.offline import unfinished
 from claude_mem.providers.offline.wording import one_line
 
 LONGEST = 60_000
@@ -120,6 +121,8 @@ def sections(text: str) -> list[Section]:
             found[-1].parts[-1].text += " " + plain(line)
         else:
             in_item = False
+            if unfinished.begins(line.strip()):
+                close()
             lines.append(line.strip())
     close()
     return [section for section in found if section.heading or section.parts]

@@ -67,5 +67,10 @@ def _bounded(observation: Observation) -> Observation:
         title=clip(observation.title or "", TITLE),
         subtitle=clip(observation.subtitle, SUBTITLE) if observation.subtitle else None,
         narrative=clip(observation.narrative, NARRATIVE) if observation.narrative else None,
-        facts=unique((clip(fact, FACT) for fact in observation.facts), FACTS),
+        facts=unique((clip(fact, FACT) for fact in observation.facts if not _is_bare(fact)), FACTS),
     )
+
+
+def _is_bare(fact: str) -> bool:
+    """One plain word, such as `commit` where git told no more; a name in mixed letters is not one."""
+    return fact.isalpha() and (fact.islower() or fact.istitle())

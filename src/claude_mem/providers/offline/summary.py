@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from claude_mem.model.observation import Observation, Summary
-from claude_mem.providers.offline import findings, mending, paths, requests
+from claude_mem.providers.offline import courtesies, findings, mending, paths, requests
 from claude_mem.providers.offline.findings import Statement
 from claude_mem.providers.offline.turns import Turn
 from claude_mem.providers.offline.wording import FIELD, clip, listed, sentences, unique
@@ -34,7 +34,7 @@ def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
         investigated=_investigated(turn) or None,
         learned=_joined([*mended, _told(learned)]),
         completed=clip(completed, FIELD) or None,
-        next_steps=_joined([_told(later), *todo, *mending.still(turn)]),
+        next_steps=_joined([_told(later, least=4), *todo, *mending.still(turn)]),
         files_read=unique(
             [
                 *turn.opened,
@@ -45,7 +45,8 @@ def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
         files_edited=edited,
         notes=_joined([mending.checked(turn) or "", *commits]),
     )
-    return summary if summary.completed or summary.learned or summary.request or edited else None
+    said = summary.completed or summary.learned or summary.next_steps or summary.request
+    return summary if said or edited else None
 
 
 def _investigated(turn: Turn) -> str:
@@ -64,18 +65,20 @@ def _investigated(turn: Turn) -> str:
     return clip("; ".join(part for part in parts if part), FIELD)
 
 
-def _told(found: Iterable[Statement]) -> str:
-    """The first sentence or two of each statement, as many as fit."""
+def _told(found: Iterable[Statement], least: int = 20) -> str:
+    """The first sentence or two of each statement, as many as fit; none that says next to nothing."""
     taken: list[str] = []
     length = 0
     for statement in found:
         said = " ".join(
-            [sentence for sentence in sentences(statement.text) if not sentence.endswith(("?", ":", "："))][
-                :2
-            ]
+            [
+                sentence
+                for sentence in sentences(statement.text)
+                if not sentence.endswith(("?", ":", "：")) and not courtesies.is_one(sentence)
+            ][:2]
         )
         said = clip(said, 220)
-        if (len(said) < 20 and not findings.informs(said)) or (taken and length + len(said) + 2 > FIELD):
+        if (len(said) < least and not findings.informs(said)) or (taken and length + len(said) + 2 > FIELD):
             continue
         taken.append(said.rstrip("."))
         length += len(said) + 2

@@ -20,10 +20,10 @@ _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
         "next",
         _any(
             r"""plan\b; propos; suggest; vorschlag; vorschläge; propuest; план; предлож; 计划; 建议; 提案;
-            계획; 제안; next; todo; to do; follow.?up; remaining; still open; what's left; left to do;
-            open (?:question|point|item); outstanding; not done; not yet; your call; nächst; offen;
-            noch zu; prochain; reste à; à faire; siguient; pendient; próxim; prossim; следующ; осталось;
-            дальше; 下一步; 后续; 待办; 次の; 残り; 今後; 다음; 남은"""
+            계획; 제안; (?<!on )(?<!to )next; todo; to do; follow.?up; remaining; still open; what's left;
+            left to do; open (?:question|point|item); outstanding; not done; not yet; your call;
+            nächst; offen; noch zu; prochain; reste à; à faire; siguient; pendient; próxim; prossim;
+            следующ; осталось; дальше; 下一步; 后续; 待办; 次の; 残り; 今後; 다음; 남은"""
         ),
     ),
     (
@@ -76,6 +76,11 @@ INSTEAD = _any(
     r"""instead of; rather than; in favou?r of; opted; chose; statt; anstatt; anstelle;
     plutôt que; au lieu; en lugar de; en vez de; em vez; вместо; а не; 而不是; 代替; 選;
     のではなく; 대신"""
+)
+# Words of a choice; by themselves they do not say what spoke for it.
+DECIDED = _any(
+    r"""(?<!is )(?<!are )(?<!be )decided (?:against|to|on|not|in favou?r)\b; chose\b; went with\b; opted\b;
+    settled on\b; entschied; décidé; choisi; decidi; elegí; optei; решил; выбрал; 决定; 選んだ; 決め; 결정"""
 )
 
 

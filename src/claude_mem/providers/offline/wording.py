@@ -41,13 +41,13 @@ def clip(text: str, limit: int) -> str:
 
 def sentences(text: str) -> list[str]:
     """The sentences of one paragraph, in any script that ends them with a mark."""
-    parts: list[str] = []
-    for piece in _END.split(one_line(text)):
-        if parts and _ABBREVIATED.search(parts[-1]):
-            parts[-1] += " " + piece
-        elif piece.strip():
-            parts.append(piece.strip())
-    return parts
+    parts: list[list[str]] = []
+    for piece in map(str.strip, _END.split(one_line(text))):
+        if parts and _ABBREVIATED.search(parts[-1][-1]):
+            parts[-1].append(piece)
+        elif piece:
+            parts.append([piece])
+    return [" ".join(part) for part in parts]
 
 
 def listed(items: Iterable[str], limit: int, more: str = "more") -> str:

@@ -115,8 +115,11 @@ def clear(backups: Path) -> int:
 
 
 def left_over(backups: Path) -> list[Path]:
-    """Folders in which copies were being rewritten."""
-    return [path for path in backups.glob(f"{SHOP}-*") if path.is_dir() and not path.is_symlink()]
+    """Folders in which copies were being rewritten. This process's own is in use."""
+    others = (
+        path for path in backups.glob(f"{SHOP}-*") if not path.name.startswith(f"{SHOP}-{os.getpid()}-")
+    )
+    return [path for path in others if path.is_dir() and not path.is_symlink()]
 
 
 def _looked(one: Copy, wanted: Wanted) -> Lying | None:

@@ -284,3 +284,7 @@ ORDER BY s.updated_at_epoch LIMIT :limit;
 -- name: merge_words
 -- Rewrite some pages of the index; negative: and begin to make it one piece, in which no deleted word is left.
 INSERT INTO memory_text (memory_text, rank) VALUES ('merge', :pages);
+
+-- name: bar_session
+-- It does not come back by way of its transcript.
+INSERT OR IGNORE INTO forgotten_sessions (digest) VALUES (:digest);

@@ -9,6 +9,7 @@ whole session.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections import Counter
@@ -22,6 +23,7 @@ from claude_mem.store.sqlite import embedding, indexing
 from claude_mem.store.sqlite.memory import entitle
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.selecting import TABLES
+from claude_mem.store.sqlite.storable import text
 from claude_mem.store.sqlite.vectors import EMBEDDED
 
 AT_ONCE = 100
@@ -67,9 +69,15 @@ def forget_session(db: sqlite3.Connection, session: str) -> Gone:
         execute(db, "forget_injections", session=session)
         execute(db, "forget_session", session_id=row["id"])
         execute(db, "forget_project", project_id=row["project_id"])
+        execute(db, "bar_session", digest=digest(session))
         gone.counts["session"] += 1
         gone.done = True
     return gone
+
+
+def digest(session: str) -> str:
+    """By which a forgotten session is known again, and nobody else's can be guessed from it."""
+    return hashlib.sha256(text(session).encode()).hexdigest()
 
 
 def expire(db: sqlite3.Connection, ids: Sequence[int], now: int) -> int:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from claude_mem.ports.past import Known, Manner, Progress, Taken
 from claude_mem.ports.store import Arrival
-from claude_mem.store.sqlite import inbox
+from claude_mem.store.sqlite import forgetting, inbox
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.storable import text
 
 
 def accept(db: sqlite3.Connection, arrivals: Sequence[Arrival], manner: Manner, now: int) -> Taken:
     named = dict.fromkeys(text(arrival.event.session) for arrival in arrivals)
-    live = {session for session, found in known(db, list(named)).items() if found.state == "live"}
+    live = {session for session, found in known(db, list(named)).items() if found.state != "past"}
     ours = [arrival for arrival in arrivals if text(arrival.event.session) not in live]
     accepted = inbox.accept(db, ours, now)
     for session in named:
@@ -37,6 +37,8 @@ def known(db: sqlite3.Connection, sessions: Sequence[str]) -> dict[str, Known]:
         row = execute(db, "past_session", session=text(session)).fetchone()
         if row is not None:
             found[session] = Known("past" if row["past"] else "live", row["events"], row["seal"])
+        elif execute(db, "is_forgotten", digest=forgetting.digest(session)).fetchone():
+            found[session] = Known("forgotten", 0)
     return found
 
 

@@ -145,6 +145,11 @@ UPDATE pending_messages SET state = 'ready' WHERE state = 'leased';
 UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0, reason = NULL
 WHERE state = 'parked';
 
+-- name: hurry_jobs
+-- Nothing waits any longer for a better moment.
+UPDATE pending_messages SET not_before_epoch = 0
+WHERE id IN (SELECT id FROM pending_messages WHERE state = 'ready' AND not_before_epoch > 0);
+
 -- name: resume_job
 -- One parked job starts anew.
 UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0, reason = NULL
@@ -357,6 +362,10 @@ WHERE s.updated_at_epoch >= :since AND y.created_at_epoch >= :since;
 SELECT s.past, s.seal,
        (SELECT COUNT(*) FROM pending_messages AS p WHERE p.session_id = s.id) AS events
 FROM sdk_sessions AS s WHERE s.claude_session_id = :session;
+
+-- name: is_forgotten
+-- Whether a session was forgotten as a whole.
+SELECT 1 FROM forgotten_sessions WHERE digest = :digest;
 
 -- name: mark_past
 -- A session that a transcript tells of: who observes it, and from when on.

@@ -77,6 +77,7 @@ def reclaim(db: sqlite3.Connection) -> int:
 
 def resume(db: sqlite3.Connection, job_ids: Sequence[int] | None) -> int:
     if job_ids is None:
+        execute(db, "hurry_jobs")
         return execute(db, "resume_jobs").rowcount
     return sum(execute(db, "resume_job", id=job_id).rowcount for job_id in job_ids)
 

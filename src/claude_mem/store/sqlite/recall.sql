@@ -251,7 +251,8 @@ WHERE place = 1 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 
 -- name: project_figures
 -- How much of a project is remembered.
-SELECT (SELECT COUNT(*) FROM sdk_sessions WHERE project_id = :project_id) AS sessions,
+SELECT (SELECT COUNT(*) FROM sdk_sessions AS s WHERE s.project_id = :project_id
+        AND (s.prompt_counter > 0 OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id))) AS sessions,
        (SELECT COUNT(*) FROM observations WHERE project_id = :project_id AND superseded_by IS NULL)
        + (SELECT COUNT(*) FROM observations WHERE project_id = :project_id AND superseded_by IS NOT NULL) AS observations;
 

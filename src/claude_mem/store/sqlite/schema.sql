@@ -22,6 +22,11 @@ CREATE TABLE project_aliases (
 
 CREATE INDEX project_aliases_by_project ON project_aliases (project_id);
 
+-- Sessions that were forgotten, by a digest of their ids: a transcript of one is not taken in again.
+CREATE TABLE forgotten_sessions (
+    digest TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
 CREATE TABLE sdk_sessions (
     id                 INTEGER PRIMARY KEY AUTOINCREMENT,
     claude_session_id  TEXT NOT NULL UNIQUE,    -- the client's own id: the source of truth

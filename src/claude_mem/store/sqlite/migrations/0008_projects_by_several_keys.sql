@@ -8,3 +8,8 @@ CREATE TABLE project_aliases (
 ) WITHOUT ROWID;
 
 CREATE INDEX project_aliases_by_project ON project_aliases (project_id);
+
+-- Sessions that were forgotten, by a digest of their ids: a transcript of one is not taken in again.
+CREATE TABLE forgotten_sessions (
+    digest TEXT PRIMARY KEY
+) WITHOUT ROWID;

@@ -91,7 +91,9 @@ def words(*arguments: str) -> list[str]:
     return [sys.executable, "-E", "-P", "-m", "claude_mem", "backfill", *arguments]
 
 
-def backfill(data: Path, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def backfill(
+    data: Path, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
     ran = subprocess.run(
         words(*arguments),

@@ -1,6 +1,6 @@
 """Facts become findings: every fault is named, with the next step, and nothing sound is blamed."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -217,7 +217,7 @@ def test_a_worker_that_is_still_opening_its_database_is_no_reason_to_worry() -> 
 
 def test_what_cannot_be_found_out_is_said_so_and_stops_nothing() -> None:
     nothing = Unknown("no answer in time")
-    findings = judge(Facts(*[nothing] * 10, connected=nothing))
+    findings = judge(Facts(**{each.name: nothing for each in fields(Facts)}))
     assert why_not(findings) is None
     assert why_unobserved(findings) is None
     assert {finding.level for finding in findings} == {"warn"}

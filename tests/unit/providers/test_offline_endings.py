@@ -67,6 +67,7 @@ def test_what_is_left_is_a_next_step_without_any_heading(message: str, left: str
         "Secrets are not committed to the repository here.",
         "The next prompt reads the remaining prices from the cache.",
         "Two new commits on next:\n\n- 3798066d rounds the prices of the shop",
+        "## Rounding, confirmed against next\n\nThe prices of the shop are rounded twice.",
         "It remains to be seen what Maria says of it.",
     ],
 )

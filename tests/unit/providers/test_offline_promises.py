@@ -129,6 +129,11 @@ def test_a_cut_tool_input_still_names_its_file() -> None:
     assert seen.files_modified == ("src/a.py",)
 
 
+def test_a_command_without_a_name_that_failed_raises_nothing() -> None:
+    told = Acting("x").fail("\\", "boom: it failed here").stop("It failed.").memory()
+    assert [summary.request for summary in told.summaries] == ["x"]
+
+
 @pytest.mark.timeout(60)  # a quadratic pattern takes minutes
 def test_deeply_nested_and_endless_text_takes_linear_time() -> None:
     long = [

@@ -12,7 +12,14 @@ from claude_mem.model.likeness import content_key
 from claude_mem.model.observation import Memory, Observation
 from claude_mem.model.origin import Origin
 from claude_mem.model.prompt import Spend
+from claude_mem.model.recall import Ref, spot
+from claude_mem.ports.library import Wording
 from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.embedding import SqliteEmbedding
+from claude_mem.store.sqlite.indexing import Indexing
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.memory import SAME_WITHIN_MS
+from claude_mem.store.sqlite.vectors import SqliteVectors
 from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, arrivals
 
 Peek = Callable[[str], list[tuple[Any, ...]]]
@@ -59,6 +66,97 @@ def test_what_is_seen_again_leaves_a_sighting(settle: Callable[..., None], peek:
         "SELECT observation_id, session_id, prompt_number, created_at, created_at_epoch "
         "FROM observation_sightings"
     ) == [(1, 2, 4, "2025-10-09T09:53:20.000Z", NOON + HOUR)]
+
+
+FIRST = "SELECT id, session_id, created_at_epoch, prompt_number FROM observations"
+SEEN = "SELECT observation_id, session_id, created_at_epoch, prompt_number FROM observation_sightings"
+
+
+def test_whoever_is_told_first_an_observation_is_theirs_who_made_it_first(
+    settle: Callable[..., None], peek: Peek
+) -> None:
+    settle(OLD, session="newer", at=NOON + HOUR, prompt_number=4)
+    settle(OLD, session="older", at=NOON, prompt_number=2)
+    settle(OLD, session="between", at=NOON + 1, prompt_number=3)
+    assert peek(FIRST) == [(1, 2, NOON, 2)]
+    assert peek(SEEN) == [(1, 1, NOON + HOUR, 4), (1, 3, NOON + 1, 3)]
+
+
+def test_the_same_words_long_before_were_news_then(settle: Callable[..., None], peek: Peek) -> None:
+    settle(OLD, session="newer", at=NOON)
+    settle(OLD, session="older", at=NOON - SAME_WITHIN_MS - 1)
+    assert peek(FIRST) == [(1, 1, NOON, 1), (2, 2, NOON - SAME_WITHIN_MS - 1, 1)]
+    assert peek(SEEN) == []
+
+
+def test_what_stands_in_anothers_place_stays_where_it_is(settle: Callable[..., None], peek: Peek) -> None:
+    settle(OLD, at=NOON + HOUR)
+    settle(NEW, session="newer", at=NOON + 2 * HOUR)
+    settle(NEW, session="older", at=NOON)
+    assert peek(CHAIN) == [(OLD.title, None, 2), (NEW.title, 1, None)]
+    assert peek(FIRST)[1][1:3] == (2, NOON + 2 * HOUR)
+    assert [(row[1], row[2]) for row in peek(SEEN)] == [(3, NOON)]
+
+
+def test_the_indexes_go_with_what_is_another_sessions_now(
+    store: SqliteStore, settle: Callable[..., None]
+) -> None:
+    index, embedding = Indexing(store.readers, store.writer), SqliteEmbedding(store.readers, store.writer)
+    vectors = SqliteVectors(store.readers, store.writer)
+    stamp = embedding.begin("builtin test")
+    settle(OLD, session="newer", at=NOON + HOUR)
+    index.catch_up()
+    _embed(embedding, vectors)
+    settle(OLD, session="older", at=NOON)
+    index.catch_up()
+    here = spot(1, 2, Ref("observation", 1))
+    library = SqliteLibrary(store.readers)
+    assert [each.card.session for each in library.touching("keys.py", 1, 10)] == ["older"]
+    found = library.match(Wording(("timeout",), ()), None).matched
+    assert [list(each.scores) for each in found] == [[here]]
+    assert [place for rows in vectors.newest(None, 10, 10) for place, _ in rows] == [here]
+    made = embedding.made()
+    assert made is not None
+    assert made[1] != stamp, "whoever holds them reads them again"
+
+
+def test_a_vector_that_is_being_made_meanwhile_is_made_once_more(
+    store: SqliteStore, settle: Callable[..., None]
+) -> None:
+    embedding = SqliteEmbedding(store.readers, store.writer)
+    vectors = SqliteVectors(store.readers, store.writer)
+    embedding.begin("builtin test")
+    settle(OLD, session="newer", at=NOON + HOUR)
+    batch = embedding.unembedded(100)
+    assert batch is not None
+    settle(OLD, session="older", at=NOON)
+    vectors.put({place: text.encode() for place, text in batch.texts})
+    embedding.embedded(batch.marks)
+    _embed(embedding, vectors)
+    places = [place for rows in vectors.newest(None, 10, 10) for place, _ in rows]
+    assert places == [spot(1, 2, Ref("observation", 1))]
+
+
+def test_a_backend_elsewhere_forgets_it_there_and_makes_it_here(
+    store: SqliteStore, settle: Callable[..., None]
+) -> None:
+    embedding = SqliteEmbedding(store.readers, store.writer)
+    embedding.begin("chroma test")
+    settle(OLD, session="newer", at=NOON + HOUR)
+    _embed(embedding, None)
+    settle(OLD, session="older", at=NOON)
+    note, batch = embedding.forgotten(), embedding.unembedded(100)
+    assert note is not None
+    assert note[1] == [spot(1, 1, Ref("observation", 1))]
+    assert batch is not None
+    assert [place for place, _ in batch.texts] == [spot(1, 2, Ref("observation", 1))]
+
+
+def _embed(embedding: SqliteEmbedding, vectors: SqliteVectors | None) -> None:
+    while (batch := embedding.unembedded(100)) is not None:
+        if vectors:
+            vectors.put({place: text.encode() for place, text in batch.texts})
+        embedding.embedded(batch.marks)
 
 
 def test_two_that_say_nothing_are_not_the_same(settle: Callable[..., None], peek: Peek) -> None:

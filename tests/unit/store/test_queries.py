@@ -107,9 +107,13 @@ def test_every_condition_fits_the_lists_it_is_meant_for(db: sqlite3.Connection, 
 @pytest.mark.parametrize(
     ("name", "plan"),
     [
-        (
-            "same_content",
-            "INDEX observations_by_content (project_id=? AND content_key=? AND created_at_epoch>?)",
+        *(
+            (
+                name,
+                "INDEX observations_by_content"
+                " (project_id=? AND content_key=? AND created_at_epoch>? AND created_at_epoch<?)",
+            )
+            for name in ("same_content", "same_content_later")
         ),
         ("standing_observations", "INDEX observations_standing (project_id=? AND created_at_epoch<?)"),
     ],

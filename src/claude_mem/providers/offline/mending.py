@@ -44,7 +44,7 @@ def mended(turn: Turn) -> list[Mended]:
     found = []
     firsts: dict[str, Verdict] = {}
     for verdict in turn.verdicts:
-        if verdict.ok is False:
+        if verdict.ok is False and verdict.key:  # a lone backslash is called nothing
             firsts.setdefault(verdict.key, verdict)
     for key, bad in list(firsts.items())[:MOST]:
         again = [*named[key], *(named.get(bad.described, ()) if bad.described else ())]

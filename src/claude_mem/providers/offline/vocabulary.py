@@ -20,8 +20,8 @@ _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
         "next",
         _any(
             r"""plan\b; propos; suggest; vorschlag; vorschläge; propuest; план; предлож; 计划; 建议; 提案;
-            계획; 제안; (?<!on )(?<!to )(?<!against )next; todo; to do; follow.?up; remaining; still open; what's left;
-            left to do; open (?:question|point|item); outstanding; not done; not yet; your call;
+            계획; 제안; (?<!on )(?<!to )(?<!against )next; todo; to do; follow.?up; remaining; still open;
+            what's left; left to do; open (?:question|point|item); outstanding; not done; not yet; your call;
             nächst; offen; noch zu; prochain; reste à; à faire; siguient; pendient; próxim; prossim;
             следующ; осталось; дальше; 下一步; 后续; 待办; 次の; 残り; 今後; 다음; 남은"""
         ),

@@ -29,6 +29,10 @@ BUILTIN = "builtin"
 """With what the name of the one begins whose vectors lie in this file."""
 
 
+FOLLOWED = "followed_vectors"
+"""Changes with every memory that was given to another session."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unembedded:
     texts: list[tuple[int, str]]  # spots, and what to embed
@@ -41,6 +45,7 @@ class SqliteEmbedding:
     def __init__(self, readers: Readers, writer: Writer) -> None:
         self._readers, self._writer = readers, writer
         self._shelf = SqliteVectors(readers, writer)
+        self._read_at: str | None = None
 
     def made(self) -> tuple[str, str] | None:
         """Whose vectors there are, and their stamp."""
@@ -60,6 +65,7 @@ class SqliteEmbedding:
     def unembedded(self, limit: int) -> Unembedded | None:
         """Some of those that have none yet, observations first; None: all have."""
         with self._readers.read() as db:
+            self._read_at = _derived(db, FOLLOWED)
             for kind in EMBEDDED:
                 after = _mark(db, kind)
                 parameters: dict[str, Value] = {"after": after, "limit": limit}
@@ -73,7 +79,7 @@ class SqliteEmbedding:
         return None
 
     def embedded(self, marks: Mapping[MemoryKind, int]) -> None:
-        self._writer.run(lambda db: _advance(db, marks))
+        self._writer.run(lambda db: _advance(db, marks if _derived(db, FOLLOWED) == self._read_at else {}))
 
     def waiting(self) -> int:
         """How many memories have no vector (ids may have gaps, so: at most)."""
@@ -126,6 +132,23 @@ def move(db: sqlite3.Connection, refs: Sequence[Ref], session_id: int, gone: int
         oldest = min((ref.id for ref in moved if ref.kind == kind), default=None)
         if oldest is not None and oldest <= _mark(db, kind):
             _advance(db, {kind: oldest - 1})
+
+
+def follow(db: sqlite3.Connection, ref: Ref, project_id: int, before: int) -> None:
+    """In the transaction that gave one memory to another session than `before`. What is being made of it at
+    that moment is not kept, and made once more."""
+    row = execute(db, f"session_of_{ref.kind}", id=ref.id).fetchone()
+    try:
+        old, new = spot(project_id, before, ref), spot(project_id, row["session_id"], ref)
+    except OverflowError:
+        return
+    execute(db, "set_derived", name=FOLLOWED, value=secrets.token_hex(8))
+    if (_derived(db, "vectors_made_by") or BUILTIN).startswith(BUILTIN):
+        if execute(db, "move_vectors", by=new - old, first=old, last=old).rowcount:
+            execute(db, "set_derived", name="vectors_stamp", value=secrets.token_hex(8))
+    elif ref.id <= _mark(db, ref.kind):
+        take_out(db, [old])
+        _advance(db, {ref.kind: ref.id - 1})
 
 
 def _record(db: sqlite3.Connection, maker: str, stamp: str) -> None:

@@ -8,12 +8,13 @@ from claude_mem.model.job import Lease
 from claude_mem.model.likeness import content_key, supersedes
 from claude_mem.model.observation import Memory, Observation, Summary
 from claude_mem.model.source import source_of
-from claude_mem.store.sqlite import rows
+from claude_mem.store.sqlite import firsts, rows
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.storable import Value, array, iso
 
 SAME_WITHIN_MS = 30 * 24 * 60 * 60 * 1000
-"""The same words much later are news again: somebody found it worth saying once more."""
+"""The same words much later are news again: somebody found it worth saying once more. Much earlier, they were
+news then."""
 
 LOOKED_AT = 200
 """Of a project's observations, the newest so many can be superseded."""
@@ -54,10 +55,10 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
     for observation in memory.observations:
         key = content_key(observation)
         again = same(db, project_id, key, at)
+        around = {**seen, **provenance, "content_key": key, "source": source_of(observation, tools)}
         if again is not None:
-            execute(db, "add_sighting", observation_id=again, **seen)
+            firsts.seen_again(db, again, seen, {**_observation(observation), **around}, at)
         else:
-            around = {**seen, **provenance, "content_key": key, "source": source_of(observation, tools)}
             add(db, observation, before, around)
     for summary in memory.summaries:
         execute(db, "add_summary", **_summary(summary), **seen, project=source["project"])
@@ -66,8 +67,11 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
 
 def same(db: sqlite3.Connection, project_id: int, key: str | None, at: int) -> int | None:
     """An observation of the project that says this already."""
-    since = at - SAME_WITHIN_MS
-    row = execute(db, "same_content", project_id=project_id, content_key=key, since=since).fetchone()
+    asked: dict[str, Value] = {"project_id": project_id, "content_key": key, "at": at}
+    row = (
+        execute(db, "same_content", **asked, since=at - SAME_WITHIN_MS).fetchone()
+        or execute(db, "same_content_later", **asked, until=at + SAME_WITHIN_MS).fetchone()
+    )
     return None if row is None else int(row["id"])
 
 

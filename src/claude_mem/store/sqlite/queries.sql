@@ -188,11 +188,33 @@ VALUES (:session_id, :project, :project_id, :type, :title, :subtitle, :narrative
         :created_at, :created_at_epoch, :content_key, :provider, :source, :supersedes);
 
 -- name: same_content
--- An observation of the project that says the same and still holds.
+-- An observation of the project that said the same and still holds.
 SELECT id FROM observations
-WHERE project_id = :project_id AND content_key = :content_key AND created_at_epoch >= :since
+WHERE project_id = :project_id AND content_key = :content_key AND created_at_epoch BETWEEN :since AND :at
   AND superseded_by IS NULL
 ORDER BY created_at_epoch DESC LIMIT 1;
+
+-- name: same_content_later
+-- One that says the same soon after.
+SELECT id FROM observations
+WHERE project_id = :project_id AND content_key = :content_key AND created_at_epoch BETWEEN :at AND :until
+  AND superseded_by IS NULL
+ORDER BY created_at_epoch LIMIT 1;
+
+-- name: first_seen
+-- Where and when an observation was made. It stays there if somebody asked for it, or if it came to stand in another's place.
+SELECT project_id, session_id, prompt_number, created_at, created_at_epoch, source = 'user' OR supersedes IS NOT NULL AS stays
+FROM observations WHERE id = :id;
+
+-- name: give_observation
+-- Another session made it before.
+UPDATE observations SET
+    session_id = :session_id, project = :project, project_id = :project_id, type = :type, title = :title,
+    subtitle = :subtitle, narrative = :narrative, facts = :facts, concepts = :concepts, files_read = :files_read,
+    files_modified = :files_modified, prompt_number = :prompt_number, client = :client, branch = :branch,
+    commit_sha = :commit_sha, tool_use_ids = :tool_use_ids, created_at = :created_at,
+    created_at_epoch = :created_at_epoch, content_key = :content_key, provider = :provider, source = :source
+WHERE id = :id;
 
 -- name: add_sighting
 -- Something remembered was seen again.

@@ -99,8 +99,12 @@ class Occasions:
         return told.text
 
     def start(self, project: Project, session: str = "", *, plain: bool = False) -> Rendered:
-        """`session`: the one that is told, if it goes on after a compaction: its own memory comes first."""
-        return self._rendered(self._material(project, session), plain=plain)
+        """`session`: the one that is told, if it goes on after a compaction: its own memory comes before
+        any other session's, even where its turn has not been summed up yet."""
+        material = self._material(project, session)
+        if session and not any(last.goes_on for last in material.last):
+            material = replace(material, last=())
+        return self._rendered(material, plain=plain)
 
     def _rendered(self, material: StartMaterial, *, plain: bool = False) -> Rendered:
         render = context.render_plain if plain else context.render_start

@@ -27,6 +27,7 @@ from claude_mem.testing import workers
 from claude_mem.testing.model_server import ModelServer, Request, Say, Step
 
 PATIENCE_S = 120  # far more than a run takes, also on a busy machine
+COMPACTS = "create a detailed summary of"  # how the client asks its model for a compaction
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_TELEMETRY": "1",
@@ -55,7 +56,7 @@ class Playing:
 
     def __call__(self, request: Request) -> Step:
         messages = request.body.get("messages", [])
-        if messages and "create a detailed summary of" in texts(messages[-1]):
+        if any(COMPACTS in texts(message) for message in messages[-3:]):  # reminders may come after it
             return Say(self._summary)
         first = texts(messages[0]) if messages else ""
         steps = self._left[next((task for task in self._left if task and task in first), "")]

@@ -301,3 +301,12 @@ def test_a_file_of_the_same_name_elsewhere_has_another_history(filed: House, pat
     filed.indexing.catch_up()
     whole = path if path.startswith("/") else f"{CWD}/{path}"
     assert ask(filed, "PreToolUse", file_path=whole) == ""
+
+
+def test_a_compaction_in_mid_turn_puts_the_sessions_own_work_before_the_last_sessions(memory: House) -> None:
+    worked(memory, "first", "paint the zebra", NOON, completed="The zebra is painted")
+    seen = [Observation("bugfix", "The heron is tame")]
+    memory.turn("tame the heron", session="now", observed=seen, at=NOON + HOUR)
+    told = memory.occasions.start(memory.project(), "now").text
+    assert "The heron is tame" in told
+    assert "The zebra is painted" not in told.partition("The heron is tame")[0]

@@ -85,7 +85,7 @@ def test_whoever_is_told_first_an_observation_is_theirs_who_made_it_first(
 def test_the_same_words_long_before_were_news_then(settle: Callable[..., None], peek: Peek) -> None:
     settle(OLD, session="newer", at=NOON)
     settle(OLD, session="older", at=NOON - SAME_WITHIN_MS - 1)
-    assert peek(FIRST) == [(1, 1, NOON, 1), (2, 2, NOON - SAME_WITHIN_MS - 1, 1)]
+    assert peek(FIRST) == [(1, 1, NOON, 0), (2, 2, NOON - SAME_WITHIN_MS - 1, 0)]
     assert peek(SEEN) == []
 
 

@@ -80,7 +80,7 @@ $(DEV): requirements/dev.txt $(RUN)
 	@touch $@
 
 # Without these some tests would prove nothing, so no skipping. Each is a command, and the package it is in.
-TOOLS := strace:strace tmux:tmux ip:iproute2 git:git
+TOOLS := strace:strace tmux:tmux ip:iproute2 git:git chromium:chromium
 
 tools:
 	@missing() { \
@@ -97,6 +97,6 @@ tools:
 	fi; \
 	if missing; then \
 		echo "make test needs$$packages (its tests kill processes at chosen system calls, and use the real" >&2; \
-		echo "client in a terminal, in git repositories, with no network but the loopback)." >&2; \
+		echo "client in a terminal, in git repositories, with no network but the loopback, and look at the viewer in a browser)." >&2; \
 		echo "Install that and run make test again. On Debian or Ubuntu: sudo apt-get install$$packages" >&2; exit 1; \
 	fi

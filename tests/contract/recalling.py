@@ -51,6 +51,16 @@ class Worker:
     def token(self) -> str:
         return (self.data / "token").read_text().strip()
 
+    def told(self, event: str, **payload: str) -> str:
+        """What a hook is answered."""
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(workers.PATIENCE_S)
+            sock.connect(str(self.data / "hook.sock"))
+            asked = {"type": "ask", "version": "0.0.1", "event": event, "payload": payload}
+            sock.sendall(json.dumps(asked).encode() + b"\n")
+            with sock.makefile("rb") as answers:
+                return str(json.loads(answers.readline())["context"])
+
     def settle(self) -> None:
         """Wait until everything is observed, and found by words and by meaning."""
         workers.settled(self.data)

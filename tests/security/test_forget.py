@@ -15,11 +15,13 @@ from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.event import Kind, ToolCall
 from claude_mem.model.observation import Memory, Observation, Summary
 from claude_mem.model.recall import Ref
+from claude_mem.ports.correcting import Revision
 from claude_mem.ports.keeping import Doomed, Injection, Selection
 from claude_mem.store.sqlite import SqliteStore, residue, scouring
 from claude_mem.store.sqlite.embedding import SqliteEmbedding
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.revising import SqliteRevising
 from claude_mem.store.sqlite.vectors import SqliteVectors
 from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
@@ -205,6 +207,50 @@ def _grown(life: Life, seed: int) -> None:
 
 def _delete_canaries(db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM user_prompts WHERE prompt LIKE ?", (f"{CANARY}%",))
+
+
+def test_what_a_memory_said_before_it_was_edited_goes_with_it(tmp_path: Path) -> None:
+    """Nobody knows those words any more, and SQLite leaves some behind where rows grow and shrink."""
+    for seed in range(40):
+        life = Life(tmp_path / str(seed))
+        with life.store:
+            edited = _edited(life, 1200, random.Random(seed))
+            if not life.bytes_left():
+                continue
+            life.keeping.forget(Doomed(refs=(Ref("observation", edited),)))
+            assert life.bytes_left() == {}
+            return
+    pytest.fail("SQLite left no copy in any of the files: is this test needed any more?")
+
+
+def _edited(life: Life, rows: int, dice: random.Random) -> int:
+    """Many are edited, some of them to hold the canary, and then to hold it no more; one of them."""
+    life.store.writer.run(lambda db: _observed(db, rows, dice))
+    revising = SqliteRevising(life.store.writer)
+    edited = [dice.randrange(1, rows + 1) for _ in range(600)]
+    for id in edited:
+        said = f"{CANARY} was here and went" if dice.random() < 0.3 else "harmless"
+        said += "y" * dice.randrange(700)
+        revising.revise([Revision(id, {"narrative": said, "edited_at_epoch": NOON})])
+    for id in sorted(set(edited)):
+        revising.revise([Revision(id, {"narrative": "z" * dice.randrange(50), "edited_at_epoch": NOON})])
+    life.store.checkpoint()
+    return edited[0]
+
+
+def _observed(db: sqlite3.Connection, rows: int, dice: random.Random) -> None:
+    db.execute(
+        "INSERT INTO projects (key, name, root, created_at, created_at_epoch) VALUES ('k', 'k', '/k', '', 0)"
+    )
+    db.execute(
+        """INSERT INTO sdk_sessions (claude_session_id, project, project_id, status, client, created_at,
+                                     created_at_epoch, updated_at, updated_at_epoch)
+           VALUES ('s', 'k', 1, 'completed', 'c', '', 0, '', 0)"""
+    )
+    add = """INSERT INTO observations (session_id, project, project_id, type, title, narrative, created_at,
+                                       created_at_epoch)
+             VALUES (1, 'k', 1, 'change', ?, ?, '', 0)"""
+    db.executemany(add, [(f"t{number}", "x" * int(dice.expovariate(1 / 300))) for number in range(rows)])
 
 
 def test_forgetting_waits_for_a_reader_and_says_so_when_it_takes_too_long(

@@ -9,15 +9,19 @@ import pytest
 from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven, Reply
 
-from claude_mem.serve import house, past, recall_table
+from claude_mem.serve import guard, house, pages, past, recall_table, viewer_table
 from claude_mem.serve.app import TABLE
 
 BODY = (
     b'{"claudeSessionId":"victim","userPrompt":"x","prompt":"x","tool_name":"Read","isProcessing":true,'
-    b'"reason":"exit"}'
+    b'"reason":"exit","paused":true,"changes":{"CLAUDE_MEM_LOG_LEVEL":"DEBUG"},"ids":[1],"id":1,"into":1}'
 )
 ROUTES = [(row.method, row.path.replace("{id}", "victim")) for row in TABLE]
-RECALL = {row.path.replace("{id}", "victim") for row in (*recall_table.ROWS, *past.ROWS, *house.ROWS)}
+NEEDING_MORE = {
+    row.path.replace("{id}", "victim")
+    for row in (*recall_table.ROWS, *viewer_table.ROWS, *past.ROWS, *house.ROWS)
+} - {"/api/status", "/api/settings", "/api/logs"}
+"""Routes that the stand-in cannot answer: it recalls nothing, and some must be told of what."""
 READS = [(method, path) for method, path in ROUTES if method == "GET"]
 
 Attack = tuple[str, dict[str, str], int]
@@ -58,7 +62,8 @@ def nothing_happened(worker: Driven) -> Iterator[None]:
     yield
     assert worker.counters() == {}, "a refused request reached the store"
     assert worker.ask("GET", "/health")[1]["activeSessions"] == 0
-    assert not (worker.data / "activity.flag").exists(), "a refused request wrote a file"
+    for name in ("activity.flag", "settings.json", "off", "signed-in.json"):
+        assert not (worker.data / name).exists(), "a refused request wrote a file"
     assert worker.process.poll() is None, "a refused request stopped the worker"
 
 
@@ -70,8 +75,18 @@ def attacked(worker: Driven, method: str, path: str, headers: dict[str, str]) ->
     return worker.tcp(method, path, BODY if method == "POST" else None, worker.with_token() | filled)
 
 
-def assert_hardened(reply: Reply) -> None:
-    assert reply.headers["cache-control"] == "no-store"
+def assert_turned_away(reply: Reply) -> None:
+    assert reply.status == 403
+    assert "set-cookie" not in reply.headers
+    assert b"claude-mem open" in reply.raw
+
+
+def assert_hardened(reply: Reply, cached: str = "no-store") -> None:
+    assert reply.headers["cache-control"] == cached
+    assert reply.headers["content-security-policy"] == guard.POLICY
+    assert reply.headers["referrer-policy"] == "no-referrer"
+    assert reply.headers["cross-origin-opener-policy"] == "same-origin"
+    assert reply.headers["cross-origin-resource-policy"] == "same-origin"
     assert reply.headers["x-content-type-options"] == "nosniff"
     assert not [name for name in reply.headers if name.startswith("access-control-")]
     assert "server" not in reply.headers
@@ -83,6 +98,9 @@ def test_every_attack_is_refused_on_every_route(
     worker: Driven, method: str, path: str, what: str, headers: dict[str, str], status: int
 ) -> None:
     reply = attacked(worker, method, path, headers)
+    if path in pages.OPEN and status == 401:  # it asks for a word of its own, and was given none
+        assert_turned_away(reply)
+        return
     assert reply.status == status, what
     assert set(reply.json["error"]) == {"code", "message"}
     assert worker.token.encode() not in reply.raw
@@ -94,13 +112,20 @@ def test_every_attack_is_refused_on_every_route(
 @pytest.mark.parametrize("name", ["token", "access_token", "authorization", "Authorization"])
 def test_a_token_in_the_query_opens_nothing(worker: Driven, method: str, path: str, name: str) -> None:
     reply = attacked(worker, method, f"{path}?{name}={worker.token}", {"Authorization": ""})
-    assert reply.status == 401
+    if path in pages.OPEN:
+        assert_turned_away(reply)
+    else:
+        assert reply.status == 401
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_a_cookie_opens_nothing(worker: Driven, method: str, path: str) -> None:
-    headers = {"Authorization": "", "Cookie": f"token={worker.token}"}
-    assert attacked(worker, method, path, headers).status == 401
+def test_the_token_as_a_cookie_opens_nothing(worker: Driven, method: str, path: str) -> None:
+    for name in ("token", guard.cookie_name(worker.port)):
+        reply = attacked(worker, method, path, {"Authorization": "", "Cookie": f"{name}={worker.token}"})
+        if path in pages.OPEN:
+            assert_turned_away(reply)
+        else:
+            assert reply.status == 401
 
 
 @pytest.mark.parametrize("path", sorted({path for _, path in ROUTES}))
@@ -136,11 +161,14 @@ def test_the_token_opens_every_read(worker: Driven, method: str, path: str, host
         "Sec-Fetch-Site": "same-origin",
     }
     reply = attacked(worker, method, path, own)
-    if path in RECALL:  # the stand-in has nothing to recall, and some routes must be told of what
+    if path in NEEDING_MORE:
         assert reply.status in (400, 404, 503)
+    elif path in pages.OPEN:
+        assert_turned_away(reply)
     else:
-        assert reply.status == (404 if path == "/sessions/victim/status" else 200)
-    assert_hardened(reply)
+        nowhere = ("/sessions/victim/status", "/viewer/victim")
+        assert reply.status == (404 if path in nowhere else 200)
+    assert_hardened(reply, "private, no-cache" if path == "/" else "no-store")
 
 
 def test_a_forwarding_header_changes_nobodys_mind(worker: Driven) -> None:

@@ -22,6 +22,7 @@ WORKER_SOCK = "worker.sock"
 WORKER_JSON = "worker.json"
 HOOK_SOCK = "hook.sock"
 TOKEN = "token"  # noqa: S105 - the name of the file, not a password
+SIGNED_IN = "signed-in.json"
 SETTINGS = "settings.json"
 MODES = "modes"
 BACKUPS = "backups"

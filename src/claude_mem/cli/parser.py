@@ -25,6 +25,7 @@ from claude_mem.cli import (
     mcp,
     off,
     on,
+    open_,
     pin,
     projects,
     queue,
@@ -45,7 +46,7 @@ from claude_mem.cli.command import Commands, Parser, help_of
 
 RECALL = (search, timeline, show, sessions, file, context, remember, pin, forget)
 DAILY = (
-    *(install, *RECALL, off, on, doctor, stats, projects, backfill, adopt, export, import_),
+    *(install, *RECALL, open_, off, on, doctor, stats, projects, backfill, adopt, export, import_),
     *(backup, restore, gc, worker, queue, demo, version),
 )
 PLUMBING = (hooks, mcp, statusline, slash, token)

@@ -102,6 +102,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "supersedes": TEXT,  # the name of an older one
         "provider": TEXT,
         "pinned": FLAG,
+        "wrong": FLAG,
         "source": TEXT,
         "at": INT,
     },

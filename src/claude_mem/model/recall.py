@@ -98,6 +98,7 @@ class Card:
     provider: str | None = None
     source: Source = "work"
     pinned: bool = False
+    wrong: bool = False  # somebody says so: it is kept, and never recalled
     supersedes: int | None = None
     superseded_by: int | None = None
     seen_again: int = 0
@@ -118,6 +119,7 @@ class Filters:
     since: int | None = None  # epoch milliseconds
     until: int | None = None
     superseded: bool | None = None  # True: only those; False: none of those
+    wrong: bool | None = None  # likewise, of those that are marked wrong
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,13 +86,13 @@ def build(
     batch: Batch, mode: Mode, *, verbosity: Verbosity, language: str | None, budget_chars: int
 ) -> Prompt:
     return Prompt(
-        system=_system(mode, verbosity, language),
+        system=system(mode, verbosity, language),
         user=_user(batch, budget_chars),
         purpose="summarize" if batch.wants_summary else "observe",
     )
 
 
-def _system(mode: Mode, verbosity: Verbosity, language: str | None) -> str:
+def system(mode: Mode, verbosity: Verbosity, language: str | None) -> str:
     tongue = language or mode.language
     more = [f"- Write in {line(tongue, 60)}; tags, types and concepts stay as they are."] if tongue else []
     return SYSTEM.format(

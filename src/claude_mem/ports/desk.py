@@ -44,12 +44,16 @@ class Narrowing:
     )
     until: str = ""
     superseded: bool | None = None
+    wrong: bool | None = None  # True: only those; False, and in a search None: none of those
+    pinned: bool = False  # True: only those
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     limit: int = 20
     offset: int = 0
+    cursor: str = ""  # or the `next` of the page before: quick, however far into a list
+    count: bool = False  # tell how many there are in all
 
 
 class Desk(Protocol):
@@ -57,7 +61,7 @@ class Desk(Protocol):
 
     def search(self, query: str, narrowing: Narrowing, page: Page, *, explain: bool = False) -> Data:
         """{"query", "results", "offset", "limit", "hasMore", "legs": ["text", "vectors"], "note": str |
-        None}. Without a query: the newest. `explain` adds to each result the parts of its score."""
+        None, "next"}. Without a query: the newest. `explain` adds to each result the parts of its score."""
         ...
 
     def timeline(
@@ -81,8 +85,8 @@ class Desk(Protocol):
         ...
 
     def listed(self, kind: str, narrowing: Narrowing, page: Page) -> Data:
-        """{"items", "offset", "limit", "hasMore"} of observations, summaries, prompts (results, with all
-        their fields), sessions or projects, the newest first."""
+        """{"items", "offset", "limit", "hasMore", "next", "total"} of observations, summaries, prompts
+        (results, with all their fields), sessions or projects, the newest first."""
         ...
 
     def remember(self, text: str, given: Mapping[str, object]) -> Data:

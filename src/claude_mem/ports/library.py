@@ -54,6 +54,14 @@ class Project:
     last_at: int | None = None  # epoch milliseconds
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a list goes on: after this memory."""
+
+    at: int  # epoch milliseconds
+    ref: Ref
+
+
 class Library(Protocol):
     """Reads memories. Each call sees one state of the store; any thread may call it."""
 
@@ -77,8 +85,14 @@ class Library(Protocol):
         offset: int = 0,
         newest_first: bool = True,
         pinned: bool = False,
+        after: Place | None = None,
     ) -> list[Card]:
-        """By time, without a query. Filters by file and concept are the caller's."""
+        """By time, without a query; at one moment what was asked comes before what was done, and that before
+        what was understood of it. Filters by file and concept are the caller's."""
+        ...
+
+    def count(self, filters: Filters, *, pinned: bool = False) -> int:
+        """How many such a list has in all."""
         ...
 
     def touching(self, path: str, project_id: int | None, limit: int) -> list[Touching]:
@@ -107,9 +121,14 @@ class Library(Protocol):
 class Shelves(Protocol):
     """Reads sessions and projects as wholes; rows by the store's column names."""
 
-    def sessions(self, filters: Filters, *, limit: int, offset: int = 0) -> list[dict[str, Any]]:
-        """The one in which something last happened first."""
+    def sessions(
+        self, filters: Filters, *, limit: int, offset: int = 0, after: tuple[int, int] | None = None
+    ) -> list[dict[str, Any]]:
+        """The one in which something last happened first. `after`: that time and the database's id, of the
+        last one of the page before."""
         ...
+
+    def count_sessions(self, filters: Filters) -> int: ...
 
     def session(self, given: str) -> dict[str, Any] | None:
         """By the client's id or the beginning of it, or by the database's; `before` and `after` are its

@@ -19,4 +19,5 @@ def fits(card: Card, filters: Filters) -> bool:
         and (filters.since is None or card.created_at >= filters.since)
         and (filters.until is None or card.created_at < filters.until)
         and (filters.superseded is None or (card.superseded_by is not None) == filters.superseded)
+        and (filters.wrong is None or card.wrong == filters.wrong)
     )

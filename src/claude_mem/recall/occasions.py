@@ -6,7 +6,7 @@ Each answer is text for a model, fenced, or nothing; what was told is noted, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any
@@ -119,11 +119,21 @@ class Occasions:
     def prompted(
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
     ) -> Rendered:
+        considered = self.considered(project, session, cwd, prompt, asked_at)
+        return self.told_at(prompt, [hit for hit, told in considered if told])
+
+    def told_at(self, prompt: str, hits: Sequence[Hit]) -> Rendered:
+        words, budget = _words(prompt), self.size.prompt_characters
+        return prompted.render_prompted(hits, now=self.clock(), budget=budget, tz=self.zone(), words=words)
+
+    def considered(
+        self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
+    ) -> list[tuple[Hit, bool]]:
+        """What a prompt brings to mind, the best first, and whether it is worth telling."""
         if notification.is_one(prompt):
-            return Rendered()  # nobody asked; and the agent knows what it sent out
-        words = [word.strip('"') for word in expressions(prompt)[0]]
-        if len(set(words) - STOP_WORDS) < FEWEST_WORDS and not pathwise.paths(prompt):
-            return Rendered()
+            return []  # nobody asked; and the agent knows what it sent out
+        if len(set(_words(prompt)) - STOP_WORDS) < FEWEST_WORDS and not pathwise.paths(prompt):
+            return []
         filters = Filters(
             project_id=project.id, kinds=("observation", "summary"), until=asked_at, superseded=False
         )
@@ -131,13 +141,13 @@ class Occasions:
         found = self.search(prompt, filters, MOST_CONSIDERED, work, hurried=True)
         known = _refs(self._told(session))
         floor = max(FLOOR, BESIDE_THE_BEST * max(map(relevance, found.hits), default=0.0))
-        hits = [
-            hit
+        return [
+            (
+                hit,
+                hit.card.session != session and hit.card.ref not in known and relevance(hit) >= floor,
+            )
             for hit in found.hits
-            if hit.card.session != session and hit.card.ref not in known and relevance(hit) >= floor
         ]
-        budget = self.size.prompt_characters
-        return prompted.render_prompted(hits, now=self.clock(), budget=budget, tz=self.zone(), words=words)
 
     def before_file(self, project: Project, session: str, cwd: str, path: str) -> Rendered:
         """Once for each file and session, and again after a compaction."""
@@ -151,6 +161,7 @@ class Occasions:
             for each in self.library.touching(short, project.id, LOOKED_AT)
             if each.card.session != session
             and each.card.ref not in known
+            and not each.card.wrong
             and any(file == path or _is_it(file, short) for file in each.card.files)
         ]
         return fileside.render_file(short, hits, self.clock(), tz=self.zone())
@@ -195,7 +206,7 @@ class Occasions:
         summaries = [_last(*whole[ref]) for ref in (Ref("summary", id) for id in ids) if ref in whole]
         last, earlier = _leading(summaries)
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
-        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
+        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
         pinned = self.library.listed(standing, limit=LOOKED_AT, pinned=True)
         recent = self.library.listed(standing, limit=LOOKED_AT)
         sessions, observations = self.shelves.figures(project.id)
@@ -240,6 +251,10 @@ class Occasions:
     def _hit(self, card: Card) -> Hit:
         marks, _ = self.truth(card)
         return Hit(card, 0.0, marks=marks)
+
+
+def _words(prompt: str) -> list[str]:
+    return [word.strip('"') for word in expressions(prompt)[0]]
 
 
 def _leading(summaries: list[LastSession]) -> tuple[list[LastSession], list[LastSession]]:

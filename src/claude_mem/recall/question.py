@@ -61,6 +61,7 @@ class Questions:
             since=self.time("since", asked.since, project)[0],
             until=self.time("until", asked.until, project)[1],
             superseded=asked.superseded,
+            wrong=asked.wrong,
         )
 
     def session(self, given: str) -> str:

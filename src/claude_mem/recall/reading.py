@@ -9,8 +9,8 @@ from claude_mem.model.recall import Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.model.wording import expressions
 from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere, Page
 from claude_mem.ports.keeping import Keeping
-from claude_mem.ports.library import Library, Shelves
-from claude_mem.recall import shown
+from claude_mem.ports.library import Library, Place, Shelves
+from claude_mem.recall import cursor, shown
 from claude_mem.recall.narrow import fits
 from claude_mem.recall.question import Questions
 from claude_mem.recall.search import Found, Search, Truth
@@ -40,6 +40,15 @@ class Sources:
     """Brings the index in step: what was saved a moment ago is found."""
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """In which order a list is, of what, and where it goes on."""
+
+    newest_first: bool = True
+    pinned: bool = False
+    after: Place | None = None
+
+
 class Reading:
     """The questions that change nothing."""
 
@@ -55,7 +64,9 @@ class Reading:
         else:
             # Raw evidence is for finding; the newest of it is what the agent is doing this moment.
             newest = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
-            cards = self._listed(newest, wanted, 0)
+            newest = newest if newest.wrong is not None else replace(newest, wrong=False)
+            manner = Manner(pinned=narrowing.pinned, after=cursor.parse(page.cursor))
+            cards = self._listed(newest, wanted, 0, manner)
             found = Found([self._hit(card) for card in cards], ("time",))
         words = [word.strip('"') for word in expressions(query)[0]]
         shown_hits = found.hits[page.offset : page.offset + page.limit]
@@ -67,6 +78,7 @@ class Reading:
             "hasMore": len(found.hits) > page.offset + page.limit,
             "legs": list(found.legs),
             "note": found.note,
+            "next": None if query.strip() else _next([hit.card for hit in found.hits[page.offset :]], page),
         }
 
     def timeline(
@@ -77,13 +89,14 @@ class Reading:
         if filters.project_id is None and middle is not None:
             filters = replace(filters, project_id=middle.card.project_id)
         filters = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
+        filters = filters if filters.wrong is not None else replace(filters, wrong=False)
         itself = middle.card.ref if middle else None
         earlier = [
             card for card in self._listed(replace(filters, until=at + 1), before + 1, 0) if card.ref != itself
         ]
         later = [
             card
-            for card in self._listed(replace(filters, since=at), after + 1, 0, newest_first=False)
+            for card in self._listed(replace(filters, since=at), after + 1, 0, Manner(newest_first=False))
             if card.ref != itself and card not in earlier
         ]
         return {
@@ -124,13 +137,16 @@ class Reading:
         if not path.strip():
             raise BadQuestion("path", "Which file? A path or the end of one is needed.")
         filters = self._from.questions.filters(narrowing)
+        filters = filters if filters.wrong is not None else replace(filters, wrong=False)
         self._from.catch_up()
         touching = self._from.library.touching(path.strip(), filters.project_id, MOST_RESULTS)
         cards = [each.card for each in touching]
+        how = {each.card.ref: each.how for each in touching}
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
         understood = [card for card in cards if card.ref.kind != "evidence"]
         chosen = [card for card in (understood or cards) if fits(card, filters)]
-        return {"path": path, "results": [shown.result(self._hit(card)) for card in chosen[:limit]]}
+        results = [shown.result(self._hit(card)) | {"how": how[card.ref]} for card in chosen[:limit]]
+        return {"path": path, "results": results}
 
     def listed(self, kind: str, narrowing: Narrowing, page: Page) -> Data:
         filters = self._from.questions.filters(narrowing)
@@ -138,12 +154,28 @@ class Reading:
             projects = self._from.library.projects(page.limit + 1, page.offset)
             return _page([shown.project(each) for each in projects], page)
         if kind == "sessions":
-            sessions = self._from.shelves.sessions(filters, limit=page.limit + 1, offset=page.offset)
-            return _page([shown.session(each) for each in sessions], page)
+            return self._sessions(filters, page)
         if kind not in LISTS:
             raise BadQuestion("kind", f"{kind!r} is no list: {', '.join((*LISTS, 'sessions', 'projects'))}.")
         filters = replace(filters, kinds=(LISTS[kind],))
-        return _page(self._whole(self._listed(filters, page.limit + 1, page.offset)), page)
+        manner = Manner(pinned=narrowing.pinned, after=cursor.parse(page.cursor))
+        cards = self._listed(filters, page.limit + 1, page.offset, manner)
+        total = None
+        if page.count and not filters.file and not filters.concepts:
+            total = self._from.library.count(filters, pinned=narrowing.pinned)
+        following = {"next": _next(cards, page), "total": total}
+        return (
+            _page(self._whole(cards[: page.limit]), page) | {"hasMore": len(cards) > page.limit} | following
+        )
+
+    def _sessions(self, filters: Filters, page: Page) -> Data:
+        after = cursor.parse_session(page.cursor)
+        rows = self._from.shelves.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
+        last = rows[page.limit - 1] if len(rows) > page.limit else None
+        return _page([shown.session(each) for each in rows], page) | {
+            "next": cursor.of_session(last) if last else None,
+            "total": self._from.shelves.count_sessions(filters) if page.count else None,
+        }
 
     def _anchor(
         self, anchor: str, query: str, filters: Filters, narrowing: Narrowing
@@ -168,14 +200,26 @@ class Reading:
             return hits[0], hits[0].card.created_at
         return None, self._from.clock()
 
-    def _listed(self, filters: Filters, limit: int, offset: int, *, newest_first: bool = True) -> list[Card]:
+    def _listed(self, filters: Filters, limit: int, offset: int, manner: Manner | None = None) -> list[Card]:
         """By time; where the store cannot filter (files, concepts), page by page until there are enough."""
         library, passed = self._from.library, 0
+        manner = manner or Manner()
         found: list[Card] = []
+
+        def listed(limit: int, offset: int) -> list[Card]:
+            return library.listed(
+                filters,
+                limit=limit,
+                offset=offset,
+                newest_first=manner.newest_first,
+                pinned=manner.pinned,
+                after=manner.after,
+            )
+
         if not filters.file and not filters.concepts:
-            return library.listed(filters, limit=limit, offset=offset, newest_first=newest_first)
+            return listed(limit, offset)
         while len(found) < offset + limit and passed < 20 * MOST_RESULTS:
-            cards = library.listed(filters, limit=MOST_RESULTS, offset=passed, newest_first=newest_first)
+            cards = listed(MOST_RESULTS, passed)
             found += [card for card in cards if fits(card, filters)]
             passed += MOST_RESULTS
             if len(cards) < MOST_RESULTS:
@@ -189,6 +233,11 @@ class Reading:
     def _hit(self, card: Card) -> Hit:
         marks, _ = self._from.truth(card)
         return Hit(card, 0.0, marks=marks)
+
+
+def _next(cards: Sequence[Card], page: Page) -> str | None:
+    """Where the next page begins; None: there is none."""
+    return cursor.of(cards[page.limit - 1]) if len(cards) > page.limit else None
 
 
 def _page(items: list[Data], page: Page) -> Data:

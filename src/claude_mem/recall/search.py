@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import islice
 from typing import Protocol
@@ -70,7 +70,9 @@ class Search:
     def __call__(
         self, query: str, filters: Filters, most: int, work: Work | None = None, *, hurried: bool = False
     ) -> Found:
-        """The best `most`, the best first. `hurried`: somebody waits, so nothing is loaded for it."""
+        """The best `most`, the best first. `hurried`: somebody waits, so nothing is loaded for it. What is
+        marked wrong is found by those who ask for just that."""
+        filters = replace(filters, wrong=False) if filters.wrong is None else filters
         within = None if filters.project_id is None else span(filters.project_id)
         words, phrases = expressions(query)
         wording = Wording(words, phrases, HURRIED_ROWS) if hurried else Wording(words, phrases)

@@ -35,9 +35,10 @@ def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Dat
         "snippet": snippet(card, words),
         "tokens": label.cost(card),
         "pinned": card.pinned,
+        "wrong": card.wrong,
         "superseded_by": card.superseded_by,
         "source": card.source,
-        "marks": list(hit.marks),
+        "marks": [*(("marked wrong",) if card.wrong else ()), *hit.marks],
     }
     if explain:
         data["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}

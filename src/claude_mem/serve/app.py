@@ -16,11 +16,13 @@ from claude_mem.serve import (
     house,
     mcp,
     openapi,
+    pages,
     past,
     processing,
     queue,
     recall_table,
     sessions,
+    viewer_table,
 )
 from claude_mem.serve import fields as f
 from claude_mem.serve.endpoint import Answer, Call, Endpoint, Field
@@ -267,6 +269,8 @@ TABLE: tuple[Endpoint, ...] = (
     *_FIRST_GENERATION,
     *recall_table.ROWS,
     *past.ROWS,
+    *pages.ROWS,
+    *viewer_table.ROWS,
     *house.ROWS,
     *_OTHERS,
 )

@@ -23,7 +23,7 @@ def desk(call: Call) -> Desk:
 
 def narrowing(given: Mapping[str, object]) -> Narrowing:
     """Of the fields a route has."""
-    superseded = given.get("superseded")
+    superseded, wrong = given.get("superseded"), given.get("wrong")
     return Narrowing(
         project=text(given, "project"),
         cwd=text(given, "cwd"),
@@ -37,11 +37,18 @@ def narrowing(given: Mapping[str, object]) -> Narrowing:
         since=text(given, "since"),
         until=text(given, "until"),
         superseded=superseded if isinstance(superseded, bool) else None,
+        wrong=wrong if isinstance(wrong, bool) else None,
+        pinned=given.get("pinned") is True,
     )
 
 
 def page(given: Mapping[str, object]) -> Page:
-    return Page(number(given, "limit", RESULTS), number(given, "offset", 0))
+    return Page(
+        number(given, "limit", RESULTS),
+        number(given, "offset", 0),
+        text(given, "cursor"),
+        given.get("count") is True,
+    )
 
 
 def text(given: Mapping[str, object], name: str) -> str:

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from claude_mem.model.errors import EventUnreadable, StoreError
+from claude_mem.ports.correcting import ChangedMeanwhile
 from claude_mem.ports.desk import BadQuestion, NotThere
 from claude_mem.serve import guard, message
 from claude_mem.serve.endpoint import LINES, Call, Endpoint, pick, pick_query
@@ -31,6 +32,7 @@ def build(table: Sequence[Endpoint], running: Running) -> Starlette:
             EventUnreadable: _unreadable,
             BadQuestion: _bad_question,
             NotThere: _not_there,
+            ChangedMeanwhile: _changed_meanwhile,
             StoreError: _unavailable,
             HTTPException: _not_routed,
             Exception: _broken,
@@ -52,7 +54,8 @@ def _route(path: str, methods: dict[str, Endpoint], running: Running) -> Route:
         query = pick_query(endpoint.query, request.query_params) if endpoint.query else {}
         return await endpoint.handler(Call(running, request, body, query, lines))
 
-    return Route(path, serve, methods=list(methods))
+    is_deep = any(endpoint.is_deep for endpoint in methods.values())
+    return Route(path.replace("{id}", "{id:path}") if is_deep else path, serve, methods=list(methods))
 
 
 async def _body(request: Request, endpoint: Endpoint) -> dict[str, object]:
@@ -89,6 +92,10 @@ async def _bad_question(_: Request, error: Exception) -> Response:
 
 async def _not_there(_: Request, error: Exception) -> Response:
     return _respond(Refusal(404, "not_found", str(error)))
+
+
+async def _changed_meanwhile(_: Request, error: Exception) -> Response:
+    return _respond(Refusal(409, "changed_meanwhile", str(error)))
 
 
 async def _unavailable(_: Request, error: Exception) -> Response:

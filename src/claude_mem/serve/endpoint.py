@@ -10,6 +10,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
+from claude_mem.serve import message
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.running import Running
 
@@ -56,6 +57,10 @@ class Call:
     query: dict[str, object]
     lines: bytes | None = None  # a body of one JSON object a line, where the endpoint takes such
 
+    async def named(self) -> frozenset[str]:
+        """The fields the body has, also those that are null."""
+        return frozenset(message.parse(await self.request.body()))
+
 
 Handler = Callable[[Call], Awaitable[Response]]
 
@@ -72,6 +77,8 @@ class Endpoint:
     socket_only: bool = False  # over TCP it does not exist, token or not
     id: Field | None = None  # what `{id}` in the path is; None: a session
     takes_lines: bool = False  # instead of one JSON object, also many: one a line
+    is_open: bool = False  # no key is asked for: it asks itself who is there
+    is_deep: bool = False  # `{id}` may have slashes in it
 
 
 def pick(fields: Sequence[Field], found: Mapping[str, object]) -> dict[str, object]:

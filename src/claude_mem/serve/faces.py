@@ -11,7 +11,7 @@ from pathlib import Path
 from starlette.applications import Starlette
 
 from claude_mem.capture import places
-from claude_mem.serve import listen, whole
+from claude_mem.serve import listen, pages, whole
 from claude_mem.serve.guard import Guard, Key
 from claude_mem.serve.hookline import HookLine
 from claude_mem.serve.running import PROTOCOL, Running, log
@@ -38,7 +38,9 @@ class Faces:
         if listener is not None:
             port = listener.getsockname()[1]
             self._running.port = port
-            self._tcp = Web(Guard(self._app, self._running, Key(port, self._token)), listener)
+            key = Key(port, self._token, self._running.visitors)
+            guard = Guard(self._app, self._running, key, open_to_all=pages.OPEN, pages=pages.LOOKED_AT)
+            self._tcp = Web(guard, listener)
             await self._tcp.start()
         await self.heal()
 

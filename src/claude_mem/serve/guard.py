@@ -1,8 +1,9 @@
 """Decides whether a request may reach the application: one check before routing, for every route alike.
 
 On the TCP port anybody on this machine and any web page in its browsers can knock. Host keeps out names that
-were rebound to the loopback, Origin and Sec-Fetch-Site keep out other sites' pages, and the token keeps out
-everyone else. On the unix socket the file's permissions have already asked who is there.
+were rebound to the loopback, Origin and Sec-Fetch-Site keep out other sites' pages, and the token, or the
+cookie of a browser that has signed in, keeps out everyone else. On the unix socket the file's permissions
+have already asked who is there.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from claude_mem.serve import plainpage
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.running import Running
+from claude_mem.serve.visitors import Visitors
 
 MOST_BYTES = 10 << 20
 BODY_DEADLINE_S = 30.0
@@ -27,27 +30,57 @@ Headers = Iterable[tuple[bytes, bytes]]
 Verdict = Refusal | None
 """None: allowed."""
 
-_ALWAYS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Text is only ever text: nothing of it runs, is fetched, or becomes markup."""
+
+_ALWAYS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", POLICY.encode()),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_SAFE = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a TCP caller must show: the port it came to, and the token."""
+    """What a TCP caller must show: the port it came to, and the token, or a cookie it was given."""
 
     port: int
     token: str
+    visitors: Visitors = field(default_factory=Visitors)
 
     @property
     def hosts(self) -> frozenset[bytes]:
         return frozenset(f"{name}:{self.port}".encode() for name in ("127.0.0.1", "localhost", "[::1]"))
 
 
-def judge(headers: Headers, key: Key | None, most_bytes: int = MOST_BYTES) -> Verdict:
-    """Why a request with these headers is refused, if it is. Without a key only its size counts."""
+def cookie_name(port: int | None) -> str:
+    """Browsers do not tell ports apart: the worker of another data directory has a cookie of its own."""
+    return f"claude_mem_{port}"
+
+
+def judge(
+    headers: Headers,
+    key: Key | None,
+    most_bytes: int = MOST_BYTES,
+    *,
+    method: str = "GET",
+    is_open: bool = False,
+) -> Verdict:
+    """Why a request with these headers is refused, if it is. Without a key only its size counts. `is_open`:
+    what it asks for asks itself who is there."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in headers:
         found.setdefault(name, []).append(value.strip())
-    if key is not None and (refusal := _stranger(found, key)):
+    if key is not None and (refusal := _foreign(found, key)):
+        return refusal
+    if key is not None and not is_open and (refusal := _stranger(found, key, method)):
         return refusal
     length = found.get(b"content-length", [b"0"])[0]
     if not length.isdigit() or len(length) > 18:
@@ -55,7 +88,7 @@ def judge(headers: Headers, key: Key | None, most_bytes: int = MOST_BYTES) -> Ve
     return _too_large(most_bytes) if int(length) > most_bytes else None
 
 
-def _stranger(found: dict[bytes, list[bytes]], key: Key) -> Verdict:
+def _foreign(found: dict[bytes, list[bytes]], key: Key) -> Verdict:
     hosts = key.hosts
     given = found.get(b"host", [])
     if len(given) != 1 or given[0].lower() not in hosts:
@@ -66,14 +99,37 @@ def _stranger(found: dict[bytes, list[bytes]], key: Key) -> Verdict:
         return Refusal(403, "foreign_origin", "Requests from another origin are not served.")
     if any(site.lower() not in (b"same-origin", b"none") for site in found.get(b"sec-fetch-site", [])):
         return Refusal(403, "cross_site", "Requests from another site are not served.")
-    if not _holds_token(found.get(b"authorization", []), key.token):
-        return Refusal(
-            401,
-            "no_token",
-            "The token is missing or wrong. `claude-mem token` prints it; send: Authorization: Bearer …",
-            headers={"WWW-Authenticate": 'Bearer realm="claude-mem"'},
-        )
     return None
+
+
+def _stranger(found: dict[bytes, list[bytes]], key: Key, method: str) -> Verdict:
+    if b"authorization" not in found and _is_signed_in(found, key):
+        # SameSite keeps other sites from sending the cookie; a browser too old for that says where it is.
+        if method in _SAFE or b"origin" in found or b"sec-fetch-site" in found:
+            return None
+        return Refusal(403, "no_origin", "A change that is asked for with a cookie must say its Origin.")
+    if _holds_token(found.get(b"authorization", []), key.token):
+        return None
+    return Refusal(
+        401,
+        "no_token",
+        "The token is missing or wrong. `claude-mem token` prints it; send: Authorization: Bearer … "
+        "In a browser, sign in with: claude-mem open",
+        headers={"WWW-Authenticate": 'Bearer realm="claude-mem"'},
+    )
+
+
+def _is_signed_in(found: dict[bytes, list[bytes]], key: Key) -> bool:
+    cookie = given_cookie(found.get(b"cookie", []), key.port)
+    return cookie is not None and key.visitors.knows(cookie)
+
+
+def given_cookie(headers: Iterable[bytes], port: int | None) -> str | None:
+    """Ours, of all the browser sends; None: it has none, or somebody has planted a second."""
+    wanted = cookie_name(port).encode()
+    pairs = [pair.strip().partition(b"=") for header in headers for pair in header.split(b";")]
+    ours = [value for name, _, value in pairs if name == wanted]
+    return ours[0].decode("ascii", "replace") if len(ours) == 1 else None
 
 
 def _holds_token(given: list[bytes], token: str) -> bool:
@@ -88,10 +144,20 @@ def _too_large(most_bytes: int) -> Refusal:
 
 
 class Guard:
-    """The thin edge: asks `judge`, reads the body within its bounds, and only then calls the application."""
+    """The thin edge: asks `judge`, reads the body within its bounds, and only then calls the application.
+    `open_to_all`: paths that ask for no key; `pages`: those a person looks at."""
 
-    def __init__(self, app: ASGIApp, running: Running, key: Key | None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        running: Running,
+        key: Key | None,
+        *,
+        open_to_all: Collection[str] = (),
+        pages: Collection[str] = (),
+    ) -> None:
         self._app, self._running, self._key = app, running, key
+        self._open, self._pages = frozenset(open_to_all), frozenset(pages)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -102,14 +168,14 @@ class Guard:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = [*message.get("headers", ()), *_ALWAYS]
+                message["headers"] = _hardened(message.get("headers", ()))
             await send(message)
 
-        body = judge(scope["headers"], self._key) or await _read(receive)
+        body = self._judge(scope) or await _read(receive)
         if body is None:
             return
         if isinstance(body, Refusal):
-            await _refuse(send_guarded, body)
+            await _refuse(send_guarded, body, as_page=self._is_looked_at(scope))
             return
         scope[TRUSTED] = self._key is None
         try:
@@ -120,6 +186,21 @@ class Guard:
                 await _refuse(
                     send_guarded, Refusal(500, "internal", "Something went wrong; see the worker's log.")
                 )
+
+    def _judge(self, scope: Scope) -> Verdict:
+        is_open = scope["path"] in self._open and scope["method"] in _SAFE
+        return judge(scope["headers"], self._key, method=scope["method"], is_open=is_open)
+
+    def _is_looked_at(self, scope: Scope) -> bool:
+        accepts = [value for name, value in scope["headers"] if name == b"accept"]
+        return scope["path"] in self._pages and any(b"text/html" in value for value in accepts)
+
+
+def _hardened(headers: Headers) -> list[tuple[bytes, bytes]]:
+    given = list(headers)
+    if not any(name.lower() == b"cache-control" for name, _ in given):
+        given.append((b"cache-control", b"no-store"))
+    return [*given, *_ALWAYS]
 
 
 async def _read(receive: Receive) -> bytes | Refusal | None:
@@ -154,10 +235,13 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return receive_replayed
 
 
-async def _refuse(send: Send, refusal: Refusal) -> None:
-    body = json.dumps(refusal.as_json()).encode()
+async def _refuse(send: Send, refusal: Refusal, *, as_page: bool = False) -> None:
+    if as_page:
+        body, media_type = plainpage.html(refusal.status).encode(), b"text/html; charset=utf-8"
+    else:
+        body, media_type = json.dumps(refusal.as_json()).encode(), b"application/json"
     headers = [
-        (b"content-type", b"application/json"),
+        (b"content-type", media_type),
         (b"content-length", str(len(body)).encode()),
         *((name.lower().encode(), value.encode()) for name, value in refusal.headers.items()),
     ]

@@ -24,6 +24,7 @@ from claude_mem.serve.handover import Handover
 from claude_mem.serve.lock import Held, LockHeld
 from claude_mem.serve.parts import Parts
 from claude_mem.serve.running import Running, log
+from claude_mem.serve.visitors import Visitors
 from claude_mem.settings import Settings
 
 HANDOVER = Path("handover.json")
@@ -106,7 +107,7 @@ async def _live(parts: Parts, version: str, held: Held, follow: Callable[[], obj
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="worker")
     loop.set_default_executor(threads)
     loop.set_exception_handler(journal.loop_trouble)
-    running = Running(parts)
+    running = Running(parts, visitors=Visitors(Path(places.SIGNED_IN), parts.clock))
     for wanted in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(wanted, running.stop)
 

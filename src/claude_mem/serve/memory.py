@@ -1,4 +1,4 @@
-"""Changes memory because somebody asks for it: save, pin, forget, import."""
+"""Changes memory because somebody asks for it: save, forget, import."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.ports.desk import Desk, NotThere
 from claude_mem.serve import asked
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.refusal import Refusal
@@ -26,27 +25,6 @@ async def save(call: Call) -> Response:
     return JSONResponse(saved)
 
 
-async def pin(call: Call) -> Response:
-    refs = asked.refs(call.body)
-    if not refs:
-        raise Refusal(400, "missing_field", "ids is empty.", field="ids")
-    answer = await asyncio.to_thread(_pin, asked.desk(call), refs, call.body["pinned"] is not False)
-    if not answer["results"]:
-        raise Refusal(404, "not_found", "Nothing is remembered under these ids.")
-    return JSONResponse(answer)
-
-
-def _pin(desk: Desk, refs: list[str], pinned: bool) -> dict[str, list[object]]:
-    results: list[object] = []
-    missing: list[object] = []
-    for ref in refs:
-        try:
-            results.append(desk.pin(ref, pinned=pinned))
-        except NotThere:
-            missing.append(ref)
-    return {"results": results, "missing": missing}
-
-
 async def forget(call: Call) -> Response:
     """It cannot be taken back, so it takes two words: a selection alone only tells what would go."""
     body, refs = call.body, asked.refs(call.body)
@@ -63,7 +41,10 @@ async def forget(call: Call) -> Response:
     dry_run = body["dry_run"] is True or not confirmed
     exports = body["exports"] is True
     gone = await asyncio.to_thread(asked.desk(call).forget, selection, dry_run=dry_run, exports=exports)
-    call.running.tell_change()
+    if not dry_run:
+        if call.running.parts.correcting is not None:
+            await asyncio.to_thread(call.running.parts.correcting.forgot)
+        call.running.tell_correction("forget", refs)
     return JSONResponse(gone)
 
 

@@ -28,10 +28,13 @@ def document(table: Sequence[Endpoint], version: str, port: int | None) -> Json:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": f"http://127.0.0.1:{port or 37777}"}],
-        "security": [{"token": []}],
+        "security": [{"token": []}, {"cookie": []}],
         "paths": paths,
         "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": f"claude_mem_{port or 37777}"},
+            },
             "schemas": {"Error": _object((fields.ERROR,))},
         },
     }
@@ -46,6 +49,8 @@ def _operation(endpoint: Endpoint) -> Json:
             str(answer.status): _response(answer) for answer in (*endpoint.answers, *fields.COMMON)
         },
     }
+    if endpoint.is_open:
+        operation["security"] = []
     parameters: list[Json] = [_id(endpoint.id or _SESSION)] if "{id}" in endpoint.path else []
     parameters += [
         {

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from claude_mem.ports.clock import Clock
+from claude_mem.ports.correcting import Correcting
 from claude_mem.ports.desk import Desk
 from claude_mem.ports.house import House
 from claude_mem.ports.past import Listener
 from claude_mem.ports.store import Accepted, Inbox, Overview, Sessions
+from claude_mem.ports.viewing import Viewing
 from claude_mem.settings import Settings
 
 
@@ -93,6 +95,12 @@ class Parts:
     """How far the indexes and the rendered contexts are, and what sessions were told; {}: nobody recalls."""
     desk: Desk | None = None
     """Answers about memory; None: a worker that only captures."""
+    correcting: Correcting | None = None
+    """Changes memory because a person says so, and takes it back."""
+    viewing: Viewing | None = None
+    """Answers what only the viewer asks."""
+    check_settings: Callable[[Settings], object] = str
+    """Whether a worker would start with them. Raises SettingsError."""
     fence: Callable[[str], str] = str
     """Marks what memory says as a quotation, for a model to read. Does not block."""
     past: Listener | None = None

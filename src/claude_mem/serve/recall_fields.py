@@ -43,6 +43,9 @@ SINCE = Field(
 )
 UNTIL = Field("until", "string", "Until then, in the same words.", "yesterday", also=("dateEnd",))
 SUPERSEDED = Field("superseded", "boolean", "true: only what newer memory replaced; false: none of that.")
+WRONG = Field(
+    "wrong", "boolean", "true: only what was marked wrong; false, and in a search always: none of that."
+)
 NARROWING = (
     PROJECT,
     CWD,
@@ -56,11 +59,18 @@ NARROWING = (
     replace(SINCE, example="last week"),
     UNTIL,
     SUPERSEDED,
+    WRONG,
 )
 
 LIMIT = Field("limit", "integer", "How many at most; 20 if not said.", 20, least=1, most=MOST_RESULTS)
 OFFSET = Field("offset", "integer", "How many to pass over.", 0, most=MOST_OFFSET)
 PAGING = (LIMIT, OFFSET)
+CURSOR = Field(
+    "cursor", "string", "The `next` of the page before: quick, however far into a list.", "1769850000000-12"
+)
+COUNT = Field("count", "boolean", "Tell how many there are in all.", False)
+ONLY_PINNED = Field("pinned", "boolean", "true: only what is pinned.", False)
+LONG_PAGING = (*PAGING, CURSOR, COUNT)
 EXPLAIN = Field("explain", "boolean", "Tell of what each score is made.", False)
 ANCHOR = Field("anchor", "string", "A memory (`12`, `s3`), a session's id, or a time in words.", "12")
 BEFORE = Field(
@@ -157,6 +167,7 @@ RESULT = (
     Field("snippet", "string", "The part that fits.", "… an empty password …"),
     Field("tokens", "integer", "What reading all of it costs.", 180),
     Field("pinned", "boolean", "Somebody wants it remembered first.", False),
+    Field("wrong", "boolean", "Somebody says it is: it is kept, and never recalled.", False),
     Field("superseded_by", "any", "The observation that replaced it."),
     Field("source", "string", "work, external (only read) or user (asked for).", "work"),
     Field("marks", "array", "What to know before trusting it.", [], items="string"),
@@ -164,6 +175,14 @@ RESULT = (
 RESULTS = Field("results", "array", "The memories.", fields=RESULT)
 MISSING = Field("missing", "array", "What was asked for and is not there.", [], items="any")
 HAS_MORE = Field("hasMore", "boolean", "Whether another page follows.", False)
+NEXT = Field("next", "any", "The `cursor` of the next page; null: there is none.", "1769850000000-12")
+TOTAL = Field("total", "any", "How many there are in all, if that was asked for.", 1234)
+UNDO = Field(
+    "undo",
+    "any",
+    "How to take it back: `token`, and until when that works (`until`, in epoch milliseconds).",
+    {"token": "Zm9v", "until": 1769853600000},
+)
 
 FOUND = Answer(
     200,
@@ -176,6 +195,7 @@ FOUND = Answer(
         HAS_MORE,
         Field("legs", "array", "What searched: text, vectors.", ["text"], items="string"),
         Field("note", "string", "What to know about the search."),
+        NEXT,
     ),
 )
 TIMELINE = Answer(
@@ -191,7 +211,14 @@ TIMELINE = Answer(
 LISTED = Answer(
     200,
     "The newest first.",
-    (Field("items", "array", "A page of them.", items="any", example=[]), OFFSET, LIMIT, HAS_MORE),
+    (
+        Field("items", "array", "A page of them.", items="any", example=[]),
+        OFFSET,
+        LIMIT,
+        HAS_MORE,
+        NEXT,
+        TOTAL,
+    ),
 )
 DETAILED = Answer(200, "Each with all its fields, in the order asked for.", (RESULTS, MISSING))
 ONE = Answer(200, "With all its fields.", RESULT)
@@ -236,6 +263,7 @@ WAS_PINNED = Answer(
             fields=(Field("ref", "string", "The memory.", "12"), Field("pinned", "boolean", "", True)),
         ),
         MISSING,
+        UNDO,
     ),
 )
 WENT = Answer(

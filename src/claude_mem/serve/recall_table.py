@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_mem.serve import fields, memory, recalling, stream, travelling
+from claude_mem.serve import correcting, fields, memory, recalling, stream, travelling
 from claude_mem.serve import recall_fields as f
 from claude_mem.serve.endpoint import Endpoint
 
@@ -15,7 +15,7 @@ _SEARCHING = (
         recalling.search,
         "Search memory. Without q: the newest.",
         (f.FOUND, *_ANSWERS),
-        query=(f.QUERY, *f.NARROWING, *f.PAGING, f.EXPLAIN),
+        query=(f.QUERY, *f.NARROWING, f.ONLY_PINNED, *f.PAGING, f.CURSOR, f.EXPLAIN),
     ),
     Endpoint(
         "GET",
@@ -31,7 +31,7 @@ _SEARCHING = (
         recalling.file,
         "A file's history across sessions.",
         (f.HISTORY, *_ANSWERS),
-        query=(f.PATH, f.PROJECT, f.CWD, f.LIMIT),
+        query=(f.PATH, f.PROJECT, f.CWD, f.WRONG, f.LIMIT),
     ),
     Endpoint(
         "GET",
@@ -50,7 +50,7 @@ _LISTS = tuple(
         recalling.listing(kind),
         f"A page of {kind}, the newest first.",
         (f.LISTED, *_ANSWERS),
-        query=(*f.NARROWING, *f.PAGING),
+        query=(*f.NARROWING, f.ONLY_PINNED, *f.LONG_PAGING),
     )
     for kind in ("observations", "summaries", "prompts", "sessions")
 )
@@ -118,7 +118,7 @@ _CHANGING = (
     Endpoint(
         "POST",
         "/api/memory/pin",
-        memory.pin,
+        correcting.pin,
         "Keep memories in front, or no longer.",
         (f.WAS_PINNED, f.NOT_THERE, *_ANSWERS),
         body=(f.IDS, f.PINNED),

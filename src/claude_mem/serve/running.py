@@ -8,15 +8,27 @@ import os
 import resource
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from claude_mem.serve.parts import Parts
+from claude_mem.serve.visitors import Visitors
 
 log = logging.getLogger("claude_mem.serve")
 
 PROTOCOL = 1
 """The version of what is said over the sockets and HTTP; raised when an old client would break."""
+
+
+MOST_CORRECTIONS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    number: int
+    what: str  # edit, pin, wrong, merge, undo, forget, settings
+    refs: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -34,6 +46,10 @@ class Running:
     listeners: int = 0
     """Callers of /stream."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    corrections: deque[Correction] = field(default_factory=lambda: deque(maxlen=MOST_CORRECTIONS))
+    """What people have lately changed in memory, by a number that only grows."""
+    visitors: Visitors = field(default_factory=Visitors)
+    """Browsers that have signed in."""
     handing_over_to: str | None = None
     trouble: str | None = None  # why nothing can be taken in just now, as one sentence
     mishaps: Counter[str] = field(default_factory=Counter)
@@ -56,6 +72,11 @@ class Running:
     def tell_change(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
+
+    def tell_correction(self, what: str, refs: Sequence[str]) -> None:
+        last = self.corrections[-1].number if self.corrections else 0
+        self.corrections.append(Correction(last + 1, what, tuple(refs)))
+        self.tell_change()
 
     def swallow(self, where: str, error: BaseException) -> None:
         """The worker's loops outlive any one failure; each is counted, and shown by /health and /metrics."""

@@ -78,7 +78,9 @@ class _Teller:
     since: Cursor | None  # None: it has only just come
     cursor: Cursor = field(default_factory=Cursor)
     sessions: dict[object, object] = field(default_factory=dict)  # the status of each
-    queue: dict[str, int] = field(default_factory=dict)
+    queue: dict[str, int | None] = field(default_factory=dict)
+    observer: dict[str, object] = field(default_factory=dict)
+    corrected: int = 0  # the number of the last correction it was told of
 
     async def events(self) -> AsyncIterator[bytes]:
         try:
@@ -108,9 +110,11 @@ class _Teller:
             cursor = cursor.at(kind, min(cursor.of(kind), newest.of(kind)))
         self.cursor = cursor
         states = self._new_sessions()
-        self.queue = self._queue()
+        self.queue, self.observer = self._queue(), self._observer()
+        self.corrected = max((each.number for each in self.running.corrections), default=0)
         projects = self.desk.listed("projects", Narrowing(), Page(100))["items"]
-        events.append(self._event("initial", projects=projects, sessions=states, queue=self.queue))
+        standing = {"queue": self.queue, "observer": self.observer}
+        events.append(self._event("initial", projects=projects, sessions=states, **standing))
         if behind > MOST_BEHIND:
             message = "Too much has happened meanwhile; read the lists anew."
             events.append(self._event("reset", message=message))
@@ -143,6 +147,12 @@ class _Teller:
         if (queue := self._queue()) != self.queue:
             self.queue = queue
             events.append(self._event("queue", queue=queue))
+        if (observer := self._observer()) != self.observer:
+            self.observer = observer
+            events.append(self._event("observer", observer=observer))
+        for each in [one for one in tuple(self.running.corrections) if one.number > self.corrected]:
+            self.corrected = each.number
+            events.append(self._event("changed", what=each.what, refs=each.refs))
         return events
 
     def _after(self, kind: MemoryKind, last: int) -> list[dict[str, Any]]:
@@ -175,13 +185,21 @@ class _Teller:
     def _concerns(self, item: dict[str, Any]) -> bool:
         return not self.project or item.get("project") == self.project
 
-    def _queue(self) -> dict[str, int]:
+    def _observer(self) -> dict[str, object]:
+        """Whether somebody observes this moment, who, and what holds them up."""
+        shown = self.running.parts.observing()
+        told = {name: shown.get(name) for name in ("provider", "paused", "spentUp")}
+        return told | {"working": bool(self.queue.get("leased"))}
+
+    def _queue(self) -> dict[str, int | None]:
         figures = self.running.parts.store.figures()
         return {
             "ready": figures.ready,
             "leased": figures.leased,
             "parked": figures.parked,
             "done": figures.done,
+            "spooled": self.running.parts.spooled()[0],
+            "oldest_ready_at": figures.oldest_ready_at,
         }
 
     def _event(self, name: str, **told: object) -> bytes:

@@ -19,7 +19,7 @@ from claude_mem.model.errors import SettingsError
 from claude_mem.settings import neighbour
 from claude_mem.settings.table import BORROWED, FILE_ONLY, SETTINGS, SWITCHES, Setting
 
-__all__ = ["SETTINGS", "Setting", "Settings", "data_directory", "load"]
+__all__ = ["SETTINGS", "Setting", "Settings", "data_directory", "load", "read_file"]
 
 Verbosity = Literal["minimal", "normal", "verbose"]
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
@@ -83,7 +83,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     chosen: dict[str, Any] = {}
     file = data_dir / places.SETTINGS
     passed_over = []
-    for key, value in _read(file).items():
+    for key, value in read_file(file).items():
         try:
             chosen |= _parsed(_known(key, value, str(file)), value, str(file))
         except SettingsError:
@@ -111,7 +111,8 @@ def data_directory(environ: Mapping[str, str] | None = None) -> Path:
     return Path(os.fsdecode(places.data_directory(as_bytes)))
 
 
-def _read(file: Path) -> dict[str, object]:
+def read_file(file: Path) -> dict[str, object]:
+    """What `settings.json` holds; {} when there is none. Raises SettingsError."""
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:

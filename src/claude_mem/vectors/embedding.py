@@ -27,6 +27,9 @@ class Unembedded(Protocol):
     @property
     def marks(self) -> Mapping[MemoryKind, int]: ...
 
+    @property
+    def again(self) -> Mapping[str, str]: ...
+
 
 class Source(Protocol):
     """The memories, and how far their vectors are. Raises StoreError."""
@@ -37,7 +40,7 @@ class Source(Protocol):
 
     def unembedded(self, limit: int) -> Unembedded | None: ...
 
-    def embedded(self, marks: Mapping[MemoryKind, int]) -> None: ...
+    def embedded(self, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None: ...
 
     def waiting(self) -> int: ...
 
@@ -95,7 +98,7 @@ class Embedding:
             self._vectors.put({spot: vector for (spot, _), vector in zip(batch.texts, vectors, strict=True)})
         # Killed before this, they are made once more. A memory that was forgotten while its vector was made
         # is noted as such, and the next step takes the vector out.
-        self._source.embedded(batch.marks)
+        self._source.embedded(batch.marks, batch.again)
         return forgotten + max(1, len(batch.texts))
 
     def _look(self) -> None:

@@ -12,11 +12,13 @@ from claude_mem.model.origin import Origin
 from claude_mem.ports.desk import Data
 from claude_mem.recall import fence
 from claude_mem.recall.carrying import Arriving, Leaving
+from claude_mem.recall.correcting import Correcting
 from claude_mem.recall.desk import Desk
 from claude_mem.recall.occasions import Occasions, Size
 from claude_mem.recall.question import Questions
 from claude_mem.recall.reading import Sources
 from claude_mem.recall.search import Search
+from claude_mem.recall.viewing import Viewing
 from claude_mem.recall.writing import Writing
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
@@ -25,12 +27,14 @@ from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.portable import SqlitePortable
+from claude_mem.store.sqlite.revising import SqliteRevising
 from claude_mem.store.sqlite.shelves import SqliteShelves
 from claude_mem.store.sqlite.told import Told
 from claude_mem.store.sqlite.vectors import SqliteVectors
 from claude_mem.vectors import choice
 from claude_mem.vectors.embedding import Embedding
 from claude_mem.vectors.near import Nearby
+from claude_mem.wiring import viewing
 from claude_mem.wiring.clock import now
 from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.elsewhere import Elsewhere
@@ -60,6 +64,8 @@ class Recalling:
     fence: Callable[[str], str]
     close: Callable[[], None]
     house: House
+    correcting: Correcting
+    viewing: Viewing
     copying: threading.Lock
     """Held while copies of the database are made or rewritten."""
 
@@ -166,6 +172,8 @@ def assemble(
         fence=fence.fenced,
         close=close,
         house=house,
+        correcting=Correcting(library, SqliteRevising(store.writer), now, clean, changed),
+        viewing=viewing.assemble(settings, store, sources, occasions),
         copying=copying,
     )
 

@@ -89,6 +89,9 @@ def _build(settings: Settings) -> Parts:
         keep_ready=recalling.step,
         recalling=recalling.shown,
         desk=recalling.desk,
+        correcting=recalling.correcting,
+        viewing=recalling.viewing,
+        check_settings=observer.mode_of,
         fence=recalling.fence,
     )
 

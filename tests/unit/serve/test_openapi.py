@@ -21,11 +21,12 @@ def test_every_route_that_exists_over_tcp_is_described_once() -> None:
     assert len({operation["operationId"] for operation in operations()}) == len(operations())
 
 
-def test_the_document_says_who_it_is_and_that_a_token_is_needed() -> None:
+def test_the_document_says_who_it_is_and_that_a_token_or_a_cookie_is_needed() -> None:
     assert DOCUMENT["openapi"] == "3.1.0"
     assert DOCUMENT["info"]["version"] == "1.2.3"
     assert DOCUMENT["servers"] == [{"url": "http://127.0.0.1:4711"}]
-    assert DOCUMENT["security"] == [{"token": []}]
+    assert DOCUMENT["security"] == [{"token": []}, {"cookie": []}]
+    assert DOCUMENT["paths"]["/signin"]["get"]["security"] == []
 
 
 def test_every_reference_leads_somewhere() -> None:

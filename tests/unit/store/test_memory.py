@@ -131,7 +131,7 @@ def test_a_vector_that_is_being_made_meanwhile_is_made_once_more(
     assert batch is not None
     settle(OLD, session="older", at=NOON)
     vectors.put({place: text.encode() for place, text in batch.texts})
-    embedding.embedded(batch.marks)
+    embedding.embedded(batch.marks, batch.again)
     _embed(embedding, vectors)
     places = [place for rows in vectors.newest(None, 10, 10) for place, _ in rows]
     assert places == [spot(1, 2, Ref("observation", 1))]
@@ -156,7 +156,7 @@ def _embed(embedding: SqliteEmbedding, vectors: SqliteVectors | None) -> None:
     while (batch := embedding.unembedded(100)) is not None:
         if vectors:
             vectors.put({place: text.encode() for place, text in batch.texts})
-        embedding.embedded(batch.marks)
+        embedding.embedded(batch.marks, batch.again)
 
 
 def test_two_that_say_nothing_are_not_the_same(settle: Callable[..., None], peek: Peek) -> None:

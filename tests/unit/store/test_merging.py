@@ -180,7 +180,7 @@ def test_vectors_follow_their_memories(house: House) -> None:
     embedding.begin("builtin test")
     while (batch := embedding.unembedded(100)) is not None:
         vectors.put({place: text.encode() for place, text in batch.texts})
-        embedding.embedded(batch.marks)
+        embedding.embedded(batch.marks, batch.again)
     before = {blob for rows in vectors.newest(None, 1000, 1000) for _, blob in rows}
     made, into = embedding.made(), house.id_of(ORIGIN)
     gone = house.id_of(MOVED)
@@ -198,7 +198,7 @@ def test_a_backend_elsewhere_is_told_to_make_them_anew(house: House) -> None:
     embedding = SqliteEmbedding(house.store.readers, house.store.writer)
     embedding.begin("chroma test")
     while (batch := embedding.unembedded(100)) is not None:
-        embedding.embedded(batch.marks)
+        embedding.embedded(batch.marks, batch.again)
     house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
     assert embedding.forgotten() is not None
     again = embedding.unembedded(100)

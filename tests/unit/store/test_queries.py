@@ -35,6 +35,11 @@ WALKS = {
     "list_prompt": "likewise",
     "list_evidence": "likewise",
     "list_session": "likewise",
+    "count_observation": "counts a list, and says so; asked for once, not with each page",
+    "count_summary": "likewise",
+    "count_prompt": "likewise",
+    "count_evidence": "likewise",
+    "count_sessions": "likewise",
     "memory_figures": "counts everything, and says so",
     "injection_figures": "likewise",
     "count_vectors": "likewise",
@@ -43,6 +48,11 @@ WALKS = {
     "all_summaries": "likewise",
     "all_prompts": "likewise",
     "all_events": "likewise",
+    "injections_naming": "one look at each, in the order they are wanted; asked for one memory",
+    "times_injected": "likewise",
+    "branches_of": "sessions are few beside what is in them; asked once for a page",
+    "clients_of": "likewise",
+    "concepts_of_all": "along an index, and stops",
     "all_injections": "names are struck out of everything that holds them",
     "chosen_sessions": "an export is of everything, unless it is narrowed",
     "export_observations": "likewise; along an index, so that nothing is sorted",
@@ -96,7 +106,7 @@ def test_a_list_without_conditions_goes_along_an_index_and_sorts_nothing(
 
 @pytest.mark.parametrize("name", conditions())
 def test_every_condition_fits_the_lists_it_is_meant_for(db: sqlite3.Connection, name: str) -> None:
-    lists = ["list_session"] if name == "last_active_first" else ["list_observation"]
+    lists = ["list_session"] if name in ("last_active_first", "where_less_active") else ["list_observation"]
     for statement in lists:
         if name.startswith("where_"):
             explained(db, f"{queries()[statement].rstrip(';')} WHERE {conditions()[name]}")

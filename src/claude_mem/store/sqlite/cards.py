@@ -68,6 +68,7 @@ def _observation(row: sqlite3.Row) -> Card:
         provider=row["provider"],
         source=row["source"],
         pinned=bool(row["pinned"]),
+        wrong=bool(row["wrong"]),
         supersedes=row["supersedes"],
         superseded_by=row["superseded_by"],
         seen_again=row["seen_again"],

@@ -40,9 +40,25 @@ s.client = :client
 -- Something newer stands in its place, or not.
 (m.superseded_by IS NOT NULL) = :superseded
 
+-- name: where_wrong
+-- Marked wrong, or not.
+m.wrong = :wrong
+
+-- name: where_earlier
+-- Before a row, as a list goes that has the newest first.
+(m.created_at_epoch, m.id) < (:place_at, :place_id)
+
+-- name: where_later
+-- After a row.
+(m.created_at_epoch, m.id) > (:place_at, :place_id)
+
 -- name: where_pinned
 -- Kept in sight by the user.
 m.pinned = 1
+
+-- name: where_less_active
+-- Sessions, after one in their list.
+(m.updated_at_epoch, m.id) < (:place_at, :place_id)
 
 -- name: newest_first
 -- By time.

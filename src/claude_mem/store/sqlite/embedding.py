@@ -11,7 +11,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from claude_mem.model.recall import MemoryKind, Ref, spot
 from claude_mem.store.sqlite.queries import execute
@@ -37,6 +37,7 @@ FOLLOWED = "followed_vectors"
 class Unembedded:
     texts: list[tuple[int, str]]  # spots, and what to embed
     marks: Mapping[MemoryKind, int]  # how far it is when they are done
+    again: Mapping[str, str] = field(default_factory=dict)  # notes that are settled then
 
 
 class SqliteEmbedding:
@@ -66,6 +67,8 @@ class SqliteEmbedding:
         """Some of those that have none yet, observations first; None: all have."""
         with self._readers.read() as db:
             self._read_at = _derived(db, FOLLOWED)
+            if again := _again(db, limit):
+                return again
             for kind in EMBEDDED:
                 after = _mark(db, kind)
                 parameters: dict[str, Value] = {"after": after, "limit": limit}
@@ -78,8 +81,10 @@ class SqliteEmbedding:
                     return Unembedded(texts, {kind: rows[-1]["id"]})
         return None
 
-    def embedded(self, marks: Mapping[MemoryKind, int]) -> None:
-        self._writer.run(lambda db: _advance(db, marks if _derived(db, FOLLOWED) == self._read_at else {}))
+    def embedded(self, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None:
+        self._writer.run(
+            lambda db: _settle(db, marks if _derived(db, FOLLOWED) == self._read_at else {}, again)
+        )
 
     def waiting(self) -> int:
         """How many memories have no vector (ids may have gaps, so: at most)."""
@@ -99,6 +104,12 @@ class SqliteEmbedding:
 
 def waiting(db: sqlite3.Connection) -> int:
     return sum(max(0, _last(db, kind) - _mark(db, kind)) for kind in EMBEDDED)
+
+
+def make_again(db: sqlite3.Connection, ref: Ref) -> None:
+    """In the transaction that changes a memory's words. Its old vector stands until the new one is made."""
+    if ref.id <= _mark(db, ref.kind):
+        execute(db, "set_derived", name=f"vectors_again_{ref.id}", value=secrets.token_hex(8))
 
 
 def take_out(db: sqlite3.Connection, spots: Sequence[int]) -> None:
@@ -154,6 +165,20 @@ def follow(db: sqlite3.Connection, ref: Ref, project_id: int, before: int) -> No
 def _record(db: sqlite3.Connection, maker: str, stamp: str) -> None:
     execute(db, "set_derived", name="vectors_made_by", value=maker)
     execute(db, "set_derived", name="vectors_stamp", value=stamp)
+
+
+def _again(db: sqlite3.Connection, limit: int) -> Unembedded | None:
+    rows = execute(db, "embedded_anew", most=MOST_CHARACTERS, limit=limit).fetchall()
+    there = [row for row in rows if row["id"] is not None]
+    placed = [(_place("observation", row), _words("observation", row)) for row in there]
+    texts = [(place, words) for place, words in placed if place is not None and words]
+    return Unembedded(texts, {}, {row["name"]: row["value"] for row in rows}) if rows else None
+
+
+def _settle(db: sqlite3.Connection, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None:
+    _advance(db, marks)
+    for name, value in again.items():
+        execute(db, "settle_again", name=name, value=value)
 
 
 def _advance(db: sqlite3.Connection, marks: Mapping[MemoryKind, int]) -> None:

@@ -17,6 +17,15 @@ WHERE NOT EXISTS (SELECT 1 FROM injections
 SELECT claude_session_id, event, refs, about, tokens, created_at_epoch FROM injections
 WHERE claude_session_id = :session ORDER BY created_at_epoch DESC, id DESC;
 
+-- name: edited_among
+-- Whether a person has changed the words of one of these.
+SELECT 1 FROM observations WHERE id IN (SELECT value FROM json_each(:ids)) AND edited_at_epoch IS NOT NULL LIMIT 1;
+
+-- name: injections_naming
+-- What sessions were told of one memory, the newest first.
+SELECT id, claude_session_id, event, refs, about, tokens, created_at_epoch FROM injections
+WHERE INSTR(refs, :named) > 0 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
+
 -- name: all_injections
 -- What all sessions were told, the newest first.
 SELECT id, claude_session_id, event, refs, about, tokens, created_at_epoch FROM injections

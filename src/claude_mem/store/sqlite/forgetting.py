@@ -36,6 +36,7 @@ class Gone:
     counts: Counter[str] = field(default_factory=Counter)
     refs: list[Ref] = field(default_factory=list)
     words: list[tuple[Any, ...]] = field(default_factory=list)  # all that the rows said
+    edited: bool = False  # some had said something else before, which nobody knows any more
     done: bool = False  # of a session: it is gone as well
 
 
@@ -94,6 +95,7 @@ def _by_kind(refs: Sequence[Ref]) -> dict[MemoryKind, str]:
 
 
 def _unindex(db: sqlite3.Connection, refs: Sequence[Ref], ids: dict[MemoryKind, str], gone: Gone) -> None:
+    gone.edited = execute(db, "edited_among", ids=ids["observation"]).fetchone() is not None
     for kind, table in TABLES.items():
         gone.words += map(tuple, execute(db, f"words_of_{table}", ids=ids[kind]))
     indexing.take_out(db, refs)

@@ -30,7 +30,9 @@ def note(db: sqlite3.Connection, injection: Injection) -> None:
 
 
 def noted(db: sqlite3.Connection, session: str | None, ref: Ref | None, limit: int) -> list[Injection]:
-    if session is None:
+    if session is None and ref is not None:
+        found = execute(db, "injections_naming", named=f'"{ref}"', limit=limit)
+    elif session is None:
         found = execute(db, "all_injections")
     else:
         found = execute(db, "injections_of_session", session=session)

@@ -70,9 +70,12 @@ class SqliteKeeping:
         residue = Residue()
         counts: Counter[str] = Counter()
         named: set[str] = set()
+        edited = False
 
         def take(work: Callable[[sqlite3.Connection], forgetting.Gone]) -> bool:
+            nonlocal edited
             gone = self._writer.run(work)
+            edited = edited or gone.edited
             counts.update(gone.counts)
             named.update(map(str, gone.refs))
             residue.add(gone.words)
@@ -85,7 +88,7 @@ class SqliteKeeping:
             while not take(partial(forgetting.forget_session, session=session)):
                 pass
         self._strike_out(frozenset(named))
-        scouring.scour(self._writer, lambda: interrupted or residue.is_in(self._path()))
+        scouring.scour(self._writer, lambda: interrupted or edited or residue.is_in(self._path()))
         return Forgotten(
             sessions=counts["session"],
             observations=counts["observation"],

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
 from claude_mem.model.recall import KINDS, Card, Filters, MemoryKind, Ref, ref_at, span, spot
-from claude_mem.ports.library import Matches, Project, Touching, Wording
-from claude_mem.store.sqlite import cards, matching
-from claude_mem.store.sqlite.queries import conditions, execute, queries
+from claude_mem.ports.library import Matches, Place, Project, Touching, Wording
+from claude_mem.store.sqlite import cards, listing, matching
+from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.readers import Readers
 from claude_mem.store.sqlite.wordbook import placed
 
@@ -50,15 +49,16 @@ class SqliteLibrary:
         offset: int = 0,
         newest_first: bool = True,
         pinned: bool = False,
+        after: Place | None = None,
     ) -> list[Card]:
         with self._readers.read() as db:
-            found: list[tuple[int, int, MemoryKind]] = []
-            for kind in filters.kinds or KINDS:
-                found += _dated(db, kind, filters, limit + offset, newest_first=newest_first, pinned=pinned)
-            found.sort(reverse=newest_first)
-            chosen = [Ref(kind, id) for _, id, kind in found[offset : offset + limit]]
+            chosen = listing.listed(db, filters, listing.Manner(limit, offset, newest_first, pinned, after))
             by_ref = {card.ref: card for card in cards.cards(db, chosen)}
         return [by_ref[ref] for ref in chosen if ref in by_ref]
+
+    def count(self, filters: Filters, *, pinned: bool = False) -> int:
+        with self._readers.read() as db:
+            return listing.count(db, filters, pinned=pinned)
 
     def touching(self, path: str, project_id: int | None, limit: int) -> list[Touching]:
         first, last = span(project_id) if project_id is not None else matching.EVERYWHERE
@@ -110,60 +110,6 @@ class SqliteLibrary:
             size = execute(db, "size_of_span", first=span[0], last=span[1]).fetchone()[0]
             self._sizes[span] = everything, size
         return size
-
-
-def _dated(
-    db: sqlite3.Connection,
-    kind: MemoryKind,
-    filters: Filters,
-    limit: int,
-    *,
-    newest_first: bool,
-    pinned: bool,
-) -> list[tuple[int, int, MemoryKind]]:
-    """When, and which."""
-    is_observation = kind == "observation"
-    if (filters.types or filters.superseded or pinned) and not is_observation:
-        return []
-    own = "own_" if is_observation else ""
-    wanted = [
-        name
-        for name, asked in (
-            (f"where_{own}project", filters.project_id is not None),
-            ("where_session", filters.session is not None),
-            ("where_since", filters.since is not None),
-            ("where_until", filters.until is not None),
-            ("where_type", bool(filters.types)),
-            (f"where_{own or ('own_' if kind == 'evidence' else '')}branch", filters.branch is not None),
-            ("where_client", filters.client is not None),
-            ("where_superseded", is_observation and filters.superseded is not None),
-            ("where_pinned", pinned),
-        )
-        if asked
-    ]
-    order = conditions()["newest_first" if newest_first else "oldest_first"]
-    parts = queries()[f"list_{kind}"].rstrip(";"), *_where(wanted), order
-    statement = " ".join(parts)
-    found = db.execute(
-        statement,
-        {
-            "project_id": filters.project_id,
-            "session": filters.session,
-            "since": filters.since,
-            "until": filters.until,
-            "types": json.dumps(filters.types),
-            "branch": filters.branch,
-            "client": filters.client,
-            "superseded": filters.superseded,
-            "limit": limit,
-            "offset": 0,
-        },
-    )
-    return [(row["created_at_epoch"], row["id"], kind) for row in found]
-
-
-def _where(names: list[str]) -> list[str]:
-    return [f"WHERE {' AND '.join(conditions()[name] for name in names)}"] if names else []
 
 
 def _is_same(asked: str, stored: str) -> bool:

@@ -9,7 +9,16 @@ from pathlib import Path
 
 from claude_mem.store.sqlite.storable import Value, storable
 
-FILES = ("queries.sql", "recall.sql", "vectors.sql", "forget.sql", "portable.sql", "house.sql")
+FILES = (
+    "queries.sql",
+    "recall.sql",
+    "vectors.sql",
+    "forget.sql",
+    "portable.sql",
+    "house.sql",
+    "correct.sql",
+    "viewing.sql",
+)
 
 
 @cache

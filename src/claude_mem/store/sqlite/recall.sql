@@ -164,6 +164,23 @@ SELECT m.id, m.created_at_epoch FROM user_prompts AS m CROSS JOIN sdk_sessions A
 SELECT m.id, m.created_at_epoch FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
 
+-- name: count_observation
+-- How many such a list has.
+SELECT COUNT(*) FROM observations AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+
+-- name: count_summary
+-- Likewise.
+SELECT COUNT(*) FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+
+-- name: count_prompt
+-- Likewise.
+SELECT COUNT(*) FROM user_prompts AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id AND m.prompt IS NOT NULL;
+
+-- name: count_evidence
+-- Likewise.
+SELECT COUNT(*) FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
+    ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
+
 -- name: files_named
 -- Memories of files of one name, the newest of each kind and project first.
 SELECT spot, path, how FROM memory_files
@@ -196,6 +213,10 @@ SELECT p.id, p.key, p.name, p.root, COUNT(s.id) AS sessions, MAX(s.updated_at_ep
 FROM projects AS p
 LEFT JOIN sdk_sessions AS s ON s.project_id = p.id
 GROUP BY p.id ORDER BY last_at DESC, p.id LIMIT :limit OFFSET :offset;
+
+-- name: count_sessions
+-- How many such a list has.
+SELECT COUNT(*) FROM sdk_sessions AS m;
 
 -- name: list_session
 -- Sessions, to be narrowed by the conditions and ordered by when something last happened.

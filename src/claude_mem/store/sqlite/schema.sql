@@ -207,7 +207,9 @@ CREATE TABLE observations (
     superseded_by    INTEGER REFERENCES observations(id) ON DELETE SET NULL,
     project_id       INTEGER REFERENCES projects(id), -- its session's: whose memory it is; the name is for people
     pinned           INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1)),
-    source           TEXT NOT NULL DEFAULT 'work' CHECK (source IN ('work', 'external', 'user'))
+    source           TEXT NOT NULL DEFAULT 'work' CHECK (source IN ('work', 'external', 'user')),
+    wrong            INTEGER NOT NULL DEFAULT 0 CHECK (wrong IN (0, 1)), -- somebody says so: kept, and never recalled
+    edited_at_epoch  INTEGER                      -- when a person last changed its words; NULL: nobody has
 );
 
 CREATE INDEX observations_by_project ON observations (project, created_at_epoch);

@@ -17,31 +17,31 @@ class SqliteShelves:
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
 
-    def sessions(self, filters: Filters, *, limit: int, offset: int = 0) -> list[dict[str, Any]]:
+    def sessions(
+        self, filters: Filters, *, limit: int, offset: int = 0, after: tuple[int, int] | None = None
+    ) -> list[dict[str, Any]]:
         """The one in which something last happened first."""
-        wanted = {
-            "m.project_id = :project_id": filters.project_id,
-            "m.branch = :branch": filters.branch,
-            "m.client = :client": filters.client,
-            "m.updated_at_epoch >= :since": filters.since,
-            "m.created_at_epoch < :until": filters.until,
-            "m.claude_session_id = :session": filters.session,
-        }
-        named = [part for part, value in wanted.items() if value is not None]
-        where = f"WHERE {' AND '.join(named)}" if named else ""
-        statement = f"{queries()['list_session'].rstrip(';')} {where} {conditions()['last_active_first']}"
-        given = {
-            "project_id": filters.project_id,
-            "branch": filters.branch,
-            "client": filters.client,
-            "since": filters.since,
-            "until": filters.until,
-            "session": filters.session,
+        where = [*_where(filters), *([conditions()["where_less_active"]] if after else [])]
+        given = _given(filters) | {
             "limit": limit,
             "offset": offset,
+            "place_at": after and after[0],
+            "place_id": after and after[1],
         }
+        statement = [
+            queries()["list_session"].rstrip(";"),
+            *([f"WHERE {' AND '.join(where)}"] if where else []),
+            conditions()["last_active_first"],
+        ]
         with self._readers.read() as db:
-            return _shown(db, [row["id"] for row in db.execute(statement, given)])
+            return _shown(db, [row["id"] for row in db.execute(" ".join(statement), given)])
+
+    def count_sessions(self, filters: Filters) -> int:
+        where = _where(filters)
+        statement = queries()["count_sessions"].rstrip(";")
+        with self._readers.read() as db:
+            narrowed = f"{statement} WHERE {' AND '.join(where)}" if where else statement
+            return int(db.execute(narrowed, _given(filters)).fetchone()[0])
 
     def session(self, given: str) -> dict[str, Any] | None:
         """By the client's id or the beginning of it, or by the database's; with its neighbours' ids."""
@@ -84,6 +84,29 @@ class SqliteShelves:
         with self._readers.read() as db:
             found = execute(db, "working_directories", project_id=project_id, limit=limit)
             return [row["cwd"] for row in found]
+
+
+def _where(filters: Filters) -> list[str]:
+    wanted = {
+        "m.project_id = :project_id": filters.project_id,
+        "m.branch = :branch": filters.branch,
+        "m.client = :client": filters.client,
+        "m.updated_at_epoch >= :since": filters.since,
+        "m.created_at_epoch < :until": filters.until,
+        "m.claude_session_id = :session": filters.session,
+    }
+    return [part for part, value in wanted.items() if value is not None]
+
+
+def _given(filters: Filters) -> dict[str, object]:
+    return {
+        "project_id": filters.project_id,
+        "branch": filters.branch,
+        "client": filters.client,
+        "since": filters.since,
+        "until": filters.until,
+        "session": filters.session,
+    }
 
 
 def _shown(db: sqlite3.Connection, ids: list[int]) -> list[dict[str, Any]]:

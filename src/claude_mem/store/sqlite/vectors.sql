@@ -50,6 +50,17 @@ SELECT session_id FROM user_prompts WHERE id >= :id ORDER BY id LIMIT 1;
 SELECT id, session_id, project_id, title, subtitle, SUBSTR(COALESCE(narrative, text), 1, :most) AS words, facts
 FROM observations WHERE id > :after ORDER BY id LIMIT :limit;
 
+-- name: embedded_anew
+-- Observations whose words were changed since their vectors were made, and the notes that say so.
+SELECT o.id, o.session_id, o.project_id, o.title, o.subtitle, SUBSTR(COALESCE(o.narrative, o.text), 1, :most) AS words, o.facts,
+       d.name, d.value
+FROM derived AS d LEFT JOIN observations AS o ON o.id = CAST(SUBSTR(d.name, 15) AS INTEGER)
+WHERE d.name BETWEEN 'vectors_again_' AND 'vectors_again_~' LIMIT :limit;
+
+-- name: settle_again
+-- Its vector is of its new words, unless those were changed once more meanwhile.
+DELETE FROM derived WHERE name = :name AND value = :value;
+
 -- name: unembedded_summary
 -- Summaries past a mark.
 SELECT y.id, y.session_id, s.project_id, y.request, y.learned, y.completed, y.next_steps

@@ -1,0 +1,82 @@
+"""Answers with the end of the worker's own log, or what was added since; it quotes nothing of memory."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from starlette.responses import JSONResponse, Response
+
+from claude_mem.capture import places
+from claude_mem.serve import asked, journal
+from claude_mem.serve.endpoint import Call
+from claude_mem.serve.refusal import Refusal
+
+LINES = 200
+MOST_LINES = 1_000
+MOST_BYTES = 1 << 20
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+_LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) ([A-Z]+) ([\w.]+): (.*)", re.ASCII | re.DOTALL)
+_PLACE = re.compile(r"(\d{1,20})-(\d{1,15})", re.ASCII)
+
+
+async def tail(call: Call) -> Response:
+    after = asked.text(call.query, "after")
+    if after and not _PLACE.fullmatch(after):
+        raise Refusal(400, "bad_field", "after is no `next` of an answer.", field="after")
+    level = asked.text(call.query, "level") or LEVELS[0]
+    limit = asked.number(call.query, "limit", LINES)
+    return JSONResponse(await asyncio.to_thread(_tail, Path(places.LOGS) / journal.NAME, after, level, limit))
+
+
+def _tail(log: Path, after: str, level: str, limit: int) -> dict[str, object]:
+    text, following = _read(log, after)
+    wanted = LEVELS[LEVELS.index(level) :]
+    lines = [line for line in _parsed(text) if line["level"] in wanted or line["level"] not in LEVELS]
+    return {"lines": lines[-limit:], "next": following}
+
+
+def _read(log: Path, after: str) -> tuple[str, str | None]:
+    """What was written since a place (a file, and how much of it was read); else the end of it all. A log
+    that was rotated meanwhile is read to its end first."""
+    place = _PLACE.fullmatch(after)
+    told = b""
+    following = None
+    for path in (log.with_name(f"{log.name}.1"), log):
+        try:
+            with path.open("rb") as file:
+                found = path.stat()
+                start = 0
+                if place and found.st_ino == int(place[1]):
+                    told, start = b"", min(int(place[2]), found.st_size)
+                file.seek(max(start, found.st_size - MOST_BYTES))
+                piece = file.read(MOST_BYTES)
+        except OSError:
+            continue
+        whole = piece[: piece.rfind(b"\n") + 1]  # a line that is being written comes whole the next time
+        told += whole
+        following = f"{found.st_ino}-{_end(start, found.st_size, whole)}"
+    return told[-MOST_BYTES:].decode("utf-8", "replace"), following
+
+
+def _end(start: int, size: int, whole: bytes) -> int:
+    return max(start, size - MOST_BYTES) + len(whole)
+
+
+def _parsed(text: str) -> Iterator[dict[str, str]]:
+    """A record and the lines that follow it: where an exception passed."""
+    record: dict[str, str] | None = None
+    for line in text.splitlines():
+        found = _LINE.fullmatch(line)
+        if found:
+            if record:
+                yield record
+            at, level, logger, said = found.groups()
+            record = {"at": at, "level": level, "logger": logger, "text": said}
+        elif record:
+            record["text"] += f"\n{line}"
+    if record:
+        yield record

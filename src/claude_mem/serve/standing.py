@@ -1,0 +1,123 @@
+"""Decides what the viewer's banner says: whether recording goes on, and if not, why and what helps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from starlette.responses import JSONResponse, Response
+
+from claude_mem.model.age import age
+from claude_mem.model.errors import StoreError
+from claude_mem.serve import asked, pausing
+from claude_mem.serve.endpoint import Call
+from claude_mem.serve.figures import age_ms
+from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.running import Running
+
+BEHIND_MS = 60 * 60 * 1000
+"""Turns are gathered for minutes; what waits an hour is held up."""
+MANY_SPOOLED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    code: str
+    level: Literal["info", "warning", "error"]
+    message: str
+    fix: str
+
+
+async def status(call: Call) -> Response:
+    return JSONResponse(await asyncio.to_thread(_status, call.running))
+
+
+async def record(call: Call) -> Response:
+    """Pause or resume, as `claude-mem off` and `on` do."""
+    data_dir, session = call.running.parts.settings.data_dir, asked.text(call.body, "session") or None
+    if len(session or "") > 200:
+        raise Refusal(400, "bad_field", "session is longer than 200 characters.", field="session")
+    change = pausing.pause if call.body["paused"] is True else pausing.resume
+    try:
+        await asyncio.to_thread(change, data_dir, session)
+    except OSError as error:
+        raise Refusal(503, "unavailable", f"The switch cannot be set: {error.strerror}.") from None
+    call.running.tell_change()
+    return JSONResponse(await asyncio.to_thread(_status, call.running))
+
+
+def _status(running: Running) -> dict[str, object]:
+    """Always an answer: what cannot be read is what the banner is for."""
+    parts, trouble = running.parts, running.trouble
+    queue: dict[str, Any] = {}
+    drops: Mapping[str, int] = {}
+    try:
+        figures = parts.store.figures()
+        queue = {
+            "spooled": parts.spooled()[0],
+            "ready": figures.ready,
+            "leased": figures.leased,
+            "parked": figures.parked,
+            "done": figures.done,
+            "oldestAgeMs": age_ms(figures, parts.clock()),
+        }
+        drops = parts.drops()
+    except (StoreError, OSError) as error:
+        trouble = trouble or str(error)
+    paused = pausing.look(parts.settings.data_dir)
+    observer = parts.observing()
+    return {
+        "recording": "paused" if paused.everything is not None else "off" if trouble else "on",
+        "banners": [asdict(each) for each in banners(trouble, paused, observer, queue, drops, parts.clock())],
+        "paused": {
+            "since": int(paused.everything * 1000) if paused.everything is not None else None,
+            "sessions": [session for session, _ in paused.sessions],
+        },
+        "queue": queue or None,
+        "observer": observer | {"working": bool(queue.get("leased"))},
+        "version": parts.version,
+        "port": running.port,
+    }
+
+
+def banners(
+    trouble: str | None,
+    paused: pausing.Paused,
+    observer: Mapping[str, object],
+    queue: Mapping[str, Any],
+    drops: Mapping[str, int],
+    now: int,
+) -> list[Banner]:
+    """The worst first."""
+    found: list[Banner] = []
+    if trouble:
+        found.append(
+            Banner("degraded", "error", f"Nothing can be taken in just now: {trouble}", "claude-mem doctor")
+        )
+    if paused.everything is not None:
+        since = age(max(0.0, now / 1000 - paused.everything))
+        found.append(
+            Banner("paused", "warning", f"Paused for {since}: nothing is recorded.", "claude-mem on")
+        )
+    if reason := observer.get("paused"):
+        told = f"What was recorded waits, for nobody can observe it now: {reason}"
+        found.append(Banner("observer_paused", "error", told, "claude-mem queue retry"))
+    if reason := observer.get("spentUp"):
+        told = f"{reason} The offline observer does what it can meanwhile."
+        fix = "Raise CLAUDE_MEM_DAILY_TOKENS or CLAUDE_MEM_DAILY_USD in the settings."
+        found.append(Banner("out_of_budget", "warning", told, fix))
+    late, spooled = queue.get("oldestAgeMs", 0), queue.get("spooled", 0)
+    if (late > BEHIND_MS or spooled > MANY_SPOOLED) and not reason and not observer.get("paused"):
+        told = f"Behind: {queue.get('ready', 0) + spooled:,} events wait, the oldest for {age(late / 1000)}."
+        found.append(Banner("behind", "warning", told, "claude-mem doctor"))
+    if parked := queue.get("parked"):
+        told = f"{parked:,} events were given up on after several attempts; they are kept."
+        found.append(Banner("parked", "warning", told, "claude-mem queue retry"))
+    if lost := sum(drops.values()):
+        told = (
+            f"{lost:,} events could not be kept: {', '.join(name for name, count in drops.items() if count)}."
+        )
+        found.append(Banner("dropped", "info", told, "claude-mem doctor"))
+    return found

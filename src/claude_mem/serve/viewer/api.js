@@ -1,0 +1,57 @@
+// Asks the worker. Every failure becomes a Trouble: a status, a word for programs and a sentence for people.
+
+export class Trouble extends Error {
+  constructor(status, code, message, field) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.field = field;
+  }
+}
+
+let signedOut = () => {};
+
+export function whenSignedOut(tell) {
+  signedOut = tell;
+}
+
+export const get = (path, query, signal) => ask("GET", path + asked(query), undefined, signal);
+export const post = (path, body, signal) => ask("POST", path, body, signal);
+export const patch = (path, body, signal) => ask("PATCH", path, body, signal);
+
+// Empty values are not said; lists are written with commas.
+export function asked(query) {
+  const said = new URLSearchParams();
+  for (const [name, value] of Object.entries(query || {})) {
+    if (value === undefined || value === null || value === "" || value.length === 0) continue;
+    said.set(name, Array.isArray(value) ? value.join(",") : String(value));
+  }
+  const text = said.toString();
+  return text && `?${text}`;
+}
+
+async function ask(method, path, body, signal) {
+  const answer = await reached(path, {
+    method,
+    signal,
+    credentials: "same-origin",
+    headers: body === undefined ? {} : { "Content-Type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const said = await answer.json().catch(() => ({}));
+  if (answer.ok) return said;
+  if (answer.status === 401) signedOut();
+  const error = said.error || {};
+  throw new Trouble(answer.status, error.code, error.message || `The worker answered ${answer.status}.`, error.field);
+}
+
+async function reached(path, request) {
+  try {
+    return await fetch(path, request);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Trouble(0, "unreachable", "The worker cannot be reached. It may be starting; this page tries again.");
+  }
+}
+
+export const isAbort = (error) => error?.name === "AbortError";

@@ -1,0 +1,59 @@
+// Builds the page out of elements and text. There is no other way in: what memory says is only ever text.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function h(tag, attributes, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+export function svg(tag, attributes, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) set(element, name, value);
+  element.append(...nodes(children));
+  return element;
+}
+
+function set(element, name, value) {
+  if (value === null || value === undefined || value === false) return;
+  if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+  else if (name === "value" || name === "checked" || name === "selected" || name === "disabled") element[name] = value;
+  else if (name === "href") {
+    if (isOurs(value)) element.setAttribute("href", value);
+  } else if (name === "style" || name === "src" || name === "srcdoc" || name === "action")
+    throw new TypeError(`${name} is not set here`);
+  else element.setAttribute(name, value === true ? "" : String(value));
+}
+
+// A link leads to a place in this page, or to something the worker itself serves.
+function isOurs(href) {
+  return href.startsWith("#") || (href.startsWith("/") && !href.startsWith("//"));
+}
+
+function nodes(children) {
+  return children
+    .flat(Infinity)
+    .filter((child) => child !== null && child !== undefined && child !== false && child !== "")
+    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
+}
+
+// A control with its name above it. Beside it, not around it: else its value would be part of the name.
+export function labelled(text, control) {
+  return h("span", { class: "labelled" }, h("label", { for: control.id }, text), control);
+}
+
+export function put(parent, ...children) {
+  parent.replaceChildren(...nodes(children));
+  return parent;
+}
+
+export const byId = (id) => document.getElementById(id);
+
+export function isTyping(target) {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches("textarea, select, input:not([type=checkbox]):not([type=range])"))
+  );
+}

@@ -1,0 +1,94 @@
+// The fields that narrow a search; each is a choice where the choices are known.
+
+import { h, labelled, put } from "./dom.js";
+import { get } from "./api.js";
+import { brief, leaf } from "./words.js";
+
+// All kinds but raw tool uses.
+export const UNDERSTOOD = "observation,summary,prompt";
+
+export function filters(asked, change, signal) {
+  const selects = {};
+  const choice = (name, label, options) => {
+    selects[name] = h(
+      "select",
+      { id: `by-${name}`, onchange: (event) => change({ [name]: event.target.value }) },
+      options,
+    );
+    return labelled(label, selects[name]);
+  };
+  const typed = (name, label, hint) => {
+    let soon = 0;
+    const tell = (event) => {
+      clearTimeout(soon);
+      const { value } = event.target;
+      soon = setTimeout(() => change({ [name]: value.trim() }), 250);
+    };
+    selects[name] = h("input", {
+      id: `by-${name}`,
+      placeholder: hint,
+      oninput: tell,
+      autocomplete: "off",
+      spellcheck: "false",
+    });
+    return labelled(label, selects[name]);
+  };
+  const any = (label) => [h("option", { value: "" }, label)];
+  const element = h(
+    "form",
+    { class: "filters", "aria-label": "Narrow", onsubmit: (event) => event.preventDefault() },
+    choice("project", "Project", any("all")),
+    choice("kind", "Kind", [
+      ...any("all"),
+      h("option", { value: UNDERSTOOD }, "no raw uses"),
+      ...["observation", "summary", "prompt", "evidence"].map((kind) =>
+        h("option", { value: kind }, kind === "evidence" ? "raw use" : kind),
+      ),
+    ]),
+    choice("type", "Type", any("all")),
+    typed("file", "File", "src/login.py"),
+    choice("branch", "Branch", any("all")),
+    choice("client", "Client", any("all")),
+    typed("since", "Since", "last week"),
+    typed("until", "Until", "yesterday"),
+    choice("wrong", "Marked wrong", [
+      h("option", { value: "" }, "as usual"),
+      h("option", { value: "true" }, "only those"),
+      h("option", { value: "false" }, "none"),
+    ]),
+  );
+  const session = h("span", { class: "chips" });
+  element.append(session);
+  function fill() {
+    const one = asked().session;
+    put(
+      session,
+      one && h("button", { type: "button", onclick: () => change({ session: "" }) }, `Only session ${brief(one)} ✕`),
+    );
+    for (const [name, input] of Object.entries(selects)) {
+      const value = asked()[name] || "";
+      if (document.activeElement === input && input.tagName === "INPUT") continue;
+      if (input.tagName === "SELECT" && value && ![...input.options].some((option) => option.value === value))
+        input.append(h("option", { value }, value));
+      input.value = value;
+    }
+  }
+  get("/api/facets", { project: asked().project }, signal)
+    .then((known) => {
+      for (const [name, list] of [
+        ["project", known.projects],
+        ["type", known.types],
+        ["branch", known.branches],
+        ["client", known.clients],
+      ]) {
+        for (const value of list || []) {
+          if (![...selects[name].options].some((option) => option.value === value))
+            selects[name].append(h("option", { value }, name === "project" ? leaf(value) : value));
+        }
+      }
+      fill();
+    })
+    .catch(() => {});
+  fill();
+  return { element, fill };
+}

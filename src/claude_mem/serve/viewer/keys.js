@@ -1,0 +1,103 @@
+// The keyboard: one table says what each key does, and the help is made of it.
+
+import { byId, h, isTyping } from "./dom.js";
+import { dialog } from "./dialog.js";
+
+const PLACES = { l: "#/", f: "#/find", p: "#/projects", c: "#/cost", x: "#/context", s: "#/settings", o: "#/logs" };
+const HELP = [
+  ["/", "search"],
+  ["j  k", "next, previous"],
+  ["enter", "open what is marked"],
+  ["x", "select what is marked"],
+  ["esc", "leave the search box; clear the selection"],
+  ["e", "edit (on a memory's page)"],
+  ["p", "pin, or no longer"],
+  ["w", "mark wrong, or right again"],
+  ["#", "forget, after a preview"],
+  ["u", "undo the last change"],
+  ["←  →", "step through a session (its scrubber)"],
+  ["g then l f p c x s o", "Live, Find, Projects, Cost, Context, Settings, Logs"],
+  ["?", "this help"],
+];
+const bound = new Map(); // what the page shown adds
+let first = false;
+
+export function bind(keys, signal) {
+  for (const [key, act] of Object.entries(keys)) bound.set(key, act);
+  signal.addEventListener("abort", () =>
+    Object.keys(keys).forEach((key) => {
+      if (bound.get(key) === keys[key]) bound.delete(key);
+    }),
+  );
+}
+
+export function help() {
+  dialog("Keys", (close) => [
+    h(
+      "dl",
+      { class: "keys" },
+      HELP.map(([keys, does]) => [h("dt", null, h("kbd", null, keys)), h("dd", null, does)]),
+    ),
+    h("div", { class: "bar" }, h("button", { class: "main far", onclick: () => close() }, "Close")),
+  ]);
+}
+
+export function start(box) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]"))
+      return;
+    if (event.key === "Escape" && event.target === box) return box.blur();
+    if (event.target === box && event.key === "ArrowDown") {
+      event.preventDefault();
+      return toFirst();
+    }
+    if (isTyping(event.target)) return;
+    if (act(event, box)) event.preventDefault();
+  });
+}
+
+function act(event, box) {
+  const { key } = event,
+    wasFirst = first;
+  first = key === "g";
+  if (wasFirst && PLACES[key]) {
+    location.hash = PLACES[key];
+    return true;
+  }
+  if (key === "/") {
+    box.focus();
+    box.select();
+    return true;
+  }
+  if (key === "?") {
+    help();
+    return true;
+  }
+  if (key === "u" && byId("toasts").querySelector("button.undo")) {
+    [...document.querySelectorAll("#toasts button.undo")].pop().click();
+    return true;
+  }
+  if (bound.has(key)) return bound.get(key)(event) !== false;
+  if (key === "j" || key === "k") return step(key === "j" ? 1 : -1);
+  return false;
+}
+
+const links = () => [...byId("main").querySelectorAll("a.title")];
+
+// On pages without a list of their own: from title to title.
+function step(by) {
+  const all = links();
+  if (!all.length) return false;
+  const at = all.indexOf(document.activeElement);
+  const next = all[Math.min(all.length - 1, Math.max(0, at + by))];
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+  return true;
+}
+
+export function toFirst() {
+  if (bound.has("j")) {
+    byId("q").blur();
+    bound.get("j")({});
+  } else links()[0]?.focus();
+}

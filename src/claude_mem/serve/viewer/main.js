@@ -1,0 +1,131 @@
+// Starts the page: which part of it is shown, and what is always there.
+
+import { byId, h, isTyping, put } from "./dom.js";
+import { isAbort, whenSignedOut } from "./api.js";
+import { link, parse, rename } from "./router.js";
+import * as stream from "./stream.js";
+import * as state from "./state.js";
+import * as keys from "./keys.js";
+
+const PAGES = [
+  "live",
+  "find",
+  "session",
+  "projects",
+  "project",
+  "file",
+  "observation",
+  "cost",
+  "context",
+  "settings",
+  "logs",
+];
+const TABS = { session: "projects", project: "projects", file: "find", observation: "find" };
+const box = byId("q");
+const left = new Map(); // how far down each step of the way was, when it was left
+let leaving = new AbortController(),
+  shown = null,
+  steps = 0;
+
+async function show() {
+  if (location.hash === "#main") return byId("main").focus();
+  const place = parse(location.hash);
+  // The search box is the Find page's: while that is shown, another search changes the page and does not begin it anew.
+  if (place.page === "find" && shown?.page === "find" && shown.again) return shown.again(place);
+  if (shown) left.set(shown.step, window.scrollY);
+  leaving.abort();
+  // A step that has a number was taken before: somebody comes back to it.
+  const back = left.get(history.state?.step),
+    step = history.state?.step ?? `${performance.timeOrigin} ${++steps}`;
+  history.replaceState({ step }, "");
+  const { signal } = (leaving = new AbortController());
+  const mine = (shown = { page: place.page, step });
+  mark(place);
+  const main = byId("main"),
+    had = document.activeElement;
+  put(main, h("p", { class: "skeleton" }, h("span", { class: "spin" }), "One moment"));
+  window.scrollTo(0, 0);
+  try {
+    if (!PAGES.includes(place.page)) throw new Error(`There is no page “${place.page}”.`);
+    const page = await import(`./pages/${place.page}.js`);
+    if (signal.aborted) return;
+    const again = await page.show(place, main, signal);
+    if (signal.aborted) return;
+    mine.again = again;
+    again?.(parse(location.hash)); // somebody typed on meanwhile
+    if (back) {
+      await again?.loaded;
+      window.scrollTo(0, back);
+    }
+    // Who went on elsewhere meanwhile is left there, as is who only just came.
+    const here = document.activeElement;
+    if (steps > 1 && !isTyping(here) && (here === had || here === document.body))
+      (main.querySelector("h1[tabindex]") || main).focus({ preventScroll: true });
+  } catch (error) {
+    if (!isAbort(error) && !signal.aborted) failed(main, error);
+  }
+}
+
+function failed(main, error) {
+  document.title = "claude-mem";
+  put(
+    main,
+    h("h1", { tabindex: -1 }, error.status === 404 ? "Not there" : "That did not work"),
+    h("p", null, error.message),
+    h(
+      "div",
+      { class: "bar" },
+      h("button", { onclick: show }, "Try again"),
+      h("a", { class: "button", href: "#/" }, "To the beginning"),
+    ),
+  );
+}
+
+function mark(place) {
+  const tab = TABS[place.page] || place.page;
+  for (const each of byId("tabs").querySelectorAll("a")) {
+    if (parse(each.getAttribute("href")).page === tab) each.setAttribute("aria-current", "page");
+    else each.removeAttribute("aria-current");
+  }
+  box.value = place.page === "find" ? place.query.q || "" : "";
+}
+
+// Typing searches from wherever one is; what narrows the search stays.
+function search(typed) {
+  const place = parse(location.hash);
+  if (place.page === "find") {
+    const hash = link("find", "", { ...place.query, q: typed });
+    rename(hash);
+    shown?.again?.(parse(hash));
+  } else if (typed.trim()) {
+    location.hash = link("find", "", { q: typed });
+  }
+}
+
+function signedOut() {
+  stream.stop();
+  leaving.abort();
+  state.signedOut();
+  put(
+    byId("main"),
+    h("h1", { tabindex: -1 }, "You are signed out"),
+    h("p", null, "This browser's key has expired or was taken back. In a terminal:"),
+    h("pre", { class: "text" }, "claude-mem open"),
+    h("p", null, "opens this page again, signed in. Nothing was lost: your memory is on this machine."),
+  );
+}
+
+box.addEventListener("input", () => search(box.value));
+byId("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  keys.toFirst();
+});
+byId("help").addEventListener("click", keys.help);
+window.addEventListener("hashchange", show);
+whenSignedOut(signedOut);
+stream.on("signedout", signedOut);
+state.start();
+keys.start(box);
+history.scrollRestoration = "manual";
+stream.start();
+show();

@@ -1,0 +1,231 @@
+// What the next session would be told, and what a prompt would bring up; with the settings that change it.
+
+import { h, labelled, put } from "../dom.js";
+import { get, isAbort, post } from "../api.js";
+import { on } from "../stream.js";
+import { memoryLink } from "../router.js";
+import { toast } from "../toast.js";
+import { titleOf } from "../row.js";
+import { leaf, number } from "../words.js";
+
+const SETTINGS = [
+  ["context_characters", "CLAUDE_MEM_CONTEXT_CHARACTERS", "Characters at a session's start", 9900],
+  ["context_tokens", "CLAUDE_MEM_CONTEXT_TOKENS", "Tokens at a session's start, about", 10000],
+  ["prompt_characters", "CLAUDE_MEM_PROMPT_CHARACTERS", "Characters for a prompt", 9900],
+];
+const SOURCES = ["startup", "resume", "clear", "compact"];
+
+export async function show(place, main, signal) {
+  document.title = "Context · claude-mem";
+  const { items } = await get("/api/projects", { limit: 100 }, signal);
+  if (!items.length)
+    return void put(
+      main,
+      h("h1", { tabindex: -1 }, "Context"),
+      h("p", { class: "empty" }, "No project has a memory yet."),
+    );
+  const project = h(
+    "select",
+    { id: "for-project", onchange: () => ask() },
+    items.map((each) =>
+      h("option", { value: each.name, selected: each.name === place.query.project }, leaf(each.name)),
+    ),
+  );
+  const source = h(
+    "select",
+    { id: "for-source", onchange: () => ask() },
+    SOURCES.map((each) => h("option", { value: each }, each)),
+  );
+  const prompt = h("textarea", {
+    id: "for-prompt",
+    rows: 3,
+    placeholder: "What would you type? For example: why did the prompt break in PowerShell?",
+    oninput: () => soon(),
+    value: place.query.prompt || "",
+  });
+  const fields = Object.fromEntries(
+    SETTINGS.map(([name, , , most]) => [
+      name,
+      h("input", {
+        id: `set-${name}`,
+        type: "number",
+        min: 0,
+        max: most,
+        step: 100,
+        oninput: () => {
+          touched = true;
+          soon();
+        },
+      }),
+    ]),
+  );
+  const save = h("button", { class: "main", disabled: true, onclick: keep }, "Keep these settings");
+  const start = h("section", null),
+    answered = h("section", null),
+    problem = h("p", { class: "wrongly", role: "alert" });
+  let asking = new AbortController(),
+    timer = 0,
+    touched = false;
+
+  put(
+    main,
+    h("h1", { tabindex: -1 }, "Context"),
+    h("p", { class: "meta" }, "Exactly what the next session would be told. Nothing is recorded by looking."),
+    h(
+      "div",
+      { class: "split" },
+      h(
+        "div",
+        null,
+        h("div", { class: "filters" }, labelled("Project", project), labelled("When a session begins by", source)),
+        start,
+        h("h2", null, h("label", { for: "for-prompt" }, "For a prompt")),
+        prompt,
+        answered,
+      ),
+      h(
+        "aside",
+        { class: "panel" },
+        h("h2", null, "What decides it"),
+        SETTINGS.map(([name, , label]) =>
+          h("div", { class: "field" }, h("label", { for: `set-${name}` }, label), fields[name]),
+        ),
+        problem,
+        h("div", { class: "bar" }, save),
+        h("p", { class: "meta" }, "The preview follows at once; sessions only once they are kept. 0: nothing is told."),
+      ),
+    ),
+  );
+
+  function soon() {
+    clearTimeout(timer);
+    timer = setTimeout(ask, 200);
+  }
+  signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    asking.abort();
+  });
+
+  async function ask() {
+    asking.abort();
+    asking = new AbortController();
+    const changed = Object.fromEntries(
+      touched
+        ? SETTINGS.map(([name]) => [name, fields[name].value === "" ? undefined : Number(fields[name].value)])
+        : [],
+    );
+    try {
+      const told = await post(
+        "/api/context/preview",
+        { project: project.value, source: source.value, prompt: prompt.value.trim() || undefined, ...changed },
+        asking.signal,
+      );
+      problem.textContent = "";
+      if (!touched) for (const [name] of SETTINGS) fields[name].value = String(told.settings[name]);
+      save.disabled = !touched;
+      put(
+        start,
+        told.start.text
+          ? [
+              figures("The session's start", told.start),
+              h(
+                "pre",
+                { class: "text tall", tabindex: 0, "aria-label": "What a session is told at its start" },
+                told.start.text,
+              ),
+            ]
+          : [h("h2", null, "The session's start"), h("p", { class: "meta" }, "It would be told nothing.")],
+      );
+      put(answered, told.prompt && hits(told.prompt));
+    } catch (error) {
+      if (!isAbort(error)) problem.textContent = error.message;
+    }
+  }
+
+  async function keep() {
+    const changes = Object.fromEntries(SETTINGS.map(([name, key]) => [key, Number(fields[name].value)]));
+    try {
+      const done = await post("/api/settings", { changes });
+      toast(
+        done.shadowed?.length
+          ? `Kept, but the environment overrides ${done.shadowed.join(", ")}.`
+          : done.restart
+            ? "Kept. It holds from the worker's next start."
+            : "Kept.",
+      );
+      touched = false;
+      save.disabled = true;
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  }
+
+  on("changed", () => soon(), signal);
+  await ask();
+}
+
+function figures(title, told) {
+  return h(
+    "div",
+    { class: "head told" },
+    h("h2", null, title),
+    h(
+      "p",
+      { class: "meta" },
+      h("span", null, `${number(told.characters)} characters`),
+      h("span", null, `about ${number(told.tokens)} tokens`),
+      h("span", null, `${number(told.refs.length)} memories`),
+    ),
+  );
+}
+
+function hits(told) {
+  const parts = [...new Set(told.hits.flatMap((each) => Object.keys(each.parts || {})))];
+  const say = (value) => (value === undefined || value === null ? "" : Number(value).toFixed(2));
+  return [
+    told.text
+      ? [
+          figures("It would be given", told),
+          h("pre", { class: "text", tabindex: 0, "aria-label": "What the prompt would be answered with" }, told.text),
+        ]
+      : h("p", null, "Nothing fits well enough to be told."),
+    told.hits.length > 0 && [
+      h("h2", null, "Why"),
+      h("p", { class: "meta" }, `Told is what is relevant by ${told.floor} or more, until the room is used up.`),
+      h(
+        "div",
+        { class: "wide", tabindex: 0, role: "group", "aria-label": "Score parts" },
+        h(
+          "table",
+          null,
+          h(
+            "thead",
+            null,
+            h(
+              "tr",
+              null,
+              h("th", { scope: "col" }, "Memory"),
+              h("th", { scope: "col" }, "Told"),
+              ["relevance", "score", ...parts].map((name) => h("th", { scope: "col", class: "n" }, name)),
+            ),
+          ),
+          h(
+            "tbody",
+            null,
+            told.hits.map((each) =>
+              h(
+                "tr",
+                null,
+                h("td", null, h("a", { class: "title", href: memoryLink(each) }, titleOf(each))),
+                h("td", null, each.told ? "yes" : "no"),
+                [each.relevance, each.score, ...parts.map((name) => each.parts?.[name])].map((value) =>
+                  h("td", { class: "n" }, say(value)),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ],
+  ];
+}

@@ -1,0 +1,250 @@
+// What memory costs: by day, model and project; what is told to sessions; what batching saved; the budget.
+
+import { h, labelled, put } from "../dom.js";
+import { get } from "../api.js";
+import { link, projectLink, rename } from "../router.js";
+import { bars } from "../plot.js";
+import { leaf, money, number, short } from "../words.js";
+
+const TOKENS = [
+  { name: "sent", class: "one" },
+  { name: "sent from cache", class: "two" },
+  { name: "answered", class: "three" },
+];
+const SPANS = [
+  [7, "a week"],
+  [30, "30 days"],
+  [90, "90 days"],
+  [365, "a year"],
+];
+
+export async function show(place, main, signal) {
+  document.title = "Cost · claude-mem";
+  const days = SPANS.some(([each]) => each === Number(place.query.days)) ? Number(place.query.days) : 30;
+  const asked = { days, project: place.query.project };
+  const [cost, { items }] = await Promise.all([
+    get("/api/cost", asked, signal),
+    get("/api/projects", { limit: 100 }, signal),
+  ]);
+  const go = (change) => {
+    rename(link("cost", "", { ...asked, ...change }));
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+  };
+  const { total, budget, batching } = cost;
+  put(
+    main,
+    h(
+      "div",
+      { class: "head" },
+      h(
+        "div",
+        null,
+        h("h1", { tabindex: -1 }, "Cost"),
+        h("p", { class: "meta" }, `Since ${cost.since}. Days are those of UTC.`),
+      ),
+      h(
+        "div",
+        { class: "filters" },
+        labelled(
+          "Over",
+          h(
+            "select",
+            { id: "cost-days", onchange: (event) => go({ days: event.target.value }) },
+            SPANS.map(([each, name]) => h("option", { value: each, selected: each === days }, name)),
+          ),
+        ),
+        labelled(
+          "Project",
+          h(
+            "select",
+            { id: "cost-project", onchange: (event) => go({ project: event.target.value }) },
+            h("option", { value: "" }, "all"),
+            items.map((each) =>
+              h("option", { value: each.name, selected: each.name === asked.project }, leaf(each.name)),
+            ),
+          ),
+        ),
+      ),
+    ),
+    h(
+      "div",
+      { class: "tiles" },
+      tile("Spent", money(total.cost_usd), `${number(total.calls)} calls`),
+      tile("Sent", short(total.input_tokens), "tokens"),
+      tile("Answered", short(total.output_tokens), "tokens"),
+      tile("Told to sessions", short(cost.injected.reduce((all, each) => all + each.tokens, 0)), "tokens"),
+      tile(
+        "Saved by batching",
+        short(batching.saved_tokens),
+        batching.saved_usd ? `tokens, ${money(batching.saved_usd)}` : "tokens",
+      ),
+      tile("Today", short(budget.today.tokens), limitOf(budget)),
+    ),
+    h(
+      "section",
+      { class: "panel" },
+      bars({
+        label: "Tokens by day",
+        signal,
+        series: TOKENS,
+        say: short,
+        days: cost.by_day.map((each) => ({
+          day: each.day,
+          values: [each.input_tokens, each.cached_tokens || 0, each.output_tokens],
+        })),
+        limit: budget.daily_tokens ? { value: budget.daily_tokens, name: "daily budget" } : null,
+      }),
+    ),
+    h(
+      "section",
+      { class: "panel" },
+      bars({
+        label: "Dollars by day",
+        signal,
+        series: [{ name: "spent", class: "one" }],
+        say: (value) => `$${value < 1 ? value.toFixed(2) : short(value)}`,
+        days: cost.by_day.map((each) => ({ day: each.day, values: [each.cost_usd || 0] })),
+        limit: budget.daily_usd ? { value: budget.daily_usd, name: "daily budget" } : null,
+      }),
+    ),
+    h(
+      "section",
+      { class: "panel" },
+      bars({
+        label: "Tokens told to sessions by day",
+        signal,
+        series: [{ name: "told", class: "two" }],
+        say: short,
+        days: filled(cost),
+      }),
+    ),
+    h(
+      "section",
+      { class: "panel" },
+      h("h2", null, "What batching saved"),
+      h("p", null, batching.explained),
+      h(
+        "p",
+        { class: "meta" },
+        `${number(batching.tool_uses)} tool uses were observed in ${number(batching.calls)} calls.`,
+      ),
+    ),
+    table("By model", ["Model", "Provider"], cost.by_model, (each) => [each.model || "unknown", each.provider]),
+    table("By project", ["Project"], cost.by_project, (each) => [
+      h("a", { href: projectLink(each.project || "") }, leaf(each.project || "unknown")),
+    ]),
+    table("By day", ["Day"], cost.by_day.filter((each) => each.calls).reverse(), (each) => [each.day]),
+    told(cost.injected_by_event),
+  );
+}
+
+const tile = (name, value, unit) =>
+  h(
+    "div",
+    { class: "tile" },
+    h("div", { class: "meta" }, name),
+    h("div", { class: "big" }, value),
+    h("div", { class: "meta" }, unit),
+  );
+
+function limitOf(budget) {
+  const limits = [
+    budget.daily_tokens && `${short(budget.daily_tokens)} tokens`,
+    budget.daily_usd && money(budget.daily_usd),
+  ].filter(Boolean);
+  return limits.length ? `tokens, of ${limits.join(" or ")}` : "tokens; no budget is set";
+}
+
+function filled(cost) {
+  const by = new Map(cost.injected.map((each) => [each.day, each.tokens]));
+  return cost.by_day.map((each) => ({ day: each.day, values: [by.get(each.day) || 0] }));
+}
+
+function table(title, names, rows, cells) {
+  const numbers = ["Calls", "Sent", "From cache", "Answered", "Spent"];
+  return h(
+    "section",
+    null,
+    h("h2", null, title),
+    rows.length
+      ? h(
+          "div",
+          { class: "wide", tabindex: 0, role: "group", "aria-label": title },
+          h(
+            "table",
+            null,
+            h(
+              "thead",
+              null,
+              h(
+                "tr",
+                null,
+                names.map((name) => h("th", { scope: "col" }, name)),
+                numbers.map((name) => h("th", { scope: "col", class: "n" }, name)),
+              ),
+            ),
+            h(
+              "tbody",
+              null,
+              rows.map((each) =>
+                h(
+                  "tr",
+                  null,
+                  cells(each).map((cell) => h("td", null, cell)),
+                  [
+                    number(each.calls),
+                    number(each.input_tokens),
+                    number(each.cached_tokens),
+                    number(each.output_tokens),
+                    money(each.cost_usd),
+                  ].map((cell) => h("td", { class: "n" }, cell)),
+                ),
+              ),
+            ),
+          ),
+        )
+      : h("p", { class: "meta" }, "Nothing was spent: no model was asked."),
+  );
+}
+
+function told(events) {
+  return h(
+    "section",
+    null,
+    h("h2", null, "Told to sessions"),
+    events.length
+      ? h(
+          "div",
+          { class: "wide" },
+          h(
+            "table",
+            null,
+            h(
+              "thead",
+              null,
+              h(
+                "tr",
+                null,
+                h("th", { scope: "col" }, "At"),
+                h("th", { scope: "col", class: "n" }, "Times"),
+                h("th", { scope: "col", class: "n" }, "Tokens"),
+              ),
+            ),
+            h(
+              "tbody",
+              null,
+              events.map((each) =>
+                h(
+                  "tr",
+                  null,
+                  h("td", null, each.event),
+                  h("td", { class: "n" }, number(each.times)),
+                  h("td", { class: "n" }, number(each.tokens)),
+                ),
+              ),
+            ),
+          ),
+        )
+      : h("p", { class: "meta" }, "No session was told anything in this time."),
+  );
+}

@@ -1,0 +1,262 @@
+// Finds: results as one types, narrowed, walked through by keyboard, and acted upon many at once.
+
+import { byId, h, put } from "../dom.js";
+import { get, isAbort, post } from "../api.js";
+import { on } from "../stream.js";
+import { bind } from "../keys.js";
+import { link, memoryLink, rename } from "../router.js";
+import { hit } from "../row.js";
+import { Windowed } from "../windowed.js";
+import { UNDERSTOOD, filters } from "../filters.js";
+import * as actions from "../actions.js";
+import { many, number } from "../words.js";
+
+const MOST_FOUND = 200; // of a search; a list has no end
+const LISTS = { observation: "observations", summary: "summaries", prompt: "prompts" };
+const NARROWING = [
+  "project",
+  "kind",
+  "type",
+  "file",
+  "branch",
+  "client",
+  "session",
+  "since",
+  "until",
+  "wrong",
+  "pinned",
+];
+
+export async function show(place, main, signal) {
+  let asked = place.query,
+    current = -1,
+    total = 0;
+  const chosen = new Map(); // refs that are selected, and what they are
+  const said = h("p", { class: "meta", role: "status" });
+  const bulk = h("div", {
+    class: "bulk bar",
+    role: "group",
+    "aria-label": "What to do with the selection",
+    hidden: true,
+  });
+  const narrow = filters(
+    () => asked,
+    (change) => go({ ...asked, ...change }),
+    signal,
+  );
+  const list = new Windowed({
+    label: "Found",
+    signal,
+    fetchPage,
+    draw: (memory, index) =>
+      hit(memory, {
+        selected: chosen.has(memory.ref),
+        current: index === current,
+        onselect: (yes) => select(memory, yes),
+      }),
+    onCount: (count) => {
+      total = count;
+    },
+  });
+
+  put(main, h("h1", { class: "unseen", tabindex: -1 }, "Find"), narrow.element, said, list.element, bulk);
+
+  async function fetchPage(offset, limit, stop) {
+    const narrowing = Object.fromEntries(NARROWING.map((name) => [name, asked[name]]));
+    if (asked.q?.trim()) {
+      const found = await get("/api/search", { q: asked.q, ...narrowing, offset, limit }, stop);
+      return { items: found.results, hasMore: found.hasMore && offset + limit < MOST_FOUND, note: tell(found, offset) };
+    }
+    const { kind, ...rest } = narrowing;
+    if (kind === "evidence" || kind === UNDERSTOOD) {
+      const found = await get("/api/search", { kind, ...rest, offset, limit }, stop);
+      return { items: found.results, hasMore: found.hasMore };
+    }
+    const page = await get(
+      `/api/${LISTS[kind] || "observations"}`,
+      { ...rest, offset, limit, count: offset === 0 ? "true" : "" },
+      stop,
+    );
+    const known = page.total ?? (offset ? total : undefined);
+    if (offset === 0)
+      said.textContent = page.items.length
+        ? `${number(known ?? page.items.length)} ${LISTS[kind] || "observations"}, the newest first`
+        : "Nothing is remembered that fits.";
+    return { items: page.items, total: known ?? undefined, hasMore: page.hasMore };
+  }
+
+  function tell(found, offset) {
+    if (offset) return;
+    const count = found.hasMore ? "The best" : many(found.results.length, "memory", "memories");
+    said.textContent = found.results.length
+      ? `${count} for “${found.query}”${found.note ? `. ${found.note}` : ""}`
+      : `Nothing was found for “${found.query}”. Fewer or other words may help.`;
+  }
+
+  async function load() {
+    document.title = `${asked.q || "Find"} · claude-mem`;
+    current = -1;
+    list.element.setAttribute("aria-busy", "true");
+    try {
+      await list.load();
+      if (!list.count) put(list.inner);
+    } catch (error) {
+      if (isAbort(error)) return;
+      put(said, h("span", { class: "wrongly" }, error.message));
+    } finally {
+      list.element.removeAttribute("aria-busy");
+    }
+  }
+
+  function go(query) {
+    const hash = link("find", "", query);
+    rename(hash);
+    again({ query: Object.fromEntries(Object.entries(query).filter(([, value]) => value)) });
+  }
+
+  let soon = 0;
+  function again(next) {
+    const typed = next.query.q !== asked.q;
+    if (JSON.stringify(next.query) === JSON.stringify(asked)) return;
+    asked = next.query;
+    if (byId("q").value !== (asked.q || "") && document.activeElement !== byId("q")) byId("q").value = asked.q || "";
+    narrow.fill();
+    list.asking.abort(); // an answer to what is no longer asked is not waited for
+    clear();
+    clearTimeout(soon);
+    soon = setTimeout(load, typed ? 90 : 0);
+  }
+  signal.addEventListener("abort", () => clearTimeout(soon));
+
+  function select(memory, yes) {
+    yes ? chosen.set(memory.ref, memory) : chosen.delete(memory.ref);
+    drawBulk();
+  }
+
+  function clear() {
+    chosen.clear();
+    drawBulk();
+  }
+
+  function drawBulk(note) {
+    bulk.hidden = !chosen.size;
+    if (!chosen.size) return;
+    const refs = [...chosen.keys()],
+      changeable = refs.filter((ref) => /^\d+$/.test(ref));
+    const after = async () => {
+      clear();
+      await load();
+    };
+    const only = changeable.length < refs.length && "Only observations can be pinned, marked wrong or merged.";
+    put(
+      bulk,
+      h("strong", null, `${many(refs.length, "memory", "memories")} selected`),
+      note && h("span", { class: "meta" }, note),
+      h("button", { onclick: all }, "Select all that fit"),
+      h("button", { disabled: !changeable.length, onclick: () => actions.pin(changeable, true, after) }, "Pin"),
+      h("button", { disabled: !changeable.length, onclick: () => actions.pin(changeable, false, after) }, "Unpin"),
+      h(
+        "button",
+        { disabled: !changeable.length, onclick: () => actions.wrong(changeable, !asked.wrong, after) },
+        asked.wrong ? "Mark right" : "Mark wrong",
+      ),
+      h(
+        "button",
+        { disabled: changeable.length < 2 || changeable.length > 100, onclick: () => actions.merge(changeable, after) },
+        "Merge",
+      ),
+      h("button", { class: "grave", onclick: () => actions.forget(refs, after) }, "Forget"),
+      h(
+        "button",
+        {
+          class: "plain",
+          onclick: () => {
+            clear();
+            list.redraw();
+          },
+        },
+        "Clear",
+      ),
+      only && h("span", { class: "meta" }, only),
+    );
+  }
+
+  async function all() {
+    const narrowing = Object.fromEntries(NARROWING.map((name) => [name, asked[name]]).filter(([, value]) => value));
+    if (!asked.q && !narrowing.kind) narrowing.kind = "observation"; // as they are listed
+    for (const name of ["wrong", "pinned"]) if (narrowing[name]) narrowing[name] = narrowing[name] === "true";
+    for (const name of ["kind", "type"]) if (narrowing[name]) narrowing[name] = narrowing[name].split(",");
+    const found = await post("/api/memory/select", { q: asked.q, ...narrowing }, signal);
+    found.ids.forEach((ref) => chosen.set(String(ref), null));
+    drawBulk(found.more ? `the first ${number(found.ids.length)}; do it again for the rest` : "");
+    list.redraw();
+  }
+
+  async function move(by) {
+    const next = Math.min(total - 1, Math.max(0, current + by));
+    if (!total) return;
+    current = next;
+    const row = await list.reach(next);
+    list.redraw();
+    const at = list.drawn.get(next)?.querySelector("a.title");
+    (at || row?.querySelector("a.title"))?.focus({ preventScroll: true });
+  }
+
+  bind(
+    {
+      j: () => {
+        move(1);
+      },
+      k: () => {
+        move(-1);
+      },
+      x: () => {
+        const memory = list.item(current);
+        if (!memory) return false;
+        select(memory, !chosen.has(memory.ref));
+        list.redraw();
+        list.drawn.get(current)?.querySelector("a.title")?.focus({ preventScroll: true });
+      },
+      Enter: (event) => {
+        const memory = list.item(current);
+        if (!memory || event.target?.closest?.("a, button, summary")) return false;
+        location.hash = memoryLink(memory);
+      },
+      Escape: () => {
+        if (!chosen.size) return false;
+        clear();
+        list.redraw();
+      },
+    },
+    signal,
+  );
+  on(
+    "changed",
+    (event) => {
+      if (event.what !== "settings") renew((event.refs || []).map(String));
+    },
+    signal,
+  );
+
+  async function renew(refs) {
+    const shown = list.items.filter((memory) => refs.includes(memory.ref)).slice(0, 60);
+    if (!shown.length) return;
+    const found = await post(
+      "/api/observations/batch",
+      { ids: shown.map((each) => each.ref), limit: 100 },
+      signal,
+    ).catch(() => null);
+    if (!found) return;
+    if (found.missing.length) return load();
+    for (const memory of shown)
+      Object.assign(
+        memory,
+        found.results.find((each) => each.ref === memory.ref),
+        { snippet: memory.snippet },
+      );
+    list.redraw();
+  }
+
+  again.loaded = load(); // not waited for: who types on is heard
+  return again;
+}

@@ -1,0 +1,191 @@
+// What happens, as it happens.
+
+import { h, labelled, put } from "../dom.js";
+import { get } from "../api.js";
+import { on } from "../stream.js";
+import { age, look, waiting, watch } from "../state.js";
+import { line, when } from "../row.js";
+import { projectLink, sessionLink } from "../router.js";
+import { leaf, many, money, number, short, span } from "../words.js";
+
+const MOST = 300; // in the page; the rest is in Find
+const RUNNING = ["initialized", "active", "summarizing"];
+
+export async function show(place, main, signal) {
+  document.title = "Live · claude-mem";
+  const feed = h("ol", { class: "feed", "aria-label": "What happened, the newest first" });
+  const sessions = h("ul", { class: "plain" });
+  const figures = h("div", { class: "panel", role: "group", "aria-label": "The observer" });
+  const chosen = h("select", { id: "of-project", onchange: () => fill() }, h("option", { value: "" }, "All projects"));
+  const known = new Map(); // sessions by id
+  let asked = 0;
+
+  const wanted = (memory) => !chosen.value || memory.project === chosen.value;
+  const item = (memory, isNew) => h("li", { class: isNew ? "new" : null, "data-ref": memory.ref }, line(memory));
+
+  async function fill() {
+    const mine = ++asked;
+    const { results } = await get("/api/search", { limit: 50, project: chosen.value }, signal);
+    if (mine !== asked) return;
+    put(
+      feed,
+      results.length
+        ? results.map((memory) => item(memory, false))
+        : h("li", { class: "empty" }, "Nothing is remembered yet. Work in Claude Code, and it appears here."),
+    );
+  }
+
+  function arrive(memory) {
+    if (!memory || !wanted(memory)) return;
+    feed.querySelector("li.empty")?.remove();
+    feed.querySelector(`li[data-ref="${CSS.escape(memory.ref)}"]`)?.remove(); // told twice after a crash: shown once
+    feed.prepend(item(memory, true));
+    while (feed.children.length > MOST) feed.lastChild.remove();
+  }
+
+  function stand(session, isNews) {
+    if (isNews && wanted(session) && known.get(session.id)?.status !== session.status) {
+      feed.prepend(
+        h(
+          "li",
+          { class: "new", "data-session": session.id },
+          h(
+            "div",
+            { class: "line" },
+            h("span", null, h("span", { class: "chip" }, "session")),
+            h("a", { class: "title", href: sessionLink(session.id) }, session.title || session.id),
+            when(session.updated_at_epoch),
+            h(
+              "span",
+              { class: "meta" },
+              h("span", null, session.status),
+              session.project && h("a", { href: projectLink(session.project) }, leaf(session.project)),
+            ),
+          ),
+        ),
+      );
+    }
+    known.set(session.id, session);
+    const all = [...known.values()].sort((a, b) => b.updated_at_epoch - a.updated_at_epoch).slice(0, 12);
+    put(
+      sessions,
+      all.map((each) =>
+        h(
+          "li",
+          null,
+          h(
+            "span",
+            { class: "meta" },
+            RUNNING.includes(each.status) && h("span", { class: "dot" }),
+            h("span", null, each.status),
+            when(each.updated_at_epoch),
+          ),
+          h("a", { class: "title", href: sessionLink(each.id) }, each.title || each.id),
+        ),
+      ),
+    );
+  }
+
+  put(
+    main,
+    h(
+      "div",
+      { class: "head" },
+      h(
+        "div",
+        null,
+        h("h1", { tabindex: -1 }, "Live"),
+        h("p", { class: "meta" }, "Prompts, observations and summaries as they come in."),
+      ),
+      h("div", { class: "filters" }, labelled("Project", chosen)),
+    ),
+    h(
+      "div",
+      { class: "split" },
+      feed,
+      h("aside", null, figures, h("div", { class: "panel" }, h("h2", null, "Sessions"), sessions)),
+    ),
+  );
+
+  on(
+    "initial",
+    (event) => {
+      for (const each of event.projects) {
+        if (![...chosen.options].some((option) => option.value === each.name))
+          chosen.append(h("option", { value: each.name }, leaf(each.name)));
+      }
+      [...event.sessions].reverse().forEach((each) => stand(each, known.has(each.id)));
+    },
+    signal,
+  );
+  on("new_prompt", (event) => arrive(event.prompt), signal);
+  on("new_observation", (event) => arrive(event.observation), signal);
+  on("new_summary", (event) => arrive(event.summary), signal);
+  on("session", (event) => stand(event.session, true), signal);
+  on("reset", fill, signal);
+  on("changed", (event) => renew(event.refs || []), signal);
+
+  async function renew(refs) {
+    const shown = refs
+      .map(String)
+      .filter((ref) => feed.querySelector(`li[data-ref="${CSS.escape(ref)}"]`))
+      .slice(0, 100);
+    if (!shown.length) return;
+    const find = (ref) => feed.querySelector(`li[data-ref="${CSS.escape(ref)}"]`);
+    const query = await Promise.allSettled(shown.map((ref) => get(`/api/observation/${ref}`, null, signal)));
+    query.forEach((answer, at) => {
+      if (answer.status === "fulfilled") find(shown[at])?.replaceWith(item(answer.value, false));
+      else if (answer.reason.status === 404) find(shown[at])?.remove();
+    });
+  }
+
+  watch((state) => put(figures, standing(state)), signal);
+  const ticking = setInterval(() => look(), 5000); // the age of the oldest grows by itself
+  signal.addEventListener("abort", () => clearInterval(ticking));
+  const [list] = await Promise.all([get("/api/sessions", { limit: 12 }, signal), names(chosen, signal), fill()]);
+  list.items.reverse().forEach((each) => stand(each, false));
+}
+
+async function names(chosen, signal) {
+  const { items } = await get("/api/projects", { limit: 100 }, signal);
+  for (const each of items) {
+    if (![...chosen.options].some((option) => option.value === each.name))
+      chosen.append(h("option", { value: each.name }, leaf(each.name)));
+  }
+}
+
+function standing(state) {
+  const queue = state.queue || {},
+    observer = state.observer || {},
+    count = waiting(queue);
+  return [
+    h("h2", null, "Observer"),
+    h(
+      "p",
+      { class: "meta working" },
+      state.working || queue.leased
+        ? [h("span", { class: "spin" }), "at work"]
+        : [h("span", { class: "dot off" }), count ? "about to look" : "nothing to do"],
+    ),
+    h(
+      "table",
+      null,
+      h(
+        "tbody",
+        null,
+        row("Waiting", count ? `${many(count, "event")}, the oldest ${span(age(queue))}` : "nothing"),
+        queue.parked > 0 && row("Set aside", many(queue.parked, "event")),
+        row("Done", number(queue.done)),
+        observer.provider &&
+          row(
+            "By",
+            observer.why ? [observer.provider, h("br"), h("span", { class: "meta" }, observer.why)] : observer.provider,
+          ),
+        observer.spentToday &&
+          row("Today", `${short(observer.spentToday.tokens)} tokens, ${money(observer.spentToday.usd)}`),
+      ),
+    ),
+  ];
+}
+
+const row = (name, value) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value));

@@ -1,0 +1,97 @@
+// The worker's log, as it grows.
+
+import { h, labelled, put } from "../dom.js";
+import { get, isAbort } from "../api.js";
+
+const MOST = 2000,
+  OFTEN = 2000;
+const LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR"];
+
+export async function show(place, main, signal) {
+  document.title = "Logs · claude-mem";
+  let next = "",
+    round = 0,
+    timer = 0;
+  const level = h(
+    "select",
+    { id: "log-level", onchange: begin },
+    LEVELS.map((each) => h("option", { value: each, selected: each === (place.query.level || "INFO") }, each)),
+  );
+  const word = h("input", {
+    id: "log-word",
+    type: "search",
+    placeholder: "any text",
+    oninput: () => [...lines.children].forEach(sift),
+  });
+  const follow = h("input", { id: "log-follow", type: "checkbox", checked: true });
+  const lines = h("ol", { class: "log", tabindex: 0, "aria-label": "Log, the newest last" });
+  const problem = h("p", { class: "wrongly", role: "alert" });
+  put(
+    main,
+    h(
+      "div",
+      { class: "head" },
+      h(
+        "div",
+        null,
+        h("h1", { tabindex: -1 }, "Logs"),
+        h("p", { class: "meta" }, "What the worker writes down. Contents of memory are not among it."),
+      ),
+      h(
+        "div",
+        { class: "filters" },
+        labelled("From level", level),
+        labelled("With", word),
+        h("span", { class: "across" }, follow, h("label", { for: "log-follow" }, "Follow")),
+      ),
+    ),
+    problem,
+    lines,
+  );
+
+  function sift(line) {
+    line.hidden = word.value !== "" && !line.textContent.toLowerCase().includes(word.value.toLowerCase());
+  }
+  async function begin() {
+    round += 1;
+    next = "";
+    put(lines);
+    await look(round);
+  }
+  async function look(mine) {
+    clearTimeout(timer);
+    try {
+      const found = document.hidden
+        ? null
+        : await get("/api/logs", { level: level.value, after: next, limit: 500 }, signal);
+      if (mine !== round) return;
+      problem.textContent = "";
+      if (found) show(found);
+    } catch (error) {
+      if (isAbort(error) || error.status === 401) return;
+      problem.textContent = error.message;
+    }
+    if (!signal.aborted) timer = setTimeout(() => look(mine), OFTEN);
+  }
+  function show(found) {
+    next = found.next || next;
+    for (const each of found.lines) {
+      const line = h(
+        "li",
+        { class: each.level?.toLowerCase() },
+        h("span", { class: "when" }, each.at),
+        " ",
+        h("span", { class: "level" }, each.level),
+        " ",
+        each.logger && h("span", { class: "when" }, `${each.logger} `),
+        each.text,
+      );
+      sift(line);
+      lines.append(line);
+    }
+    while (lines.children.length > MOST) lines.firstChild.remove();
+    if (follow.checked && found.lines.length) lines.scrollTop = lines.scrollHeight;
+  }
+  signal.addEventListener("abort", () => clearTimeout(timer));
+  await begin();
+}

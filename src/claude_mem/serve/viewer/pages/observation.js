@@ -1,0 +1,189 @@
+// One memory: what it says, where it comes from, and what can be done about it.
+
+import { h, put } from "../dom.js";
+import { get } from "../api.js";
+import { on } from "../stream.js";
+import { bind } from "../keys.js";
+import { memoryLink, projectLink, sessionLink } from "../router.js";
+import { chip, isGone, marks, titleOf, when } from "../row.js";
+import { body } from "../told.js";
+import * as actions from "../actions.js";
+import { brief, leaf, many, moment, number } from "../words.js";
+
+export async function show(place, main, signal) {
+  const ref = place.id;
+  let memory;
+  async function load() {
+    const [found, origin] = await Promise.all([
+      get(`/api/observation/${encodeURIComponent(ref)}`, null, signal),
+      get(`/api/observation/${encodeURIComponent(ref)}/provenance`, null, signal).catch(() => null),
+    ]);
+    memory = found;
+    document.title = `${titleOf(memory).slice(0, 80)} · claude-mem`;
+    put(main, page(memory, origin, after));
+  }
+  async function after(gone) {
+    if (gone === true) location.hash = memory.session_id ? sessionLink(memory.session_id) : "#/";
+    else await load();
+  }
+  await load();
+  const isOne = () => memory.kind === "observation";
+  bind(
+    {
+      e: () => {
+        if (!isOne()) return false;
+        actions.edit(memory, after);
+      },
+      p: () => {
+        if (!isOne()) return false;
+        actions.pin([memory.ref], !memory.pinned, after);
+      },
+      w: () => {
+        if (!isOne()) return false;
+        actions.wrong([memory.ref], !memory.wrong, after);
+      },
+      "#": () => {
+        actions.forget([memory.ref], after);
+      },
+    },
+    signal,
+  );
+  on(
+    "changed",
+    (event) => {
+      if ((event.refs || []).map(String).includes(memory.ref)) load().catch(() => {});
+    },
+    signal,
+  );
+}
+
+function page(memory, origin, after) {
+  return [
+    h(
+      "div",
+      { class: "head" },
+      h(
+        "div",
+        null,
+        h("div", { class: "chips" }, chip(memory), marks(memory)),
+        h("h1", { tabindex: -1, class: isGone(memory) ? "gone" : null }, titleOf(memory)),
+        memory.subtitle && h("p", null, memory.subtitle),
+        h(
+          "p",
+          { class: "meta" },
+          h("span", { class: "mono" }, memory.ref),
+          when(memory.created_at_epoch),
+          memory.project && h("a", { href: projectLink(memory.project) }, leaf(memory.project)),
+          memory.session_id &&
+            h("a", { href: sessionLink(memory.session_id, memory.ref) }, `session ${brief(memory.session_id)}`),
+          memory.edited_at && h("span", null, "edited"),
+        ),
+      ),
+      buttons(memory, after),
+    ),
+    h("div", { class: "split" }, h("div", null, body(memory)), h("aside", null, provenance(memory, origin, after))),
+  ];
+}
+
+function buttons(memory, after) {
+  const one = memory.kind === "observation";
+  return h(
+    "div",
+    { class: "bar", role: "group", "aria-label": "Actions" },
+    one && h("button", { onclick: () => actions.edit(memory, after), "aria-keyshortcuts": "e" }, "Edit"),
+    one &&
+      h(
+        "button",
+        {
+          "aria-pressed": String(Boolean(memory.pinned)),
+          onclick: () => actions.pin([memory.ref], !memory.pinned, after),
+          "aria-keyshortcuts": "p",
+        },
+        memory.pinned ? "Pinned" : "Pin",
+      ),
+    one &&
+      h(
+        "button",
+        {
+          "aria-pressed": String(Boolean(memory.wrong)),
+          onclick: () => actions.wrong([memory.ref], !memory.wrong, after),
+          "aria-keyshortcuts": "w",
+        },
+        memory.wrong ? "Marked wrong" : "Mark wrong",
+      ),
+    h("button", { class: "grave", onclick: () => actions.forget([memory.ref], after) }, "Forget"),
+  );
+}
+
+function provenance(memory, origin, after) {
+  const rows = [
+    ["Branch", memory.branch],
+    ["Commit", memory.commit_sha?.slice(0, 12)],
+    ["Client", memory.client],
+    ["Observer", memory.provider],
+    ["Prompt", memory.prompt_number && `no. ${memory.prompt_number}`],
+    ["Made", moment(memory.created_at_epoch)],
+    ["Reading it", `${number(memory.tokens)} tokens`],
+  ];
+  const listed = (label, results, extra) =>
+    results?.length > 0 && [
+      h("h3", null, label),
+      h(
+        "ul",
+        { class: "plain" },
+        results.map((each) =>
+          h("li", null, h("a", { class: "title", href: memoryLink(each) }, titleOf(each)), extra?.(each)),
+        ),
+      ),
+    ];
+  const same = (each) =>
+    h("div", null, h("button", { onclick: () => actions.mergeInto(memory.ref, each.ref, after) }, "Merge into this"));
+  return h(
+    "section",
+    { class: "panel" },
+    h("h2", null, "Where it comes from"),
+    h(
+      "table",
+      null,
+      h(
+        "tbody",
+        null,
+        rows
+          .filter(([, value]) => value)
+          .map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value))),
+      ),
+    ),
+    origin && [
+      listed("Asked for by", origin.prompt ? [origin.prompt] : []),
+      listed("Tool uses", origin.tool_uses),
+      listed("It replaced", origin.supersedes),
+      listed("Replaced by", origin.superseded_by ? [origin.superseded_by] : []),
+      listed("Says nearly the same", origin.duplicates, same),
+      h("h3", null, "Told to sessions"),
+      origin.injected?.length
+        ? [
+            h(
+              "p",
+              { class: "meta" },
+              `${many(origin.injected_times ?? origin.injected.length, "time")}${origin.injected.length > 5 ? "; the latest:" : ""}`,
+            ),
+            h(
+              "ul",
+              { class: "plain" },
+              origin.injected
+                .slice(0, 5)
+                .map((each) =>
+                  h(
+                    "li",
+                    { class: "meta" },
+                    h("a", { href: sessionLink(each.session_id) }, brief(each.session_id)),
+                    h("span", null, each.event),
+                    h("span", null, moment(Date.parse(each.at))),
+                  ),
+                ),
+            ),
+          ]
+        : h("p", { class: "meta" }, "Not yet."),
+    ],
+  );
+}

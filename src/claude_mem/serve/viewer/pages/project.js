@@ -1,0 +1,135 @@
+// One project: its year, its files, what is still to be done, and what was pinned.
+
+import { h, put } from "../dom.js";
+import { get } from "../api.js";
+import { fileLink, link, sessionLink } from "../router.js";
+import { line, when } from "../row.js";
+import { year } from "../heat.js";
+import { leaf, many, number } from "../words.js";
+
+export async function show(place, main, signal) {
+  const known = await get("/api/project", { project: place.id, days: 371 }, signal);
+  const { project } = known;
+  document.title = `${leaf(project.name)} · claude-mem`;
+  const inProject = (more) => link("find", "", { project: project.name, ...more });
+  const types = Object.entries(known.types || {}).sort(([, a], [, b]) => b - a);
+  put(
+    main,
+    h(
+      "div",
+      { class: "head" },
+      h(
+        "div",
+        null,
+        h("h1", { tabindex: -1 }, leaf(project.name)),
+        h(
+          "p",
+          { class: "meta" },
+          project.root && h("span", { class: "mono" }, project.root),
+          h("span", null, `${many(project.sessions, "session")}, ${many(project.observations, "observation")}`),
+        ),
+        types.length > 0 &&
+          h(
+            "p",
+            { class: "chips" },
+            types.map(([type, count]) =>
+              h("a", { class: `chip ${type}`, href: inProject({ type }) }, `${type} ${number(count)}`),
+            ),
+          ),
+      ),
+      h(
+        "div",
+        { class: "bar" },
+        h("a", { class: "button", href: inProject() }, "Search it"),
+        h("a", { class: "button", href: link("context", "", { project: project.name }) }, "What a session is told"),
+      ),
+    ),
+    h(
+      "section",
+      { class: "panel" },
+      h("h2", null, "The last year"),
+      year(known.activity, (day) => inProject({ since: day, until: day }), signal),
+    ),
+    h(
+      "div",
+      { class: "split" },
+      h(
+        "div",
+        null,
+        section(
+          "Open next steps",
+          known.next_steps,
+          (step) =>
+            h(
+              "li",
+              null,
+              h("div", { class: "prose" }, step.text),
+              h(
+                "div",
+                { class: "meta" },
+                h("a", { href: sessionLink(step.session_id) }, "the session"),
+                when(Number(step.at) || Date.parse(step.at)),
+              ),
+            ),
+          "Nothing is left open.",
+        ),
+        section(
+          "Pinned",
+          known.pinned,
+          (memory) => h("li", null, line(memory, { project: false })),
+          "Nothing is pinned. Pin what must not be forgotten: it comes first.",
+        ),
+        section(
+          "Latest sessions",
+          known.sessions,
+          (session) =>
+            h(
+              "li",
+              null,
+              h("a", { class: "title", href: sessionLink(session.id) }, session.title || session.id),
+              h(
+                "div",
+                { class: "meta" },
+                h("span", null, session.status),
+                session.branch && h("span", null, session.branch),
+                h("span", null, many(session.observations, "observation")),
+                when(session.updated_at_epoch),
+              ),
+            ),
+          "None yet.",
+        ),
+      ),
+      h(
+        "aside",
+        { class: "panel" },
+        h("h2", null, "Most changed files"),
+        known.files.length
+          ? h(
+              "ul",
+              { class: "plain files" },
+              known.files.map((file) =>
+                h(
+                  "li",
+                  null,
+                  h("a", { class: "mono", href: fileLink(file.path, project.name), title: file.path }, leaf(file.path)),
+                  h("div", { class: "meta" }, h("span", null, many(file.changes, "change")), when(file.last_at_epoch)),
+                  h("div", { class: "soft folder" }, folder(file.path)),
+                ),
+              ),
+            )
+          : h("p", { class: "meta" }, "No file was changed yet."),
+      ),
+    ),
+  );
+}
+
+const folder = (path) => path.slice(0, Math.max(0, path.length - leaf(path).length - 1));
+
+function section(title, list, draw, none) {
+  return h(
+    "section",
+    null,
+    h("h2", null, title),
+    list?.length ? h("ul", { class: "feed" }, list.map(draw)) : h("p", { class: "meta" }, none),
+  );
+}

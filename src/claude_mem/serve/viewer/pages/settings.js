@@ -1,0 +1,168 @@
+// Every setting: what it means, what it is, and where that comes from.
+
+import { h, put } from "../dom.js";
+import { get, post } from "../api.js";
+import { on } from "../stream.js";
+import { toast } from "../toast.js";
+
+export async function show(place, main, signal) {
+  document.title = "Settings · claude-mem";
+  const list = h("div", { class: "settings" });
+  const found = await get("/api/settings", null, signal);
+  put(
+    main,
+    h("h1", { tabindex: -1 }, "Settings"),
+    h("p", { class: "soft" }, "Kept in ", h("code", null, found.file), ". The environment comes before the file."),
+    found.passed_over?.length > 0 &&
+      h(
+        "div",
+        { class: "note warning" },
+        h("p", null, `In the file, but not understood: ${found.passed_over.join(", ")}.`),
+      ),
+    list,
+    h(
+      "section",
+      null,
+      h("h2", null, "This browser"),
+      h("p", null, "It is signed in by a key of its own."),
+      h("button", { onclick: leave }, "Sign out"),
+    ),
+  );
+  put(
+    list,
+    found.settings.map((setting) => row(setting, reload)),
+  );
+  async function reload(key) {
+    const again = await get("/api/settings", null, signal);
+    const setting = again.settings.find((each) => each.key === key);
+    if (setting) document.getElementById(`row-${key}`)?.replaceWith(row(setting, reload));
+  }
+  on(
+    "changed",
+    async (event) => {
+      if (event.what !== "settings" || list.contains(document.activeElement)) return; // not under somebody's hands
+      const again = await get("/api/settings", null, signal).catch(() => null);
+      if (again)
+        put(
+          list,
+          again.settings.map((setting) => row(setting, reload)),
+        );
+    },
+    signal,
+  );
+}
+
+async function leave() {
+  await post("/api/signout", {}).catch(() => {});
+  location.reload();
+}
+
+const written = (value) =>
+  value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+
+function row(setting, reload) {
+  const { key, kind } = setting,
+    id = `value-${key}`,
+    about = `about-${key}`;
+  const problem = h("p", { class: "wrongly", role: "alert" });
+  const input = field(setting, id, about);
+  const save = async (value) => {
+    problem.textContent = "";
+    try {
+      const done = await post("/api/settings", { changes: { [key]: value } });
+      toast(
+        done.shadowed?.includes(key)
+          ? `${key} is kept, but the environment overrides it.`
+          : done.restart
+            ? `${key} is kept. It holds from the worker's next start.`
+            : `${key} is kept.`,
+      );
+      await reload(key);
+    } catch (error) {
+      problem.textContent = error.message;
+      input.setAttribute("aria-invalid", "true");
+      input.focus();
+    }
+  };
+  const submit = (event) => {
+    event.preventDefault();
+    try {
+      save(read(kind, input.value));
+    } catch {
+      problem.textContent = "That is not JSON.";
+    }
+  };
+  return h(
+    "form",
+    { class: "setting", id: `row-${key}`, onsubmit: submit },
+    h(
+      "div",
+      null,
+      h("label", { for: id, class: "mono" }, key),
+      " ",
+      h("span", { class: `chip ${setting.origin === "default" ? "" : "pin"}` }, setting.origin),
+      h(
+        "p",
+        { id: about, class: "meta" },
+        `${setting.meaning} Allowed: ${setting.allowed}.`,
+        setting.restart && " Holds from the worker's next start.",
+      ),
+    ),
+    h(
+      "div",
+      { class: "bar" },
+      input,
+      h("button", { type: "submit" }, "Save"),
+      setting.origin === "file" &&
+        h("button", { type: "button", class: "plain", onclick: () => save(null) }, "Default"),
+    ),
+    problem,
+    setting.origin !== "default" &&
+      kind !== "secret" &&
+      setting.default !== null &&
+      h("p", { class: "meta" }, `Default: ${written(setting.default) || "empty"}`),
+  );
+}
+
+function field(setting, id, about) {
+  const said = { id, "aria-describedby": about, autocomplete: "off", spellcheck: "false" };
+  if (setting.kind === "choice")
+    return h(
+      "select",
+      said,
+      setting.choices.map((each) => h("option", { value: each, selected: each === setting.value }, each)),
+    );
+  if (setting.kind === "secret")
+    return h("input", {
+      ...said,
+      type: "password",
+      placeholder: setting.set ? "set; not shown" : "not set",
+      autocomplete: "new-password",
+    });
+  if (setting.kind === "list") return h("textarea", { ...said, rows: 2, value: [...(setting.value || [])].join(", ") });
+  if (setting.kind === "table")
+    return h("textarea", {
+      ...said,
+      rows: 2,
+      value: JSON.stringify(Array.isArray(setting.value) ? Object.fromEntries(setting.value) : setting.value || {}),
+    });
+  return h("input", {
+    ...said,
+    inputmode: setting.kind === "integer" ? "numeric" : null,
+    value: written(setting.value),
+  });
+}
+
+// Numbers that are none are sent as they are written: the worker says what is wrong with them.
+function read(kind, text) {
+  const trimmed = text.trim();
+  if (kind === "integer" || kind === "number")
+    return trimmed !== "" && Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed;
+  if (kind === "list")
+    return trimmed
+      .split(/[,\n]/)
+      .map((each) => each.trim())
+      .filter(Boolean);
+  if (kind === "table") return JSON.parse(trimmed || "{}");
+  return trimmed;
+}

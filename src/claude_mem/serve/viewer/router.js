@@ -1,0 +1,34 @@
+// Which page a hash names, and how pages are named. A hash is `#/page/rest?query`.
+
+export function parse(hash) {
+  const [path, query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const at = path.indexOf("/");
+  const page = at < 0 ? path : path.slice(0, at);
+  const rest = at < 0 ? "" : path.slice(at + 1);
+  return { page: page || "live", id: decoded(rest), query: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // somebody wrote it by hand
+  }
+}
+
+export function link(page, id, query) {
+  const said = new URLSearchParams(Object.entries(query || {}).filter(([, value]) => value)).toString();
+  return `#/${page}${id === undefined || id === "" ? "" : `/${encodeURIComponent(id)}`}${said && `?${said}`}`;
+}
+
+const PAGE_OF = { observation: "observation", summary: "observation", prompt: "observation", evidence: "observation" };
+
+export const memoryLink = (memory) => link(PAGE_OF[memory.kind] || "observation", memory.ref);
+export const sessionLink = (session, at) => link("session", session, { at });
+export const projectLink = (name) => link("project", name);
+export const fileLink = (path, project) => link("file", path, { project });
+
+// The address changes without leaving the page: typing in the search box is one step back, not twenty.
+export function rename(hash) {
+  history.replaceState(history.state, "", hash);
+}

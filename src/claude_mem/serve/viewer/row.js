@@ -1,0 +1,92 @@
+// How a memory looks in a list: a line of a feed, or a row of a window.
+
+import { h } from "./dom.js";
+import { memoryLink, projectLink } from "./router.js";
+import { ago, leaf, moment, time } from "./words.js";
+
+const TYPES = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
+
+export function chip(memory) {
+  const word = memory.type || memory.kind;
+  return h("span", { class: `chip ${TYPES.includes(word) && memory.kind === "observation" ? word : ""}` }, word);
+}
+
+export function marks(memory) {
+  return [
+    Boolean(memory.pinned) && h("span", { class: "chip pin" }, "pinned"),
+    Boolean(memory.wrong) && h("span", { class: "chip wrong" }, "marked wrong"),
+    Boolean(memory.superseded_by) && h("span", { class: "chip mark" }, `replaced by ${memory.superseded_by}`),
+    memory.source === "external" && h("span", { class: "chip" }, "only read"),
+    memory.source === "user" && h("span", { class: "chip" }, "said by you"),
+    (memory.marks || []).map((mark) => h("span", { class: "chip mark" }, mark)),
+  ];
+}
+
+export const when = (epoch, say = ago) =>
+  h("time", { class: "when", datetime: new Date(epoch).toISOString(), title: moment(epoch) }, say(epoch));
+
+export const titleOf = (memory) => memory.title || memory.prompt || memory.request || `${memory.kind} ${memory.ref}`;
+
+export const isGone = (memory) => Boolean(memory.wrong || memory.superseded_by);
+
+// A line of a feed: as high as it needs.
+export function line(memory, { project = true, said = true, clock = false } = {}) {
+  const about = [
+    project && memory.project && h("a", { href: projectLink(memory.project) }, leaf(memory.project)),
+    memory.branch && h("span", null, memory.branch),
+    memory.files?.length > 0 && h("span", null, files(memory.files)),
+    marks(memory),
+  ];
+  return h(
+    "div",
+    { class: `line ${memory.kind}${isGone(memory) ? " gone" : ""}`, "data-ref": memory.ref },
+    h("span", null, chip(memory)),
+    h("a", { class: "title", href: memoryLink(memory) }, titleOf(memory)),
+    when(memory.created_at_epoch, clock ? time : ago),
+    said && memory.snippet && h("span", { class: "said" }, memory.snippet),
+    h("span", { class: "meta" }, about),
+  );
+}
+
+// A row of a window: always of one height, with a box to select it.
+export function hit(memory, { selected, onselect, current }) {
+  const box = h("input", {
+    type: "checkbox",
+    "aria-label": `Select ${titleOf(memory).slice(0, 80)}`,
+    checked: selected,
+    onchange: (event) => onselect(event.target.checked),
+  });
+  return h(
+    "div",
+    {
+      class: `hit ${memory.kind}${isGone(memory) ? " gone" : ""}`,
+      "data-ref": memory.ref,
+      "aria-current": current ? "true" : null,
+    },
+    box,
+    h("span", null, chip(memory)),
+    h(
+      "span",
+      { class: "what" },
+      h("a", { class: "title", href: memoryLink(memory) }, titleOf(memory)),
+      h("span", { class: "said" }, shortMarks(memory), memory.snippet || files(memory.files || [])),
+    ),
+    h(
+      "span",
+      { class: "aside" },
+      when(memory.created_at_epoch),
+      h("span", { class: "where" }, leaf(memory.project || "")),
+    ),
+  );
+}
+
+function shortMarks(memory) {
+  const found = marks(memory).flat().filter(Boolean);
+  return found.length > 0 && [found.slice(0, 2).flatMap((mark) => [mark, " "])];
+}
+
+export function files(paths) {
+  return paths.length > 2
+    ? `${paths.slice(0, 2).map(leaf).join(", ")} and ${paths.length - 2} more`
+    : paths.map(leaf).join(", ");
+}

@@ -1,0 +1,93 @@
+// Listens to what happens. A connection that drops is taken up where it broke off, by Last-Event-ID.
+// Not an EventSource: that cannot tell a lost connection from a cookie that has expired.
+
+const LONGEST_WAIT = 15_000;
+const SILENCE = 45_000; // the worker says something every 15 seconds
+
+const heard = new EventTarget();
+let last = "",
+  running = null,
+  wait = 0,
+  timer = 0;
+
+export function on(name, tell, signal) {
+  heard.addEventListener(name, (event) => tell(event.detail), { signal });
+}
+
+function say(name, detail) {
+  heard.dispatchEvent(new CustomEvent(name, { detail }));
+}
+
+// While nobody looks, nobody listens: browsers allow six connections to one address, and tabs are many.
+export function start() {
+  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : connect()));
+  window.addEventListener("online", () => connect());
+  if (!document.hidden) connect();
+}
+
+export function stop() {
+  clearTimeout(timer);
+  running?.abort();
+  running = null;
+}
+
+async function connect() {
+  stop();
+  const mine = (running = new AbortController());
+  try {
+    await follow(mine);
+    wait = 500; // the worker ended it, as it does when it restarts
+  } catch (error) {
+    if (mine.signal.aborted && mine.signal.reason !== "silence") return;
+    if (error.status === 401) return say("signedout");
+    wait = Math.min(LONGEST_WAIT, (wait || 500) * 2);
+  }
+  if (running !== mine) return;
+  say("down", { again: wait });
+  timer = setTimeout(connect, wait * (0.75 + Math.random() / 2));
+}
+
+async function follow(mine) {
+  const answer = await fetch("/stream", {
+    signal: mine.signal,
+    cache: "no-store",
+    credentials: "same-origin",
+    headers: last ? { "Last-Event-ID": last } : {},
+  });
+  if (!answer.ok) throw Object.assign(new Error("refused"), { status: answer.status });
+  say("up");
+  let watch = 0;
+  const expect = () => {
+    clearTimeout(watch);
+    watch = setTimeout(() => mine.abort("silence"), SILENCE);
+  };
+  try {
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let rest = ""; ;) {
+      expect();
+      const { value, done } = await reader.read();
+      if (done) return;
+      wait = 0;
+      const parts = (rest + value).split("\n\n");
+      rest = parts.pop();
+      parts.forEach(told);
+    }
+  } finally {
+    clearTimeout(watch);
+  }
+}
+
+function told(block) {
+  let name = "message",
+    data = "",
+    id = null;
+  for (const line of block.split("\n")) {
+    const [, field, value] = /^([^:]*): ?(.*)$/s.exec(line) || [];
+    if (field === "event") name = value;
+    else if (field === "data") data += (data && "\n") + value;
+    else if (field === "id") id = value;
+  }
+  if (!data) return;
+  say(name, JSON.parse(data));
+  if (id) last = id; // only after it was heard
+}

@@ -1,0 +1,153 @@
+// Shows a long list through a window: of 100,000 rows only those in sight are in the page. Rows are of one height.
+
+const PAGE = 100;
+const SPARE = 12; // rows above and below what is in sight
+
+export class Windowed {
+  // fetchPage(offset, limit, signal) -> { items, total, hasMore }; draw(item, index) -> an element of the row's height.
+  constructor({ fetchPage, draw, onCount, label, signal }) {
+    Object.assign(this, { fetchPage, draw, onCount, signal });
+    this.inner = document.createElement("div");
+    this.inner.className = "rows";
+    this.inner.setAttribute("role", "list");
+    this.inner.setAttribute("aria-label", label);
+    this.element = document.createElement("div");
+    this.element.className = "window";
+    this.element.append(this.inner);
+    this.reset();
+    const again = () => this.paint();
+    window.addEventListener("scroll", again, { passive: true, signal });
+    window.addEventListener(
+      "resize",
+      () => {
+        this.height = 0;
+        this.drawn.clear();
+        this.inner.replaceChildren();
+        again();
+      },
+      { signal },
+    );
+  }
+
+  reset() {
+    this.asking?.abort();
+    this.asking = new AbortController();
+    this.signal?.addEventListener("abort", () => this.asking.abort());
+    this.pages = new Map();
+    this.drawn = new Map();
+    this.count = 0;
+    this.height = 0;
+    this.inner.replaceChildren();
+  }
+
+  async load() {
+    this.reset();
+    const asking = this.asking;
+    await this.page(0);
+    if (asking === this.asking) this.paint();
+  }
+
+  item(index) {
+    return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE];
+  }
+
+  get items() {
+    return [...this.pages.entries()].sort(([a], [b]) => a - b).flatMap(([, items]) => items);
+  }
+
+  async page(number) {
+    if (this.pages.has(number)) return;
+    this.pages.set(number, []); // asked for
+    const { asking } = this;
+    try {
+      const got = await this.fetchPage(number * PAGE, PAGE, asking.signal);
+      if (asking !== this.asking) return;
+      this.pages.set(number, got.items);
+      const seen = number * PAGE + got.items.length;
+      this.settle(
+        got.total ?? Math.max(this.count, seen + (got.hasMore ? PAGE : 0)),
+        got.total === undefined && !got.hasMore ? seen : null,
+      );
+      this.paint();
+    } catch (error) {
+      this.pages.delete(number);
+      if (error.name !== "AbortError") throw error;
+    }
+  }
+
+  settle(count, end) {
+    this.count = end ?? count;
+    this.ended = end !== null;
+    this.rowHeight();
+    this.inner.style.setProperty("height", `${this.count * this.height}px`);
+    this.onCount?.(this.count);
+  }
+
+  rowHeight() {
+    this.height ||= parseFloat(getComputedStyle(this.inner).getPropertyValue("--row")) || 56;
+    return this.height;
+  }
+
+  paint() {
+    if (!this.count || !this.inner.isConnected) return;
+    const height = this.rowHeight();
+    this.inner.style.setProperty("height", `${this.count * height}px`);
+    const above = -this.inner.getBoundingClientRect().top;
+    const first = Math.max(0, Math.floor(above / height) - SPARE);
+    const last = Math.min(this.count - 1, Math.ceil((above + window.innerHeight) / height) + SPARE);
+    for (const [index, row] of this.drawn) {
+      if (index < first || index > last) {
+        if (row.contains(document.activeElement)) continue; // focus is not to be lost by scrolling
+        row.remove();
+        this.drawn.delete(index);
+      }
+    }
+    for (let index = first; index <= last; index++) this.drawRow(index, height);
+    for (let number = Math.floor(first / PAGE); number <= Math.floor(last / PAGE); number++) {
+      if (!this.pages.has(number)) this.soon(number);
+    }
+  }
+
+  // A page is asked for once scrolling rests: a flick over 100,000 rows does not ask for all of them.
+  soon(number) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.page(number).catch(() => {}), 60);
+  }
+
+  drawRow(index, height) {
+    const item = this.item(index),
+      old = this.drawn.get(index);
+    if (old && old.dataset.of === (item ? "item" : "")) return;
+    const row = document.createElement("div");
+    row.className = "row";
+    row.setAttribute("role", "listitem");
+    row.setAttribute("aria-setsize", this.count);
+    row.setAttribute("aria-posinset", index + 1);
+    row.dataset.index = index;
+    row.dataset.of = item ? "item" : "";
+    row.style.setProperty("transform", `translateY(${index * height}px)`);
+    row.append(item ? this.draw(item, index) : document.createTextNode("…"));
+    old ? old.replaceWith(row) : this.inner.append(row);
+    this.drawn.set(index, row);
+  }
+
+  redraw() {
+    this.drawn.forEach((row) => row.remove());
+    this.drawn.clear();
+    this.paint();
+  }
+
+  // Bring a row into sight, and give its element.
+  async reach(index) {
+    if (index < 0 || index >= this.count) return null;
+    await this.page(Math.floor(index / PAGE));
+    const height = this.rowHeight(),
+      box = this.inner.getBoundingClientRect();
+    const top = box.top + index * height,
+      head = document.querySelector(".top")?.offsetHeight || 0;
+    if (top < head + height) window.scrollBy(0, top - head - height);
+    else if (top + 2 * height > window.innerHeight) window.scrollBy(0, top + 2 * height - window.innerHeight);
+    this.paint();
+    return this.drawn.get(index) || null;
+  }
+}

@@ -1,0 +1,84 @@
+"""Decides who is signed in to the viewer: a link that works once becomes a cookie that works for a month.
+
+Cookies are kept as hashes, so that who reads the file cannot come in by it; they survive the worker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from claude_mem.serve import whole
+
+LINK_MS = 60_000
+COOKIE_S = 30 * 24 * 60 * 60
+MOST_LINKS = 16
+MOST_COOKIES = 32
+
+
+def wall() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Visitors:
+    """`path`: where cookies are remembered; None: in memory alone."""
+
+    def __init__(self, path: Path | None = None, clock: Callable[[], int] = wall) -> None:
+        self._path, self._clock = path, clock
+        self._links: dict[str, int] = {}  # hash: good until
+        self._cookies = _read(path) if path else {}
+
+    def invite(self) -> str:
+        """A word that lets one browser in, once."""
+        self._links = _standing(self._links, self._clock(), MOST_LINKS - 1)
+        once = secrets.token_urlsafe(32)
+        self._links[_hash(once)] = self._clock() + LINK_MS
+        return once
+
+    def admit(self, once: str) -> str | None:
+        """The cookie for whoever was invited by this word; None: nobody was, or the time is over."""
+        until = self._links.pop(_hash(once), 0)
+        if not self._clock() < until <= self._clock() + LINK_MS:
+            return None
+        cookie = secrets.token_urlsafe(32)
+        self._cookies = _standing(self._cookies, self._clock(), MOST_COOKIES - 1)
+        self._cookies[_hash(cookie)] = self._clock() + COOKIE_S * 1000
+        self._write()
+        return cookie
+
+    def knows(self, cookie: str) -> bool:
+        # Looked up by its hash: how long that takes says nothing about the cookie.
+        return self._clock() < self._cookies.get(_hash(cookie), 0)
+
+    def dismiss(self, cookie: str) -> None:
+        if self._cookies.pop(_hash(cookie), None) is not None:
+            self._write()
+
+    def _write(self) -> None:
+        """Raises OSError."""
+        if self._path is not None:
+            whole.write(self._path, json.dumps(self._cookies).encode() + b"\n")
+
+
+def _standing(kept: dict[str, int], now: int, most: int) -> dict[str, int]:
+    """Those that still hold, the last so many."""
+    return dict([(name, until) for name, until in kept.items() if until > now][-most:])
+
+
+def _hash(word: str) -> str:
+    return hashlib.sha256(word.encode(errors="replace")).hexdigest()
+
+
+def _read(path: Path) -> dict[str, int]:
+    """What cannot be read lets nobody in."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: until for name, until in found.items() if type(until) is int}

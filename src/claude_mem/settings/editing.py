@@ -1,0 +1,164 @@
+"""What is set, where from, and how `settings.json` would read with some of it changed. Pure, but for `read`.
+
+For a worker that runs: it must not look at its database's file, as `load` may (see `neighbour`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from claude_mem.model.errors import SettingsError
+from claude_mem.settings import Settings, read_file
+from claude_mem.settings.table import FILE_ONLY, SETTINGS, Setting
+
+Origin = Literal["default", "file", "environment"]
+_BY_KEY = {setting.key: setting for setting in SETTINGS}
+_DEFAULTS = {field.name: field.default for field in fields(Settings) if field.default is not MISSING}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    setting: Setting
+    kind: str  # integer, number, choice, text, list, table, secret
+    choices: tuple[str, ...]
+    value: Any  # None for a secret, whatever it is
+    default: Any
+    origin: Origin
+    is_set: bool
+    is_pending: bool  # in force from the worker's next start on
+    trouble: str | None  # what is wrong with what is set
+
+
+def read(data_dir: Path, name: str) -> dict[str, object]:
+    """What the file holds. Raises SettingsError."""
+    return read_file(data_dir / name)
+
+
+def described(table: Mapping[str, object], environ: Mapping[str, str], in_force: Settings) -> list[Described]:
+    return [_described(setting, table, environ, in_force) for setting in SETTINGS]
+
+
+def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
+    """The file with the changes in it; null takes one out. What is not ours stays. Raises SettingsError."""
+    new = dict(table)
+    for key, value in changes.items():
+        if key not in _BY_KEY:
+            raise SettingsError(key, "(not a setting)", "the name of a setting", "settings.json")
+        parsed = None if value is None else _parsed(_BY_KEY[key], value)
+        if parsed is None:
+            new.pop(key, None)
+        else:
+            new[key] = _plain(parsed)
+    return new
+
+
+def applied(in_force: Settings, changes: Mapping[str, object]) -> dict[str, Any]:
+    """What they come to, by the fields of Settings. Raises SettingsError."""
+    return {
+        _BY_KEY[key].field: _default(_BY_KEY[key]) if value is None else _parsed(_BY_KEY[key], value)
+        for key, value in changes.items()
+        if hasattr(in_force, _BY_KEY[key].field)
+    }
+
+
+def key_of(name: str) -> str:
+    """A setting's key, by that or by its field."""
+    return next((setting.key for setting in SETTINGS if setting.field == name), name)
+
+
+def is_secret(key: str) -> bool:
+    return key.endswith("_KEY")
+
+
+def _described(
+    setting: Setting, table: Mapping[str, object], environ: Mapping[str, str], in_force: Settings
+) -> Described:
+    key = setting.key
+    origin: Origin = "default"
+    given: object = None
+    if key in environ and key not in FILE_ONLY:
+        origin, given = "environment", environ[key]
+    elif key in table:
+        origin, given = "file", table[key]
+    default, trouble = _default(setting), None
+    value = default
+    try:
+        value = default if given is None else _parsed(setting, given)
+    except SettingsError as error:
+        trouble = str(error)
+    secret = is_secret(key)
+    return Described(
+        setting,
+        _kind(setting),
+        _choices(setting),
+        None if secret else _shown(value),
+        None if secret else _plain(default),
+        origin,
+        is_set=given is not None,
+        is_pending=value != getattr(in_force, setting.field),
+        trouble=trouble,
+    )
+
+
+def _parsed(setting: Setting, value: object) -> Any:
+    try:
+        return setting.parse(value)
+    except (ValueError, TypeError, RecursionError, re.error):
+        shown = "(hidden)" if is_secret(setting.key) else str(value)[:200]
+        raise SettingsError(setting.key, shown, setting.allowed, "settings.json") from None
+
+
+def _default(setting: Setting) -> Any:
+    return _DEFAULTS[setting.field]
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it."""
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple):
+        return dict(value) if value and isinstance(value[0], tuple) else list(value)
+    return value
+
+
+def _shown(value: Any) -> Any:
+    """An address may hold a password."""
+    plain = _plain(value)
+    if isinstance(plain, str) and "://" in plain and "@" in plain:
+        parts = urlsplit(plain)
+        return urlunsplit(parts._replace(netloc=f"…@{parts.netloc.rpartition('@')[2]}"))
+    return plain
+
+
+def _kind(setting: Setting) -> str:
+    allowed = setting.allowed
+    if is_secret(setting.key):
+        return "secret"
+    for beginning, kind in (
+        ("a whole number", "integer"),
+        ("a number", "number"),
+        ("a list", "list"),
+        ("an object", "table"),
+    ):
+        if allowed.startswith(beginning):
+            return kind
+    return "choice" if _choices(setting) else "text"
+
+
+def _choices(setting: Setting) -> tuple[str, ...]:
+    """Those named, if it takes no other word."""
+    try:
+        setting.parse("no word that anybody would choose")
+    except (ValueError, TypeError):
+        words = tuple(re.split(r", | or ", setting.allowed))
+    else:
+        return ()
+    try:
+        return tuple(str(setting.parse(word)) for word in words)
+    except (ValueError, TypeError):
+        return ()

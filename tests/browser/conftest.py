@@ -1,0 +1,53 @@
+"""A browser for each file of tests, and what it looks at. Its loop must end with the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from tests.browser import viewing
+from tests.browser.viewing import Sight
+from tests.contract.recalling import Worker
+
+from claude_mem.testing import workers
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    assert viewing.CHROMIUM, "chromium is not installed; make test installs it"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=viewing.CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory that remembers the nine real sessions; nobody works on it."""
+    data = tmp_path_factory.mktemp("real") / "data"
+    with workers.running(data):
+        viewing.feed(data)
+        Worker(data).settle()
+    return data
+
+
+@pytest.fixture(scope="module")
+def worker(real: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    with viewing.copied(real, tmp_path_factory.mktemp("seen") / "data") as worker:
+        yield worker
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    with viewing.context(chromium) as context:
+        yield context
+
+
+@pytest.fixture
+def sight(context: BrowserContext, worker: Worker) -> Iterator[Sight]:
+    """A tab that is signed in; nothing may go wrong in it."""
+    sight = viewing.look(context, worker)
+    yield sight
+    assert sight.all_that_went_wrong() == []

@@ -1,0 +1,140 @@
+"""Finding by typing and by keyboard, in a real browser, over nine real sessions."""
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import BrowserContext, Request, expect
+from tests.browser import viewing
+from tests.browser.viewing import Sight, needs_transcripts
+from tests.contract.recalling import Worker
+
+pytestmark = needs_transcripts
+
+
+def test_results_come_as_one_types_and_are_those_of_every_other_face(sight: Sight, worker: Worker) -> None:
+    sight.press("/")
+    sight.page.keyboard.type("posh-git prompt", delay=15)
+    first = worker.get("/api/search", q="posh-git prompt", limit=1)["results"][0]
+    expect(sight.page.locator(".hit").first).to_have_attribute("data-ref", first["ref"])
+    expect(sight.page).to_have_url(re.compile(r"#/find\?q=posh-git\+prompt$"))
+    expect(sight.page.locator("#q")).to_be_focused()
+
+
+def test_an_answer_to_what_is_no_longer_asked_is_not_waited_for(sight: Sight) -> None:
+    gone: list[str] = []
+    sight.page.on("requestfailed", lambda request: gone.append(request.url))
+    sight.page.route("**/api/search?q=git&*", lambda route: None)  # never answered
+    sight.page.locator("#q").fill("git")
+    with sight.page.expect_request(lambda request: "q=git&" in request.url):
+        pass
+    sight.page.locator("#q").fill("template")
+    expect(sight.main().get_by_role("status")).to_contain_text("for “template”")
+    assert any("q=git&" in url for url in gone)
+
+
+def test_filters_narrow_the_search_and_are_part_of_the_address(sight: Sight, worker: Worker) -> None:
+    sight.page.get_by_role("link", name="Find", exact=True).click()
+    page = sight.page
+    page.get_by_label("Type", exact=True).select_option("bugfix")
+    wanted = worker.get("/api/observations", type="bugfix", limit=100)["items"]
+    assert wanted
+    expect(page.locator(".hit")).to_have_count(len(wanted))
+    expect(page.locator(".hit .chip.bugfix")).to_have_count(len(wanted))
+    page.get_by_label("Branch").select_option("next")
+    page.get_by_label("Client").select_option("claude-code")
+    page.get_by_label("Since", exact=True).fill("2026-07-20")
+    page.get_by_label("File", exact=True).fill("src/template/")
+    found = worker.get(
+        "/api/observations", type="bugfix", branch="next", since="2026-07-20", file="src/template/", limit=100
+    )["items"]
+    assert 0 < len(found) <= len(wanted)
+    expect(page.locator(".hit")).to_have_count(len(found))
+    expect(page).to_have_url(re.compile("file=src%2Ftemplate%2F"))
+    query = parse_qs(urlsplit(page.url.replace("#/", "")).query)
+    assert query == {
+        "type": ["bugfix"],
+        "branch": ["next"],
+        "client": ["claude-code"],
+        "since": ["2026-07-20"],
+        "file": ["src/template/"],
+    }
+
+
+def test_a_date_nobody_understands_is_said_beside_the_list(context: BrowserContext, worker: Worker) -> None:
+    sight = viewing.look(context, worker, "#/find?since=the%20day%20of%20the%20badger")
+    expect(sight.main().get_by_role("status")).to_contain_text("badger")
+    assert [wrong for wrong in sight.wrong if "400" not in wrong] == []
+
+
+def test_a_search_is_a_link(context: BrowserContext, worker: Worker) -> None:
+    sight = viewing.look(context, worker, "#/find?q=template&kind=summary")
+    expect(sight.page.locator("#q")).to_have_value("template")
+    expect(sight.page.get_by_label("Kind")).to_have_value("summary")
+    expect(sight.page.locator(".hit .chip").first).to_have_text("summary")
+    assert sight.all_that_went_wrong() == []
+
+
+def test_the_keyboard_walks_opens_and_comes_back(sight: Sight) -> None:
+    sight.press("/")
+    sight.page.keyboard.type("template")
+    hits = sight.page.locator(".hit")
+    expect(sight.main().get_by_role("status")).to_contain_text("for “template”")
+    sight.press("Escape", "j", "j", "j", "k")
+    expect(hits.nth(1)).to_have_attribute("aria-current", "true")
+    expect(hits.nth(1).locator("a.title")).to_be_focused()
+    ref, title = hits.nth(1).get_attribute("data-ref"), hits.nth(1).locator("a.title").inner_text()
+    sight.press("Enter")
+    expect(sight.page).to_have_url(re.compile(f"#/observation/{ref}$"))
+    sight.heading(title.rstrip("…")[:60])
+    sight.page.go_back()
+    expect(sight.page.locator("#q")).to_have_value("template")
+    expect(hits.nth(1)).to_have_attribute("data-ref", str(ref))
+
+
+def test_help_tells_of_the_keys_and_gives_focus_back(sight: Sight) -> None:
+    sight.page.locator("#help").focus()
+    sight.press("?")
+    dialog = sight.page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_contain_text("search")
+    sight.press("j")  # goes to nobody while it is open
+    sight.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(sight.page.locator("#help")).to_be_focused()
+
+
+def test_g_and_a_letter_lead_to_every_page(sight: Sight) -> None:
+    for letter, heading in (
+        ("f", "Find"),
+        ("p", "Projects"),
+        ("c", "Cost"),
+        ("x", "Context"),
+        ("s", "Settings"),
+        ("o", "Logs"),
+        ("l", "Live"),
+    ):
+        sight.press("g", letter)
+        expect(sight.page.locator("main h1")).to_have_text(heading)
+
+
+def test_typing_anywhere_else_searches_from_there(sight: Sight) -> None:
+    sight.go("#/projects")
+    sight.heading("Projects")
+    sight.page.locator("#q").fill("pwsh")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    sight.page.locator("#q").press("ArrowDown")
+    expect(sight.page.locator(".hit a.title").first).to_be_focused()
+
+
+def test_a_burst_of_typing_asks_little(sight: Sight) -> None:
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        if "/api/search" in request.url:
+            asked.append(request.url)
+
+    sight.page.get_by_role("link", name="Find", exact=True).click()
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    sight.page.on("request", note)
+    sight.page.locator("#q").press_sequentially("powershell prompt", delay=5)
+    expect(sight.main().get_by_role("status")).to_contain_text("for “powershell prompt”")
+    assert len(asked) < len("powershell prompt") / 2

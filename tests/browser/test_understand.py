@@ -1,0 +1,149 @@
+"""What did we do here? Sessions, projects, files and memories, of nine real sessions, by clicking."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from playwright.sync_api import expect
+from tests.browser.viewing import Sight, needs_transcripts
+from tests.contract.recalling import Worker
+
+pytestmark = needs_transcripts
+
+
+def long_session(worker: Worker) -> dict[str, Any]:
+    sessions = worker.get("/api/sessions", limit=20)["items"]
+    found: dict[str, Any] = max(sessions, key=lambda each: each["observations"])
+    return found
+
+
+def test_a_session_tells_what_it_was_about_and_all_that_happened_in_order(
+    sight: Sight, worker: Worker
+) -> None:
+    session = long_session(worker)
+    sight.go(f"#/session/{session['id']}")
+    story = sight.page.locator(".story > li")
+    events = worker.get(f"/api/session/{session['id']}/events", limit=200)
+    assert events["total"] > 20
+    expect(story).to_have_count(events["total"])
+    assert [each.get_attribute("data-ref") for each in story.all()[:30]] == [
+        each["ref"] for each in events["items"][:30]
+    ]
+    about = sight.page.get_by_label("What it came to")
+    for part in ("Request", "Investigated", "Completed"):
+        expect(about.locator("dt", has_text=part)).to_be_visible()
+    about.locator("summary").first.click()
+    expect(about.locator("details[open] li").first).to_be_visible()
+
+
+def test_the_raw_text_of_a_tool_use_is_a_click_away(sight: Sight, worker: Worker) -> None:
+    sight.go(f"#/session/{long_session(worker)['id']}")
+    use = sight.page.locator(".story > li.evidence").first
+    use.locator("summary").click()
+    expect(use.locator("pre").first).to_be_visible()
+    expect(use.locator("pre").first).not_to_be_empty()
+    sight.page.get_by_label("raw tool uses").uncheck()
+    expect(use).to_be_hidden()
+    expect(sight.page.locator(".story > li.prompt").first).to_be_visible()
+
+
+def test_the_scrubber_plays_a_session_again(sight: Sight, worker: Worker) -> None:
+    sight.go(f"#/session/{long_session(worker)['id']}")
+    shown = sight.page.locator(".story > li:not([hidden])")
+    everything = sight.page.locator(".story > li")
+    expect(everything.first).to_be_attached()
+    whole = everything.count()
+    scrub = sight.page.get_by_label("Position in the session")
+    scrub.focus()
+    sight.press("Home")
+    expect(shown).to_have_count(1)
+    sight.press("ArrowRight", "ArrowRight")
+    expect(shown).to_have_count(3)
+    expect(scrub).to_have_attribute("aria-valuetext", re.compile(f"^3 of {whole}"))
+    sight.page.locator("main h1").focus()
+    sight.press("ArrowLeft")
+    expect(shown).to_have_count(2)
+    sight.page.get_by_role("button", name="Play").click()
+    expect(shown).to_have_count(4)
+    sight.page.get_by_role("button", name="Pause").click()
+    expect(sight.page.get_by_role("button", name="Play")).to_be_visible()
+    scrub.focus()
+    sight.press("End")
+    expect(shown).to_have_count(whole)
+
+
+def test_a_project_shows_its_year_its_files_and_its_sessions(sight: Sight, worker: Worker) -> None:
+    sight.page.get_by_role("link", name="Projects").click()
+    project = worker.get("/api/projects")["items"][0]["name"]
+    sight.page.locator("main").get_by_role("link", name="oh-my-posh", exact=True).click()
+    sight.heading("oh-my-posh")
+    known = worker.get("/api/project", project=project, days=371)
+    expect(sight.page.locator(".heat rect.day:not(.heat-0)")).to_have_count(len(known["activity"]))
+    sight.page.locator("summary", has_text="The numbers").click()
+    expect(sight.page.locator("details tbody tr")).to_have_count(len(known["activity"]))
+    files = sight.page.locator(".files a")
+    expect(files).to_have_count(len(known["files"]))
+    assert known["files"]
+    path = files.first.inner_text()
+    files.first.click()
+    sight.heading(path)
+
+
+def test_a_day_of_the_year_leads_to_what_was_done_then(sight: Sight, worker: Worker) -> None:
+    project = worker.get("/api/projects")["items"][0]["name"]
+    day = worker.get("/api/project", project=project, days=371)["activity"][0]
+    sight.go(f"#/project/{quote(project, safe='')}")
+    sight.page.locator(".heat rect.day", has_text=day["day"]).click()
+    expect(sight.page.get_by_label("Since")).to_have_value(day["day"])
+    expect(sight.page.locator(".hit")).to_have_count(day["observations"])
+
+
+def test_open_next_steps_and_pinned_memories_are_on_the_projects_page(sight: Sight, worker: Worker) -> None:
+    project = worker.get("/api/projects")["items"][0]["name"]
+    worker.post("/api/memory/pin", ids=[9])
+    steps = worker.get("/api/project", project=project)["next_steps"]
+    sight.go(f"#/project/{quote(project, safe='')}")
+    pinned = sight.page.locator("section", has=sight.page.get_by_role("heading", name="Pinned"))
+    expect(pinned.locator(".line")).to_have_attribute("data-ref", "9")
+    todo = sight.page.locator("section", has=sight.page.get_by_role("heading", name="Open next steps"))
+    expect(todo.locator("li")).to_have_count(len(steps))
+
+
+def test_a_file_tells_its_history_by_session(sight: Sight, worker: Worker) -> None:
+    paths = [path for each in worker.get("/api/observations", limit=100)["items"] for path in each["files"]]
+    results, path = max(
+        ((worker.get("/api/file", path=path, limit=100)["results"], path) for path in dict.fromkeys(paths)),
+        key=lambda found: len({each["session_id"] for each in found[0]}),
+    )
+    assert len({each["session_id"] for each in results}) > 1
+    sight.go(f"#/file/{quote(path, safe='')}")
+    sight.heading(path)
+    expect(sight.page.locator(".feed > li")).to_have_count(len(results))
+    expect(sight.page.locator("main h2 a")).to_have_count(len({each["session_id"] for each in results}))
+
+
+def test_a_memory_tells_where_it_comes_from(sight: Sight, worker: Worker) -> None:
+    memory = worker.get("/api/observation/5")
+    sight.go("#/observation/5")
+    sight.heading(memory["title"][:60])
+    facts = sight.page.locator("section", has=sight.page.get_by_role("heading", name="Facts")).locator("li")
+    assert facts.all_inner_texts() == memory["facts"]
+    origin = sight.page.locator("aside")
+    for said in (memory["branch"], memory["client"], memory["provider"], "Tool uses", "Told to sessions"):
+        expect(origin).to_contain_text(said)
+    sight.page.get_by_role("link", name=memory["files_read"][0]).click()
+    sight.heading(memory["files_read"][0])
+    sight.page.go_back()
+    sight.page.get_by_role("link", name=re.compile("^session ")).click()
+    expect(sight.page).to_have_url(re.compile("#/session/"))
+    expect(sight.page.locator('.story > li[data-ref="5"]')).to_be_in_viewport()
+
+
+def test_what_is_not_there_is_said(sight: Sight) -> None:
+    for place in ("#/observation/99999", "#/session/nobody-knows-it"):
+        sight.go(place)
+        sight.heading("Not there")
+        sight.go("#/projects")
+        sight.heading("Projects")
+    assert all("404" in wrong for wrong in sight.wrong)
+    sight.wrong.clear()

@@ -1,0 +1,144 @@
+"""A worker looked at through a real browser: signed in, and all that went wrong noted."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Locator, Page, expect
+from tests.contract.recalling import Worker
+
+from claude_mem.backfill import transcript
+from claude_mem.testing import workers
+
+TRANSCRIPTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
+    None,
+)
+WIDE, NARROW = (1280, 900), (360, 740)
+
+needs_transcripts = pytest.mark.skipif(
+    not TRANSCRIPTS.is_dir(),
+    reason=f"THE NINE REAL TRANSCRIPTS ARE NOT AT {TRANSCRIPTS}: nothing real was seen",
+)
+
+_WATCH = """
+window.__violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.__violations.push(
+    `${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
+"""
+
+
+@dataclass
+class Sight:
+    """One tab: the page, and what went wrong in it."""
+
+    page: Page
+    worker: Worker
+    wrong: list[str] = field(default_factory=list)
+
+    def go(self, hash: str) -> None:
+        """As a link leads there."""
+        self.page.evaluate("hash => { location.hash = hash }", hash)
+
+    def heading(self, text: str) -> None:
+        expect(self.page.get_by_role("heading", level=1)).to_contain_text(text)
+
+    def main(self) -> Locator:
+        return self.page.locator("main")
+
+    def violations(self) -> list[str]:
+        found: list[str] = self.page.evaluate("window.__violations")
+        return found
+
+    def all_that_went_wrong(self) -> list[str]:
+        return self.wrong + self.violations()
+
+    def heard_dialog(self, dialog: Dialog) -> None:
+        self.wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def heard_console(self, said: ConsoleMessage) -> None:
+        if said.type == "error":
+            self.wrong.append(f"console: {said.text}")
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+
+def link(worker: Worker) -> str:
+    status, answer = worker.ask("POST", "/api/signin", {})
+    assert status == 200, answer
+    return str(answer["link"])
+
+
+def look(context: BrowserContext, worker: Worker, hash: str = "") -> Sight:
+    """A new tab, signed in."""
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    sight = Sight(page, worker)
+    page.add_init_script(_WATCH)
+    page.on("pageerror", lambda error: sight.wrong.append(f"error: {error}"))
+    page.on("dialog", sight.heard_dialog)
+    page.on("console", sight.heard_console)
+    page.goto(link(worker) + hash)
+    expect(page.locator("main h1")).to_be_attached()
+    return sight
+
+
+@contextmanager
+def context(
+    browser: Browser, *, size: tuple[int, int] = WIDE, dark: bool = False, still: bool = False
+) -> Iterator[BrowserContext]:
+    made = browser.new_context(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme="dark" if dark else "light",
+        reduced_motion="reduce" if still else "no-preference",
+        locale="en-GB",
+        timezone_id="UTC",
+    )
+    expect.set_options(timeout=20_000)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def feed(data: Path) -> None:
+    """The nine real transcripts, as `claude-mem backfill` tells them, observed offline."""
+    for path in sorted(TRANSCRIPTS.glob("*.gz")):
+        lines = "\n".join(json.dumps(asdict(told)) for told in transcript.read(path))
+        status, answer = _post_lines(data, lines)
+        assert (status, answer["unreadable"]) == (200, 0), answer
+
+
+def _post_lines(data: Path, lines: str) -> tuple[int, dict[str, Any]]:
+    connection = http.client.HTTPConnection("localhost", timeout=workers.PATIENCE_S)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(str(data / "worker.sock"))
+    try:
+        connection.request(
+            "POST", "/api/backfill?offline=true", lines.encode(), {"Content-Type": "application/x-ndjson"}
+        )
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()
+
+
+@contextmanager
+def copied(template: Path, data: Path, **env: str) -> Iterator[Worker]:
+    """A worker on a copy of what is remembered there: a test may change it."""
+    shutil.copytree(template, data, ignore=shutil.ignore_patterns("*.sock", "worker.json", "*.lock"))
+    with workers.running(data, **env):
+        yield Worker(data)

@@ -1,0 +1,43 @@
+"""Corrections on SQLite keep the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from claude_mem.model.recall import ref_at
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.embedding import SqliteEmbedding
+from claude_mem.store.sqlite.indexing import Indexing
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.revising import SqliteRevising
+from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.testing.library_contract import Read
+from claude_mem.testing.revising_contract import Corrected, RevisingContract
+from claude_mem.testing.store_contract import SettableClock
+
+
+class TestSqliteRevising(RevisingContract):
+    @pytest.fixture
+    def corrected(self, clock: SettableClock, tmp_path: Path) -> Iterator[Corrected]:
+        with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
+            read = Read(
+                store,
+                SqliteKeeping(store.readers, store.writer, clock),
+                SqliteLibrary(store.readers),
+                SqliteShelves(store.readers),
+                Indexing(store.readers, store.writer).catch_up,
+            )
+            embedding = SqliteEmbedding(store.readers, store.writer)
+
+            def embedded() -> dict[str, str]:
+                made: dict[str, str] = {}
+                while batch := embedding.unembedded(10):
+                    made |= {str(ref_at(place)): words for place, words in batch.texts}
+                    embedding.embedded(batch.marks, batch.again)
+                return made
+
+            yield Corrected(read, SqliteRevising(store.writer), embedded)

@@ -1,0 +1,73 @@
+"""The end of a log that is written and rotated meanwhile."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_mem.serve import logtail
+
+
+def line(number: int, level: str = "INFO") -> str:
+    return f"2026-01-31 10:00:00,{number % 1000:03} {level} claude_mem.serve: number {number}\n"
+
+
+def told(log: Path, after: object = None, level: str = "DEBUG", limit: int = 200) -> tuple[list[str], Any]:
+    found: Any = logtail._tail(log, str(after or ""), level, limit)
+    return [each["text"] for each in found["lines"]], found["next"]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    log = tmp_path / "worker.log"
+    log.write_text("".join(line(number) for number in range(5)))
+    return log
+
+
+def test_the_last_lines_and_then_what_came_since(log: Path) -> None:
+    lines, following = told(log, limit=2)
+    assert lines == ["number 3", "number 4"]
+    assert told(log, following)[0] == []
+    with log.open("a") as file:
+        file.write(line(5) + line(6))
+    assert told(log, following)[0] == ["number 5", "number 6"]
+
+
+def test_a_line_that_is_being_written_comes_whole_the_next_time(log: Path) -> None:
+    with log.open("a") as file:
+        file.write(line(5)[:30])
+    lines, following = told(log)
+    assert lines[-1] == "number 4"
+    with log.open("a") as file:
+        file.write(line(5)[30:])
+    assert told(log, following)[0] == ["number 5"]
+
+
+def test_nothing_is_lost_when_it_is_rotated(log: Path) -> None:
+    _, following = told(log)
+    with log.open("a") as file:
+        file.write(line(5))
+    log.rename(log.with_name("worker.log.1"))
+    log.write_text(line(6))
+    assert told(log, following)[0] == ["number 5", "number 6"]
+    assert told(log)[0] == [f"number {number}" for number in range(7)]
+
+
+def test_graver_ones_only_with_where_they_passed(log: Path) -> None:
+    with log.open("a") as file:
+        file.write(line(5, "ERROR") + '  File "x.py", line 1\nbuiltins.ValueError\n' + line(6, "WARNING"))
+    assert told(log, level="ERROR")[0] == ['number 5\n  File "x.py", line 1\nbuiltins.ValueError']
+    assert told(log, level="WARNING")[0][-1] == "number 6"
+
+
+def test_no_log_is_an_empty_one(tmp_path: Path) -> None:
+    assert told(tmp_path / "worker.log") == ([], None)
+
+
+def test_of_a_huge_one_only_the_end_is_read(tmp_path: Path) -> None:
+    log = tmp_path / "worker.log"
+    log.write_text("".join(line(number) for number in range(40_000)))
+    assert log.stat().st_size > logtail.MOST_BYTES
+    lines, following = told(log, limit=3)
+    assert lines == ["number 39997", "number 39998", "number 39999"]
+    assert told(log, following)[0] == []

@@ -1,0 +1,63 @@
+"""What the banner says."""
+
+from claude_mem.serve.pausing import Paused
+from claude_mem.serve.standing import BEHIND_MS, Banner, banners
+
+NOW = 1_760_000_000_000
+QUIET = {"spooled": 0, "ready": 0, "leased": 0, "parked": 0, "done": 7, "oldestAgeMs": 0}
+
+
+def said(
+    *,
+    trouble: str | None = None,
+    paused: Paused | None = None,
+    observer: dict[str, object] | None = None,
+    drops: dict[str, int] | None = None,
+    **queue: int,
+) -> list[Banner]:
+    return banners(trouble, paused or Paused(), observer or {}, QUIET | queue, drops or {"late": 0}, NOW)
+
+
+def test_nothing_is_said_when_nothing_is_wrong() -> None:
+    assert said() == []
+    assert said(ready=500, leased=20, oldestAgeMs=BEHIND_MS) == []
+
+
+def test_each_trouble_has_a_reason_and_a_fix() -> None:
+    found = {
+        banner.code: banner
+        for banner in (
+            *said(trouble="The disk is full."),
+            *said(paused=Paused(everything=NOW / 1000 - 300)),
+            *said(observer={"paused": "Log in again."}),
+            *said(observer={"spentUp": "Today's budget is spent."}),
+            *said(ready=2_000, oldestAgeMs=2 * BEHIND_MS),
+            *said(parked=3),
+            *said(drops={"spool_full": 2, "late": 0}),
+        )
+    }
+    assert set(found) == {
+        "degraded",
+        "paused",
+        "observer_paused",
+        "out_of_budget",
+        "behind",
+        "parked",
+        "dropped",
+    }
+    assert "The disk is full." in found["degraded"].message
+    assert "5 min" in found["paused"].message
+    assert "Log in again." in found["observer_paused"].message
+    assert "2,000 events wait, the oldest for 2 h" in found["behind"].message
+    assert "spool_full" in found["dropped"].message
+    assert "late" not in found["dropped"].message
+    assert all(banner.fix for banner in found.values())
+
+
+def test_the_worst_comes_first_and_a_cause_is_not_told_twice() -> None:
+    both = said(trouble="Gone.", observer={"paused": "Log in."}, ready=9, oldestAgeMs=2 * BEHIND_MS, parked=1)
+    assert [banner.code for banner in both] == ["degraded", "observer_paused", "parked"]
+
+
+def test_a_paused_session_is_no_banner_for_all() -> None:
+    assert said(paused=Paused(sessions=(("s1", 1.0),))) == []

@@ -1,0 +1,50 @@
+"""The viewer's files: small, of this house alone, and nowhere a door through which text becomes markup."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from claude_mem.serve import pages
+
+FILES = sorted(path for path in pages.FOLDER.rglob("*") if path.is_file())
+DOORS = (
+    "innerHTML",
+    "outerHTML",
+    "insertAdjacentHTML",
+    "document.write",
+    "eval(",
+    "new Function",
+    "DOMParser",
+    "createContextualFragment",
+    'setAttribute("style"',
+    " style=",
+    "javascript:",
+    "localStorage",
+)
+ELSEWHERE = re.compile(r"https?:(?!//www\.w3\.org/2000/svg\b)|[\"'(]//\w")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_file_opens_no_door_and_leads_nowhere_else(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert [door for door in DOORS if door in text] == []
+    assert ELSEWHERE.findall(text) == []
+
+
+def test_what_is_not_asked_for_by_any_file_is_not_there() -> None:
+    said = "\n".join(path.read_text(encoding="utf-8") for path in FILES)
+    for path in FILES:
+        if path.name != "index.html" and path.parent.name != "pages":
+            assert path.name in said, path.name
+
+
+def test_every_module_that_is_imported_is_there() -> None:
+    for path in FILES:
+        for name in re.findall(r'from "(\.[^"]+)"', path.read_text(encoding="utf-8")):
+            assert (path.parent / name).is_file(), f"{path.name}: {name}"
+
+
+def test_no_file_is_long() -> None:
+    assert len(FILES) > 20
+    assert {path.name: lines for path in FILES if (lines := len(path.read_text().splitlines())) > 270} == {}

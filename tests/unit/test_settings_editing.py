@@ -1,0 +1,71 @@
+"""What is set, where from, and how the file would read with some of it changed."""
+
+from pathlib import Path
+
+import pytest
+
+from claude_mem.model.errors import SettingsError
+from claude_mem.settings import SETTINGS, Settings, editing
+from claude_mem.settings.editing import Described
+
+IN_FORCE = Settings(Path("/data"))
+
+
+def described(table: dict[str, object], environ: dict[str, str]) -> dict[str, Described]:
+    return {each.setting.key: each for each in editing.described(table, environ, IN_FORCE)}
+
+
+def test_every_setting_has_a_kind_a_page_can_show() -> None:
+    kinds = {key: each.kind for key, each in described({}, {}).items()}
+    assert len(kinds) == len(SETTINGS)
+    assert kinds["CLAUDE_MEM_WORKER_PORT"] == "integer"
+    assert kinds["CLAUDE_MEM_DAILY_USD"] == "number"
+    assert kinds["CLAUDE_MEM_PROVIDER"] == "choice"
+    assert kinds["CLAUDE_MEM_MODEL"] == "text"
+    assert kinds["CLAUDE_MEM_SKIP_TOOLS"] == "list"
+    assert kinds["CLAUDE_MEM_SECRET_PATTERNS"] == "table"
+    assert kinds["CLAUDE_MEM_API_KEY"] == "secret"
+
+
+def test_the_environment_stands_before_the_file_and_that_before_the_default() -> None:
+    key = "CLAUDE_MEM_LOG_LEVEL"
+    assert (described({}, {})[key].origin, described({}, {})[key].value) == ("default", "INFO")
+    from_file = described({key: "DEBUG"}, {})[key]
+    assert (from_file.origin, from_file.value, from_file.is_pending) == ("file", "DEBUG", True)
+    both = described({key: "DEBUG"}, {key: "ERROR"})[key]
+    assert (both.origin, both.value) == ("environment", "ERROR")
+
+
+def test_a_secret_is_never_told_nor_a_password_in_an_address() -> None:
+    told = described(
+        {"CLAUDE_MEM_API_KEY": "sk-canary", "CLAUDE_MEM_BASE_URL": "http://ada:canary@127.0.0.1:1/v1"}, {}
+    )
+    assert "canary" not in repr([(each.value, each.default) for each in told.values()])
+    assert told["CLAUDE_MEM_BASE_URL"].value == "http://…@127.0.0.1:1/v1"
+    assert told["CLAUDE_MEM_API_KEY"].is_set
+
+
+def test_what_is_wrong_is_told_without_what_it_is_if_that_is_secret() -> None:
+    told = described({"CLAUDE_MEM_LOG_LEVEL": "LOUD", "CLAUDE_MEM_API_KEY": ["canary"]}, {})
+    assert "LOUD" in (told["CLAUDE_MEM_LOG_LEVEL"].trouble or "")
+    assert told["CLAUDE_MEM_API_KEY"].trouble
+    assert "canary" not in told["CLAUDE_MEM_API_KEY"].trouble
+
+
+def test_a_change_keeps_what_others_have_in_the_file() -> None:
+    table: dict[str, object] = {"ANOTHER_PROGRAMS": 1, "CLAUDE_MEM_MODEL": "haiku"}
+    changed = editing.changed(table, {"CLAUDE_MEM_MODEL": None, "CLAUDE_MEM_DAILY_TOKENS": "5"})
+    assert changed == {"ANOTHER_PROGRAMS": 1, "CLAUDE_MEM_DAILY_TOKENS": 5}
+    assert table["CLAUDE_MEM_MODEL"] == "haiku"
+
+
+def test_an_empty_text_is_no_setting() -> None:
+    assert editing.changed({"CLAUDE_MEM_MODEL": "haiku"}, {"CLAUDE_MEM_MODEL": " "}) == {}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"CLAUDE_MEM_LOG_LEVEL": "LOUD"}, {"NOBODY": 1}, {"CLAUDE_MEM_SECRET_PATTERNS": {"a": "("}}]
+)
+def test_what_is_not_allowed_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(SettingsError):
+        editing.changed({}, changes)

@@ -10,7 +10,7 @@ DEV := $(VENV)/.ready-to-test
 LOCKER := build/locker
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench fuzz install lock clean tools
+.PHONY: help demo test browser lint docs bench fuzz install lock clean tools
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ demo: $(RUN) ## replay a recorded session in a throwaway data directory, and sho
 test: lint tools ## everything that must hold: lint, types, layers, docs, tests
 	@echo "== tests"
 	@$(PY) -m pytest
+
+browser: $(DEV) tools ## what the viewer does, in a real browser
+	@$(PY) -m pytest tests/browser
 
 lint: $(DEV) ## style, types, layers, and whether the docs still tell the truth
 	@echo "== style"
@@ -80,7 +83,8 @@ $(DEV): requirements/dev.txt $(RUN)
 	@touch $@
 
 # Without these some tests would prove nothing, so no skipping. Each is a command, and the package it is in.
-TOOLS := strace:strace tmux:tmux ip:iproute2 git:git chromium:chromium
+TOOLS := strace:strace tmux:tmux ip:iproute2 git:git
+browser: TOOLS := chromium:chromium
 
 tools:
 	@missing() { \
@@ -96,7 +100,7 @@ tools:
 			apt-get update -qq > /dev/null 2>&1; apt-get install -y -qq $$packages > /dev/null 2>&1; } || true; \
 	fi; \
 	if missing; then \
-		echo "make test needs$$packages (its tests kill processes at chosen system calls, and use the real" >&2; \
-		echo "client in a terminal, in git repositories, with no network but the loopback, and look at the viewer in a browser)." >&2; \
-		echo "Install that and run make test again. On Debian or Ubuntu: sudo apt-get install$$packages" >&2; exit 1; \
+		echo "The tests need$$packages: they kill processes at chosen system calls, use the real client in a" >&2; \
+		echo "terminal, in git repositories, with no network but the loopback, and look at the viewer in a browser." >&2; \
+		echo "Install that and run make again. On Debian or Ubuntu: sudo apt-get install$$packages" >&2; exit 1; \
 	fi

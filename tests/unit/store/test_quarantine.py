@@ -175,3 +175,17 @@ def test_a_pipe_or_a_directory_or_a_link_under_the_databases_name_is_not_opened(
     with pytest.raises(StoreForeign):
         open_store()
     assert not (tmp_path / "nowhere.db").exists()
+
+
+def test_a_flipped_bit_in_an_events_kind_does_not_hold_up_its_session(
+    open_store: Open, filled: Path, events: Events
+) -> None:
+    """SQLite does not notice it: the row is whole, only the word is none of ours."""
+    whole = filled.read_bytes()
+    assert b"tool_use" in whole
+    filled.write_bytes(whole.replace(b"tool_use", b"tool[use"))
+    with open_store() as store:
+        store.accept(arrivals(events.tool("new")))
+        lease = store.lease(10)
+        assert lease is not None
+        assert all(job.event.tool for job in lease.jobs)

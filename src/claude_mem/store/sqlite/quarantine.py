@@ -15,6 +15,7 @@ from claude_mem.store.sqlite.restore import newest_whole, put_back, set_aside
 
 CHECK_UP_TO = 64 * 1024 * 1024
 """A larger file is not read through while somebody waits for the worker to start."""
+THOROUGH_UP_TO = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,11 @@ def check_schema(db: sqlite3.Connection, path: Path) -> None:
 
 
 def check(db: sqlite3.Connection, path: Path) -> None:
-    """Read the whole database through; StoreDamaged says what is wrong with it."""
+    """Read the whole database through; StoreDamaged says what is wrong with it. Whether indexes and rows
+    agree is looked at as well where that is quick; else it is noticed only when a row is to be changed."""
     with translated(path):
-        (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        look = "integrity_check" if path.stat().st_size <= THOROUGH_UP_TO else "quick_check"
+        (verdict,) = db.execute(f"PRAGMA {look}(1)").fetchone()
     if verdict != "ok":
         raise StoreDamaged(str(path), verdict)
 

@@ -16,7 +16,7 @@ def job(row: sqlite3.Row) -> Job:
     tool = None
     if row["tool_name"] is not None:
         tool = ToolCall(row["tool_name"], row["tool_input"], row["tool_response"], row["tool_use_id"])
-    kind = Kind(row["kind"])
+    kind = _kind(row["kind"], tool)
     event = Event(
         id=row["event_id"],
         at=row["created_at_epoch"],
@@ -36,6 +36,14 @@ def job(row: sqlite3.Row) -> Job:
         private=bool(row["private"]),
     )
     return Job(id=row["id"], event=event, prompt_number=row["prompt_number"], attempts=row["attempts"])
+
+
+def _kind(word: str, tool: ToolCall | None) -> Kind:
+    """A bit that flipped in a word is nothing SQLite notices; one such row must not hold up all others."""
+    try:
+        return Kind(word)
+    except ValueError:
+        return Kind.TOOL_USE if tool else Kind.SESSION_START
 
 
 def session(row: sqlite3.Row) -> Session:

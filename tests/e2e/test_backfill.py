@@ -100,7 +100,7 @@ def test_times_numbers_and_branches_are_those_of_then(worker: Path, tmp_path: Pa
 def test_what_is_shown_first_costs_nothing_and_changes_nothing(worker: Path, tmp_path: Path) -> None:
     transcripts.session(tmp_path / "projects", "a", day="2026-03-01")
     transcripts.session(tmp_path / "projects", "b", day="2026-05-01", cwd="/home/u/shop")
-    shown = backfill(worker, "--from", str(tmp_path / "projects"), "--dry-run").stderr
+    shown = backfill(worker, "--from", str(tmp_path / "projects"), "--dry-run").stdout
     assert "2 sessions, 2026-03-01 to 2026-05-01" in shown
     assert "/home/u/shop: 1 session" in shown
     assert "offline (chosen): no model is asked, free" in shown

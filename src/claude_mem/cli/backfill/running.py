@@ -103,9 +103,11 @@ def run(args: argparse.Namespace) -> int:
         if args.json and args.dry_run:
             say.data(saying.as_data(seen, costs, commits))
             return OK
-        say.talk(saying.findings(seen, costs, commits, args))
-    if args.dry_run:
-        return OK
+        found = saying.findings(seen, costs, commits, args)
+        if args.dry_run:
+            print(found)
+            return OK
+        say.talk(found)
     if not seen.fresh and not commits and not worker.progress(seen.now)["waiting"]:
         return _end(args, seen, None, None, {})
     code = consent.refused("Go on?", "backfill adds to your memory", yes=args.yes)

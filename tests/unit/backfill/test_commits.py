@@ -299,6 +299,7 @@ def test_who_stops_reading_leaves_no_git_behind(repo: Repository) -> None:
         repo.commit(f"Step {number} of the cart", f"{number}.py")
     found = git.log(repo.path, limit=10)
     assert next(found).subject == "Step 2 of the cart"
+    assert _gits() != []
     found.close()  # type: ignore[attr-defined]
     assert _gits() == []
 

@@ -155,7 +155,10 @@ class Delivery(RuleBasedStateMachine):
         parked = [job for job in self.queue if job.state is State.PARKED]
         assert self.store.resume() == len(parked)
         for job in parked:
-            job.state, job.not_before = State.READY, 0
+            job.state = State.READY
+        for job in self.queue:
+            if job.state is State.READY:
+                job.not_before = 0  # whoever resumes everything wants nothing to wait
 
     @precondition(lambda self: any(job.state is State.PARKED for job in self.queue))
     @rule()

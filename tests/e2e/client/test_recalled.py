@@ -18,8 +18,11 @@ QUESTION = "Why did a parcel of exactly one kilo pay for two?"
 UNRELATED = "Draw me an elephant that carries a parcel through the savannah."  # one word is the same
 MOST_CHARACTERS = 10_000  # of a hook's output; what is longer the client puts into a file
 
-PRINTED = Use("Bash", {"command": f"grep -oh '{FENCE}.*' ~/.claude/projects/*/*.jsonl"})
-"""What the client wrote down of what it was told."""
+PRINTED = Use(
+    "Bash",
+    {"command": f"until grep -oh '{FENCE}.*' ~/.claude/projects/*/*.jsonl; do sleep 0.1; done"},
+)
+"""What the client wrote down of what it was told: it does so a little later."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from typing import Any
 
 from claude_mem.capture import notification
 from claude_mem.model.origin import Origin
@@ -18,7 +17,7 @@ from claude_mem.model.recall import Card, Filters, Hit, Ref
 from claude_mem.model.wording import STOP_WORDS, expressions
 from claude_mem.ports.keeping import Injection, Keeping
 from claude_mem.ports.library import Library, Project, Shelves
-from claude_mem.recall import context, fileside, pathwise, prompted, rank
+from claude_mem.recall import context, fileside, lately, pathwise, prompted, rank
 from claude_mem.recall.context import LastSession, NextStep, StartMaterial
 from claude_mem.recall.packing import Rendered
 from claude_mem.recall.rank import Work
@@ -203,8 +202,10 @@ class Occasions:
         own = self._own(session)
         ids = self.shelves.last_summaries(project.id, session, SUMMARIES)
         whole = self.library.whole([Ref("summary", id) for id in ids])
-        summaries = [_last(*whole[ref]) for ref in (Ref("summary", id) for id in ids) if ref in whole]
-        last, earlier = _leading(summaries)
+        summaries = [
+            lately.told_by(*whole[ref]) for ref in (Ref("summary", id) for id in ids) if ref in whole
+        ]
+        last, earlier = lately.leading(summaries)
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
         pinned = self.library.listed(standing, limit=LOOKED_AT, pinned=True)
@@ -230,7 +231,7 @@ class Occasions:
         of_it = Filters(session=session, kinds=("summary",))
         cards = self.library.listed(of_it, limit=1)
         whole = self.library.whole([card.ref for card in cards])
-        return [replace(_last(card, columns), goes_on=True) for card, columns in whole.values()]
+        return [replace(lately.told_by(card, columns), goes_on=True) for card, columns in whole.values()]
 
     def _current(self, cards: Collection[Card], session: str, work: Work) -> list[Hit]:
         """What matters now, without a question: the session's own first, then by what speaks for each."""
@@ -257,15 +258,6 @@ def _words(prompt: str) -> list[str]:
     return [word.strip('"') for word in expressions(prompt)[0]]
 
 
-def _leading(summaries: list[LastSession]) -> tuple[list[LastSession], list[LastSession]]:
-    """The last session; and, if nothing came of that, the last one of which something did."""
-    last, earlier = summaries[:1], summaries[1:]
-    if not last or last[0].completed or last[0].learned:
-        return last, earlier
-    done = next((each for each in earlier if each.completed), None)
-    return ([*last, done], [each for each in earlier if each is not done]) if done else (last, earlier)
-
-
 def _refs(told: Iterable[Injection]) -> set[Ref]:
     refs = {ref for each in told for ref in each.refs}
     return {ref for ref in map(Ref.parse, refs) if ref is not None}
@@ -289,15 +281,3 @@ def _is_it(remembered: str, short: str) -> bool:
 def relevance(hit: Hit) -> float:
     """What speaks for it in the words of the question alone, without what speaks for it anyway."""
     return sum(hit.parts.get(name, 0.0) for name in ("words", "coverage", "vectors", "file"))
-
-
-def _last(card: Card, columns: dict[str, Any]) -> LastSession:
-    return LastSession(
-        when=card.created_at,
-        ref=card.ref,
-        branch=card.branch,
-        request=columns["request"] or "",
-        completed=columns["completed"] or "",
-        learned=columns["learned"] or "",
-        next_steps=columns["next_steps"] or "",
-    )

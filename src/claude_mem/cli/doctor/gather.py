@@ -7,25 +7,23 @@ import platform
 import shutil
 import socket
 import sqlite3
-import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from claude_mem import __version__, settings
 from claude_mem.capture import drops, ledger, places
 from claude_mem.cli import pause
 from claude_mem.cli.doctor import connecting, facts, recalling
+from claude_mem.cli.doctor import directory as looking
 from claude_mem.cli.doctor.within import Question
 from claude_mem.model.errors import SettingsError
 from claude_mem.settings import Settings
 
 DEADLINE_S = 5.0
 ANSWER_WITHIN_S = 2.0
-LOOK_AT_MOST = 20_000  # entries of the data directory; a full spool holds ten times as many
-NAME_AT_MOST = 3
 STARTS = 5
 
 
@@ -36,7 +34,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
     said = configuration.answer(until)
     data_dir = settings.data_directory(environ)
     chosen = said[1] if isinstance(said, tuple) else Settings(data_dir=data_dir)
-    directory = Question(lambda: _directory(data_dir))
+    directory = Question(lambda: looking.look(data_dir))
     worker = Question(lambda: _worker(chosen))
     spool = Question(lambda: _spool(chosen, time.time()))
     database = Question(lambda: _database(chosen, time.time()))
@@ -87,91 +85,6 @@ def _start_ms() -> float:
     began = time.perf_counter()
     subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True, timeout=ANSWER_WITHIN_S)
     return (time.perf_counter() - began) * 1000
-
-
-def _directory(path: Path) -> facts.Directory:
-    try:
-        found = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return facts.Directory(str(path), exists=False, obstacle=_obstacle(path))
-    if not stat.S_ISDIR(found.st_mode):
-        return facts.Directory(str(path), exists=True, is_directory=False)
-    me = os.geteuid()
-    open_to_others, foreign = [], []
-    for name, entry in _entries(path, found):
-        if entry.st_uid != me:
-            foreign.append(name)
-        # Nobody can reach a link's mode, and what it leads to is not ours to judge.
-        elif stat.S_IMODE(entry.st_mode) & 0o077 and not stat.S_ISLNK(entry.st_mode):
-            open_to_others.append(name)
-    return facts.Directory(
-        path=str(path),
-        exists=True,
-        owner=found.st_uid,
-        me=me,
-        writable=os.access(path, os.R_OK | os.W_OK | os.X_OK) and not _is_read_only(path),
-        open_to_others=tuple(open_to_others[:NAME_AT_MOST]),
-        open_count=len(open_to_others),
-        foreign=tuple(foreign[:NAME_AT_MOST]),
-        filesystem=_filesystem(path),
-    )
-
-
-def _obstacle(path: Path) -> str | None:
-    """Why a hook cannot make the directory. It makes that one alone, and none above it."""
-    folder = path.absolute().parent
-    if path.is_symlink():
-        return "is a link that leads nowhere"
-    if not folder.is_dir():
-        return f"cannot be made: {folder} is {'not a directory' if folder.exists() else 'not there'}"
-    if not os.access(folder, os.W_OK | os.X_OK) or _is_read_only(folder):
-        return f"cannot be made: {folder} cannot be written"
-    return None
-
-
-def _entries(path: Path, found: os.stat_result) -> Iterator[tuple[str, os.stat_result]]:
-    """The directory and what is in it, up to a limit."""
-    yield ".", found
-    left = LOOK_AT_MOST
-    folders = [path]
-    while folders:
-        for entry in _listed(folders.pop()):
-            left -= 1
-            if not left:
-                return
-            try:
-                yield str(Path(entry.path).relative_to(path)), entry.stat(follow_symlinks=False)
-            except FileNotFoundError:
-                continue  # drained while we looked
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(Path(entry.path))
-
-
-def _listed(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []  # what is wrong with the folder itself has been noted already
-
-
-def _is_read_only(path: Path) -> bool:
-    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
-
-
-def _filesystem(path: Path) -> str | None:
-    """Its type, as the kernel names it; None where there is no /proc to ask."""
-    try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    real, best, kind = path.resolve(), Path("/"), None
-    for line in mounts.splitlines():
-        fields, _, rest = line.partition(" - ")
-        point = Path(fields.split()[4].replace("\\040", " "))
-        if real.is_relative_to(point) and len(point.parts) >= len(best.parts):
-            best, kind = point, rest.split()[0]
-    return kind
 
 
 def _worker(chosen: Settings) -> facts.Worker:

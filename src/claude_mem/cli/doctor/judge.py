@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from claude_mem.cli import say
-from claude_mem.cli.doctor import connecting, growth, observing, pausing, recall
+from claude_mem.cli.doctor import connecting, directory, growth, observing, pausing, recall
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Database,
-    Directory,
     Disk,
     Facts,
     Interpreter,
@@ -25,19 +24,6 @@ from claude_mem.cli.glance import NO_DISK
 T = TypeVar("T")
 
 SLOW_START_MS = 150.0  # a shim or a sleeping disk; the plain interpreter takes about 10
-NETWORK = (
-    "nfs",
-    "cifs",
-    "smb",
-    "9p",
-    "drvfs",
-    "afs",
-    "ceph",
-    "gluster",
-    "lustre",
-    "fuse.sshfs",
-    "fuse.rclone",
-)
 LOW_DISK = 512 << 20
 DRAINED_WITHIN_S = 60.0
 OLD_BACKUP_S = 3 * 86_400.0
@@ -49,7 +35,7 @@ def judge(facts: Facts) -> list[Finding]:
         last_event(facts),
         *_judged("client", facts.connected, connecting.judge),
         *_judged("interpreter", facts.interpreter, _interpreter),
-        *_judged("directory", facts.directory, _directory),
+        *_judged("directory", facts.directory, directory.judge),
         *_judged("settings", facts.configuration, _configuration),
         *_judged("pause", facts.paused, pausing.judge),
         *_judged("worker", facts.worker, _worker),
@@ -123,46 +109,6 @@ def _interpreter(fact: Interpreter) -> list[Finding]:
             )
         ]
     return [Finding("interpreter", "ok", f"{says}, starts in {fact.start_ms:.0f} ms")]
-
-
-def _directory(fact: Directory) -> list[Finding]:
-    def bad(says: str, step: str, stops: str | None = None) -> Finding:
-        return Finding(
-            "directory", "bad", f"{fact.path} {says}", next=step, stops=stops and f"{fact.path} {stops}"
-        )
-
-    if fact.obstacle:
-        step = "see that the folder above it is there and yours to write, or set CLAUDE_MEM_DATA_DIR"
-        return [bad(fact.obstacle, step, fact.obstacle)]
-    if not fact.exists:
-        return [Finding("directory", "ok", f"{fact.path} is not there yet; the first hook makes it")]
-    if not fact.is_directory:
-        step = f"move it away: mv {fact.path} {fact.path}.old"
-        return [bad("is not a directory", step, "is not a directory")]
-    if fact.owner != fact.me:
-        step = f"sudo chown -R {fact.me} {fact.path}, or set CLAUDE_MEM_DATA_DIR"
-        return [bad(f"belongs to user {fact.owner}, not to you ({fact.me})", step, "belongs to another user")]
-    found = []
-    if not fact.writable:
-        step = f"chmod u+rwx {fact.path}; see that its file system is not read-only"
-        found.append(bad("cannot be written", step, "cannot be written"))
-    if fact.foreign:
-        step = f"sudo chown -R {fact.me} {fact.path}"
-        found.append(bad(f"holds what belongs to others: {', '.join(fact.foreign)}", step))
-    if fact.open_count:
-        names = ", ".join(fact.open_to_others) + (", …" if fact.open_count > len(fact.open_to_others) else "")
-        found.append(bad(f"can be read by others: {names}", f"chmod -R go= {fact.path}"))
-    if fact.filesystem and fact.filesystem.startswith(NETWORK):
-        found.append(
-            Finding(
-                "directory",
-                "warn",
-                f"{fact.path} is on a network file system ({fact.filesystem}): locks and fsync may not hold",
-                next="set CLAUDE_MEM_DATA_DIR to a local disk",
-            )
-        )
-    on = f" on {fact.filesystem}" if fact.filesystem else ""
-    return found or [Finding("directory", "ok", f"{fact.path}{on}, yours alone")]
 
 
 def _configuration(fact: Configuration) -> list[Finding]:

@@ -10,7 +10,7 @@ DEV := $(VENV)/.ready-to-test
 LOCKER := build/locker
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint docs bench fuzz install lock clean tools
+.PHONY: help demo test lint docs pictures bench fuzz install lock clean tools
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,8 +22,8 @@ test: lint tools ## everything that must hold: lint, types, layers, docs, tests
 	@echo "== tests"
 	@$(PY) -m pytest
 
-browser: $(DEV) tools ## what the viewer does, in a real browser
-	@$(PY) -m pytest tests/browser
+pictures: $(DEV) tools ## take the pictures of docs/viewer.md anew
+	@$(PY) -m tests.browser.pictures docs/images
 
 lint: $(DEV) ## style, types, layers, and whether the docs still tell the truth
 	@echo "== style"
@@ -83,8 +83,7 @@ $(DEV): requirements/dev.txt $(RUN)
 	@touch $@
 
 # Without these some tests would prove nothing, so no skipping. Each is a command, and the package it is in.
-TOOLS := strace:strace tmux:tmux ip:iproute2 git:git
-browser: TOOLS := chromium:chromium
+TOOLS := strace:strace tmux:tmux ip:iproute2 git:git chromium:chromium
 
 tools:
 	@missing() { \

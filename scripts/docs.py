@@ -14,6 +14,7 @@ from pathlib import Path
 
 from claude_mem import settings
 from claude_mem.cli import parser
+from claude_mem.settings.table import GROUPS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MADE = "<!-- Made of the code by scripts/docs.py; run `make docs` after a change. -->"
@@ -88,13 +89,15 @@ def _helps(command: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
 def settings_page() -> str:
     defaults = {field.name: field.default for field in dataclasses.fields(settings.Settings)}
     rows = []
-    for setting in settings.SETTINGS:
-        rows += [
-            f"## `{setting.key}`\n",
-            f"{setting.meaning}\n",
-            f"- Allowed: {setting.allowed}",
-            f"- Default: {_shown(defaults[setting.field])}\n",
-        ]
+    for name, group in GROUPS.items():
+        rows.append(f"## {name}\n")
+        for setting in group:
+            rows += [
+                f"### `{setting.key}`\n",
+                f"{setting.meaning}\n",
+                f"- Allowed: {setting.allowed}",
+                f"- Default: {_shown(defaults[setting.field])}\n",
+            ]
     return "\n".join((MADE, SETTINGS, *rows, SWITCHES))
 
 

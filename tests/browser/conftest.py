@@ -16,7 +16,7 @@ from claude_mem.testing import workers
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    assert viewing.CHROMIUM, "chromium is not installed; make browser installs it"
+    assert viewing.CHROMIUM, "chromium is not installed; make test installs it"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=viewing.CHROMIUM, args=["--no-sandbox"])
         yield browser

@@ -114,22 +114,21 @@ def context(
         made.close()
 
 
-def feed(data: Path) -> None:
-    """The nine real transcripts, as `claude-mem backfill` tells them, observed offline."""
+def feed(data: Path, *, offline: bool = True) -> None:
+    """The nine real transcripts, as `claude-mem backfill` tells them."""
     for path in sorted(TRANSCRIPTS.glob("*.gz")):
         lines = "\n".join(json.dumps(asdict(told)) for told in transcript.read(path))
-        status, answer = _post_lines(data, lines)
+        status, answer = _post_lines(data, lines, offline)
         assert (status, answer["unreadable"]) == (200, 0), answer
 
 
-def _post_lines(data: Path, lines: str) -> tuple[int, dict[str, Any]]:
+def _post_lines(data: Path, lines: str, offline: bool) -> tuple[int, dict[str, Any]]:
     connection = http.client.HTTPConnection("localhost", timeout=workers.PATIENCE_S)
     connection.sock = socket.socket(socket.AF_UNIX)
     connection.sock.connect(str(data / "worker.sock"))
     try:
-        connection.request(
-            "POST", "/api/backfill?offline=true", lines.encode(), {"Content-Type": "application/x-ndjson"}
-        )
+        path = f"/api/backfill?offline={str(offline).lower()}"
+        connection.request("POST", path, lines.encode(), {"Content-Type": "application/x-ndjson"})
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read())
     finally:

@@ -16,6 +16,7 @@ import pytest
 from tests.e2e import transcripts
 from tests.e2e.transcripts import backfill
 
+from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads, workers
 from claude_mem.testing.dump import dump
 from claude_mem.testing.model_server import ModelServer, Say
@@ -325,6 +326,22 @@ def test_no_model_is_asked_about_the_past_unless_it_is_wanted(tmp_path: Path) ->
             " WHERE claude_session_id = 'b'",
         )
         assert providers == [("anthropic:scripted",)]
+
+
+def test_what_batching_saved_counts_tool_uses_of_long_ago_when_a_model_was_asked_about_them_now(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "projects"
+    transcripts.session(folder, "a", day="2026-03-01")
+    with (
+        ModelServer([Say(REPLY)]) as server,
+        workers.running(tmp_path / "data", **workers.asking(server.url)) as data,
+    ):
+        imported(data, "--from", str(folder), "--provider", "auto")
+        status, cost = control.request(data, "GET", "/api/cost?days=7", None, deadline_s=workers.PATIENCE_S)
+        uses = rows(data, "SELECT count(*) FROM pending_messages WHERE tool_name IS NOT NULL")
+        assert status == 200
+        assert (cost["batching"]["tool_uses"],) == uses[0] > (0,)
 
 
 def test_a_run_stops_at_its_budget_and_the_next_goes_on(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.running import Running, log
 from claude_mem.settings import editing
 from claude_mem.settings.editing import Described
-from claude_mem.settings.table import FILE_ONLY
+from claude_mem.settings.table import FILE_ONLY, GROUP_OF
 
 MOST_BYTES = 256 << 10
 
@@ -83,6 +83,7 @@ def _described(running: Running, table: dict[str, object]) -> list[Described]:
 def _row(each: Described) -> dict[str, object]:
     return {
         "key": each.setting.key,
+        "group": GROUP_OF[each.setting.key],
         "meaning": each.setting.meaning,
         "allowed": each.setting.allowed,
         "kind": each.kind,

@@ -79,6 +79,7 @@ SELECTED = Answer(
     (
         Field("ids", "array", "The memories, at most 500.", ["12", "s3"], items="string"),
         Field("more", "boolean", "There are more.", False),
+        NEXT,
     ),
 )
 
@@ -213,6 +214,7 @@ SETTINGS = Answer(
             "Each of them.",
             fields=(
                 Field("key", "string", "Its name.", "CLAUDE_MEM_LOG_LEVEL"),
+                Field("group", "string", "What it is about, with others.", "The worker"),
                 Field("meaning", "string", "What it decides.", "How much the worker writes to its log."),
                 Field("allowed", "string", "What it may be.", "DEBUG, INFO, WARNING or ERROR"),
                 Field("kind", "string", "integer, number, choice, text, list, table, secret.", "choice"),

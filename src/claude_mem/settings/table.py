@@ -16,222 +16,240 @@ class Setting:
     parse: Parse
 
 
-SETTINGS = (
-    Setting(
-        "CLAUDE_MEM_WORKER_PORT",
-        "worker_port",
-        "The worker's port on 127.0.0.1; if it is taken, the next free one.",
-        "a whole number from 1024 to 65535",
-        integer(1024, 65535),
+GROUPS = {
+    "The observer": (
+        Setting(
+            "CLAUDE_MEM_PROVIDER",
+            "provider",
+            "Who turns events into memory. auto: claude if its command is there and logged in, anthropic or "
+            "openai if a key or an address is set, else offline, which needs no model.",
+            "auto, claude, anthropic, openai or offline",
+            one_of("auto", "claude", "anthropic", "openai", "offline"),
+        ),
+        Setting(
+            "CLAUDE_MEM_MODEL",
+            "model",
+            "The model that observes; without it, the provider's cheap one.",
+            "a model's name",
+            text,
+        ),
+        Setting(
+            "CLAUDE_MEM_SUMMARY_MODEL",
+            "summary_model",
+            "The model for batches that end a turn; without it, the one that observes.",
+            "a model's name",
+            text,
+        ),
+        Setting(
+            "CLAUDE_MEM_API_KEY",
+            "api_key",
+            "The provider's key; without it ANTHROPIC_API_KEY or OPENAI_API_KEY.",
+            "a key",
+            text,
+        ),
+        Setting(
+            "CLAUDE_MEM_BASE_URL",
+            "base_url",
+            "The address of an OpenAI-compatible endpoint, or of another that speaks Anthropic's protocol.",
+            "an address such as http://127.0.0.1:11434/v1",
+            url,
+        ),
+        Setting(
+            "CLAUDE_CODE_PATH",
+            "claude_path",
+            "Where the claude command is, if not on the PATH.",
+            "a path",
+            text,
+        ),
+        Setting(
+            "CLAUDE_MEM_VERBOSITY",
+            "verbosity",
+            "How much is worth remembering.",
+            "minimal, normal or verbose",
+            one_of("minimal", "normal", "verbose"),
+        ),
+        Setting(
+            "CLAUDE_MEM_MODE",
+            "mode",
+            "What to look for: `code`, or a file of yours in modes/ in the data directory.",
+            "the name of a mode",
+            text,
+        ),
+        Setting(
+            "CLAUDE_MEM_LANGUAGE",
+            "language",
+            "The language memory is written in; without it, the model's choice.",
+            "a language's name, such as Deutsch",
+            text,
+        ),
     ),
-    Setting(
-        "CLAUDE_MEM_SPOOL_MAX_FILES",
-        "spool_max_files",
-        "How many events may wait in the spool; past it the newest is dropped and counted.",
-        "a whole number from 100 to 10000000",
-        integer(100, 10_000_000),
+    "The budget": (
+        Setting(
+            "CLAUDE_MEM_DAILY_USD",
+            "daily_usd",
+            "How many US dollars a day may cost, where prices are known. 0: no limit.",
+            "a number from 0 to 1000000",
+            amount,
+        ),
+        Setting(
+            "CLAUDE_MEM_DAILY_TOKENS",
+            "daily_tokens",
+            "How many tokens a day may cost; past it the offline observer takes over. 0: no limit.",
+            "a whole number from 0 to 1000000000",
+            integer(0, 1_000_000_000),
+        ),
+        Setting(
+            "CLAUDE_MEM_SESSION_USD",
+            "session_usd",
+            "How many US dollars one session may cost, where prices are known. 0: no limit.",
+            "a number from 0 to 1000000",
+            amount,
+        ),
+        Setting(
+            "CLAUDE_MEM_SESSION_TOKENS",
+            "session_tokens",
+            "How many tokens one session may cost. 0: no limit.",
+            "a whole number from 0 to 1000000000",
+            integer(0, 1_000_000_000),
+        ),
     ),
-    Setting(
-        "CLAUDE_MEM_SPOOL_MAX_BYTES",
-        "spool_max_bytes",
-        "How many bytes may wait in the spool.",
-        "a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
-        integer(1 << 20, 1 << 40),
+    "What is recorded": (
+        Setting(
+            "CLAUDE_MEM_SKIP_TOOLS",
+            "skip_tools",
+            "Tools whose uses are not worth remembering.",
+            "a list of tool names, or one string with commas",
+            lambda value: frozenset(words(value)),
+        ),
+        Setting(
+            "CLAUDE_MEM_EXCLUDED_PROJECTS",
+            "excluded_projects",
+            "Projects of which nothing is recorded, and which are told nothing. With a slash: a directory "
+            "and all below it; without: a project's name. Only in settings.json.",
+            'a list of globs such as ["~/clients/*", "payroll"]',
+            words,
+        ),
+        Setting(
+            "CLAUDE_MEM_EXCLUDE_PATHS",
+            "exclude_paths",
+            "Further files whose contents are never recorded, as globs. Only in settings.json.",
+            'a list such as ["*.secret", "**/vault/*"]',
+            words,
+        ),
+        Setting(
+            "CLAUDE_MEM_SECRET_PATTERNS",
+            "secret_patterns",
+            "Further secrets to redact: names and regular expressions. Only in settings.json.",
+            'an object such as {"employee-id": "E[0-9]{6}"}',
+            patterns,
+        ),
+        Setting(
+            "CLAUDE_MEM_WATCH",
+            "watch",
+            "Folders whose transcripts are read while they grow, for clients without hooks.",
+            'a list such as ["~/.claude/projects"], or one string with commas',
+            words,
+        ),
     ),
-    Setting(
-        "CLAUDE_MEM_SKIP_TOOLS",
-        "skip_tools",
-        "Tools whose uses are not worth remembering.",
-        "a list of tool names, or one string with commas",
-        lambda value: frozenset(words(value)),
+    "What sessions are told": (
+        Setting(
+            "CLAUDE_MEM_CONTEXT_CHARACTERS",
+            "context_characters",
+            "How many characters a session may be told at its start. 0: nothing.",
+            "a whole number from 0 to 9900",
+            integer(0, 9_900),
+        ),
+        Setting(
+            "CLAUDE_MEM_CONTEXT_TOKENS",
+            "context_tokens",
+            "How many tokens that may be, about.",
+            "a whole number from 0 to 10000",
+            integer(0, 10_000),
+        ),
+        Setting(
+            "CLAUDE_MEM_PROMPT_CHARACTERS",
+            "prompt_characters",
+            "How many characters a prompt may be answered with from memory. 0: nothing.",
+            "a whole number from 0 to 9900",
+            integer(0, 9_900),
+        ),
     ),
-    Setting(
-        "CLAUDE_MEM_SECRET_PATTERNS",
-        "secret_patterns",
-        "Further secrets to redact: names and regular expressions. Only in settings.json.",
-        'an object such as {"employee-id": "E[0-9]{6}"}',
-        patterns,
+    "How it is found": (
+        Setting(
+            "CLAUDE_MEM_VECTORS",
+            "vectors",
+            "Who keeps the vectors that find memories by meaning. builtin: in the database; chroma: Chroma, "
+            "which needs the extra `chroma`; off: nobody, full text answers alone.",
+            "builtin, chroma or off",
+            one_of("builtin", "chroma", "off"),
+        ),
+        Setting(
+            "CLAUDE_MEM_CHROMA_URL",
+            "chroma_url",
+            "The address of a Chroma server; without it, chroma/ in the data directory.",
+            "an address such as http://127.0.0.1:8000",
+            url,
+        ),
     ),
-    Setting(
-        "CLAUDE_MEM_EXCLUDE_PATHS",
-        "exclude_paths",
-        "Further files whose contents are never recorded, as globs. Only in settings.json.",
-        'a list such as ["*.secret", "**/vault/*"]',
-        words,
+    "How long it is kept": (
+        Setting(
+            "CLAUDE_MEM_EVIDENCE_DAYS",
+            "evidence_days",
+            "How many days the raw text of what tools did is kept and searched. 0: for ever.",
+            "a whole number from 0 to 36500",
+            integer(0, 36_500),
+        ),
+        Setting(
+            "CLAUDE_MEM_EVIDENCE_MB",
+            "evidence_mb",
+            "How many megabytes of that text are kept, about; past it the oldest goes, never what was learnt "
+            "of it. 0: no limit.",
+            "a whole number from 0 to 1000000",
+            integer(0, 1_000_000),
+        ),
     ),
-    Setting(
-        "CLAUDE_MEM_EXCLUDED_PROJECTS",
-        "excluded_projects",
-        "Projects of which nothing is recorded, and which are told nothing. With a slash: a directory and "
-        "all below it; without: a project's name. Only in settings.json.",
-        'a list of globs such as ["~/clients/*", "payroll"]',
-        words,
+    "The worker": (
+        Setting(
+            "CLAUDE_MEM_WORKER_PORT",
+            "worker_port",
+            "The worker's port on 127.0.0.1; if it is taken, the next free one.",
+            "a whole number from 1024 to 65535",
+            integer(1024, 65535),
+        ),
+        Setting(
+            "CLAUDE_MEM_LOG_LEVEL",
+            "log_level",
+            "How much the worker writes to its log.",
+            "DEBUG, INFO, WARNING or ERROR",
+            one_of("DEBUG", "INFO", "WARNING", "ERROR"),
+        ),
+        Setting(
+            "CLAUDE_MEM_SPOOL_MAX_FILES",
+            "spool_max_files",
+            "How many events may wait in the spool; past it the newest is dropped and counted.",
+            "a whole number from 100 to 10000000",
+            integer(100, 10_000_000),
+        ),
+        Setting(
+            "CLAUDE_MEM_SPOOL_MAX_BYTES",
+            "spool_max_bytes",
+            "How many bytes may wait in the spool.",
+            "a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
+            integer(1 << 20, 1 << 40),
+        ),
+        Setting(
+            "CLAUDE_MEM_DELETE_TIMEOUT",
+            "delete_timeout_ms",
+            "How many milliseconds an aborted session's work may take to end.",
+            "a whole number from 0 to 60000",
+            integer(0, 60_000),
+        ),
     ),
-    Setting(
-        "CLAUDE_MEM_LOG_LEVEL",
-        "log_level",
-        "How much the worker writes to its log.",
-        "DEBUG, INFO, WARNING or ERROR",
-        one_of("DEBUG", "INFO", "WARNING", "ERROR"),
-    ),
-    Setting(
-        "CLAUDE_MEM_PROVIDER",
-        "provider",
-        "Who turns events into memory. auto: claude if its command is there and logged in, anthropic or "
-        "openai if a key or an address is set, else offline, which needs no model.",
-        "auto, claude, anthropic, openai or offline",
-        one_of("auto", "claude", "anthropic", "openai", "offline"),
-    ),
-    Setting(
-        "CLAUDE_MEM_MODEL",
-        "model",
-        "The model that observes; without it, the provider's cheap one.",
-        "a model's name",
-        text,
-    ),
-    Setting(
-        "CLAUDE_MEM_SUMMARY_MODEL",
-        "summary_model",
-        "The model for batches that end a turn; without it, the one that observes.",
-        "a model's name",
-        text,
-    ),
-    Setting(
-        "CLAUDE_MEM_BASE_URL",
-        "base_url",
-        "The address of an OpenAI-compatible endpoint, or of another one that speaks Anthropic's protocol.",
-        "an address such as http://127.0.0.1:11434/v1",
-        url,
-    ),
-    Setting(
-        "CLAUDE_MEM_API_KEY",
-        "api_key",
-        "The provider's key; without it ANTHROPIC_API_KEY or OPENAI_API_KEY.",
-        "a key",
-        text,
-    ),
-    Setting(
-        "CLAUDE_CODE_PATH",
-        "claude_path",
-        "Where the claude command is, if not on the PATH.",
-        "a path",
-        text,
-    ),
-    Setting(
-        "CLAUDE_MEM_VERBOSITY",
-        "verbosity",
-        "How much is worth remembering.",
-        "minimal, normal or verbose",
-        one_of("minimal", "normal", "verbose"),
-    ),
-    Setting(
-        "CLAUDE_MEM_MODE",
-        "mode",
-        "What to look for: `code`, or a file of yours in modes/ in the data directory.",
-        "the name of a mode",
-        text,
-    ),
-    Setting(
-        "CLAUDE_MEM_LANGUAGE",
-        "language",
-        "The language memory is written in; without it, the model's choice.",
-        "a language's name, such as Deutsch",
-        text,
-    ),
-    Setting(
-        "CLAUDE_MEM_DAILY_TOKENS",
-        "daily_tokens",
-        "How many tokens a day may cost; past it the offline observer takes over. 0: no limit.",
-        "a whole number from 0 to 1000000000",
-        integer(0, 1_000_000_000),
-    ),
-    Setting(
-        "CLAUDE_MEM_SESSION_TOKENS",
-        "session_tokens",
-        "The same for one session.",
-        "a whole number from 0 to 1000000000",
-        integer(0, 1_000_000_000),
-    ),
-    Setting(
-        "CLAUDE_MEM_DAILY_USD",
-        "daily_usd",
-        "How many US dollars a day may cost, where prices are known. 0: no limit.",
-        "a number from 0 to 1000000",
-        amount,
-    ),
-    Setting(
-        "CLAUDE_MEM_SESSION_USD",
-        "session_usd",
-        "The same for one session.",
-        "a number from 0 to 1000000",
-        amount,
-    ),
-    Setting(
-        "CLAUDE_MEM_VECTORS",
-        "vectors",
-        "Who keeps the vectors that find memories by meaning. builtin: in the database; chroma: Chroma, "
-        "which needs the extra `chroma`; off: nobody, full text answers alone.",
-        "builtin, chroma or off",
-        one_of("builtin", "chroma", "off"),
-    ),
-    Setting(
-        "CLAUDE_MEM_CHROMA_URL",
-        "chroma_url",
-        "The address of a Chroma server; without it, chroma/ in the data directory.",
-        "an address such as http://127.0.0.1:8000",
-        url,
-    ),
-    Setting(
-        "CLAUDE_MEM_CONTEXT_CHARACTERS",
-        "context_characters",
-        "How many characters a session may be told at its start. 0: nothing.",
-        "a whole number from 0 to 9900",
-        integer(0, 9_900),
-    ),
-    Setting(
-        "CLAUDE_MEM_CONTEXT_TOKENS",
-        "context_tokens",
-        "How many tokens that may be, about.",
-        "a whole number from 0 to 10000",
-        integer(0, 10_000),
-    ),
-    Setting(
-        "CLAUDE_MEM_PROMPT_CHARACTERS",
-        "prompt_characters",
-        "How many characters a prompt may be answered with from memory. 0: nothing.",
-        "a whole number from 0 to 9900",
-        integer(0, 9_900),
-    ),
-    Setting(
-        "CLAUDE_MEM_EVIDENCE_DAYS",
-        "evidence_days",
-        "How many days the raw text of what tools did is kept and searched. 0: for ever.",
-        "a whole number from 0 to 36500",
-        integer(0, 36_500),
-    ),
-    Setting(
-        "CLAUDE_MEM_EVIDENCE_MB",
-        "evidence_mb",
-        "How many megabytes of that text are kept, about; past it the oldest goes, never what was learnt "
-        "of it. 0: no limit.",
-        "a whole number from 0 to 1000000",
-        integer(0, 1_000_000),
-    ),
-    Setting(
-        "CLAUDE_MEM_DELETE_TIMEOUT",
-        "delete_timeout_ms",
-        "How many milliseconds an aborted session's work may take to end.",
-        "a whole number from 0 to 60000",
-        integer(0, 60_000),
-    ),
-    Setting(
-        "CLAUDE_MEM_WATCH",
-        "watch",
-        "Folders whose transcripts are read while they grow, for clients without hooks.",
-        'a list such as ["~/.claude/projects"], or one string with commas',
-        words,
-    ),
-)
+}
+"""By what they are about; what is changed most often comes first."""
+
+SETTINGS = tuple(setting for group in GROUPS.values() for setting in group)
+GROUP_OF = {setting.key: name for name, group in GROUPS.items() for setting in group}
 
 FILE_ONLY = ("CLAUDE_MEM_SECRET_PATTERNS", "CLAUDE_MEM_EXCLUDE_PATHS", "CLAUDE_MEM_EXCLUDED_PROJECTS")
 """The hook reads these, from the file alone."""

@@ -87,4 +87,4 @@ GROUP BY day, i.event ORDER BY day, i.event;
 SELECT COUNT(*) FROM pending_messages AS p
 WHERE p.session_id IN (SELECT session_id FROM spending
                        WHERE created_at_epoch >= :since AND (:project IS NULL OR project = :project))
-  AND p.created_at_epoch >= :since AND p.tool_name IS NOT NULL AND p.state = 'done';
+  AND p.settled_at_epoch >= :since AND p.tool_name IS NOT NULL AND p.state = 'done';

@@ -1,0 +1,165 @@
+"""Takes the pictures of docs/viewer.md: every page, light and dark, wide and narrow, of nine real sessions.
+
+    python -m tests.browser.pictures docs/images [PAGE ...]
+
+One sheet a page. The costs are those of a scripted model that was asked about the same sessions; only the
+days they fell on are made up, since all nine were asked about within a minute.
+"""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tests.browser import viewing
+from tests.contract.recalling import Worker
+
+from claude_mem.testing import hooks, payloads, workers
+from claude_mem.testing.model_server import ModelServer, Request, Say, Step
+
+VIEWS = tuple((size, dark) for size in (viewing.WIDE, viewing.NARROW) for dark in (False, True))
+SHOWN = 540  # pixels of height each view is given on its sheet
+GAP = 12
+MEMORY = Path("/tmp/claude-mem-pictures")  # the settings page shows it: no place of anybody's
+REPLY = """\
+<observation><type>change</type><title>What the turn changed</title><facts><fact>It was done.</fact></facts>\
+</observation>"""
+PROMPT = "why does the posh-git prompt string not render in pwsh any more?"
+DAY_MS = 24 * 60 * 60 * 1000
+
+
+def main(folder: Path, wanted: list[str]) -> int:
+    shutil.rmtree(MEMORY, ignore_errors=True)
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, MEMORY, ignore_errors=True)
+        browser = stack.enter_context(_browser())
+        worker = stack.enter_context(_remembering(MEMORY))
+        for name, place in _places(worker).items():
+            if not wanted or name in wanted:
+                print(f"  {name} …", flush=True)
+                _sheet(browser, worker, place, folder / f"viewer-{name}.png")
+    return 0
+
+
+@contextmanager
+def _browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=viewing.CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def _remembering(data: Path) -> Iterator[Worker]:
+    """The nine sessions, observed offline, with what they would have cost beside them."""
+    with workers.running(data):
+        viewing.feed(data)
+        worker = Worker(data)
+        worker.settle()
+        project = worker.get("/api/projects")["items"][0]["name"]
+        hooks.run(data, payloads.start("the-next-one", cwd=project, source="startup"))
+        hooks.run(data, payloads.prompt(PROMPT, "the-next-one", cwd=project))
+        hooks.run(data, payloads.stop("It renders again.", "the-next-one"))
+        hooks.run(data, payloads.end("the-next-one"))
+        worker.settle()
+        worker.post("/api/memory/pin", ids=[5, 9])
+    _charge(data / "claude-mem.db")
+    with workers.running(data, CLAUDE_MEM_DAILY_TOKENS="60000"):
+        yield Worker(data)
+
+
+def _charge(path: Path) -> None:
+    """What a model is sent for the same sessions, counted by four characters a token, over the last weeks."""
+
+    def script(request: Request) -> Step:
+        sent = len(str(request.body)) // 4
+        return Say(
+            REPLY, input_tokens=sent, cache_write_tokens=0, cached_tokens=0, output_tokens=len(REPLY) // 4
+        )
+
+    with tempfile.TemporaryDirectory() as folder, ModelServer(script) as server:
+        data = Path(folder) / "data"
+        env = workers.asking(server.url, CLAUDE_MEM_MODEL="claude-haiku-4-5")
+        with workers.running(data, **env):
+            viewing.feed(data, offline=False)
+            workers.settled(data)
+        with closing(sqlite3.connect(path)) as db, db:
+            db.execute("ATTACH ? AS asked", (str(data / "claude-mem.db"),))
+            db.execute(_SPENT, {"day": DAY_MS})
+            db.execute(
+                "UPDATE pending_messages SET settled_at_epoch = (SELECT MAX(created_at_epoch) FROM spending)"
+            )
+
+
+_SPENT = """
+INSERT INTO spending (session_id, project, provider, model, input_tokens, cached_tokens, output_tokens,
+                      cost_usd, created_at, created_at_epoch)
+SELECT ours.id, s.project, s.provider, s.model, s.input_tokens, s.cached_tokens, s.output_tokens, s.cost_usd,
+       STRFTIME('%Y-%m-%dT%H:%M:%fZ', (s.created_at_epoch - ago * :day) / 1000.0, 'unixepoch'),
+       s.created_at_epoch - ago * :day
+FROM (SELECT *, (id * 7) % 23 AS ago FROM asked.spending) AS s
+JOIN asked.sdk_sessions AS theirs ON theirs.id = s.session_id
+JOIN sdk_sessions AS ours USING (claude_session_id)
+"""
+
+
+def _places(worker: Worker) -> dict[str, str]:
+    project = quote(worker.get("/api/projects")["items"][0]["name"], safe="")
+    sessions = worker.get("/api/sessions", limit=20)["items"]
+    longest = max(sessions, key=lambda each: each["observations"])
+    return {
+        "live": "#/",
+        "find": "#/find?q=posh-git%20prompt&kind=observation,summary,prompt",
+        "session": f"#/session/{longest['id']}",
+        "project": f"#/project/{project}",
+        "projects": "#/projects",
+        "file": f"#/file/{quote('website/docs/segments/scm/git.mdx', safe='')}",
+        "observation": "#/observation/5",
+        "cost": "#/cost",
+        "context": f"#/context?prompt={quote(PROMPT)}",
+        "settings": "#/settings",
+        "logs": "#/logs",
+    }
+
+
+def _sheet(browser: Browser, worker: Worker, place: str, path: Path) -> None:
+    views = [(size, _look(browser, worker, place, size=size, dark=dark)) for size, dark in VIEWS]
+    widths = [round(size[0] * SHOWN / size[1]) for size, _ in views]
+    page = browser.new_page(viewport={"width": sum(widths) + GAP * (len(views) - 1), "height": SHOWN})
+    pictures = "".join(
+        f'<img width="{width}" height="{SHOWN}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+        for width, (_, png) in zip(widths, views, strict=True)
+    )
+    page.set_content(
+        f'<body style="margin:0;background:#888"><div style="display:flex;gap:{GAP}px">{pictures}</div>'
+    )
+    page.screenshot(path=path)
+    page.close()
+
+
+def _look(browser: Browser, worker: Worker, place: str, *, size: tuple[int, int], dark: bool) -> bytes:
+    with viewing.context(browser, size=size, dark=dark, still=True) as context:
+        sight = viewing.look(context, worker, place)
+        _rested(sight.page)
+        assert sight.all_that_went_wrong() == []
+        return sight.page.screenshot()
+
+
+def _rested(page: Page) -> None:
+    """All that the page asked for is there; the stream alone goes on."""
+    expect(page.locator("#state")).to_have_text("up to date")
+    expect(page.locator("main .skeleton")).to_have_count(0)
+    shown = page.locator("main :is(.line, .hit, .story li, table, pre, form, .log li)")
+    expect(shown.filter(visible=True).first).to_be_visible()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(Path(sys.argv[1]), sys.argv[2:]))

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contract.recalling import Worker
 from tests.e2e import transcripts
 from tests.e2e.transcripts import backfill
 
-from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads, workers
 from claude_mem.testing.dump import dump
 from claude_mem.testing.model_server import ModelServer, Say
@@ -338,9 +338,8 @@ def test_what_batching_saved_counts_tool_uses_of_long_ago_when_a_model_was_asked
         workers.running(tmp_path / "data", **workers.asking(server.url)) as data,
     ):
         imported(data, "--from", str(folder), "--provider", "auto")
-        status, cost = control.request(data, "GET", "/api/cost?days=7", None, deadline_s=workers.PATIENCE_S)
+        cost = Worker(data).get("/api/cost", days=7)
         uses = rows(data, "SELECT count(*) FROM pending_messages WHERE tool_name IS NOT NULL")
-        assert status == 200
         assert (cost["batching"]["tool_uses"],) == uses[0] > (0,)
 
 

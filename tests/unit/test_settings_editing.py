@@ -69,3 +69,12 @@ def test_an_empty_text_is_no_setting() -> None:
 def test_what_is_not_allowed_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         editing.changed({}, changes)
+
+
+def test_an_address_sent_back_as_it_was_shown_keeps_its_password() -> None:
+    table = {"CLAUDE_MEM_BASE_URL": "https://ada:word@proxy.example/v1"}
+    shown = described(dict(table), {})["CLAUDE_MEM_BASE_URL"].value
+    assert "word" not in shown
+    assert editing.changed(table, {"CLAUDE_MEM_BASE_URL": shown}) == table
+    other = "https://proxy.example/v2"
+    assert editing.changed(table, {"CLAUDE_MEM_BASE_URL": other}) == {"CLAUDE_MEM_BASE_URL": other}

@@ -52,7 +52,7 @@ def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[
         parsed = None if value is None else _parsed(_BY_KEY[key], value)
         if parsed is None:
             new.pop(key, None)
-        else:
+        elif key not in table or parsed != _shown(table[key]):  # shown without its password, and sent back so
             new[key] = _plain(parsed)
     return new
 

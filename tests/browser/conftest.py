@@ -40,6 +40,13 @@ def worker(real: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wor
 
 
 @pytest.fixture
+def quiet(tmp_path: Path) -> Iterator[Worker]:
+    """A worker that remembers nothing yet."""
+    with workers.running(tmp_path / "data"):
+        yield Worker(tmp_path / "data")
+
+
+@pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
     with viewing.context(chromium) as context:
         yield context

@@ -1,6 +1,6 @@
 """Everybody can use it: axe finds nothing on any page, theme or width; and what axe cannot see."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser import viewing
 from tests.browser.viewing import NARROW, WIDE, Sight, needs_transcripts
 from tests.contract.recalling import Worker
+
+from claude_mem.testing import workers
 
 pytestmark = needs_transcripts
 
@@ -32,9 +34,9 @@ PLACES = (
 )
 
 
-def faults(page: Page) -> list[str]:
+def faults(page: Page, within: str = "html") -> list[str]:
     page.evaluate(AXE)
-    found = page.evaluate("rules => axe.run(document, { runOnly: rules })", RULES)
+    found = page.evaluate("([within, rules]) => axe.run(within, { runOnly: rules })", [within, RULES])
     return [
         f"{each['id']}: {node['target']} {node['failureSummary']}"
         for each in found["violations"]
@@ -76,18 +78,85 @@ def test_axe_would_find_something(sight: Sight) -> None:
     assert any("label" in fault for fault in faults(sight.page))
 
 
-def test_dialogs_are_named_and_keep_the_focus(sight: Sight) -> None:
+def open_edit(sight: Sight) -> str:
     sight.go("#/observation/5")
     sight.page.get_by_role("button", name="Edit").click()
-    expect(sight.page.get_by_role("dialog", name="Edit this memory")).to_be_visible()
-    assert faults(sight.page) == []
-    for _ in range(20):
-        sight.press("Tab")
-        assert sight.page.evaluate(
-            "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
-        )
-    sight.press("Escape")
-    expect(sight.page.get_by_role("button", name="Edit")).to_be_focused()
+    return "Edit this memory"
+
+
+def open_a_refused_edit(sight: Sight) -> str:
+    open_edit(sight)
+    sight.page.get_by_label("Title", exact=True).fill("  ")
+    sight.page.get_by_role("button", name="Save").click()
+    expect(sight.page.get_by_role("alert")).to_contain_text("needs a title")
+    return "Edit this memory"
+
+
+def open_forget(sight: Sight) -> str:
+    sight.go("#/observation/5")
+    sight.page.get_by_role("button", name="Forget").click()
+    return "Forget for good?"
+
+
+def open_merge(sight: Sight) -> str:
+    sight.go("#/find")
+    sight.page.locator(".hit input").nth(0).check()
+    sight.page.locator(".hit input").nth(1).check()
+    sight.page.get_by_role("button", name="Merge").click()
+    return "Merge duplicates"
+
+
+def open_keys(sight: Sight) -> str:
+    sight.go("#/projects")
+    sight.heading("Projects")
+    sight.press("?")
+    return "Keys"
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [open_edit, open_a_refused_edit, open_forget, open_merge, open_keys],
+    ids=lambda each: each.__name__,
+)
+def test_a_dialog_is_named_fits_and_keeps_the_focus(seen: Sight, opened: Callable[[Sight], str]) -> None:
+    for width, height in (WIDE, NARROW):
+        seen.page.set_viewport_size({"width": width, "height": height})
+        name = opened(seen)
+        dialog = seen.page.get_by_role("dialog", name=name)
+        expect(dialog).to_be_visible()
+        assert faults(seen.page) == []
+        assert dialog.evaluate("each => each.scrollWidth <= each.clientWidth")
+        box = dialog.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        for _ in range(12):
+            seen.press("Tab")
+            assert seen.page.evaluate(
+                "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
+            )
+        seen.press("Escape")
+        expect(dialog).to_have_count(0)
+        seen.go("#/nowhere")
+        seen.heading("That did not work")
+
+
+def test_what_is_selected_and_what_was_done_pass_axe_as_well(seen: Sight) -> None:
+    for width, height in (WIDE, NARROW):
+        seen.page.set_viewport_size({"width": width, "height": height})
+        seen.go("#/find")
+        for nth in (0, 1):
+            seen.page.locator(".hit input").nth(nth).check()
+        expect(seen.page.locator(".bulk")).to_contain_text("2 memories selected")
+        assert faults(seen.page, ".bulk") == []  # the list it lies over is another matter
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+        seen.page.locator(".bulk").get_by_role("button", name="Pin", exact=True).click()
+        expect(seen.page.locator("#toasts")).to_contain_text("2 memories pinned")
+        assert faults(seen.page, "#toasts") == []
+        seen.undo()
+        expect(seen.page.locator("#toasts")).to_contain_text("Undone")
+        seen.go("#/nowhere")
+        seen.heading("That did not work")
 
 
 def test_focus_goes_through_the_page_in_the_order_it_is_read(context: BrowserContext, worker: Worker) -> None:
@@ -118,16 +187,24 @@ def test_the_skip_link_leads_to_the_content(sight: Sight) -> None:
     assert sight.page.evaluate("document.activeElement.id") == "main"
 
 
-def test_who_wants_less_motion_gets_none(chromium: Browser, worker: Worker) -> None:
+def test_who_wants_less_motion_gets_none(chromium: Browser, tmp_path: Path) -> None:
+    """Of the spinner, of what arrives while one looks, and of all else that could move."""
     for still in (False, True):
-        with viewing.context(chromium, still=still) as context:
-            sight = viewing.look(context, worker)
-            turning = sight.page.evaluate(
-                "(() => { const s = document.createElement('span'); s.className = 'spin';"
-                " document.body.append(s);"
-                " return parseFloat(getComputedStyle(s).animationDuration) > 0.01; })()"
+        data = tmp_path / f"still-{still}"
+        with workers.running(data), viewing.context(chromium, still=still) as context:
+            sight = viewing.look(context, Worker(data))
+            sight.page.evaluate(
+                """() => { window.__moved = []; const note = () => { window.__moved.push(
+                    ...document.getAnimations().filter((each) => each.playState === "running")
+                        .map((each) => each.animationName || each.transitionProperty));
+                    requestAnimationFrame(note); }; note();
+                    const spin = document.createElement("span"); spin.className = "spin";
+                    document.body.append(spin); }"""
             )
-            assert turning is not still
+            Worker(data).works("till-1", "Make the till count pennies", "src/till.py")
+            expect(sight.page.locator(".feed .line.summary").first).to_be_visible()
+            moved = set(sight.page.evaluate("window.__moved"))
+            assert moved == set() if still else {"turn"} <= moved
 
 
 def test_what_was_done_is_said_to_who_cannot_see_it(context: BrowserContext, worker: Worker) -> None:

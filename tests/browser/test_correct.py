@@ -1,12 +1,10 @@
 """Setting memory right by hand: recall sees each change at once, and all but forgetting is undone."""
 
-import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, expect
+from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
-from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
 
 from claude_mem.testing import workers
@@ -37,10 +35,6 @@ def found(worker: Worker, query: str) -> list[str]:
     return [each["ref"] for each in worker.get("/api/search", q=query, kind="observation")["results"]]
 
 
-def undo(sight: Sight) -> Locator:
-    return sight.page.get_by_role("button", name="Undo").last
-
-
 def test_an_edit_is_found_at_once_and_can_be_taken_back(
     context: BrowserContext, worker: Worker, saved: list[str]
 ) -> None:
@@ -59,7 +53,7 @@ def test_an_edit_is_found_at_once_and_can_be_taken_back(
     assert after["facts"] == ["It is in the cellar.", "It has two gates."]
     assert after["concepts"] == ["gotcha", "how-it-works"]
     assert found(worker, "axolotl")[0] == saved[0]
-    undo(sight).click()
+    sight.undo()
     sight.heading(before["title"])
     assert "axolotl" not in str(worker.get("/api/search", q="axolotl")["results"])
     again = worker.get(f"/api/observation/{saved[0]}")
@@ -69,19 +63,50 @@ def test_an_edit_is_found_at_once_and_can_be_taken_back(
     assert sight.all_that_went_wrong() == []
 
 
+@pytest.mark.parametrize(
+    ("label", "typed", "said"),
+    [
+        ("Title", "   ", "needs a title"),
+        ("Title", "x" * 201, "200 characters"),
+        ("Subtitle", "y" * 201, "200 characters"),
+        ("Concepts", ",".join(f"word-{nth}" for nth in range(201)), "more than 200"),
+    ],
+)
 def test_an_edit_that_cannot_be_kept_says_why_and_loses_nothing(
-    context: BrowserContext, worker: Worker, saved: list[str]
+    context: BrowserContext, worker: Worker, saved: list[str], label: str, typed: str, said: str
 ) -> None:
     sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
     sight.press("e")
     dialog = sight.page.get_by_role("dialog")
+    bad = dialog.get_by_label(label, exact=label == "Title")
     dialog.get_by_label("What happened").fill("much typed here")
-    dialog.get_by_label("Title", exact=True).fill("   ")
+    bad.fill(typed)
     dialog.get_by_role("button", name="Save").click()
-    expect(dialog.get_by_role("alert")).not_to_be_empty()
+    expect(dialog.get_by_role("alert")).to_contain_text(said)
+    expect(bad).to_be_focused()
+    expect(bad).to_have_attribute("aria-invalid", "true")
     expect(dialog.get_by_label("What happened")).to_have_value("much typed here")
-    dialog.get_by_role("button", name="Cancel").click()
     assert "much typed" not in str(worker.get(f"/api/observation/{saved[0]}"))
+    bad.fill("now-it-fits")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_have_count(0)
+    assert worker.get(f"/api/observation/{saved[0]}")["narrative"] == "much typed here"
+    assert [wrong for wrong in sight.all_that_went_wrong() if "400" not in wrong] == []
+
+
+def test_an_edit_that_is_left_changes_nothing(
+    context: BrowserContext, worker: Worker, saved: list[str]
+) -> None:
+    before = worker.get(f"/api/observation/{saved[0]}")
+    sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
+    for leave in ("Cancel", "Save"):
+        sight.page.get_by_role("button", name="Edit").click()
+        dialog = sight.page.get_by_role("dialog")
+        if leave == "Cancel":
+            dialog.get_by_label("What happened").fill("much typed here")
+        dialog.get_by_role("button", name=leave).click()
+        expect(dialog).to_have_count(0)
+    assert worker.get(f"/api/observation/{saved[0]}") == before
 
 
 def test_a_pin_is_set_and_taken_back_by_keyboard(
@@ -106,7 +131,7 @@ def test_what_is_wrong_is_no_longer_recalled_until_it_is_right_again(
     sight.page.get_by_role("button", name="Mark wrong").click()
     expect(sight.page.get_by_role("button", name="Marked wrong")).to_have_attribute("aria-pressed", "true")
     assert saved[1] not in found(worker, word)
-    undo(sight).click()
+    sight.undo()
     expect(sight.page.get_by_role("button", name="Mark wrong")).to_have_attribute("aria-pressed", "false")
     assert saved[1] in found(worker, word)
     assert sight.all_that_went_wrong() == []
@@ -132,96 +157,63 @@ def test_forgetting_shows_what_will_go_and_then_it_is_gone(
     assert sight.violations() == []
 
 
-def test_duplicates_are_merged_and_parted_again(
-    context: BrowserContext, worker: Worker, saved: list[str]
-) -> None:
-    sight = viewing.look(context, worker, "#/find?project=shop")
-    for ref in saved:
-        sight.page.locator(f'.hit[data-ref="{ref}"] input').check()
-    bulk = sight.page.get_by_role("group", name="What to do with the selection")
-    expect(bulk).to_contain_text("3 memories selected")
-    bulk.get_by_role("button", name="Merge").click()
-    sight.page.get_by_role("dialog").get_by_role("radio").nth(1).check()
-    sight.page.get_by_role("button", name="Merge 3 into one").click()
-    expect(sight.page.locator("#toasts")).to_contain_text("2 memories merged into")
-    kept = str(re.search(r"into (\d+)", sight.page.locator("#toasts").inner_text())[1])  # type: ignore[index]
-    assert kept in saved
-    replaced = {ref: worker.get(f"/api/observation/{ref}")["superseded_by"] for ref in saved if ref != kept}
-    assert set(map(str, replaced.values())) == {kept}
-    undo(sight).click()
-    expect(sight.page.locator("#toasts")).to_contain_text("Undone")
-    assert all(worker.get(f"/api/observation/{ref}")["superseded_by"] is None for ref in saved)
-    assert sight.all_that_went_wrong() == []
-
-
-def test_a_selection_is_made_by_keyboard_and_acted_upon(
-    context: BrowserContext, worker: Worker, saved: list[str]
-) -> None:
-    sight = viewing.look(context, worker, "#/find?project=shop")
-    expect(sight.page.locator(f'.hit[data-ref="{saved[0]}"]')).to_be_visible()
-    sight.press("j", "x", "j", "x")
-    bulk = sight.page.get_by_role("group", name="What to do with the selection")
-    expect(bulk).to_contain_text("2 memories selected")
-    refs = [sight.page.locator(".hit").nth(nth).get_attribute("data-ref") for nth in (0, 1)]
-    bulk.get_by_role("button", name="Pin", exact=True).click()
-    expect(sight.page.locator("#toasts")).to_contain_text("2 memories pinned")
-    expect(bulk).to_be_hidden()
-    assert all(worker.get(f"/api/observation/{ref}")["pinned"] for ref in refs)
-    undo(sight).click()
-    expect(sight.page.locator("#toasts")).to_contain_text("Undone")
-    assert not any(worker.get(f"/api/observation/{ref}")["pinned"] for ref in refs)
-    sight.press("j", "x")
-    expect(bulk).to_be_visible()
-    sight.press("Escape")
-    expect(bulk).to_be_hidden()
-    assert sight.all_that_went_wrong() == []
-
-
-def test_all_that_a_search_finds_is_marked_wrong_and_shown_as_such(
-    context: BrowserContext, worker: Worker, saved: list[str]
-) -> None:
-    for nth in range(7):
-        worker.post(
-            "/api/memory/save",
-            text=f"Rumour {nth}: the numbat lives in the attic, said {nth}.",
-            title=f"Numbat rumour {nth}",
-            project="zoo",
-        )
-    sight = viewing.look(context, worker, "#/find?q=numbat&project=zoo&kind=observation")
-    expect(sight.page.locator(".hit")).to_have_count(7)
-    sight.page.locator(".hit input").first.check()
-    sight.page.get_by_role("button", name="Select all that fit").click()
-    expect(sight.page.locator(".bulk")).to_contain_text("7 memories selected")
-    sight.page.get_by_role("button", name="Mark wrong").click()
-    expect(sight.page.locator("#toasts")).to_contain_text("7 memories marked wrong")
-    expect(sight.page.locator(".hit")).to_have_count(0)
-    rumours = {each["ref"] for each in worker.get("/api/observations", project="zoo")["items"]}
-    assert len(rumours) == 7
-    assert not rumours & set(found(worker, "numbat"))
-    sight.page.get_by_label("Marked wrong").select_option("only those")
-    expect(sight.page.locator(".hit.gone")).to_have_count(7)
-    expect(sight.page.locator(".hit .chip.wrong").first).to_have_text("marked wrong")
-    assert sight.all_that_went_wrong() == []
-
-
-def test_all_that_a_search_finds_is_forgotten_after_a_preview(
+def test_forgetting_what_a_session_did_counts_each_kind_of_what_will_go(
     context: BrowserContext, worker: Worker
 ) -> None:
-    for nth in range(5):
-        worker.post(
-            "/api/memory/save",
-            text=f"The bilby's password hint {nth} is on the desk.",
-            title=f"Bilby {nth}",
-            project="den",
-        )
-    sight = viewing.look(context, worker, "#/find?project=den")
-    expect(sight.page.locator(".hit")).to_have_count(5)
-    sight.page.locator(".hit input").first.check()
-    sight.page.get_by_role("button", name="Select all that fit").click()
-    sight.page.locator(".bulk").get_by_role("button", name="Forget").click()
-    expect(sight.page.get_by_role("dialog")).to_contain_text("5 observations")
-    sight.page.get_by_role("dialog").get_by_role("button", name="Forget").click()
-    expect(sight.page.locator("#toasts")).to_contain_text("Forgotten")
-    expect(sight.page.locator(".hit")).to_have_count(0)
-    assert worker.get("/api/observations", project="den")["items"] == []
+    worker.works("dike-1", "Make the dike's pump stop at high water", "src/pump.py", project="dike")
+    worker.settle()
+    sight = viewing.look(context, worker, "#/session/dike-1")
+    sight.page.get_by_role("link", name="Search it").click()
+    for kind, count, goes in (
+        ("raw use", 2, ("2 raw tool uses",)),  # the edit, and what the agent said at last
+        ("no raw uses", 3, ("1 observation", "1 summary", "1 prompt")),
+    ):
+        sight.page.get_by_label("Kind").select_option(kind)
+        expect(sight.page.locator(".hit")).to_have_count(count)
+        for box in sight.page.locator(".hit input").all():
+            box.check()
+        sight.page.locator(".bulk").get_by_role("button", name="Forget").click()
+        dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+        for words in goes:
+            expect(dialog.locator(".tally")).to_contain_text(words)
+        expect(dialog).not_to_contain_text("false")
+        dialog.get_by_role("button", name="Forget").click()
+        expect(sight.page.locator(".hit")).to_have_count(0)
+    assert worker.get("/api/session/dike-1/events")["total"] == 0
     assert sight.all_that_went_wrong() == []
+
+
+def test_what_says_nearly_the_same_is_merged_into_this_one_and_each_says_so(
+    context: BrowserContext, worker: Worker, saved: list[str]
+) -> None:
+    other = worker.post(
+        "/api/memory/save",
+        text="Once more.",
+        title=f"{worker.get(f'/api/observation/{saved[0]}')['title']} again",
+        project="shop",
+    )["ref"]
+    worker.settle()
+    sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
+    origin = sight.page.locator("aside")
+    alike = origin.locator("li", has=sight.page.locator(f'a[href="#/observation/{other}"]'))
+    alike.get_by_role("button", name="Merge into this").click()
+    expect(sight.page.locator("#toasts")).to_contain_text(f"{other} merged into {saved[0]}")
+    expect(origin.get_by_role("heading", name="It replaced")).to_be_visible()
+    expect(alike.get_by_role("button")).to_have_count(0)
+    alike.get_by_role("link").click()
+    expect(sight.main().locator(".chip", has_text=f"replaced by {saved[0]}")).to_be_visible()
+    expect(origin.get_by_role("heading", name="Replaced by")).to_be_visible()
+    sight.undo()
+    expect(sight.main().locator(".chip", has_text="replaced by")).to_have_count(0)
+    assert worker.get(f"/api/observation/{other}")["superseded_by"] is None
+    assert sight.all_that_went_wrong() == []
+
+
+def test_a_memory_forgotten_elsewhere_is_said_to_be_gone(
+    context: BrowserContext, worker: Worker, saved: list[str]
+) -> None:
+    sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
+    expect(sight.page.get_by_role("button", name="Edit")).to_be_visible()
+    worker.post("/api/memory/forget", ids=[saved[0]], confirm=True)
+    sight.heading("Forgotten")
+    assert [wrong for wrong in sight.all_that_went_wrong() if "404" not in wrong] == []

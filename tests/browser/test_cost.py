@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
 from tests.contract.recalling import Worker
 
@@ -50,4 +51,66 @@ def test_cost_is_told_by_plots_and_by_tables(context: BrowserContext, paying: Wo
     sight.page.get_by_label("Over").select_option("7")
     expect(sight.page).to_have_url(re.compile("days=7"))
     expect(sight.page.get_by_role("img", name="Tokens by day").locator("g")).to_have_count(7)
+    assert sight.all_that_went_wrong() == []
+
+
+def test_the_numbers_of_each_plot_are_in_tables(context: BrowserContext, paying: Worker) -> None:
+    paying.told("SessionStart", session_id="asks-1", cwd="/home/ada/shop", source="startup")
+    sight = viewing.look(context, paying, "#/cost")
+    cost = paying.get("/api/cost", days=30)
+    for title, rows, first in (
+        ("By model", cost["by_model"], MODEL),
+        ("By project", cost["by_project"], "shop"),
+        ("By day", [each for each in cost["by_day"] if each["calls"]], cost["by_day"][-1]["day"]),
+    ):
+        table = sight.page.get_by_role("group", name=title)
+        expect(table.locator("tbody tr")).to_have_count(len(rows))
+        expect(table.locator("tbody td").first).to_have_text(first)
+        for name in ("Calls", "Sent", "From cache", "Answered", "Spent"):
+            expect(table.get_by_role("columnheader", name=name)).to_be_visible()
+        expect(table.locator("tbody")).to_contain_text(f"{cost['total']['output_tokens']:,}")
+    sight.page.get_by_role("group", name="By project").get_by_role("link", name="shop").click()
+    sight.heading("shop")
+    assert sight.all_that_went_wrong() == []
+
+
+def test_a_day_is_read_off_its_bar(context: BrowserContext, paying: Worker) -> None:
+    sight = viewing.look(context, paying, "#/cost?days=7")
+    today = paying.get("/api/cost", days=7)["by_day"][-1]
+    bar = sight.page.get_by_role("img", name="Tokens by day").locator("g", has_text=today["day"])
+    expect(bar.locator("title")).to_contain_text(f"sent {today['input_tokens']:,}")
+    sight.page.get_by_label("Project", exact=True).select_option("shop")
+    expect(sight.page).to_have_url(re.compile("project=shop"))
+    expect(sight.page.locator(".tile", has_text="Spent")).to_contain_text("3 calls")
+
+
+@pytest.mark.parametrize(("budget", "said"), [("50000", "far above"), ("20", "daily budget 20")])
+def test_the_budget_is_a_line_across_the_plot_however_far_it_is(
+    chromium: Browser, tmp_path: Path, budget: str, said: str
+) -> None:
+    def script(request: Request) -> Step:
+        return Say(REPLY)
+
+    with ModelServer(script) as server, viewing.context(chromium) as context:
+        limits = {"CLAUDE_MEM_DAILY_TOKENS": budget, "CLAUDE_MEM_DAILY_USD": "0"}
+        env = workers.asking(server.url, CLAUDE_MEM_MODEL=MODEL, **limits)
+        with workers.running(tmp_path / "data", **env) as data:
+            worker = Worker(data)
+            worker.works("till-1", "Count pennies", "src/till.py")
+            worker.settle()
+            sight = viewing.look(context, worker, "#/cost")
+            plot = sight.page.get_by_role("img", name="Tokens by day")
+            expect(plot.locator(".limit-name")).to_contain_text(said)
+            line, frame = plot.locator("line.limit").bounding_box(), plot.bounding_box()
+            assert line is not None
+            assert frame is not None
+            assert frame["y"] <= line["y"] < frame["y"] + frame["height"]
+            assert line["width"] > frame["width"] / 2
+            expect(sight.page.get_by_role("img", name="Dollars by day").locator(".limit")).to_have_count(0)
+
+
+def test_nothing_spent_is_said_in_words(context: BrowserContext, quiet: Worker) -> None:
+    sight = viewing.look(context, quiet, "#/cost")
+    expect(sight.main()).to_contain_text("Tokens by day: nothing in this time.")
+    expect(sight.main()).to_contain_text("no model was asked")
     assert sight.all_that_went_wrong() == []

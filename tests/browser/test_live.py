@@ -1,13 +1,12 @@
 """Watching memory form: what streams in, what is wrong, and what happens when the line breaks."""
 
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
+import signal
+from contextlib import closing
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Route, expect
+from playwright.sync_api import Request as PlayedRequest
 from tests.browser import viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
@@ -22,15 +21,20 @@ REPLY = """\
 <summary><request>Count right</request><completed>It does.</completed></summary>"""
 
 
-@pytest.fixture
-def quiet(tmp_path: Path) -> Iterator[Worker]:
-    """A worker that remembers nothing yet."""
-    with workers.running(tmp_path / "data"):
-        yield Worker(tmp_path / "data")
+def prompts(sight: Sight) -> Locator:
+    return sight.page.locator(".feed .line.prompt .title")
 
 
-def titles(sight: Sight) -> list[str]:
-    return sight.page.locator(".feed .line .title").all_inner_texts()
+def asked_since(sight: Sight) -> list[str | None]:
+    """Where each connection from now on goes on from."""
+    asked: list[str | None] = []
+
+    def note(request: PlayedRequest) -> None:
+        if request.url.endswith("/stream"):
+            asked.append(request.headers.get("last-event-id"))
+
+    sight.page.on("request", note)
+    return asked
 
 
 def test_what_a_session_does_appears_while_one_looks(context: BrowserContext, quiet: Worker) -> None:
@@ -102,8 +106,7 @@ def test_a_worker_that_goes_away_is_said_and_what_was_missed_comes_in(
     quiet.works("till-2", "Print receipts", "src/till.py")
     expect(sight.page.locator(".feed")).to_contain_text("Print receipts")
     expect(sight.page.locator("#banner")).to_be_empty()
-    prompts = sight.page.locator(".feed .line.prompt .title").all_inner_texts()
-    assert prompts == ["Print receipts", "Make the till count pennies"]  # each once
+    expect(prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])  # each once
     assert sight.violations() == []
 
 
@@ -112,13 +115,7 @@ def test_a_line_that_breaks_is_taken_up_where_it_broke_off(context: BrowserConte
     quiet.settle()
     sight = viewing.look(context, quiet)
     expect(sight.page.locator("#state")).to_have_text("up to date")
-    asked: list[str | None] = []
-    sight.page.on(
-        "request",
-        lambda request: (
-            asked.append(request.headers.get("last-event-id")) if "/stream" in request.url else None
-        ),
-    )
+    asked = asked_since(sight)
     context.set_offline(True)
     sight.page.evaluate(
         "document.dispatchEvent(new Event('visibilitychange'))"
@@ -132,74 +129,132 @@ def test_a_line_that_breaks_is_taken_up_where_it_broke_off(context: BrowserConte
     assert all(each and each.startswith("p1-o1-") for each in asked)
 
 
-def test_two_tabs_see_the_same_and_what_one_changes(context: BrowserContext, quiet: Worker) -> None:
-    quiet.works("till-1", "Make the till count pennies", "src/till.py")
-    quiet.settle()
-    ref = quiet.get("/api/observations")["items"][0]["ref"]
-    one, two = (
-        viewing.look(context, quiet, f"#/observation/{ref}"),
-        viewing.look(context, quiet, f"#/observation/{ref}"),
-    )
-    one.page.bring_to_front()
-    one.page.get_by_role("button", name="Pin").click()
-    expect(one.page.get_by_role("button", name="Pinned")).to_have_attribute("aria-pressed", "true")
-    expect(two.page.get_by_role("button", name="Pinned")).to_have_attribute("aria-pressed", "true")
-    assert one.all_that_went_wrong() + two.all_that_went_wrong() == []
-
-
-def test_a_key_that_is_no_longer_good_says_what_to_do_and_asks_no_more(
+def test_a_worker_that_was_killed_and_started_again_is_taken_up_where_it_broke_off(
     context: BrowserContext, quiet: Worker
 ) -> None:
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    quiet.settle()
     sight = viewing.look(context, quiet)
-    context.clear_cookies()
-    sight.page.get_by_role("link", name="Projects").click()
-    sight.heading("You are signed out")
-    expect(sight.main()).to_contain_text("claude-mem open")
-    expect(sight.page.locator("#state")).to_contain_text("signed out")
-    asked: list[str] = []
-    sight.page.on("request", lambda request: asked.append(request.url))
+    expect(prompts(sight)).to_have_text(["Make the till count pennies"])
+    expect(sight.page.locator("#state")).to_have_text("up to date")
+    asked = asked_since(sight)
+    (pid,) = workers.processes(quiet.data)
+    os.kill(pid, signal.SIGKILL)
+    expect(sight.page.locator("#banner")).to_contain_text("The connection to the worker is lost")
+    control.start(quiet.data)
+    quiet.works("till-2", "Print receipts", "src/till.py")
+    quiet.settle()
+    expect(prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
+    expect(sight.page.locator(".feed .line.summary")).to_have_count(2)
+    expect(sight.page.locator("#banner")).to_be_empty()
+    assert asked
+    assert all(each and each.startswith("p1-o1-") for each in asked)
+
+
+_NOTE_CONNECTIONS = """
+window.seen = [];
+const streams = [], ask = window.fetch;
+window.fetch = (url, how) => {
+    if (url === "/stream") streams.push(how.signal);
+    return ask(url, how);
+};
+window.note = () => window.seen.push(
+    [document.visibilityState, ...streams.map((each) => each.aborted ? "over" : "open")]);
+"""
+
+
+def test_a_hidden_tab_lets_go_and_catches_up_when_it_is_seen_again(chromium: Browser, quiet: Worker) -> None:
+    """Really hidden: the browser keeps the page while another is looked at, and puts it back."""
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    assert asked == []
-    sight.page.goto(viewing.link(quiet))
-    expect(sight.page.locator(".feed")).to_contain_text("pennies")
+    browser = chromium.browser_type.launch(
+        executable_path=viewing.CHROMIUM,
+        args=["--no-sandbox"],
+        ignore_default_args=["--disable-back-forward-cache"],
+    )
+    with closing(browser), viewing.context(browser) as context:
+        sight = viewing.look(context, quiet)
+        expect(prompts(sight)).to_have_text(["Make the till count pennies"])
+        sight.page.add_init_script(_NOTE_CONNECTIONS)
+        sight.page.reload()
+        expect(prompts(sight)).to_have_text(["Make the till count pennies"])
+        expect(sight.page.locator("#state")).to_have_text("up to date")
+        sight.page.evaluate("document.addEventListener('visibilitychange', note)")  # after the page's own
+        asked = asked_since(sight)
+        sight.page.goto(f"http://127.0.0.1:{quiet.port}/viewer/icon.svg")
+        quiet.works("till-2", "Print receipts", "src/till.py")
+        quiet.settle()
+        sight.page.go_back(wait_until="commit")
+        expect(prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
+        expect(sight.page.locator(".feed .line.summary")).to_have_count(2)
+        assert sight.page.evaluate("window.seen") == [["hidden", "over"], ["visible", "over", "open"]]
+        assert [str(each)[:6] for each in asked] == ["p1-o1-"]
 
 
-def test_signing_out_leaves_a_page_that_shows_nothing(context: BrowserContext, quiet: Worker) -> None:
+def test_what_arrives_while_the_list_is_on_its_way_is_in_it(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/settings")
-    sight.page.get_by_role("button", name="Sign out").click()
-    expect(sight.page.locator("body")).to_contain_text("claude-mem open")
-    expect(sight.page.locator("body")).not_to_contain_text("pennies")
-    assert context.request.get(f"http://127.0.0.1:{quiet.port}/api/observations").status == 401
+    sight = viewing.look(context, quiet)
+    expect(sight.page.locator("#state")).to_have_text("up to date")
+
+    def slow(route: Route) -> None:
+        answer = route.fetch()
+        quiet.works("till-2", "Print receipts", "src/till.py")
+        expect(prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
+        sight.page.evaluate(
+            "document.querySelectorAll('.feed li').forEach((each) => { each.id = 'before'; })"
+        )
+        route.fulfill(response=answer)
+
+    sight.page.route("**/api/search?*", slow)
+    with sight.page.expect_response("**/api/search?*"):
+        sight.page.get_by_label("Project").select_option("shop")
+    expect(sight.page.locator("#before")).to_have_count(0)
+    expect(prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
 
 
-@pytest.mark.parametrize("what", ["off", "budget"])
-def test_a_banner_says_what_is_wrong_and_what_helps(chromium: Browser, tmp_path: Path, what: str) -> None:
-    def script(request: Request) -> Step:
-        return Say(REPLY)
-
-    with ModelServer(script) as server, viewing.context(chromium) as context:
-        limits = {"CLAUDE_MEM_DAILY_TOKENS": "10"} if what == "budget" else {}
-        with workers.running(tmp_path / "data", **workers.asking(server.url, **limits)):
-            worker = Worker(tmp_path / "data")
-            sight = viewing.look(context, worker)
-            expect(sight.page.locator("#banner")).to_be_empty()
-            if what == "off":
-                _cli(worker, "off")
-                expect(sight.page.locator("#state")).to_contain_text("paused")
-            else:
-                worker.works("till-1", "Make the till count pennies", "src/till.py")
-                worker.settle()
-                worker.works("till-2", "Print receipts", "src/till.py")
-                worker.settle()
-            note = sight.page.locator("#banner .note")
-            expect(note.first).to_be_visible()
-            expect(note.first.locator(".fix")).not_to_be_empty()
-            assert sight.all_that_went_wrong() == []
+def test_a_list_that_cannot_be_had_is_said(context: BrowserContext, quiet: Worker) -> None:
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    quiet.settle()
+    sight = viewing.look(context, quiet)
+    expect(prompts(sight)).to_have_text(["Make the till count pennies"])
+    context.set_offline(True)
+    sight.page.get_by_label("Project").select_option("shop")
+    expect(sight.page.locator("#toasts")).to_contain_text("The worker cannot be reached")
 
 
-def _cli(worker: Worker, *words: str) -> None:
-    env = os.environ | {"CLAUDE_MEM_DATA_DIR": str(worker.data)}
-    subprocess.run([sys.executable, "-m", "claude_mem", *words], env=env, check=True, capture_output=True)
+def test_the_list_stays_short_however_much_arrives(context: BrowserContext, quiet: Worker) -> None:
+    sight = viewing.look(context, quiet)
+    expect(sight.page.locator("#state")).to_have_text("up to date")
+    many = 3_000
+    for start in range(0, many, 500):
+        records = [
+            {
+                "title": f"Till {nth}",
+                "narrative": f"It was number {nth}.",
+                "type": "change",
+                "project": "shop",
+            }
+            for nth in range(start, start + 500)
+        ]
+        quiet.post("/api/import", records=records)
+    expect(sight.page.locator(".feed")).to_contain_text(f"Till {many - 1}", timeout=60_000)
+    assert sight.page.locator(".feed > li").count() == 300
+    assert sight.all_that_went_wrong() == []
+
+
+def test_a_line_that_ends_at_once_is_no_connection(context: BrowserContext, quiet: Worker) -> None:
+    """As of a worker that cannot read its database: it answers, and hangs up."""
+    sight = viewing.look(context, quiet)
+    expect(sight.page.locator("#state")).to_have_text("up to date")
+    sight.page.route("**/stream", lambda route: route.fulfill(content_type="text/event-stream", body=""))
+    sight.page.evaluate("window.dispatchEvent(new Event('online'))")
+    note = sight.page.locator("#banner .note")
+    expect(note).to_contain_text("The connection to the worker is lost")
+    note.evaluate("note => note.setAttribute('data-same', '')")
+    for _ in range(2):
+        with sight.page.expect_response("**/stream"):
+            pass
+    expect(sight.page.locator("#banner .note[data-same]")).to_be_visible()  # it did not come and go
+    sight.page.unroute("**/stream")
+    expect(sight.page.locator("#banner")).to_be_empty()

@@ -6,6 +6,7 @@ from urllib.parse import quote, unquote
 import pytest
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
+from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
 
 from claude_mem.testing import workers
@@ -80,6 +81,18 @@ def places(worker: Worker) -> list[str]:
     return found
 
 
+MADE = "img, iframe, script, object, embed, style, b, base, form[action]"
+LED = 'a[href^="javascript:" i], a[href^="data:" i], a[href^="http"], a[href^="//"]'
+
+
+def assert_only_text(sight: Sight, place: str) -> None:
+    """Nothing that was told became an element, an attribute or a script."""
+    page = sight.page
+    assert page.evaluate(f"window.{MARK}") is None, place
+    assert page.locator(f"body :is({MADE}, [onerror], [onload], [onmouseover])").count() == 0, place
+    assert page.locator(LED).count() == 0, place
+
+
 def test_no_text_becomes_anything_but_text_on_any_page(context: BrowserContext, hostile: Worker) -> None:
     sight = viewing.look(context, hostile)
     seen = ""
@@ -94,16 +107,7 @@ def test_no_text_becomes_anything_but_text_on_any_page(context: BrowserContext, 
         seen += sight.page.locator("main").inner_text()
         for box in sight.page.locator("main summary").all()[:3]:
             box.click()
-        assert sight.page.evaluate(f"window.{MARK}") is None, place
-        assert (
-            sight.page.locator(
-                "main :is(img, iframe, script, object, embed, [onerror], [onload], [onmouseover])"
-            ).count()
-            == 0
-        ), place
-        assert sight.page.locator('a[href^="javascript:" i], a[href^="http"], a[href^="//"]').count() == 0, (
-            place
-        )
+        assert_only_text(sight, place)
     assert sight.violations() == []
     assert [wrong for wrong in sight.wrong if "404" not in wrong and "400" not in wrong] == []
     for payload in PAYLOADS[:3]:  # the counterpart: they were there to be read

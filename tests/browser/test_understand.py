@@ -1,12 +1,16 @@
 """What did we do here? Sessions, projects, files and memories, of nine real sessions, by clicking."""
 
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, expect
+from tests.browser import viewing
 from tests.browser.viewing import Sight, needs_transcripts
 from tests.contract.recalling import Worker
+
+from claude_mem.testing import hooks, payloads, workers
 
 pytestmark = needs_transcripts
 
@@ -147,3 +151,64 @@ def test_what_is_not_there_is_said(sight: Sight) -> None:
         sight.heading("Projects")
     assert all("404" in wrong for wrong in sight.wrong)
     sight.wrong.clear()
+
+
+def test_a_memory_tells_when_it_was_injected_and_into_what(
+    context: BrowserContext, real: Path, tmp_path: Path
+) -> None:
+    with viewing.copied(real, tmp_path / "data") as worker:
+        project = worker.get("/api/projects")["items"][0]["name"]
+        ref = next(each for each in _told_of(worker, project) if each.isdigit())
+        sight = viewing.look(context, worker, f"#/observation/{ref}")
+        told = sight.page.locator("aside")
+        expect(told).to_contain_text("Not yet.")
+        began = hooks.run(worker.data, payloads.start("hearkening-1", cwd=project))
+        assert began.json["hookSpecificOutput"]["additionalContext"]
+        workers.until(lambda: _injected(worker, ref) == 1, "it is noted that the session was told")
+        sight.page.reload()
+        expect(told).to_contain_text("1 time")
+        expect(told.locator("li", has_text="SessionStart")).to_be_visible()
+        told.get_by_role("link", name="hearkeni").click()
+        expect(sight.page).to_have_url(re.compile("#/session/hearkening-1$"))
+        assert sight.all_that_went_wrong() == []
+
+
+def _told_of(worker: Worker, project: str) -> list[str]:
+    refs: list[str] = worker.post("/api/context/preview", project=project)["start"]["refs"]
+    return refs
+
+
+def _injected(worker: Worker, ref: str) -> int:
+    return int(worker.get(f"/api/observation/{ref}/provenance")["injected_times"])
+
+
+def test_a_session_page_follows_corrections_without_losing_the_place(sight: Sight, worker: Worker) -> None:
+    session = long_session(worker)
+    sight.go(f"#/session/{session['id']}")
+    items = worker.get(f"/api/session/{session['id']}/events", limit=200)["items"]
+    ref = next(each["ref"] for each in items if each["kind"] == "observation")
+    line = sight.page.locator(f'.story > li[data-ref="{ref}"]')
+    scrub = sight.page.get_by_label("Position in the session")
+    expect(line).to_be_attached()
+    scrub.focus()
+    sight.press("ArrowLeft", "ArrowLeft")
+    shown = sight.page.locator(".story > li:not([hidden])").count()
+    asked: list[str] = []
+    sight.page.on("request", lambda request: asked.append(request.url))
+    for nth in range(3):
+        worker.post("/api/memory/edit", id=ref, title=f"The pangolin's {nth}th title")
+        expect(line).to_contain_text(f"The pangolin's {nth}th title")
+    expect(sight.page.locator(".story > li:not([hidden])")).to_have_count(shown)
+    assert len([url for url in asked if "/batch" in url]) == 3
+    assert not [url for url in asked if "/events" in url]
+
+
+def test_a_session_is_left_for_the_one_before_and_found_again(sight: Sight, worker: Worker) -> None:
+    sessions = worker.get("/api/sessions", limit=20)["items"]
+    wholes = [worker.get(f"/api/session/{each['id']}") for each in sessions]
+    whole = next(each for each in wholes if each["previous"])
+    sight.go(f"#/session/{whole['session']['id']}")
+    sight.page.get_by_role("link", name="← Earlier").click()
+    expect(sight.page).to_have_url(re.compile(f"#/session/{whole['previous']['id']}$"))
+    sight.page.get_by_role("link", name="Later →").click()
+    expect(sight.page).to_have_url(re.compile(f"#/session/{whole['session']['id']}$"))

@@ -75,6 +75,9 @@ class Sight:
         for key in keys:
             self.page.keyboard.press(key)
 
+    def undo(self) -> None:
+        self.page.get_by_role("button", name="Undo").last.click()
+
 
 def link(worker: Worker) -> str:
     status, answer = worker.ask("POST", "/api/signin", {})

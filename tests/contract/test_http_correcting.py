@@ -290,6 +290,17 @@ class TestSelecting:
         assert worker.post("/api/memory/select", project="burrow")["ids"] == [ref]
         assert worker.refused("POST", "/api/memory/select", {"project": "nobody"})[::2] == (400, "project")
 
+    def test_a_long_list_is_gone_on_with_from_its_next(self, worker: Worker) -> None:
+        all_of_them = {
+            saved(worker, f"The vole digs tunnel {number}", project="meadow") for number in range(503)
+        }
+        first = worker.post("/api/memory/select", project="meadow")
+        assert (len(first["ids"]), first["more"]) == (500, True)
+        rest = worker.post("/api/memory/select", project="meadow", cursor=first["next"])
+        assert (len(rest["ids"]), rest["more"], rest["next"]) == (3, False, None)
+        assert set(first["ids"]) | set(rest["ids"]) == all_of_them
+        assert worker.refused("POST", "/api/memory/select", {"cursor": "badger"})[::2] == (400, "cursor")
+
 
 def test_other_listeners_hear_of_every_correction(worker: Worker) -> None:
     ref = saved(worker, "The magpie collects what glitters")

@@ -1,14 +1,19 @@
 """Row 23, for a browser that has signed in: the same attacks against every route, with its cookie."""
 
+import http.client
 import json
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
+from tests.contract.recalling import Listener, Worker
 from tests.security.test_guard import ATTACKS, BODY, ROUTES, assert_hardened
 from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven, Reply
 
 from claude_mem.serve import guard, pages
+from claude_mem.testing import workers
 
 KEYED = [(method, path) for method, path in ROUTES if path not in pages.OPEN]
 READS = [(method, path) for method, path in KEYED if method == "GET" and path != "/stream"]
@@ -202,3 +207,39 @@ def test_a_browser_stays_signed_in_when_the_worker_is_another(
         cookie = signed_in(first)
     with driving.started(data, "--port", port) as second:
         assert asked(second, "GET", "/health", Cookie=cookie).status == 200
+
+
+def test_who_signs_out_is_told_nothing_more_and_nobody_else_is_cut_off(data: Path) -> None:
+    with workers.running(data):
+        worker = Worker(data)
+        mine, others = cookie_over_tcp(worker), cookie_over_tcp(worker)
+        with listening_by(worker, mine) as signing_out, listening_by(worker, others) as staying:
+            with over_tcp(worker, "POST", "/api/signout", mine) as connection:
+                assert connection.getresponse().status == 200
+            worker.works("till-1", "Make the till count pennies", "src/till.py")
+            staying.until("new_prompt")
+            with pytest.raises(EOFError):
+                signing_out.until("new_prompt")
+
+
+@contextmanager
+def over_tcp(
+    worker: Worker, method: str, path: str, cookie: str = ""
+) -> Iterator[http.client.HTTPConnection]:
+    connection = http.client.HTTPConnection("127.0.0.1", worker.port, timeout=workers.PATIENCE_S)
+    with closing(connection):
+        own = {"Cookie": cookie, "Origin": f"http://127.0.0.1:{worker.port}"}
+        connection.request(method, path, "{}" if method == "POST" else None, own)
+        yield connection
+
+
+def cookie_over_tcp(worker: Worker) -> str:
+    path = str(worker.post("/api/signin")["link"]).removeprefix(f"http://127.0.0.1:{worker.port}")
+    with over_tcp(worker, "GET", path) as connection:
+        return str(connection.getresponse().headers["set-cookie"]).partition(";")[0]
+
+
+@contextmanager
+def listening_by(worker: Worker, cookie: str) -> Iterator[Listener]:
+    with over_tcp(worker, "GET", "/stream", cookie) as connection:
+        yield Listener(connection)

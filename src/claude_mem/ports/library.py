@@ -88,7 +88,7 @@ class Library(Protocol):
         after: Place | None = None,
     ) -> list[Card]:
         """By time, without a query; at one moment what was asked comes before what was done, and that before
-        what was understood of it. Filters by file and concept are the caller's."""
+        what was understood of it. By file as far as the index is; filters by concept are the caller's."""
         ...
 
     def count(self, filters: Filters, *, pinned: bool = False) -> int:

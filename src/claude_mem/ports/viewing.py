@@ -87,6 +87,7 @@ class Viewing(Protocol):
         they are said. Nothing is noted."""
         ...
 
-    def select(self, query: str, narrowing: Narrowing) -> Data:
-        """{"ids", "more"}: what a search or a list comes to, for something to be done with all of it."""
+    def select(self, query: str, narrowing: Narrowing, *, cursor: str = "") -> Data:
+        """{"ids", "more", "next"}: what a search or a list comes to, for something to be done with all of it.
+        Of a list there is a `next` to go on from; of a search only its best."""
         ...

@@ -73,7 +73,8 @@ class Leaving:
     def _listed(self, filters: Filters) -> tuple[Ref, ...]:
         found: list[Ref] = []
         passed = 0
-        while cards := self._library.listed(filters, limit=PAGE, offset=passed, newest_first=False):
+        every = replace(filters, file=None)  # by the rows: the index may be behind
+        while cards := self._library.listed(every, limit=PAGE, offset=passed, newest_first=False):
             found += [card.ref for card in cards if fits(card, filters)]
             passed += len(cards)
         return tuple(found)

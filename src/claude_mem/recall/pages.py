@@ -126,7 +126,7 @@ class Pages(Reading):
             "concepts": list(found.concepts),
         }
 
-    def select(self, query: str, narrowing: Narrowing) -> Data:
+    def select(self, query: str, narrowing: Narrowing, *, cursor: str = "") -> Data:
         if query.strip():
             filters = self._from.questions.filters(narrowing)
             self._from.catch_up()
@@ -135,11 +135,14 @@ class Pages(Reading):
             # Near in meaning is not enough here: something is always nearest.
             refs = [hit.card.ref for hit in hits if hit.parts["words"] or hit.parts["file"]]
         else:
-            page = Page(MOST_SELECTED)
-            found = self.search("", narrowing, page)
-            refs = [ref for each in found["results"] if (ref := Ref.parse(each["ref"]))]
-            return {"ids": [str(ref) for ref in refs], "more": found["hasMore"]}
-        return {"ids": [str(ref) for ref in refs[:MOST_SELECTED]], "more": len(refs) > MOST_SELECTED}
+            found = self.search("", narrowing, Page(MOST_SELECTED, cursor=cursor))
+            ids = [each["ref"] for each in found["results"]]
+            return {"ids": ids, "more": found["hasMore"], "next": found["next"]}
+        return {
+            "ids": [str(ref) for ref in refs[:MOST_SELECTED]],
+            "more": len(refs) > MOST_SELECTED,
+            "next": None,
+        }
 
     def _figures(self, project: Project, sessions: Sequence[Data]) -> Data:
         count, observations = self._from.shelves.figures(project.id)

@@ -57,28 +57,29 @@ class Reading:
 
     def search(self, query: str, narrowing: Narrowing, page: Page, *, explain: bool = False) -> Data:
         filters = self._from.questions.filters(narrowing)
-        wanted = page.offset + page.limit + 1
         if query.strip():
             self._from.catch_up()
-            found = self._from.search(query, filters, min(wanted, MOST_RESULTS + 1))
+            wanted = min(page.offset + page.limit + 1, MOST_RESULTS + 1)
+            found = self._from.search(query, filters, wanted)
+            hits = found.hits[page.offset :]
         else:
             # Raw evidence is for finding; the newest of it is what the agent is doing this moment.
             newest = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
             newest = newest if newest.wrong is not None else replace(newest, wrong=False)
             manner = Manner(pinned=narrowing.pinned, after=cursor.parse(page.cursor))
-            cards = self._listed(newest, wanted, 0, manner)
-            found = Found([self._hit(card) for card in cards], ("time",))
+            cards = self._listed(newest, page.limit + 1, page.offset, manner)
+            hits = [self._hit(card) for card in cards]
+            found = Found(hits, ("time",))
         words = [word.strip('"') for word in expressions(query)[0]]
-        shown_hits = found.hits[page.offset : page.offset + page.limit]
         return {
             "query": query,
-            "results": [shown.result(hit, words, explain=explain) for hit in shown_hits],
+            "results": [shown.result(hit, words, explain=explain) for hit in hits[: page.limit]],
             "offset": page.offset,
             "limit": page.limit,
-            "hasMore": len(found.hits) > page.offset + page.limit,
+            "hasMore": len(hits) > page.limit,
             "legs": list(found.legs),
             "note": found.note,
-            "next": None if query.strip() else _next([hit.card for hit in found.hits[page.offset :]], page),
+            "next": None if query.strip() else _next([hit.card for hit in hits], page),
         }
 
     def timeline(
@@ -161,7 +162,7 @@ class Reading:
         manner = Manner(pinned=narrowing.pinned, after=cursor.parse(page.cursor))
         cards = self._listed(filters, page.limit + 1, page.offset, manner)
         total = None
-        if page.count and not filters.file and not filters.concepts:
+        if page.count and not filters.concepts:
             total = self._from.library.count(filters, pinned=narrowing.pinned)
         following = {"next": _next(cards, page), "total": total}
         return (
@@ -201,7 +202,7 @@ class Reading:
         return None, self._from.clock()
 
     def _listed(self, filters: Filters, limit: int, offset: int, manner: Manner | None = None) -> list[Card]:
-        """By time; where the store cannot filter (files, concepts), page by page until there are enough."""
+        """By time; where the store cannot filter (concepts), page by page until there are enough."""
         library, passed = self._from.library, 0
         manner = manner or Manner()
         found: list[Card] = []
@@ -216,7 +217,9 @@ class Reading:
                 after=manner.after,
             )
 
-        if not filters.file and not filters.concepts:
+        if filters.file:
+            self._from.catch_up()
+        if not filters.concepts:
             return listed(limit, offset)
         while len(found) < offset + limit and passed < 20 * MOST_RESULTS:
             cards = listed(MOST_RESULTS, passed)

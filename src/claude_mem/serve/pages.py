@@ -78,8 +78,7 @@ async def sign_in(call: Call) -> Response:
     visitors, port = call.running.visitors, call.running.port
     cookie = visitors.admit(asked.text(call.query, "once"))
     if cookie is None:
-        known = guard.given_cookie([_cookies(call)], port)
-        if known is None or not visitors.knows(known):
+        if visitor(call) is None:
             return HTMLResponse(plainpage.html(403), status_code=403)
         return RedirectResponse("/", status_code=303)  # the link was used here before, and worked
     response = RedirectResponse("/", status_code=303)
@@ -91,15 +90,19 @@ async def sign_in(call: Call) -> Response:
 
 async def sign_out(call: Call) -> Response:
     port = call.running.port
-    if cookie := guard.given_cookie([_cookies(call)], port):
+    if cookie := visitor(call):
         call.running.visitors.dismiss(cookie)
+        call.running.tell_change()  # who listens by it, is told nothing more
     response = JSONResponse({"status": "signed_out"})
     response.delete_cookie(guard.cookie_name(port), path="/", httponly=True, samesite="strict")
     return response
 
 
-def _cookies(call: Call) -> bytes:
-    return call.request.headers.get("cookie", "").encode("latin-1", "replace")
+def visitor(call: Call) -> str | None:
+    """The cookie of a browser that is signed in; None: this is none."""
+    given = call.request.headers.get("cookie", "").encode("latin-1", "replace")
+    cookie = guard.given_cookie([given], call.running.port)
+    return cookie if cookie is not None and call.running.visitors.knows(cookie) else None
 
 
 _NO_FILE = Answer(404, "The viewer has no such file.", (ERROR,))

@@ -9,7 +9,7 @@ from claude_mem.serve.endpoint import LINES, Answer, Field
 from claude_mem.serve.fields import ERROR
 
 MOST_RESULTS = 100
-MOST_OFFSET = 100_000
+MOST_OFFSET = 1_000_000
 
 QUERY = Field("q", "string", "What to look for, in your own words.", "login fails", also=("query",))
 PROJECT = Field("project", "string", "Only of this project: its name or its key.", "shop")

@@ -110,14 +110,17 @@ def banners(
         found.append(Banner("out_of_budget", "warning", told, fix))
     late, spooled = queue.get("oldestAgeMs", 0), queue.get("spooled", 0)
     if (late > BEHIND_MS or spooled > MANY_SPOOLED) and not reason and not observer.get("paused"):
-        told = f"Behind: {queue.get('ready', 0) + spooled:,} events wait, the oldest for {age(late / 1000)}."
+        told = f"Behind: {_many(queue.get('ready', 0) + spooled)} waiting, the oldest for {age(late / 1000)}."
         found.append(Banner("behind", "warning", told, "claude-mem doctor"))
     if parked := queue.get("parked"):
-        told = f"{parked:,} events were given up on after several attempts; they are kept."
+        told = f"{_many(parked)} given up on after several attempts, and kept."
         found.append(Banner("parked", "warning", told, "claude-mem queue retry"))
     if lost := sum(drops.values()):
-        told = (
-            f"{lost:,} events could not be kept: {', '.join(name for name, count in drops.items() if count)}."
-        )
+        why = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in drops.items() if count)
+        told = f"{_many(lost)} could not be kept: {why}."
         found.append(Banner("dropped", "info", told, "claude-mem doctor"))
     return found
+
+
+def _many(events: int) -> str:
+    return "1 event" if events == 1 else f"{events:,} events"

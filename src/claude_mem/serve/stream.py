@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from claude_mem.model.errors import StoreError
 from claude_mem.model.recall import MemoryKind, Ref
 from claude_mem.ports.desk import Desk, Narrowing, Page
-from claude_mem.serve import asked
+from claude_mem.serve import asked, pages
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.running import Running
@@ -49,7 +49,7 @@ async def listen(call: Call) -> Response:
         retry = {"Retry-After": "5"}
         raise Refusal(503, "too_many", f"{MOST_LISTENERS} callers listen already.", headers=retry)
     since = Cursor.parse(call.request.headers.get("last-event-id", "").strip())
-    teller = _Teller(running, desk, asked.text(call.query, "project"), since)
+    teller = _Teller(running, desk, asked.text(call.query, "project"), since, visitor=pages.visitor(call))
     return _Stream(running, teller.events())
 
 
@@ -81,12 +81,13 @@ class _Teller:
     queue: dict[str, int | None] = field(default_factory=dict)
     observer: dict[str, object] = field(default_factory=dict)
     corrected: int = 0  # the number of the last correction it was told of
+    visitor: str | None = None  # the cookie it came with; None: it needs none
 
     async def events(self) -> AsyncIterator[bytes]:
         try:
             for event in await asyncio.to_thread(self._first):
                 yield event
-            while not self.running.stopping.is_set():
+            while not self.running.stopping.is_set() and self._may_listen():
                 changed = self.running.changed  # before the look: what comes during it is not missed
                 while found := await asyncio.to_thread(self._memories):
                     for event in found:
@@ -99,6 +100,10 @@ class _Teller:
                     yield b": still here\n\n"
         except StoreError:
             return  # it hangs up; the listener comes again, and says where it was
+
+    def _may_listen(self) -> bool:
+        """Who has signed out is told nothing more."""
+        return self.visitor is None or self.running.visitors.knows(self.visitor)
 
     def _first(self) -> list[bytes]:
         newest = Cursor(**{kind: self._last(kind) for kind in LISTS})

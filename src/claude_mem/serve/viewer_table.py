@@ -40,7 +40,7 @@ _CORRECTING = (
         viewing.select,
         "What a search comes to, to do something with all of it. Changes nothing.",
         (f.SELECTED, *_ANSWERS),
-        body=(recall.QUERY, *recall.NARROWING, recall.ONLY_PINNED),
+        body=(recall.QUERY, *recall.NARROWING, recall.ONLY_PINNED, recall.CURSOR),
     ),
     Endpoint(
         "POST",

@@ -59,7 +59,12 @@ async def preview(call: Call) -> Response:
 
 
 async def select(call: Call) -> Response:
-    return await _told(_viewing(call).select, asked.text(call.body, "q"), asked.narrowing(call.body))
+    return await _told(
+        _viewing(call).select,
+        asked.text(call.body, "q"),
+        asked.narrowing(call.body),
+        cursor=asked.text(call.body, "cursor"),
+    )
 
 
 def _sizes(given: Mapping[str, object]) -> dict[str, int]:

@@ -149,29 +149,52 @@ class LibraryContract(Ground):
         ("asked", "found"),
         [
             ({"types": ("bugfix",)}, ["1"]),
+            ({"types": ("bugfix", "change"), "branch": "main"}, ["2", "1"]),
+            ({"types": ("bugfix",), "project_id": 1, "kinds": ("observation",)}, ["1"]),
             ({"branch": "dev"}, ["3"]),
             ({"session": "s2"}, ["2"]),
+            ({"session": "s2", "project_id": 1}, ["2"]),
+            ({"session": "s2", "project_id": 999}, []),
             ({"session": "s"}, []),
+            ({"file": "src/till.py"}, ["3", "1"]),
+            ({"file": "till.py", "project_id": 1, "types": ("change",)}, ["3"]),
+            ({"file": "src/"}, ["3", "2", "1"]),
+            ({"file": "*/*.rs"}, ["2"]),
+            ({"file": "ill.py"}, []),
+            ({"file": "till.py", "project_id": 999}, []),
             ({"client": "cursor"}, ["2"]),
             ({"since": NOON + HOUR}, ["3", "2"]),
             ({"until": NOON + HOUR}, ["1"]),
             ({"superseded": True}, []),
             ({"superseded": False, "branch": "main"}, ["2", "1"]),
+            ({"wrong": True, "project_id": 1}, []),
+            ({"wrong": False, "project_id": 1}, ["3", "2", "1"]),
             ({"project_id": 999}, []),
         ],
         ids=str,
     )
     def test_a_list_is_narrowed(self, read: Read, asked: dict[str, Any], found: list[str]) -> None:
-        read.keep("one", type="bugfix")
-        read.keep("two", session="s2", client="cursor", at=NOON + HOUR)
-        read.keep("three", origin=replace(ORIGIN, branch="dev"), session="s3", at=NOON + 2 * HOUR)
+        read.keep("one", type="bugfix", files_modified=("src/Till.py",))
+        read.keep("two", session="s2", client="cursor", at=NOON + HOUR, files_read=("src/x.rs",))
+        dev = replace(ORIGIN, branch="dev")
+        read.keep("three", origin=dev, session="s3", at=NOON + 2 * HOUR, files_read=("src/till.py",))
         assert read.listed(**asked) == found
+        assert read.library.count(Filters(**asked)) == len(found)
+
+    def test_of_a_file_is_what_was_done_to_it_and_not_what_was_said_of_it(
+        self, turn: Read, events: Events
+    ) -> None:
+        turn.store.accept(arrivals(events.prompt("what is src/Till.py for?", "s2", at=NOON + HOUR)))
+        turn.index()
+        assert turn.listed(file="src/till.py") == ["e2"]
 
     def test_what_is_pinned_is_listed_alone(self, read: Read) -> None:
         ref = read.keep("one")
         read.keep("two", session="s2")
         read.keeping.pin(ref, pinned=True)
         assert read.listed(pinned=True) == [str(ref)]
+        assert read.listed(pinned=True, project_id=read.project()) == [str(ref)]
+        assert read.listed(pinned=True, project_id=999) == []
 
     # Matching
 

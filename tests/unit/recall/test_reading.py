@@ -78,6 +78,14 @@ def test_without_a_query_the_newest_come_first(days: House) -> None:
     assert answer["legs"] == ["time"]
 
 
+def test_a_files_list_is_counted_and_knows_what_was_saved_a_moment_ago(days: House) -> None:
+    days.keep("A brand-new heron", indexed=False, files_modified=("src/3.py",))
+    listed = days.reading.listed("observations", Narrowing(file="src/3.py"), Page(1, count=True))
+    assert (titles(listed["items"]), listed["total"]) == (["A brand-new heron"], 2)
+    (after,) = days.reading.listed("observations", Narrowing(file="src/3.py"), Page(1, 1))["items"]
+    assert after["title"] == "day 3"
+
+
 def test_what_was_saved_a_moment_ago_is_found(memory: House) -> None:
     memory.keep("A brand-new heron", indexed=False)
     assert titles(memory.reading.search("heron", ANYTHING, Page())["results"]) == ["A brand-new heron"]

@@ -58,8 +58,6 @@ WALKS = {
     "export_observations": "likewise; along an index, so that nothing is sorted",
     "export_summaries": "likewise",
     "past_waiting": "over what waits only",
-    "project_figures": "over what was superseded only",
-    "projects_with_figures": "likewise",
 }
 """Those that may, and why."""
 
@@ -106,12 +104,67 @@ def test_a_list_without_conditions_goes_along_an_index_and_sorts_nothing(
 
 @pytest.mark.parametrize("name", conditions())
 def test_every_condition_fits_the_lists_it_is_meant_for(db: sqlite3.Connection, name: str) -> None:
-    lists = ["list_session"] if name in ("last_active_first", "where_less_active") else ["list_observation"]
-    for statement in lists:
-        if name.startswith("where_"):
-            explained(db, f"{queries()[statement].rstrip(';')} WHERE {conditions()[name]}")
-        else:
-            explained(db, f"{queries()[statement].rstrip(';')} {conditions()[name]}")
+    condition = conditions()[name]
+    statement = "list_summary" if condition.startswith("s.") else "list_observation"
+    if name in ("last_active_first", "where_less_active"):
+        statement = "list_session"
+    where = "WHERE " if name.startswith("where_") else ""
+    explained(db, f"{queries()[statement].rstrip(';')} {where}{condition}")
+
+
+@pytest.mark.parametrize(
+    ("names", "plan"),
+    [
+        (["where_own_project"], "COVERING INDEX observations_by_project_id (project_id=?)"),
+        (
+            ["where_own_project", "where_since"],
+            "COVERING INDEX observations_by_project_id (project_id=? AND created_at_epoch>?)",
+        ),
+        (
+            ["where_own_project", "where_type"],
+            "COVERING INDEX observations_by_type (type=? AND project_id=?)",
+        ),
+        (["where_own_project", "where_standing"], "INDEX observations_standing (project_id=?)"),
+    ],
+)
+def test_a_projects_list_goes_by_time_along_an_index_and_passes_over_no_row(
+    db: sqlite3.Connection, names: list[str], plan: str
+) -> None:
+    where = " AND ".join(conditions()[name] for name in names)
+    listed, counted = (queries()[f"{what}_observation"].rstrip(";") for what in ("list", "count"))
+    assert explained(db, f"{listed} WHERE {where} {conditions()['newest_first']}") == [
+        f"SEARCH m USING {plan}"
+    ]
+    assert explained(db, f"{counted} WHERE {where}") == [f"SEARCH m USING {plan}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "by"),
+    [
+        ("where_pinned", "INTEGER PRIMARY KEY (rowid=?)"),
+        ("where_wrong", "INTEGER PRIMARY KEY (rowid=?)"),
+        ("where_about", "INTEGER PRIMARY KEY (rowid=?)"),
+        ("where_session", "INDEX observations_by_session (session_id=?)"),
+    ],
+)
+def test_of_a_project_the_few_that_are_meant_are_looked_at_and_no_others(
+    db: sqlite3.Connection, name: str, by: str
+) -> None:
+    where = f"{conditions()['where_besides']} AND {conditions()[name]}"
+    for statement in (
+        f"{queries()['count_observation'].rstrip(';')} WHERE {where}",
+        f"{queries()['list_observation'].rstrip(';')} WHERE {where} {conditions()['newest_first']}",
+    ):
+        steps = explained(db, statement)
+        assert steps[0] == f"SEARCH m USING {by}"
+        assert not [step for step in steps if step == "SCAN observations"]
+
+
+@pytest.mark.parametrize("name", ["types_of_project", "project_figures", "projects_with_figures"])
+def test_observations_are_counted_in_an_index(db: sqlite3.Connection, name: str) -> None:
+    steps = [step for step in explained(db, queries()[name]) if "INDEX observations_" in step]
+    assert steps
+    assert all("USING COVERING INDEX" in step for step in steps)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 // What can be done to memories. Each says what it did, and all but forgetting can be taken back for a while.
 
 import { h } from "./dom.js";
-import { get, post } from "./api.js";
+import { post } from "./api.js";
 import { dialog } from "./dialog.js";
 import { toast } from "./toast.js";
 import { titleOf } from "./row.js";
@@ -30,9 +30,9 @@ export async function wrong(refs, isWrong, after) {
   );
 }
 
-const memories = (count) => (count === 1 ? "1 memory" : `${count} memories`);
+const memories = (count) => many(count, "memory", "memories");
 
-// Of several parts each has its own undo; one button takes all back.
+// The worker takes so many at a time; one button takes all parts back.
 async function inParts(refs, ask, words, after) {
   const undos = [],
     done = [],
@@ -49,16 +49,16 @@ async function inParts(refs, ask, words, after) {
     if (!done.length) return;
   }
   const left = missing.length ? ` ${many(missing.length, "is", "are")} not there or cannot be changed so.` : "";
-  toast(words(done.length) + left, undos.length === 1 ? undos[0] : null, after);
-  if (undos.length > 1) undos.forEach((undo, at) => toast(`Part ${at + 1} of ${undos.length}`, undo, after));
+  toast(words(done.length) + left, undos, after);
   await after?.();
 }
 
 export async function merge(refs, after) {
-  const { results } = await post("/api/observations/batch", { ids: refs, limit: 100 });
+  const found = await attempt(() => post("/api/observations/batch", { ids: refs, limit: 100 }));
+  if (!found) return;
   const into = await dialog("Merge duplicates", (close) => {
     const name = "into";
-    const choices = results.map((each, at) =>
+    const choices = found.results.map((each, at) =>
       h(
         "li",
         null,
@@ -89,7 +89,7 @@ export async function merge(refs, after) {
   if (!into) return;
   await attempt(async () => {
     const done = await post("/api/memory/merge", { into, ids: refs.filter((ref) => ref !== into) });
-    toast(`${many(done.merged.length, "memory", "memories")} merged into ${into}.`, done.undo, after);
+    toast(`${memories(done.merged.length)} merged into ${into}.`, [done.undo], after);
     await after?.();
   });
 }
@@ -97,7 +97,7 @@ export async function merge(refs, after) {
 export async function mergeInto(into, ref, after) {
   await attempt(async () => {
     const done = await post("/api/memory/merge", { into, ids: [ref] });
-    toast(`${ref} merged into ${into}.`, done.undo, after);
+    toast(`${ref} merged into ${into}.`, [done.undo], after);
     await after?.();
   });
 }
@@ -122,8 +122,13 @@ export async function forget(refs, after) {
       ),
     ]);
     if (!sure) return;
-    const gone = await added(refs, { confirm: true });
-    toast(`Forgotten: ${tally(gone)}.`);
+    try {
+      const gone = await added(refs, { confirm: true });
+      toast(`Forgotten: ${tally(gone)}.`);
+    } catch (error) {
+      if (refs.length <= PART) throw error;
+      toast(`${error.message} Some may be forgotten already.`);
+    }
     await after?.(true);
   });
 }
@@ -158,75 +163,11 @@ async function added(refs, more) {
   return sum;
 }
 
-const TYPES = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
-
-export async function edit(memory, after) {
-  const known = await get("/api/facets", { project: memory.project }).catch(() => ({ types: [] }));
-  const types = [...new Set([memory.type, ...TYPES, ...known.types])].filter(Boolean);
-  await dialog("Edit this memory", (close) => {
-    const title = h("input", { id: "edit-title", value: memory.title || "", maxlength: 200, required: true });
-    const type = h(
-      "select",
-      { id: "edit-type" },
-      types.map((each) => h("option", { value: each, selected: each === memory.type }, each)),
-    );
-    const subtitle = h("input", { id: "edit-subtitle", value: memory.subtitle || "" });
-    const narrative = h("textarea", { id: "edit-narrative", rows: 5, value: memory.narrative || memory.text || "" });
-    const facts = h("textarea", { id: "edit-facts", rows: 4, value: (memory.facts || []).join("\n") });
-    const concepts = h("input", { id: "edit-concepts", value: (memory.concepts || []).join(", ") });
-    for (const input of [title, type, subtitle, narrative, facts, concepts]) input.dataset.was = input.value;
-    const read = (input) =>
-      input === facts ? parts(input.value, "\n") : input === concepts ? parts(input.value, ",") : input.value;
-    const problem = h("p", { class: "wrongly", role: "alert" });
-    const save = async (event) => {
-      event.preventDefault();
-      // Only what was changed: what is left out stays as it is.
-      const changed = [title, type, subtitle, narrative, facts, concepts].filter(
-        (input) => input.value !== input.dataset.was,
-      );
-      const said = Object.fromEntries(changed.map((input) => [input.id.slice(5), read(input)]));
-      try {
-        if (!changed.length) return close();
-        const done = await post("/api/memory/edit", { id: memory.id, ...said });
-        close();
-        toast("Saved.", done.undo, after);
-        await after?.();
-      } catch (error) {
-        problem.textContent = error.message;
-      }
-    };
-    return h(
-      "form",
-      { onsubmit: save },
-      field("Title", title),
-      field("Type", type),
-      field("Subtitle", subtitle),
-      field("What happened", narrative),
-      field("Facts, one a line", facts),
-      field("Concepts, with commas", concepts),
-      problem,
-      h(
-        "div",
-        { class: "bar" },
-        h("button", { class: "main", type: "submit" }, "Save"),
-        h("button", { type: "button", onclick: () => close() }, "Cancel"),
-      ),
-    );
-  });
-}
-
-const parts = (text, by) =>
-  text
-    .split(by)
-    .map((part) => part.trim())
-    .filter(Boolean);
-
-const field = (label, input) => h("div", { class: "field" }, h("label", { for: input.id }, label), input);
-
 async function attempt(act) {
   try {
-    await act();
+    return await act();
   } catch (error) {
     toast(error.message);
+    return null;
   }
 }

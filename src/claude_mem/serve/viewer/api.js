@@ -40,7 +40,10 @@ async function ask(method, path, body, signal) {
   });
   const said = await answer.json().catch(() => ({}));
   if (answer.ok) return said;
-  if (answer.status === 401) signedOut();
+  if (answer.status === 401) {
+    signedOut();
+    throw new Trouble(401, "signed_out", "You are signed out. In a terminal: claude-mem open. Then try again here.");
+  }
   const error = said.error || {};
   throw new Trouble(answer.status, error.code, error.message || `The worker answered ${answer.status}.`, error.field);
 }

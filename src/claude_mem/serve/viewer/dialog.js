@@ -6,12 +6,11 @@ import { h } from "./dom.js";
 export function dialog(title, make) {
   return new Promise((resolve) => {
     let answer;
-    const box = h("dialog", { "aria-labelledby": "dialog-title" });
     const close = (value) => {
       answer = value;
       box.close();
     };
-    box.append(h("h2", { id: "dialog-title" }, title), ...[make(close)].flat());
+    const box = h("dialog", { "aria-labelledby": "dialog-title" }, h("h2", { id: "dialog-title" }, title), make(close));
     box.addEventListener("close", () => {
       box.remove();
       resolve(answer);

@@ -2,7 +2,8 @@
 
 import { h, labelled, put } from "./dom.js";
 import { get } from "./api.js";
-import { brief, leaf } from "./words.js";
+import { projectOptions } from "./choices.js";
+import { brief } from "./words.js";
 
 // All kinds but raw tool uses.
 export const UNDERSTOOD = "observation,summary,prompt";
@@ -72,23 +73,34 @@ export function filters(asked, change, signal) {
         input.append(h("option", { value }, value));
       input.value = value;
     }
+    learn();
   }
-  get("/api/facets", { project: asked().project }, signal)
-    .then((known) => {
-      for (const [name, list] of [
-        ["project", known.projects],
-        ["type", known.types],
-        ["branch", known.branches],
-        ["client", known.clients],
-      ]) {
-        for (const value of list || []) {
-          if (![...selects[name].options].some((option) => option.value === value))
-            selects[name].append(h("option", { value }, name === "project" ? leaf(value) : value));
-        }
-      }
-      fill();
-    })
-    .catch(() => {});
+  // What there is to choose from is another list in another project.
+  let known = null;
+  function learn() {
+    const project = asked().project || "";
+    if (known === project) return;
+    known = project;
+    Promise.all([get("/api/facets", { project }, signal), get("/api/projects", { limit: 100 }, signal)])
+      .then(([found, { items }]) => {
+        if (known !== project) return;
+        put(selects.project, any("all"), projectOptions(items, project));
+        for (const [name, list] of [
+          ["type", found.types],
+          ["branch", found.branches],
+          ["client", found.clients],
+        ])
+          put(
+            selects[name],
+            any("all"),
+            list.map((value) => h("option", { value }, value)),
+          );
+        fill();
+      })
+      .catch(() => {
+        known = null;
+      });
+  }
   fill();
   return { element, fill };
 }

@@ -1,7 +1,8 @@
 // A year of days as squares, and the same in a table.
 
 import { h, put, svg } from "./dom.js";
-import { many } from "./words.js";
+import { n, table } from "./table.js";
+import { many, number } from "./words.js";
 
 const SMALLEST = 13,
   LARGEST = 19,
@@ -38,35 +39,15 @@ export function year(activity, hrefOf, signal) {
       "details",
       null,
       h("summary", null, `The numbers: ${many(days.length, "day")} with something`),
-      h(
-        "div",
-        { class: "wide" },
-        h(
-          "table",
-          null,
-          h(
-            "thead",
-            null,
-            h(
-              "tr",
-              null,
-              h("th", { scope: "col" }, "Day"),
-              ["Observations", "Summaries", "Prompts"].map((name) => h("th", { scope: "col", class: "n" }, name)),
-            ),
-          ),
-          h(
-            "tbody",
-            null,
-            days.map((day) =>
-              h(
-                "tr",
-                null,
-                h("td", null, h("a", { href: hrefOf(day.day) }, day.day)),
-                [day.observations, day.summaries, day.prompts].map((count) => h("td", { class: "n" }, count)),
-              ),
-            ),
-          ),
-        ),
+      table(
+        "The year as numbers",
+        ["Day", n("Observations"), n("Summaries"), n("Prompts")],
+        days.map((day) => [
+          h("a", { href: hrefOf(day.day) }, day.day),
+          number(day.observations),
+          number(day.summaries),
+          number(day.prompts),
+        ]),
       ),
     ),
   ];

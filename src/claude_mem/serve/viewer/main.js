@@ -29,6 +29,7 @@ let leaving = new AbortController(),
 
 async function show() {
   if (location.hash === "#main") return byId("main").focus();
+  if (state.now().signedOut) return stream.connect(); // perhaps it is signed in again by now
   const place = parse(location.hash);
   // The search box is the Find page's: while that is shown, another search changes the page and does not begin it anew.
   if (place.page === "find" && shown?.page === "find" && shown.again) return shown.again(place);
@@ -105,7 +106,8 @@ function search(typed) {
 function signedOut() {
   stream.stop();
   leaving.abort();
-  state.signedOut();
+  shown = null;
+  state.signed(true);
   put(
     byId("main"),
     h("h1", { tabindex: -1 }, "You are signed out"),
@@ -113,6 +115,19 @@ function signedOut() {
     h("pre", { class: "text" }, "claude-mem open"),
     h("p", null, "opens this page again, signed in. Nothing was lost: your memory is on this machine."),
   );
+}
+
+// The key is the whole browser's: a tab that has one says so to those that have lost it.
+const tabs = new BroadcastChannel("signed in");
+tabs.onmessage = () => {
+  if (state.now().signedOut) stream.connect();
+};
+
+function signedIn() {
+  tabs.postMessage(true);
+  if (!state.now().signedOut) return;
+  state.signed(false);
+  show();
 }
 
 box.addEventListener("input", () => search(box.value));
@@ -124,6 +139,7 @@ byId("help").addEventListener("click", keys.help);
 window.addEventListener("hashchange", show);
 whenSignedOut(signedOut);
 stream.on("signedout", signedOut);
+stream.on("up", signedIn);
 state.start();
 keys.start(box);
 history.scrollRestoration = "manual";

@@ -54,16 +54,17 @@ export function bars({ label, days, series, say, limit, signal }) {
         index % every === 0 && svg("text", { class: "axis", x: LEFT + index * step, y: HEIGHT - 6 }, each.day.slice(5)),
       );
     });
-    const line = limit &&
-      limit.value > 0 &&
-      limit.value <= top && [
-        svg("line", { class: "limit", x1: LEFT, x2: width, y1: y(limit.value), y2: y(limit.value) }),
-        svg(
-          "text",
-          { class: "axis limit-name", x: width - 4, y: y(limit.value) - 4, "text-anchor": "end" },
-          limit.name,
-        ),
-      ];
+    // A budget far above all that was spent would press the bars flat: it is said at the top edge.
+    const far = limit?.value > top,
+      at = limit && (far ? TOP : y(limit.value));
+    const line = limit && [
+      svg("line", { class: "limit", x1: LEFT, x2: width, y1: at, y2: at }),
+      svg(
+        "text",
+        { class: "axis limit-name", x: width - 4, y: at < TOP + 14 ? at + 13 : at - 4, "text-anchor": "end" },
+        `${limit.name} ${say(limit.value)}${far ? ", far above" : ""}`,
+      ),
+    ];
     return svg(
       "svg",
       { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label },

@@ -1,6 +1,6 @@
 // What happened in a session, in order, with a scrubber to play it again.
 
-import { h, svg } from "./dom.js";
+import { h, isTyping, put, svg } from "./dom.js";
 import { bind } from "./keys.js";
 import { memoryLink } from "./router.js";
 import { line } from "./row.js";
@@ -9,11 +9,12 @@ import { moment, time } from "./words.js";
 
 const PACE_MS = 700;
 
-export function replay(events, signal, at) {
+// onopen(ref): a line was followed, so that who comes back finds it.
+export function replay(events, { signal, at, onopen }) {
   let shown = events.length,
     timer = 0;
   const items = events.map((event) => h("li", { class: event.kind, "data-ref": event.ref }, entry(event)));
-  const list = h("ol", { class: "feed story" }, items);
+  const list = h("ol", { class: "feed story", onclick: followed }, items);
   const range = h("input", {
     type: "range",
     id: "scrub",
@@ -38,6 +39,10 @@ export function replay(events, signal, at) {
     to(index + 1, true);
   });
 
+  function followed(event) {
+    const ref = event.target.closest("a.title") && event.target.closest("li").dataset.ref;
+    if (ref) onopen(ref);
+  }
   function to(count, follow) {
     shown = Math.max(1, Math.min(events.length, count));
     items.forEach((item, index) => {
@@ -100,9 +105,19 @@ export function replay(events, signal, at) {
   return {
     controls,
     list,
+    renew: (ref, event) => {
+      const item = items.find((each) => each.dataset.ref === ref);
+      if (item) put(item, event ? entry(event) : h("span", { class: "meta" }, "Forgotten."));
+    },
     ready: () => {
       if (events.length) to(events.length, false);
-      list.querySelector(`li[data-ref="${CSS.escape(at || "")}"]`)?.scrollIntoView({ block: "center" });
+      const item = items.find((each) => each.dataset.ref === at);
+      // Last of all: how far down it is was a guess, until it is drawn.
+      if (item)
+        requestAnimationFrame(() => {
+          item.scrollIntoView({ block: "center" });
+          if (!isTyping(document.activeElement)) item.querySelector("a.title")?.focus({ preventScroll: true });
+        });
     },
   };
 }

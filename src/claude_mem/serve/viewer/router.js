@@ -21,9 +21,7 @@ export function link(page, id, query) {
   return `#/${page}${id === undefined || id === "" ? "" : `/${encodeURIComponent(id)}`}${said && `?${said}`}`;
 }
 
-const PAGE_OF = { observation: "observation", summary: "observation", prompt: "observation", evidence: "observation" };
-
-export const memoryLink = (memory) => link(PAGE_OF[memory.kind] || "observation", memory.ref);
+export const memoryLink = (memory) => link("observation", memory.ref);
 export const sessionLink = (session, at) => link("session", session, { at });
 export const projectLink = (name) => link("project", name);
 export const fileLink = (path, project) => link("file", path, { project });

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { memoryLink, projectLink } from "./router.js";
 import { ago, leaf, moment, time } from "./words.js";
 
-const TYPES = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
+export const TYPES = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
 
 export function chip(memory) {
   const word = memory.type || memory.kind;
@@ -49,7 +49,7 @@ export function line(memory, { project = true, said = true, clock = false } = {}
 }
 
 // A row of a window: always of one height, with a box to select it.
-export function hit(memory, { selected, onselect, current }) {
+export function hit(memory, { selected, onselect, onopen, current }) {
   const box = h("input", {
     type: "checkbox",
     "aria-label": `Select ${titleOf(memory).slice(0, 80)}`,
@@ -68,7 +68,7 @@ export function hit(memory, { selected, onselect, current }) {
     h(
       "span",
       { class: "what" },
-      h("a", { class: "title", href: memoryLink(memory) }, titleOf(memory)),
+      h("a", { class: "title", href: memoryLink(memory), onclick: onopen }, titleOf(memory)),
       h("span", { class: "said" }, shortMarks(memory), memory.snippet || files(memory.files || [])),
     ),
     h(

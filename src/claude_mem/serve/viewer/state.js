@@ -1,13 +1,15 @@
 // How the worker is: the dot at the top, the spinner, and the banner that says what is wrong and what helps.
 
 import { byId, h, put } from "./dom.js";
-import { get } from "./api.js";
+import { get, post } from "./api.js";
 import { on } from "./stream.js";
+import { toast } from "./toast.js";
 import { many, span } from "./words.js";
 
 const OFTEN = 15_000;
 const known = { queue: null, working: false, up: null, banners: [], recording: "on", signedOut: false };
 const told = new EventTarget();
+const understood = new Set(); // what is past and was read is not said again in this tab
 let timer = 0;
 
 export const now = () => known;
@@ -43,16 +45,12 @@ export function start() {
     known.up = false;
     draw();
   });
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) look();
-  });
-  setInterval(() => {
-    if (!document.hidden && !known.signedOut) look();
-  }, OFTEN);
+  document.addEventListener("visibilitychange", look);
+  setInterval(look, OFTEN);
 }
 
-export function signedOut() {
-  known.signedOut = true;
+export function signed(out) {
+  known.signedOut = out;
   draw();
 }
 
@@ -72,7 +70,7 @@ function soon() {
 }
 
 export async function look() {
-  if (known.signedOut) return;
+  if (known.signedOut || document.hidden) return;
   try {
     const status = await get("/api/status");
     Object.assign(known, {
@@ -113,24 +111,57 @@ function glance() {
   return [h("span", { class: "dot" }), "up to date"];
 }
 
+const LOST = {
+  code: "lost",
+  level: "warning",
+  message: "The connection to the worker is lost. What happens meanwhile comes in when it is back.",
+  fix: "If it does not come back: claude-mem worker start",
+};
+const AGAIN = { word: "Try again", act: () => post("/api/queue/retry", {}) };
+// What helps and can be done from here; the rest is for a terminal.
+const MENDS = {
+  paused: { word: "Record again", act: () => post("/api/recording", { paused: false }) },
+  observer_paused: AGAIN,
+  parked: AGAIN,
+  dropped: { word: "Understood", act: ({ message }) => understood.add(message) },
+};
+
 function banner() {
-  const notes = known.signedOut ? [] : known.banners.map((each) => note(each.level, each.message, each.fix));
-  if (known.up === false && !known.signedOut) {
-    notes.unshift(
-      note(
-        "warning",
-        "The connection to the worker is lost. What happens meanwhile comes in when it is back.",
-        "If it does not come back: claude-mem worker start",
-      ),
-    );
-  }
   const place = byId("banner"),
-    said = notes.map((each) => each.textContent).join("\n");
-  if (place.dataset.said === said) return; // not read aloud again
-  place.dataset.said = said;
-  put(place, notes);
+    notes = known.signedOut ? [] : known.banners.filter((each) => !understood.has(each.message));
+  if (known.up === false && !known.signedOut) notes.unshift(LOST);
+  const codes = notes.map((each) => each.code).join(" ");
+  if (place.dataset.codes !== codes) put(place, notes.map(note));
+  place.dataset.codes = codes;
+  // A button stays the same while its banner stands: somebody may be about to press it.
+  notes.forEach((each, at) => reword(place.children[at], each));
 }
 
-export function note(level, message, fix) {
-  return h("div", { class: `note ${level}` }, h("p", null, message), fix && h("p", { class: "fix" }, fix));
+function note({ code, level }) {
+  const mend = MENDS[code];
+  return h(
+    "div",
+    { class: `note ${level}`, "data-code": code },
+    h("p"),
+    h("p", { class: "fix" }),
+    mend && h("button", { onclick: (event) => help(event.target, mend, code) }, mend.word),
+  );
+}
+
+function reword(element, { message, fix }) {
+  [message, fix].forEach((text, at) => {
+    const line = element.children[at];
+    if (line.textContent !== text) line.textContent = text; // what stays as it is, is not read aloud again
+  });
+}
+
+async function help(button, mend, code) {
+  button.disabled = true;
+  try {
+    await mend.act(known.banners.find((each) => each.code === code));
+  } catch (error) {
+    toast(error.message);
+  }
+  button.disabled = false;
+  await look();
 }

@@ -20,10 +20,12 @@ function say(name, detail) {
 
 // While nobody looks, nobody listens: browsers allow six connections to one address, and tabs are many.
 export function start() {
-  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : connect()));
-  window.addEventListener("online", () => connect());
-  if (!document.hidden) connect();
+  document.addEventListener("visibilitychange", listen);
+  window.addEventListener("online", listen);
+  listen();
 }
+
+const listen = () => (document.hidden ? stop() : connect());
 
 export function stop() {
   clearTimeout(timer);
@@ -31,22 +33,25 @@ export function stop() {
   running = null;
 }
 
-async function connect() {
+export async function connect() {
   stop();
   const mine = (running = new AbortController());
   try {
-    await follow(mine);
-    wait = 500; // the worker ended it, as it does when it restarts
+    // The worker ended it, as it does when it restarts. One that had nothing to say cannot read its database.
+    wait = (await follow(mine)) ? 500 : longer();
   } catch (error) {
     if (mine.signal.aborted && mine.signal.reason !== "silence") return;
     if (error.status === 401) return say("signedout");
-    wait = Math.min(LONGEST_WAIT, (wait || 500) * 2);
+    wait = longer();
   }
   if (running !== mine) return;
   say("down", { again: wait });
   timer = setTimeout(connect, wait * (0.75 + Math.random() / 2));
 }
 
+const longer = () => Math.min(LONGEST_WAIT, (wait || 500) * 2);
+
+// Whether anything was heard before it ended.
 async function follow(mine) {
   const answer = await fetch("/stream", {
     signal: mine.signal,
@@ -55,8 +60,8 @@ async function follow(mine) {
     headers: last ? { "Last-Event-ID": last } : {},
   });
   if (!answer.ok) throw Object.assign(new Error("refused"), { status: answer.status });
-  say("up");
-  let watch = 0;
+  let watch = 0,
+    isUp = false;
   const expect = () => {
     clearTimeout(watch);
     watch = setTimeout(() => mine.abort("silence"), SILENCE);
@@ -66,8 +71,10 @@ async function follow(mine) {
     for (let rest = ""; ;) {
       expect();
       const { value, done } = await reader.read();
-      if (done) return;
+      if (done) return isUp;
       wait = 0;
+      if (!isUp) say("up");
+      isUp = true;
       const parts = (rest + value).split("\n\n");
       rest = parts.pop();
       parts.forEach(told);

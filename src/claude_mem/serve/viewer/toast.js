@@ -5,10 +5,11 @@ import { post } from "./api.js";
 
 const STAYS = 12_000;
 
-export function toast(text, undo, after) {
+// What was done in several parts is taken back by one button.
+export function toast(text, undos = [], after = null) {
   const item = h("div", { class: "toast" }, h("span", null, text));
   const gone = () => item.remove();
-  if (undo) item.append(h("button", { class: "undo", onclick: () => takeBack(undo, item, after) }, "Undo"));
+  if (undos.length) item.append(h("button", { class: "undo", onclick: () => takeBack(undos, item, after) }, "Undo"));
   else item.append(h("button", { onclick: gone, "aria-label": "Dismiss" }, "✕"));
   const place = byId("toasts");
   while (place.children.length > 2) place.firstChild.remove();
@@ -24,13 +25,13 @@ export function toast(text, undo, after) {
   for (const name of ["pointerleave", "focusout"]) item.addEventListener(name, leave);
 }
 
-async function takeBack(undo, item, after) {
+async function takeBack(undos, item, after) {
   item.remove();
   try {
-    const done = await post(`/api/undo/${encodeURIComponent(undo.token)}`, {});
+    for (const { token } of undos.toReversed()) await post(`/api/undo/${encodeURIComponent(token)}`, {});
     toast("Undone.");
-    after?.(done);
   } catch (error) {
     toast(error.message);
   }
+  after?.();
 }

@@ -1,6 +1,7 @@
 // What a memory says, whole: each kind in its own words.
 
 import { h } from "./dom.js";
+import { folded } from "./fold.js";
 import { fileLink, link } from "./router.js";
 
 const SUMMARY = [
@@ -67,18 +68,15 @@ function raw(label, value) {
   return h("section", null, h("h2", null, label), h("pre", { class: "text", tabindex: 0, "aria-label": label }, text));
 }
 
+const FEW = 10;
+
 function paths(label, list, memory) {
-  return (
-    list?.length > 0 &&
+  if (!list?.length) return null;
+  const listed = (some) =>
     h(
-      "section",
-      null,
-      h("h2", null, label),
-      h(
-        "ul",
-        { class: "plain mono" },
-        list.map((path) => h("li", null, h("a", { href: fileLink(path, memory.project) }, path))),
-      ),
-    )
-  );
+      "ul",
+      { class: "plain mono" },
+      some.map((path) => h("li", null, h("a", { href: fileLink(path, memory.project) }, path))),
+    );
+  return h("section", null, h("h2", null, label), folded(list, FEW, listed));
 }

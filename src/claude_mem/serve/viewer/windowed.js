@@ -2,11 +2,13 @@
 
 const PAGE = 100;
 const SPARE = 12; // rows above and below what is in sight
+const AGAIN_MS = 3000; // a page that could not be had is asked for again, while somebody waits for it
 
 export class Windowed {
-  // fetchPage(offset, limit, signal) -> { items, total, hasMore }; draw(item, index) -> an element of the row's height.
+  // fetchPage(offset, limit, signal, next) -> { items, total, hasMore, next }; draw(item, index) -> an element of the
+  // row's height. Pages are counted from the first one's `next`: what is new since moves no row.
   constructor({ fetchPage, draw, onCount, label, signal }) {
-    Object.assign(this, { fetchPage, draw, onCount, signal });
+    Object.assign(this, { fetchPage, draw, onCount });
     this.inner = document.createElement("div");
     this.inner.className = "rows";
     this.inner.setAttribute("role", "list");
@@ -15,6 +17,7 @@ export class Windowed {
     this.element.className = "window";
     this.element.append(this.inner);
     this.reset();
+    signal.addEventListener("abort", () => this.asking.abort());
     const again = () => this.paint();
     window.addEventListener("scroll", again, { passive: true, signal });
     window.addEventListener(
@@ -32,9 +35,10 @@ export class Windowed {
   reset() {
     this.asking?.abort();
     this.asking = new AbortController();
-    this.signal?.addEventListener("abort", () => this.asking.abort());
+    clearTimeout(this.timer);
     this.pages = new Map();
     this.drawn = new Map();
+    this.next = null;
     this.count = 0;
     this.height = 0;
     this.inner.replaceChildren();
@@ -60,8 +64,9 @@ export class Windowed {
     this.pages.set(number, []); // asked for
     const { asking } = this;
     try {
-      const got = await this.fetchPage(number * PAGE, PAGE, asking.signal);
+      const got = await this.fetchPage(number * PAGE, PAGE, asking.signal, this.next);
       if (asking !== this.asking) return;
+      if (!number) this.next = got.next;
       this.pages.set(number, got.items);
       const seen = number * PAGE + got.items.length;
       this.settle(
@@ -70,7 +75,7 @@ export class Windowed {
       );
       this.paint();
     } catch (error) {
-      this.pages.delete(number);
+      if (asking === this.asking) this.pages.delete(number);
       if (error.name !== "AbortError") throw error;
     }
   }
@@ -110,8 +115,11 @@ export class Windowed {
 
   // A page is asked for once scrolling rests: a flick over 100,000 rows does not ask for all of them.
   soon(number) {
+    const later = () => {
+      this.timer = setTimeout(() => this.paint(), AGAIN_MS);
+    };
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.page(number).catch(() => {}), 60);
+    this.timer = setTimeout(() => this.page(number).catch(later), 60);
   }
 
   drawRow(index, height) {

@@ -50,3 +50,5 @@ export function leaf(path) {
 }
 
 export const brief = (id) => String(id).slice(0, 8);
+
+export const NEXT_START = "It holds from the worker's next start: claude-mem worker restart";

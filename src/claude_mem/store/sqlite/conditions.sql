@@ -8,6 +8,10 @@ s.project_id = :project_id
 -- Of one project, where a row says so itself: its index goes by time.
 m.project_id = :project_id
 
+-- name: where_besides
+-- Of one project, where something else says more: not to be looked for by the project.
++m.project_id = :project_id
+
 -- name: where_session
 -- Of one session.
 m.session_id = (SELECT id FROM sdk_sessions WHERE claude_session_id = :session)
@@ -21,8 +25,16 @@ m.created_at_epoch >= :since
 m.created_at_epoch < :until
 
 -- name: where_type
+-- Of one type: its index goes by time.
+m.type = :type
+
+-- name: where_types
 -- Of some types.
 m.type IN (SELECT value FROM json_each(:types))
+
+-- name: where_about
+-- About a file, by the index of files.
+m.id IN (SELECT value FROM json_each(:about))
 
 -- name: where_branch
 -- Made on a branch.
@@ -36,13 +48,25 @@ m.branch = :branch
 -- Of one client's sessions.
 s.client = :client
 
+-- name: where_own_client
+-- Likewise, of a list that goes without its sessions; by time all the same.
++m.session_id IN (SELECT id FROM sdk_sessions WHERE client = :client)
+
 -- name: where_superseded
--- Something newer stands in its place, or not.
-(m.superseded_by IS NOT NULL) = :superseded
+-- Something newer stands in its place.
+m.superseded_by IS NOT NULL
+
+-- name: where_standing
+-- Nothing does.
+m.superseded_by IS NULL
 
 -- name: where_wrong
--- Marked wrong, or not.
-m.wrong = :wrong
+-- Marked wrong: they are few.
+m.id IN (SELECT id FROM observations WHERE wrong = 1)
+
+-- name: where_right
+-- Not marked wrong.
+m.wrong = 0
 
 -- name: where_earlier
 -- Before a row, as a list goes that has the newest first.
@@ -53,8 +77,8 @@ m.wrong = :wrong
 (m.created_at_epoch, m.id) > (:place_at, :place_id)
 
 -- name: where_pinned
--- Kept in sight by the user.
-m.pinned = 1
+-- Kept in sight by the user: they are few.
+m.id IN (SELECT id FROM observations WHERE pinned = 1)
 
 -- name: where_less_active
 -- Sessions, after one in their list.

@@ -164,7 +164,7 @@ WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: all_files
 -- Every file that a memory of a span is about.
-SELECT spot, path FROM memory_files WHERE spot BETWEEN :first AND :last;
+SELECT spot, path, how FROM memory_files WHERE spot BETWEEN :first AND :last;
 
 -- name: places_of_observations
 -- Where observations are in the indexes.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import get_args
 
+from claude_mem.model.observation import ObservationType
 from claude_mem.model.recall import Ref, ref_at, span
 from claude_mem.ports.viewing import ChangedFile, Facets, Told
 from claude_mem.store.sqlite.queries import execute
@@ -15,6 +17,7 @@ LOOKED_AT = 20_000
 OF_CONCEPTS = 2_000
 MOST = 200
 MOST_PROJECTS = 500
+_TYPES = json.dumps(get_args(ObservationType))
 
 
 class SqliteLedgers:
@@ -31,7 +34,7 @@ class SqliteLedgers:
 
     def types(self, project_id: int) -> dict[str, int]:
         with self._readers.read() as db:
-            found = execute(db, "types_of_project", project_id=project_id)
+            found = execute(db, "types_of_project", project_id=project_id, types=_TYPES)
             return {row["type"]: row["times"] for row in found}
 
     def changed_files(self, project_id: int, limit: int) -> list[ChangedFile]:

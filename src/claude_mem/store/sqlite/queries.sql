@@ -357,7 +357,7 @@ WHERE s.updated_at_epoch >= :since AND (s.created_at_epoch >= :since OR p.create
 -- Observations since some time, by type and by who wrote them.
 SELECT type, COALESCE(provider, 'unknown') AS provider, COUNT(*) AS observations
 FROM observations WHERE created_at_epoch >= :since
-GROUP BY type, provider;
+GROUP BY +type, provider;
 
 -- name: tally_sightings
 -- What was seen again since some time, and not stored twice.

@@ -148,7 +148,7 @@ WHERE p.id IN (SELECT value FROM json_each(:ids)) AND p.private = 0;
 
 -- name: list_observation
 -- Observations, to be narrowed by the conditions below and ordered by time.
-SELECT m.id, m.created_at_epoch FROM observations AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+SELECT m.id, m.created_at_epoch FROM observations AS m;
 
 -- name: list_summary
 -- Summaries, likewise.
@@ -166,7 +166,7 @@ SELECT m.id, m.created_at_epoch FROM pending_messages AS m CROSS JOIN sdk_sessio
 
 -- name: count_observation
 -- How many such a list has.
-SELECT COUNT(*) FROM observations AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+SELECT COUNT(*) FROM observations AS m;
 
 -- name: count_summary
 -- Likewise.
@@ -208,8 +208,7 @@ ORDER BY (SELECT MAX(s.updated_at_epoch) FROM sdk_sessions AS s WHERE s.project_
 -- name: projects_with_figures
 -- All projects, the one last worked in first.
 SELECT p.id, p.key, p.name, p.root, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
-       (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NULL)
-       + (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NOT NULL) AS observations
+       (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id) AS observations
 FROM projects AS p
 LEFT JOIN sdk_sessions AS s ON s.project_id = p.id
 GROUP BY p.id ORDER BY last_at DESC, p.id LIMIT :limit OFFSET :offset;
@@ -274,8 +273,7 @@ WHERE place = 1 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 -- How much of a project is remembered.
 SELECT (SELECT COUNT(*) FROM sdk_sessions AS s WHERE s.project_id = :project_id
         AND (s.prompt_counter > 0 OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id))) AS sessions,
-       (SELECT COUNT(*) FROM observations WHERE project_id = :project_id AND superseded_by IS NULL)
-       + (SELECT COUNT(*) FROM observations WHERE project_id = :project_id AND superseded_by IS NOT NULL) AS observations;
+       (SELECT COUNT(*) FROM observations WHERE project_id = :project_id) AS observations;
 
 -- name: working_directories
 -- Where a project's last sessions worked.

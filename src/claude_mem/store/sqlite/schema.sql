@@ -212,7 +212,6 @@ CREATE TABLE observations (
     edited_at_epoch  INTEGER                      -- when a person last changed its words; NULL: nobody has
 );
 
-CREATE INDEX observations_by_project ON observations (project, created_at_epoch);
 CREATE INDEX observations_by_time ON observations (created_at_epoch);
 CREATE INDEX observations_by_session ON observations (session_id);
 CREATE INDEX observations_superseding ON observations (supersedes) WHERE supersedes IS NOT NULL;
@@ -222,8 +221,10 @@ CREATE INDEX observations_by_content ON observations (project_id, content_key, c
     WHERE content_key IS NOT NULL AND superseded_by IS NULL;
 CREATE INDEX observations_standing ON observations (project_id, created_at_epoch) WHERE superseded_by IS NULL;
 CREATE INDEX observations_pinned ON observations (project_id) WHERE pinned = 1;
+CREATE INDEX observations_wrong ON observations (project_id) WHERE wrong = 1;
 -- Lists go by time.
 CREATE INDEX observations_by_project_id ON observations (project_id, created_at_epoch);
+CREATE INDEX observations_by_type ON observations (type, project_id, created_at_epoch);
 CREATE INDEX user_prompts_by_time ON user_prompts (created_at_epoch);
 
 -- What was seen again and not stored twice.

@@ -11,13 +11,11 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from claude_mem.model.pathing import is_glob, is_of_file
-from claude_mem.model.recall import KINDS, MemoryKind, Ref, ref_at, span
+from claude_mem.model.recall import KINDS, MemoryKind, Ref
 from claude_mem.ports.keeping import Doomed, Selection
-from claude_mem.store.sqlite.matching import EVERYWHERE
+from claude_mem.store.sqlite.about import about
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.storable import Value
-from claude_mem.store.sqlite.wordbook import placed
 
 AT_ONCE = 256
 TABLES: dict[MemoryKind, str] = {
@@ -28,7 +26,6 @@ TABLES: dict[MemoryKind, str] = {
 }
 """What the statements call the kinds."""
 
-_ALL = 2**62
 _ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
@@ -58,17 +55,8 @@ def _named(db: sqlite3.Connection, selection: Selection) -> set[Ref] | None:
     """Those that are named, themselves or by their file; None: any may be meant."""
     if not selection.file:
         return set(selection.refs) or None
-    about = _about(db, selection.file, selection.project_id)
-    return about & set(selection.refs) if selection.refs else about
-
-
-def _about(db: sqlite3.Connection, file: str, project_id: int | None) -> set[Ref]:
-    first, last = span(project_id) if project_id is not None else EVERYWHERE
-    if is_glob(file) or file.endswith(("/", "\\")):
-        rows = execute(db, "all_files", first=first, last=last)
-    else:
-        rows = execute(db, "files_named", base=placed(file)[1], first=first, last=last, limit=_ALL)
-    return {ref_at(row["spot"]) for row in rows if is_of_file(row["path"], file)}
+    meant = {ref for ref, _ in about(db, selection.file, selection.project_id)}
+    return meant & set(selection.refs) if selection.refs else meant
 
 
 def _ids(

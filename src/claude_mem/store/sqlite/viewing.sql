@@ -19,7 +19,8 @@ WHERE s.project_id = :project_id AND y.created_at_epoch >= :since GROUP BY day;
 
 -- name: types_of_project
 -- How much of each type a project knows.
-SELECT type, COUNT(*) AS times FROM observations WHERE project_id = :project_id GROUP BY type ORDER BY times DESC, type;
+SELECT type, COUNT(*) AS times FROM observations
+WHERE type IN (SELECT value FROM json_each(:types)) AND project_id = :project_id GROUP BY type ORDER BY times DESC, type;
 
 -- name: changed_files
 -- The files most memories say were changed: of a project's last so many memories of files.

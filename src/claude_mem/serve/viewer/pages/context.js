@@ -3,10 +3,12 @@
 import { h, labelled, put } from "../dom.js";
 import { get, isAbort, post } from "../api.js";
 import { on } from "../stream.js";
+import { projectOptions } from "../choices.js";
 import { memoryLink } from "../router.js";
 import { toast } from "../toast.js";
 import { titleOf } from "../row.js";
-import { leaf, number } from "../words.js";
+import { n, table } from "../table.js";
+import { NEXT_START, number } from "../words.js";
 
 const SETTINGS = [
   ["context_characters", "CLAUDE_MEM_CONTEXT_CHARACTERS", "Characters at a session's start", 9900],
@@ -27,9 +29,7 @@ export async function show(place, main, signal) {
   const project = h(
     "select",
     { id: "for-project", onchange: () => ask() },
-    items.map((each) =>
-      h("option", { value: each.name, selected: each.name === place.query.project }, leaf(each.name)),
-    ),
+    projectOptions(items, place.query.project),
   );
   const source = h(
     "select",
@@ -54,6 +54,7 @@ export async function show(place, main, signal) {
         step: 100,
         oninput: () => {
           touched = true;
+          save.disabled = false;
           soon();
         },
       }),
@@ -66,6 +67,7 @@ export async function show(place, main, signal) {
   let asking = new AbortController(),
     timer = 0,
     touched = false;
+  const inForce = {};
 
   put(
     main,
@@ -121,8 +123,7 @@ export async function show(place, main, signal) {
         asking.signal,
       );
       problem.textContent = "";
-      if (!touched) for (const [name] of SETTINGS) fields[name].value = String(told.settings[name]);
-      save.disabled = !touched;
+      if (!touched) for (const [name] of SETTINGS) fields[name].value = inForce[name] = String(told.settings[name]);
       put(
         start,
         told.start.text
@@ -143,17 +144,23 @@ export async function show(place, main, signal) {
   }
 
   async function keep() {
-    const changes = Object.fromEntries(SETTINGS.map(([name, key]) => [key, Number(fields[name].value)]));
+    // What was left as it is, or empty, is not set by this.
+    const changes = Object.fromEntries(
+      SETTINGS.filter(([name]) => !["", inForce[name]].includes(fields[name].value)).map(([name, key]) => [
+        key,
+        Number(fields[name].value),
+      ]),
+    );
+    if (!Object.keys(changes).length) return void toast("That is what holds already.");
     try {
       const done = await post("/api/settings", { changes });
       toast(
         done.shadowed?.length
           ? `Kept, but the environment overrides ${done.shadowed.join(", ")}.`
           : done.restart
-            ? "Kept. It holds from the worker's next start."
+            ? `Kept. ${NEXT_START}`
             : "Kept.",
       );
-      touched = false;
       save.disabled = true;
     } catch (error) {
       problem.textContent = error.message;
@@ -192,39 +199,14 @@ function hits(told) {
     told.hits.length > 0 && [
       h("h2", null, "Why"),
       h("p", { class: "meta" }, `Told is what is relevant by ${told.floor} or more, until the room is used up.`),
-      h(
-        "div",
-        { class: "wide", tabindex: 0, role: "group", "aria-label": "Score parts" },
-        h(
-          "table",
-          null,
-          h(
-            "thead",
-            null,
-            h(
-              "tr",
-              null,
-              h("th", { scope: "col" }, "Memory"),
-              h("th", { scope: "col" }, "Told"),
-              ["relevance", "score", ...parts].map((name) => h("th", { scope: "col", class: "n" }, name)),
-            ),
-          ),
-          h(
-            "tbody",
-            null,
-            told.hits.map((each) =>
-              h(
-                "tr",
-                null,
-                h("td", null, h("a", { class: "title", href: memoryLink(each) }, titleOf(each))),
-                h("td", null, each.told ? "yes" : "no"),
-                [each.relevance, each.score, ...parts.map((name) => each.parts?.[name])].map((value) =>
-                  h("td", { class: "n" }, say(value)),
-                ),
-              ),
-            ),
-          ),
-        ),
+      table(
+        "Score parts",
+        ["Memory", "Told", ...["relevance", "score", ...parts].map(n)],
+        told.hits.map((each) => [
+          h("a", { class: "title", href: memoryLink(each) }, titleOf(each)),
+          each.told ? "yes" : "no",
+          ...[each.relevance, each.score, ...parts.map((name) => each.parts?.[name])].map(say),
+        ]),
       ),
     ],
   ];

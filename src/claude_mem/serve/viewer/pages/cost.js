@@ -3,7 +3,9 @@
 import { h, labelled, put } from "../dom.js";
 import { get } from "../api.js";
 import { link, projectLink, rename } from "../router.js";
+import { projectOptions } from "../choices.js";
 import { bars } from "../plot.js";
+import { n, table } from "../table.js";
 import { leaf, money, number, short } from "../words.js";
 
 const TOKENS = [
@@ -59,9 +61,7 @@ export async function show(place, main, signal) {
             "select",
             { id: "cost-project", onchange: (event) => go({ project: event.target.value }) },
             h("option", { value: "" }, "all"),
-            items.map((each) =>
-              h("option", { value: each.name, selected: each.name === asked.project }, leaf(each.name)),
-            ),
+            projectOptions(items, asked.project),
           ),
         ),
       ),
@@ -129,11 +129,11 @@ export async function show(place, main, signal) {
         `${number(batching.tool_uses)} tool uses were observed in ${number(batching.calls)} calls.`,
       ),
     ),
-    table("By model", ["Model", "Provider"], cost.by_model, (each) => [each.model || "unknown", each.provider]),
-    table("By project", ["Project"], cost.by_project, (each) => [
+    spent("By model", ["Model", "Provider"], cost.by_model, (each) => [each.model || "unknown", each.provider]),
+    spent("By project", ["Project"], cost.by_project, (each) => [
       h("a", { href: projectLink(each.project || "") }, leaf(each.project || "unknown")),
     ]),
-    table("By day", ["Day"], cost.by_day.filter((each) => each.calls).reverse(), (each) => [each.day]),
+    spent("By day", ["Day"], cost.by_day.filter((each) => each.calls).reverse(), (each) => [each.day]),
     told(cost.injected_by_event),
   );
 }
@@ -160,91 +160,32 @@ function filled(cost) {
   return cost.by_day.map((each) => ({ day: each.day, values: [by.get(each.day) || 0] }));
 }
 
-function table(title, names, rows, cells) {
-  const numbers = ["Calls", "Sent", "From cache", "Answered", "Spent"];
-  return h(
-    "section",
-    null,
-    h("h2", null, title),
-    rows.length
-      ? h(
-          "div",
-          { class: "wide", tabindex: 0, role: "group", "aria-label": title },
-          h(
-            "table",
-            null,
-            h(
-              "thead",
-              null,
-              h(
-                "tr",
-                null,
-                names.map((name) => h("th", { scope: "col" }, name)),
-                numbers.map((name) => h("th", { scope: "col", class: "n" }, name)),
-              ),
-            ),
-            h(
-              "tbody",
-              null,
-              rows.map((each) =>
-                h(
-                  "tr",
-                  null,
-                  cells(each).map((cell) => h("td", null, cell)),
-                  [
-                    number(each.calls),
-                    number(each.input_tokens),
-                    number(each.cached_tokens),
-                    number(each.output_tokens),
-                    money(each.cost_usd),
-                  ].map((cell) => h("td", { class: "n" }, cell)),
-                ),
-              ),
-            ),
-          ),
-        )
-      : h("p", { class: "meta" }, "Nothing was spent: no model was asked."),
+const NUMBERS = ["Calls", "Sent", "From cache", "Answered", "Spent"].map(n);
+
+function spent(title, names, rows, cells) {
+  return section(
+    title,
+    [...names, ...NUMBERS],
+    rows.map((each) => [
+      ...cells(each),
+      number(each.calls),
+      number(each.input_tokens),
+      number(each.cached_tokens),
+      number(each.output_tokens),
+      money(each.cost_usd),
+    ]),
+    "Nothing was spent: no model was asked.",
   );
 }
 
 function told(events) {
-  return h(
-    "section",
-    null,
-    h("h2", null, "Told to sessions"),
-    events.length
-      ? h(
-          "div",
-          { class: "wide" },
-          h(
-            "table",
-            null,
-            h(
-              "thead",
-              null,
-              h(
-                "tr",
-                null,
-                h("th", { scope: "col" }, "At"),
-                h("th", { scope: "col", class: "n" }, "Times"),
-                h("th", { scope: "col", class: "n" }, "Tokens"),
-              ),
-            ),
-            h(
-              "tbody",
-              null,
-              events.map((each) =>
-                h(
-                  "tr",
-                  null,
-                  h("td", null, each.event),
-                  h("td", { class: "n" }, number(each.times)),
-                  h("td", { class: "n" }, number(each.tokens)),
-                ),
-              ),
-            ),
-          ),
-        )
-      : h("p", { class: "meta" }, "No session was told anything in this time."),
+  return section(
+    "Told to sessions",
+    ["At", n("Times"), n("Tokens")],
+    events.map((each) => [each.event, number(each.times), number(each.tokens)]),
+    "No session was told anything in this time.",
   );
 }
+
+const section = (title, columns, rows, none) =>
+  h("section", null, h("h2", null, title), rows.length ? table(title, columns, rows) : h("p", { class: "meta" }, none));

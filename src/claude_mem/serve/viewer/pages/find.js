@@ -1,6 +1,6 @@
 // Finds: results as one types, narrowed, walked through by keyboard, and acted upon many at once.
 
-import { byId, h, put } from "../dom.js";
+import { byId, h, isTyping, put } from "../dom.js";
 import { get, isAbort, post } from "../api.js";
 import { on } from "../stream.js";
 import { bind } from "../keys.js";
@@ -8,7 +8,7 @@ import { link, memoryLink, rename } from "../router.js";
 import { hit } from "../row.js";
 import { Windowed } from "../windowed.js";
 import { UNDERSTOOD, filters } from "../filters.js";
-import * as actions from "../actions.js";
+import { bulk } from "../bulk.js";
 import { many, number } from "../words.js";
 
 const MOST_FOUND = 200; // of a search; a list has no end
@@ -26,19 +26,15 @@ const NARROWING = [
   "wrong",
   "pinned",
 ];
+const left = new Map(); // what was selected and marked at each step of the way, when it was left
 
 export async function show(place, main, signal) {
   let asked = place.query,
     current = -1,
     total = 0;
-  const chosen = new Map(); // refs that are selected, and what they are
+  const step = history.state?.step,
+    before = left.get(step);
   const said = h("p", { class: "meta", role: "status" });
-  const bulk = h("div", {
-    class: "bulk bar",
-    role: "group",
-    "aria-label": "What to do with the selection",
-    hidden: true,
-  });
   const narrow = filters(
     () => asked,
     (change) => go({ ...asked, ...change }),
@@ -50,31 +46,47 @@ export async function show(place, main, signal) {
     fetchPage,
     draw: (memory, index) =>
       hit(memory, {
-        selected: chosen.has(memory.ref),
+        selected: selection.chosen.has(memory.ref),
         current: index === current,
-        onselect: (yes) => select(memory, yes),
+        onselect: (yes) => selection.select(memory.ref, yes),
+        onopen: () => {
+          current = index;
+        },
       }),
     onCount: (count) => {
       total = count;
     },
   });
+  const selection = bulk({
+    narrowing: () => ({ q: asked.q, ...narrowing() }),
+    redraw: () => list.redraw(),
+    done: () => load(current),
+    signal,
+    chosen: before?.chosen,
+  });
 
-  put(main, h("h1", { class: "unseen", tabindex: -1 }, "Find"), narrow.element, said, list.element, bulk);
+  put(main, h("h1", { class: "unseen", tabindex: -1 }, "Find"), narrow.element, said, list.element, selection.element);
 
-  async function fetchPage(offset, limit, stop) {
-    const narrowing = Object.fromEntries(NARROWING.map((name) => [name, asked[name]]));
+  function narrowing() {
+    return Object.fromEntries(NARROWING.map((name) => [name, asked[name]]).filter(([, value]) => value));
+  }
+
+  async function fetchPage(offset, limit, stop, next) {
     if (asked.q?.trim()) {
-      const found = await get("/api/search", { q: asked.q, ...narrowing, offset, limit }, stop);
+      const found = await get("/api/search", { q: asked.q, ...narrowing(), offset, limit }, stop);
       return { items: found.results, hasMore: found.hasMore && offset + limit < MOST_FOUND, note: tell(found, offset) };
     }
-    const { kind, ...rest } = narrowing;
+    const { kind, ...rest } = narrowing(),
+      from = next ? { cursor: next, offset: offset - limit } : { offset };
     if (kind === "evidence" || kind === UNDERSTOOD) {
-      const found = await get("/api/search", { kind, ...rest, offset, limit }, stop);
-      return { items: found.results, hasMore: found.hasMore };
+      const found = await get("/api/search", { kind, ...rest, ...from, limit }, stop);
+      if (offset === 0)
+        said.textContent = found.results.length ? "The newest first" : "Nothing is remembered that fits.";
+      return { items: found.results, hasMore: found.hasMore, next: found.next };
     }
     const page = await get(
       `/api/${LISTS[kind] || "observations"}`,
-      { ...rest, offset, limit, count: offset === 0 ? "true" : "" },
+      { ...rest, ...from, limit, count: offset === 0 ? "true" : "" },
       stop,
     );
     const known = page.total ?? (offset ? total : undefined);
@@ -82,7 +94,7 @@ export async function show(place, main, signal) {
       said.textContent = page.items.length
         ? `${number(known ?? page.items.length)} ${LISTS[kind] || "observations"}, the newest first`
         : "Nothing is remembered that fits.";
-    return { items: page.items, total: known ?? undefined, hasMore: page.hasMore };
+    return { items: page.items, total: known ?? undefined, hasMore: page.hasMore, next: page.next };
   }
 
   function tell(found, offset) {
@@ -93,13 +105,14 @@ export async function show(place, main, signal) {
       : `Nothing was found for “${found.query}”. Fewer or other words may help.`;
   }
 
-  async function load() {
+  async function load(at = -1) {
     document.title = `${asked.q || "Find"} · claude-mem`;
     current = -1;
     list.element.setAttribute("aria-busy", "true");
     try {
       await list.load();
       if (!list.count) put(list.inner);
+      else if (at >= 0 && !isTyping(document.activeElement)) await move(at + 1);
     } catch (error) {
       if (isAbort(error)) return;
       put(said, h("span", { class: "wrongly" }, error.message));
@@ -122,75 +135,14 @@ export async function show(place, main, signal) {
     if (byId("q").value !== (asked.q || "") && document.activeElement !== byId("q")) byId("q").value = asked.q || "";
     narrow.fill();
     list.asking.abort(); // an answer to what is no longer asked is not waited for
-    clear();
+    selection.clear();
     clearTimeout(soon);
-    soon = setTimeout(load, typed ? 90 : 0);
+    soon = setTimeout(() => load(), typed ? 90 : 0);
   }
-  signal.addEventListener("abort", () => clearTimeout(soon));
-
-  function select(memory, yes) {
-    yes ? chosen.set(memory.ref, memory) : chosen.delete(memory.ref);
-    drawBulk();
-  }
-
-  function clear() {
-    chosen.clear();
-    drawBulk();
-  }
-
-  function drawBulk(note) {
-    bulk.hidden = !chosen.size;
-    if (!chosen.size) return;
-    const refs = [...chosen.keys()],
-      changeable = refs.filter((ref) => /^\d+$/.test(ref));
-    const after = async () => {
-      clear();
-      await load();
-    };
-    const only = changeable.length < refs.length && "Only observations can be pinned, marked wrong or merged.";
-    put(
-      bulk,
-      h("strong", null, `${many(refs.length, "memory", "memories")} selected`),
-      note && h("span", { class: "meta" }, note),
-      h("button", { onclick: all }, "Select all that fit"),
-      h("button", { disabled: !changeable.length, onclick: () => actions.pin(changeable, true, after) }, "Pin"),
-      h("button", { disabled: !changeable.length, onclick: () => actions.pin(changeable, false, after) }, "Unpin"),
-      h(
-        "button",
-        { disabled: !changeable.length, onclick: () => actions.wrong(changeable, !asked.wrong, after) },
-        asked.wrong ? "Mark right" : "Mark wrong",
-      ),
-      h(
-        "button",
-        { disabled: changeable.length < 2 || changeable.length > 100, onclick: () => actions.merge(changeable, after) },
-        "Merge",
-      ),
-      h("button", { class: "grave", onclick: () => actions.forget(refs, after) }, "Forget"),
-      h(
-        "button",
-        {
-          class: "plain",
-          onclick: () => {
-            clear();
-            list.redraw();
-          },
-        },
-        "Clear",
-      ),
-      only && h("span", { class: "meta" }, only),
-    );
-  }
-
-  async function all() {
-    const narrowing = Object.fromEntries(NARROWING.map((name) => [name, asked[name]]).filter(([, value]) => value));
-    if (!asked.q && !narrowing.kind) narrowing.kind = "observation"; // as they are listed
-    for (const name of ["wrong", "pinned"]) if (narrowing[name]) narrowing[name] = narrowing[name] === "true";
-    for (const name of ["kind", "type"]) if (narrowing[name]) narrowing[name] = narrowing[name].split(",");
-    const found = await post("/api/memory/select", { q: asked.q, ...narrowing }, signal);
-    found.ids.forEach((ref) => chosen.set(String(ref), null));
-    drawBulk(found.more ? `the first ${number(found.ids.length)}; do it again for the rest` : "");
-    list.redraw();
-  }
+  signal.addEventListener("abort", () => {
+    clearTimeout(soon);
+    left.set(step, { chosen: selection.chosen, current });
+  });
 
   async function move(by) {
     const next = Math.min(total - 1, Math.max(0, current + by));
@@ -213,7 +165,7 @@ export async function show(place, main, signal) {
       x: () => {
         const memory = list.item(current);
         if (!memory) return false;
-        select(memory, !chosen.has(memory.ref));
+        selection.select(memory.ref, !selection.chosen.has(memory.ref));
         list.redraw();
         list.drawn.get(current)?.querySelector("a.title")?.focus({ preventScroll: true });
       },
@@ -223,9 +175,8 @@ export async function show(place, main, signal) {
         location.hash = memoryLink(memory);
       },
       Escape: () => {
-        if (!chosen.size) return false;
-        clear();
-        list.redraw();
+        if (!selection.chosen.size) return false;
+        selection.reset();
       },
     },
     signal,
@@ -257,6 +208,6 @@ export async function show(place, main, signal) {
     list.redraw();
   }
 
-  again.loaded = load(); // not waited for: who types on is heard
+  again.loaded = load(before?.current); // not waited for: who types on is heard
   return again;
 }

@@ -1,8 +1,9 @@
 // What happens, as it happens.
 
 import { h, labelled, put } from "../dom.js";
-import { get } from "../api.js";
+import { get, isAbort } from "../api.js";
 import { on } from "../stream.js";
+import { toast } from "../toast.js";
 import { age, look, waiting, watch } from "../state.js";
 import { line, when } from "../row.js";
 import { projectLink, sessionLink } from "../router.js";
@@ -16,15 +17,17 @@ export async function show(place, main, signal) {
   const feed = h("ol", { class: "feed", "aria-label": "What happened, the newest first" });
   const sessions = h("ul", { class: "plain" });
   const figures = h("div", { class: "panel", role: "group", "aria-label": "The observer" });
-  const chosen = h("select", { id: "of-project", onchange: () => fill() }, h("option", { value: "" }, "All projects"));
+  const chosen = h("select", { id: "of-project", onchange: () => refill() }, h("option", { value: "" }, "All projects"));
   const known = new Map(); // sessions by id
-  let asked = 0;
+  let asked = 0,
+    meanwhile = null; // what arrives while the list is on its way
 
   const wanted = (memory) => !chosen.value || memory.project === chosen.value;
   const item = (memory, isNew) => h("li", { class: isNew ? "new" : null, "data-ref": memory.ref }, line(memory));
 
   async function fill() {
-    const mine = ++asked;
+    const mine = ++asked,
+      arrived = (meanwhile = []);
     const { results } = await get("/api/search", { limit: 50, project: chosen.value }, signal);
     if (mine !== asked) return;
     put(
@@ -33,19 +36,27 @@ export async function show(place, main, signal) {
         ? results.map((memory) => item(memory, false))
         : h("li", { class: "empty" }, "Nothing is remembered yet. Work in Claude Code, and it appears here."),
     );
+    meanwhile = null;
+    arrived.forEach(arrive);
+  }
+  const refill = () => fill().catch((error) => isAbort(error) || toast(error.message));
+
+  function first(element) {
+    feed.prepend(element);
+    while (feed.children.length > MOST) feed.lastChild.remove();
   }
 
   function arrive(memory) {
     if (!memory || !wanted(memory)) return;
+    meanwhile?.push(memory);
     feed.querySelector("li.empty")?.remove();
     feed.querySelector(`li[data-ref="${CSS.escape(memory.ref)}"]`)?.remove(); // told twice after a crash: shown once
-    feed.prepend(item(memory, true));
-    while (feed.children.length > MOST) feed.lastChild.remove();
+    first(item(memory, true));
   }
 
   function stand(session, isNews) {
     if (isNews && wanted(session) && known.get(session.id)?.status !== session.status) {
-      feed.prepend(
+      first(
         h(
           "li",
           { class: "new", "data-session": session.id },
@@ -114,7 +125,10 @@ export async function show(place, main, signal) {
         if (![...chosen.options].some((option) => option.value === each.name))
           chosen.append(h("option", { value: each.name }, leaf(each.name)));
       }
-      [...event.sessions].reverse().forEach((each) => stand(each, known.has(each.id)));
+      // Of those not seen before, only the later ones began while nobody listened.
+      const last = known.size ? Math.max(...[...known.values()].map((each) => each.updated_at_epoch)) : Infinity;
+      const isNews = (each) => known.has(each.id) || each.updated_at_epoch > last;
+      [...event.sessions].reverse().forEach((each) => stand(each, isNews(each)));
     },
     signal,
   );
@@ -122,7 +136,7 @@ export async function show(place, main, signal) {
   on("new_observation", (event) => arrive(event.observation), signal);
   on("new_summary", (event) => arrive(event.summary), signal);
   on("session", (event) => stand(event.session, true), signal);
-  on("reset", fill, signal);
+  on("reset", refill, signal);
   on("changed", (event) => renew(event.refs || []), signal);
 
   async function renew(refs) {

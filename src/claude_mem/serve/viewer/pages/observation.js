@@ -7,8 +7,12 @@ import { bind } from "../keys.js";
 import { memoryLink, projectLink, sessionLink } from "../router.js";
 import { chip, isGone, marks, titleOf, when } from "../row.js";
 import { body } from "../told.js";
+import { folded } from "../fold.js";
 import * as actions from "../actions.js";
+import { edit } from "../edit.js";
 import { brief, leaf, many, moment, number } from "../words.js";
+
+const FEW = 8;
 
 export async function show(place, main, signal) {
   const ref = place.id;
@@ -20,11 +24,17 @@ export async function show(place, main, signal) {
     ]);
     memory = found;
     document.title = `${titleOf(memory).slice(0, 80)} · claude-mem`;
+    const had = main.contains(document.activeElement) && document.activeElement.getAttribute("aria-keyshortcuts");
     put(main, page(memory, origin, after));
+    if (had) main.querySelector(`[aria-keyshortcuts="${had}"]`)?.focus({ preventScroll: true });
   }
   async function after(gone) {
+    if (signal.aborted) return; // taken back from elsewhere
     if (gone === true) location.hash = memory.session_id ? sessionLink(memory.session_id) : "#/";
     else await load();
+  }
+  function forgotten(error) {
+    if (error.status === 404) put(main, h("h1", { tabindex: -1 }, "Forgotten"), h("p", null, `${ref} is gone for good.`));
   }
   await load();
   const isOne = () => memory.kind === "observation";
@@ -32,7 +42,7 @@ export async function show(place, main, signal) {
     {
       e: () => {
         if (!isOne()) return false;
-        actions.edit(memory, after);
+        edit(memory, after);
       },
       p: () => {
         if (!isOne()) return false;
@@ -51,7 +61,7 @@ export async function show(place, main, signal) {
   on(
     "changed",
     (event) => {
-      if ((event.refs || []).map(String).includes(memory.ref)) load().catch(() => {});
+      if ((event.refs || []).map(String).includes(memory.ref)) load().catch(forgotten);
     },
     signal,
   );
@@ -90,7 +100,7 @@ function buttons(memory, after) {
   return h(
     "div",
     { class: "bar", role: "group", "aria-label": "Actions" },
-    one && h("button", { onclick: () => actions.edit(memory, after), "aria-keyshortcuts": "e" }, "Edit"),
+    one && h("button", { onclick: () => edit(memory, after), "aria-keyshortcuts": "e" }, "Edit"),
     one &&
       h(
         "button",
@@ -111,7 +121,11 @@ function buttons(memory, after) {
         },
         memory.wrong ? "Marked wrong" : "Mark wrong",
       ),
-    h("button", { class: "grave", onclick: () => actions.forget([memory.ref], after) }, "Forget"),
+    h(
+      "button",
+      { class: "grave", onclick: () => actions.forget([memory.ref], after), "aria-keyshortcuts": "#" },
+      "Forget",
+    ),
   );
 }
 
@@ -128,11 +142,13 @@ function provenance(memory, origin, after) {
   const listed = (label, results, extra) =>
     results?.length > 0 && [
       h("h3", null, label),
-      h(
-        "ul",
-        { class: "plain" },
-        results.map((each) =>
-          h("li", null, h("a", { class: "title", href: memoryLink(each) }, titleOf(each)), extra?.(each)),
+      folded(results, FEW, (some) =>
+        h(
+          "ul",
+          { class: "plain" },
+          some.map((each) =>
+            h("li", null, h("a", { class: "title", href: memoryLink(each) }, titleOf(each)), extra?.(each)),
+          ),
         ),
       ),
     ];

@@ -4,14 +4,17 @@ import { h, put } from "../dom.js";
 import { get } from "../api.js";
 import { fileLink, link, sessionLink } from "../router.js";
 import { line, when } from "../row.js";
+import { folded } from "../fold.js";
 import { year } from "../heat.js";
 import { leaf, many, number } from "../words.js";
+
+const FEW = 12;
 
 export async function show(place, main, signal) {
   const known = await get("/api/project", { project: place.id, days: 371 }, signal);
   const { project } = known;
   document.title = `${leaf(project.name)} · claude-mem`;
-  const inProject = (more) => link("find", "", { project: project.name, ...more });
+  const inProject = (more) => link("find", "", { project: place.id, ...more });
   const types = Object.entries(known.types || {}).sort(([, a], [, b]) => b - a);
   put(
     main,
@@ -41,7 +44,7 @@ export async function show(place, main, signal) {
         "div",
         { class: "bar" },
         h("a", { class: "button", href: inProject() }, "Search it"),
-        h("a", { class: "button", href: link("context", "", { project: project.name }) }, "What a session is told"),
+        h("a", { class: "button", href: link("context", "", { project: place.id }) }, "What a session is told"),
       ),
     ),
     h(
@@ -104,16 +107,18 @@ export async function show(place, main, signal) {
         { class: "panel" },
         h("h2", null, "Most changed files"),
         known.files.length
-          ? h(
-              "ul",
-              { class: "plain files" },
-              known.files.map((file) =>
-                h(
-                  "li",
-                  null,
-                  h("a", { class: "mono", href: fileLink(file.path, project.name), title: file.path }, leaf(file.path)),
-                  h("div", { class: "meta" }, h("span", null, many(file.changes, "change")), when(file.last_at_epoch)),
-                  h("div", { class: "soft folder" }, folder(file.path)),
+          ? folded(known.files, FEW, (some) =>
+              h(
+                "ul",
+                { class: "plain files" },
+                some.map((file) =>
+                  h(
+                    "li",
+                    null,
+                    h("a", { class: "mono", href: fileLink(file.path, place.id), title: file.path }, leaf(file.path)),
+                    h("div", { class: "meta" }, h("span", null, many(file.changes, "change")), when(file.last_at_epoch)),
+                    h("div", { class: "soft folder" }, folder(file.path)),
+                  ),
                 ),
               ),
             )

@@ -2,9 +2,11 @@
 
 import { h, put } from "../dom.js";
 import { get } from "../api.js";
+import { projectId, toldApart } from "../choices.js";
 import { projectLink } from "../router.js";
 import { when } from "../row.js";
-import { leaf, number } from "../words.js";
+import { n, table } from "../table.js";
+import { number } from "../words.js";
 
 export async function show(place, main, signal) {
   document.title = "Projects · claude-mem";
@@ -18,44 +20,18 @@ export async function show(place, main, signal) {
     main,
     h("h1", { tabindex: -1 }, "Projects"),
     items.length
-      ? h(
-          "div",
-          { class: "wide" },
-          h(
-            "table",
-            null,
-            h(
-              "thead",
-              null,
-              h(
-                "tr",
-                null,
-                h("th", { scope: "col" }, "Project"),
-                h("th", { scope: "col", class: "n" }, "Sessions"),
-                h("th", { scope: "col", class: "n" }, "Observations"),
-                h("th", { scope: "col" }, "Last"),
-              ),
-            ),
-            h(
-              "tbody",
-              null,
-              items.map((each) =>
-                h(
-                  "tr",
-                  null,
-                  h(
-                    "td",
-                    null,
-                    h("a", { class: "title", href: projectLink(each.name) }, leaf(each.name)),
-                    each.root && h("div", { class: "meta mono" }, each.root),
-                  ),
-                  h("td", { class: "n" }, number(each.sessions)),
-                  h("td", { class: "n" }, number(each.observations)),
-                  h("td", null, each.last_at_epoch ? when(each.last_at_epoch) : "never"),
-                ),
-              ),
-            ),
-          ),
+      ? table(
+          "Projects",
+          ["Project", n("Sessions"), n("Observations"), "Last"],
+          items.map((each) => [
+            [
+              h("a", { class: "title", href: projectLink(projectId(each, items)) }, toldApart(each, items)),
+              each.root && h("div", { class: "soft mono folder", title: each.root }, each.root),
+            ],
+            number(each.sessions),
+            number(each.observations),
+            each.last_at_epoch ? when(each.last_at_epoch) : "never",
+          ]),
         )
       : h("p", { class: "empty" }, "No project has a memory yet."),
   );

@@ -1,10 +1,11 @@
 // One session: what was asked and what it came to, and all that happened in it, in order, to be played again.
 
 import { h, put } from "../dom.js";
-import { get } from "../api.js";
+import { get, post } from "../api.js";
 import { on } from "../stream.js";
-import { link, projectLink, sessionLink } from "../router.js";
+import { link, projectLink, rename, sessionLink } from "../router.js";
 import { when } from "../row.js";
+import { folded } from "../fold.js";
 import { replay } from "../replay.js";
 import { brief, leaf, many, span } from "../words.js";
 
@@ -15,6 +16,7 @@ const PARTS = [
   ["completed", "Completed"],
   ["next_steps", "Next steps"],
 ];
+const MOST_RENEWED = 100;
 
 export async function show(place, main, signal) {
   const whole = await get(`/api/session/${encodeURIComponent(place.id)}`, null, signal);
@@ -23,17 +25,28 @@ export async function show(place, main, signal) {
   const story = h("section", null);
   put(main, head(whole), turns(whole.summaries), h("h2", null, "What happened, in order"), story);
   const events = await all(place.id, signal);
-  const scrub = replay(events, signal, place.query.at);
+  const scrub = replay(events, {
+    signal,
+    at: place.query.at,
+    onopen: (ref) => rename(sessionLink(place.id, ref)),
+  });
   put(story, events.length ? [scrub.controls, scrub.list] : h("p", { class: "empty" }, "Nothing of it is kept."));
   scrub.ready();
   on(
     "changed",
     (event) => {
-      if ((event.refs || []).some((ref) => events.some((each) => each.ref === String(ref))))
-        show(place, main, signal).catch(() => {});
+      const ours = (event.refs || []).map(String).filter((ref) => events.some((each) => each.ref === ref));
+      if (ours.length) renew(ours.slice(0, MOST_RENEWED), scrub, signal).catch(() => {});
     },
     signal,
   );
+}
+
+// Only their own lines: who reads on or plays it is not disturbed.
+async function renew(refs, scrub, signal) {
+  const found = await post("/api/observations/batch", { ids: refs, limit: MOST_RENEWED }, signal);
+  found.results.forEach((each) => scrub.renew(each.ref, each));
+  found.missing.forEach((ref) => scrub.renew(String(ref), null));
 }
 
 function head({ session, previous, next }) {
@@ -95,19 +108,14 @@ function turns(summaries) {
 
 const FEW = 3;
 
-function list(said) {
-  const item = (text) => h("li", null, text);
-  return [
-    h("ul", { class: "facts" }, said.slice(0, FEW).map(item)),
-    said.length > FEW &&
-      h(
-        "details",
-        null,
-        h("summary", null, `${said.length - FEW} more`),
-        h("ul", { class: "facts" }, said.slice(FEW).map(item)),
-      ),
-  ];
-}
+const list = (said) =>
+  folded(said, FEW, (some) =>
+    h(
+      "ul",
+      { class: "facts" },
+      some.map((text) => h("li", null, text)),
+    ),
+  );
 
 async function all(id, signal) {
   const events = [];

@@ -1,9 +1,10 @@
 // Every setting: what it means, what it is, and where that comes from.
 
-import { h, put } from "../dom.js";
+import { byId, h, put } from "../dom.js";
 import { get, post } from "../api.js";
 import { on } from "../stream.js";
 import { toast } from "../toast.js";
+import { NEXT_START } from "../words.js";
 
 export async function show(place, main, signal) {
   document.title = "Settings · claude-mem";
@@ -13,6 +14,7 @@ export async function show(place, main, signal) {
     main,
     h("h1", { tabindex: -1 }, "Settings"),
     h("p", { class: "soft" }, "Kept in ", h("code", null, found.file), ". The environment comes before the file."),
+    h("p", { class: "soft" }, `What is changed here is kept at once. ${NEXT_START}`),
     found.passed_over?.length > 0 &&
       h(
         "div",
@@ -28,25 +30,29 @@ export async function show(place, main, signal) {
       h("button", { onclick: leave }, "Sign out"),
     ),
   );
-  put(
-    list,
-    found.settings.map((setting) => row(setting, reload)),
-  );
+  draw(found);
+  function draw({ settings }) {
+    const groups = Map.groupBy(settings, (each) => each.group);
+    put(
+      list,
+      [...groups].map(([name, some]) => h("section", null, h("h2", null, name), some.map((each) => row(each, reload)))),
+    );
+  }
   async function reload(key) {
     const again = await get("/api/settings", null, signal);
     const setting = again.settings.find((each) => each.key === key);
-    if (setting) document.getElementById(`row-${key}`)?.replaceWith(row(setting, reload));
+    const old = byId(`row-${key}`);
+    if (!setting || !old) return;
+    const had = old.contains(document.activeElement);
+    old.replaceWith(row(setting, reload));
+    if (had) byId(`value-${key}`).focus();
   }
   on(
     "changed",
     async (event) => {
       if (event.what !== "settings" || list.contains(document.activeElement)) return; // not under somebody's hands
       const again = await get("/api/settings", null, signal).catch(() => null);
-      if (again)
-        put(
-          list,
-          again.settings.map((setting) => row(setting, reload)),
-        );
+      if (again) draw(again);
     },
     signal,
   );
@@ -64,7 +70,7 @@ function row(setting, reload) {
   const { key, kind } = setting,
     id = `value-${key}`,
     about = `about-${key}`;
-  const problem = h("p", { class: "wrongly", role: "alert" });
+  const problem = h("p", { class: "wrongly", role: "alert" }, setting.trouble);
   const input = field(setting, id, about);
   const save = async (value) => {
     problem.textContent = "";
@@ -74,7 +80,7 @@ function row(setting, reload) {
         done.shadowed?.includes(key)
           ? `${key} is kept, but the environment overrides it.`
           : done.restart
-            ? `${key} is kept. It holds from the worker's next start.`
+            ? `${key} is kept. ${NEXT_START}`
             : `${key} is kept.`,
       );
       await reload(key);
@@ -89,7 +95,9 @@ function row(setting, reload) {
     try {
       save(read(kind, input.value));
     } catch {
-      problem.textContent = "That is not JSON.";
+      problem.textContent = `That is not JSON. Allowed: ${setting.allowed}.`;
+      input.setAttribute("aria-invalid", "true");
+      input.focus();
     }
   };
   return h(
@@ -105,8 +113,10 @@ function row(setting, reload) {
         "p",
         { id: about, class: "meta" },
         `${setting.meaning} Allowed: ${setting.allowed}.`,
-        setting.restart && " Holds from the worker's next start.",
       ),
+      setting.origin === "environment" &&
+        h("p", { class: "meta" }, "The environment sets it: what is kept here holds once it is not set there."),
+      setting.pending && setting.origin === "file" && h("p", { class: "meta" }, `Kept. ${NEXT_START}`),
     ),
     h(
       "div",

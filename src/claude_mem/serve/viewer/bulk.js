@@ -1,0 +1,93 @@
+// What is selected of a list, and what can be done with all of it at once.
+
+import { h, put } from "./dom.js";
+import { post } from "./api.js";
+import { toast } from "./toast.js";
+import * as actions from "./actions.js";
+import { many, number } from "./words.js";
+
+const MOST = 10_000;
+const MOST_MERGED = 100; // a person chooses which of them stays
+
+// narrowing() says what is looked for; redraw() shows what is selected; done() is called when something was done.
+export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
+  const element = h("div", {
+    class: "bulk bar",
+    role: "group",
+    "aria-label": "What to do with the selection",
+    hidden: true,
+  });
+
+  function draw(note) {
+    element.hidden = !chosen.size;
+    if (!chosen.size) return;
+    const refs = [...chosen],
+      changeable = refs.filter((ref) => /^\d+$/.test(ref)),
+      isWrong = Boolean(narrowing().wrong);
+    const after = async () => {
+      clear();
+      await done();
+    };
+    const button = (name, usable, act) => h("button", { disabled: !usable, onclick: act }, name);
+    const had = element.contains(document.activeElement) && document.activeElement.textContent;
+    put(
+      element,
+      h("strong", null, `${many(refs.length, "memory", "memories")} selected`),
+      note && h("span", { class: "meta" }, note),
+      button("Select all that fit", true, all),
+      button("Pin", changeable.length, () => actions.pin(changeable, true, after)),
+      button("Unpin", changeable.length, () => actions.pin(changeable, false, after)),
+      button(isWrong ? "Mark right" : "Mark wrong", changeable.length, () =>
+        actions.wrong(changeable, !isWrong, after),
+      ),
+      button("Merge", changeable.length > 1 && changeable.length <= MOST_MERGED, () =>
+        actions.merge(changeable, after),
+      ),
+      h("button", { class: "grave", onclick: () => actions.forget(refs, after) }, "Forget"),
+      h("button", { class: "plain", onclick: reset }, "Clear"),
+      changeable.length < refs.length &&
+        h("span", { class: "meta" }, "Only observations can be pinned, marked wrong or merged."),
+    );
+    if (had) [...element.querySelectorAll("button")].find((each) => each.textContent === had)?.focus();
+  }
+
+  function clear() {
+    chosen.clear();
+    draw();
+  }
+
+  function reset() {
+    clear();
+    redraw();
+  }
+
+  async function all() {
+    const asked = narrowing();
+    if (!asked.q && !asked.kind) asked.kind = "observation"; // as they are listed
+    for (const name of ["wrong", "pinned"]) if (asked[name]) asked[name] = asked[name] === "true";
+    for (const name of ["kind", "type"]) if (asked[name]) asked[name] = asked[name].split(",");
+    try {
+      let found;
+      do {
+        found = await post("/api/memory/select", { ...asked, cursor: found?.next }, signal);
+        found.ids.forEach((ref) => chosen.add(String(ref)));
+      } while (found.next && chosen.size < MOST);
+      draw(found.more ? `the first ${number(chosen.size)}; do it again for the rest` : "");
+      redraw();
+    } catch (error) {
+      if (!signal.aborted) toast(error.message);
+    }
+  }
+
+  draw();
+  return {
+    element,
+    chosen,
+    clear,
+    reset,
+    select: (ref, yes) => {
+      yes ? chosen.add(ref) : chosen.delete(ref);
+      draw();
+    },
+  };
+}

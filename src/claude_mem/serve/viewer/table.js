@@ -1,0 +1,39 @@
+// A table with a name. Where it is wider than its place it scrolls by itself, with the keyboard as well.
+
+import { h } from "./dom.js";
+
+// A column of numbers.
+export const n = (name) => ({ name, class: "n" });
+
+// columns: names, or n(name); rows: as many cells each.
+export function table(label, columns, rows) {
+  const all = columns.map((each) => (typeof each === "string" ? { name: each } : each));
+  return h(
+    "div",
+    { class: "wide", tabindex: 0, role: "group", "aria-label": label },
+    h(
+      "table",
+      null,
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          all.map((each) => h("th", { scope: "col", class: each.class }, each.name)),
+        ),
+      ),
+      h(
+        "tbody",
+        null,
+        rows.map((cells) =>
+          h(
+            "tr",
+            null,
+            cells.map((cell, at) => h("td", { class: all[at].class }, cell)),
+          ),
+        ),
+      ),
+    ),
+  );
+}

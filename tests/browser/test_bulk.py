@@ -1,0 +1,156 @@
+"""Many memories at once: a selection, or all that a search finds; one button takes all of it back."""
+
+import re
+
+from playwright.sync_api import BrowserContext, Locator, expect
+from tests.browser import viewing
+from tests.browser.viewing import Sight
+from tests.contract.recalling import Worker
+
+MORE_THAN_A_PART = 620  # the worker takes 500 at a time
+
+
+def save(worker: Worker, animal: str, count: int) -> list[str]:
+    return [
+        worker.post(
+            "/api/memory/save",
+            text=f"Rumour {nth}: the {animal} lives in the attic, said {nth}.",
+            title=f"Rumour {nth} of the {animal}",
+            project="zoo",
+        )["ref"]
+        for nth in range(count)
+    ]
+
+
+def bar(sight: Sight) -> Locator:
+    return sight.page.get_by_role("group", name="What to do with the selection")
+
+
+def select_all(sight: Sight) -> None:
+    sight.page.locator(".hit input").first.check()
+    bar(sight).get_by_role("button", name="Select all that fit").click()
+
+
+def pinned(worker: Worker) -> int:
+    return int(worker.get("/api/observations", project="zoo", pinned="true", count="true", limit=1)["total"])
+
+
+def test_duplicates_are_merged_and_parted_again(context: BrowserContext, quiet: Worker) -> None:
+    saved = save(quiet, "numbat", 3)
+    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    for ref in saved:
+        sight.page.locator(f'.hit[data-ref="{ref}"] input').check()
+    expect(bar(sight)).to_contain_text("3 memories selected")
+    bar(sight).get_by_role("button", name="Merge").click()
+    sight.page.get_by_role("dialog").get_by_role("radio").nth(1).check()
+    sight.page.get_by_role("button", name="Merge 3 into one").click()
+    expect(sight.page.locator("#toasts")).to_contain_text("2 memories merged into")
+    kept = str(re.search(r"into (\d+)", sight.page.locator("#toasts").inner_text())[1])  # type: ignore[index]
+    assert kept in saved
+    replaced = {ref: quiet.get(f"/api/observation/{ref}")["superseded_by"] for ref in saved if ref != kept}
+    assert set(map(str, replaced.values())) == {kept}
+    sight.undo()
+    expect(sight.page.locator("#toasts")).to_contain_text("Undone")
+    assert all(quiet.get(f"/api/observation/{ref}")["superseded_by"] is None for ref in saved)
+    assert sight.all_that_went_wrong() == []
+
+
+def test_a_selection_is_made_by_keyboard_and_acted_upon(context: BrowserContext, quiet: Worker) -> None:
+    save(quiet, "numbat", 3)
+    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    expect(sight.page.locator(".hit")).to_have_count(3)
+    sight.press("j", "x", "j", "x")
+    expect(bar(sight)).to_contain_text("2 memories selected")
+    refs = [sight.page.locator(".hit").nth(nth).get_attribute("data-ref") for nth in (0, 1)]
+    bar(sight).get_by_role("button", name="Pin", exact=True).click()
+    expect(sight.page.locator("#toasts")).to_contain_text("2 memories pinned")
+    expect(bar(sight)).to_be_hidden()
+    assert all(quiet.get(f"/api/observation/{ref}")["pinned"] for ref in refs)
+    sight.undo()
+    expect(sight.page.locator("#toasts")).to_contain_text("Undone")
+    assert pinned(quiet) == 0
+    sight.press("j", "x")
+    expect(bar(sight)).to_be_visible()
+    sight.press("Escape")
+    expect(bar(sight)).to_be_hidden()
+    assert sight.all_that_went_wrong() == []
+
+
+def test_a_box_can_be_unticked_and_the_rest_cleared(context: BrowserContext, quiet: Worker) -> None:
+    save(quiet, "numbat", 3)
+    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    boxes = sight.page.locator(".hit input")
+    expect(boxes).to_have_count(3)
+    for box in boxes.all():
+        box.check()
+    boxes.first.uncheck()
+    expect(bar(sight)).to_contain_text("2 memories selected")
+    bar(sight).get_by_role("button", name="Clear").click()
+    expect(bar(sight)).to_be_hidden()
+    expect(sight.page.locator(".hit input:checked")).to_have_count(0)
+
+
+def test_all_that_a_search_finds_is_marked_wrong_shown_as_such_and_right_again(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    rumours = set(save(quiet, "numbat", 7))
+    quiet.settle()
+    sight = viewing.look(context, quiet, "#/find?q=numbat&project=zoo&kind=observation")
+    expect(sight.page.locator(".hit")).to_have_count(7)
+    select_all(sight)
+    expect(bar(sight)).to_contain_text("7 memories selected")
+    bar(sight).get_by_role("button", name="Mark wrong").click()
+    expect(sight.page.locator("#toasts")).to_contain_text("7 memories marked wrong")
+    expect(sight.page.locator(".hit")).to_have_count(0)
+    recalled = quiet.get("/api/search", q="numbat", kind="observation")["results"]
+    assert not rumours & {each["ref"] for each in recalled}
+    sight.page.get_by_label("Marked wrong").select_option("only those")
+    expect(sight.page.locator(".hit.gone")).to_have_count(7)
+    expect(sight.page.locator(".hit .chip.wrong").first).to_have_text("marked wrong")
+    select_all(sight)
+    bar(sight).get_by_role("button", name="Mark right").click()
+    expect(sight.page.locator("#toasts")).to_contain_text("7 memories counted as right again")
+    assert not any(quiet.get(f"/api/observation/{ref}")["wrong"] for ref in rumours)
+    assert sight.all_that_went_wrong() == []
+
+
+def test_more_than_the_worker_takes_at_once_is_done_undone_and_forgotten_as_one(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    save(quiet, "bilby", MORE_THAN_A_PART)
+    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    select_all(sight)
+    expect(bar(sight)).to_contain_text(f"{MORE_THAN_A_PART} memories selected")
+    bar(sight).get_by_role("button", name="Pin", exact=True).click()
+    expect(sight.page.locator("#toasts")).to_contain_text(f"{MORE_THAN_A_PART} memories pinned")
+    assert pinned(quiet) == MORE_THAN_A_PART
+    expect(sight.page.get_by_role("button", name="Undo")).to_have_count(1)
+    sight.undo()
+    expect(sight.page.locator("#toasts")).to_contain_text("Undone")
+    assert pinned(quiet) == 0
+    select_all(sight)
+    expect(bar(sight)).to_contain_text(f"{MORE_THAN_A_PART} memories selected")
+    bar(sight).get_by_role("button", name="Forget").click()
+    dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+    expect(dialog).to_contain_text(f"{MORE_THAN_A_PART} observations")
+    dialog.get_by_role("button", name="Forget").click()
+    expect(sight.page.locator("#toasts")).to_contain_text(f"Forgotten: {MORE_THAN_A_PART} observations")
+    expect(sight.page.locator(".hit")).to_have_count(0)
+    assert quiet.get("/api/observations", project="zoo")["items"] == []
+    assert sight.all_that_went_wrong() == []
+
+
+def test_what_of_a_large_change_was_changed_again_is_said_and_the_rest_is_taken_back(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    refs = save(quiet, "bilby", MORE_THAN_A_PART)
+    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    select_all(sight)
+    expect(bar(sight)).to_contain_text(f"{MORE_THAN_A_PART} memories selected")
+    bar(sight).get_by_role("button", name="Pin", exact=True).click()
+    expect(sight.page.locator("#toasts")).to_contain_text(f"{MORE_THAN_A_PART} memories pinned")
+    quiet.post("/api/memory/pin", ids=[refs[-1]], pinned=False)  # the newest: in the first part
+    sight.undo()
+    expect(sight.page.locator("#toasts")).to_contain_text("changed")
+    assert pinned(quiet) == 500 - 1
+    assert [wrong for wrong in sight.all_that_went_wrong() if "409" not in wrong] == []

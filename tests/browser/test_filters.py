@@ -1,0 +1,122 @@
+"""Each thing a search is narrowed by, chosen or typed where a person does it."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, expect
+from tests.browser import viewing
+from tests.browser.viewing import Sight, needs_transcripts
+from tests.contract.recalling import Worker
+
+from claude_mem.testing import hooks, payloads
+
+
+def fits(worker: Worker, **narrowing: str) -> set[str]:
+    found = worker.get("/api/observations", **narrowing, limit=100)
+    assert not found["hasMore"]
+    return {each["ref"] for each in found["items"]}
+
+
+def shown(sight: Sight) -> Locator:
+    return sight.page.locator(".hit")
+
+
+def set_to(sight: Sight, label: str, value: str) -> None:
+    field = sight.page.get_by_label(label, exact=True)
+    if field.evaluate("each => each.tagName") == "SELECT":
+        field.select_option(value)
+    else:
+        field.press_sequentially(value)
+
+
+@needs_transcripts
+@pytest.mark.parametrize(
+    ("label", "name", "value"),
+    [
+        ("Type", "type", "decision"),
+        ("Branch", "branch", ""),
+        ("File", "file", "src/template/text.go"),
+        ("Since", "since", ""),
+        ("Until", "until", ""),
+    ],
+)
+def test_one_filter_leaves_what_fits_it(
+    sight: Sight, worker: Worker, label: str, name: str, value: str
+) -> None:
+    everything = worker.get("/api/observations", limit=100)["items"]
+    days = sorted(each["created_at"][:10] for each in everything)
+    branches = sorted({each["branch"] for each in everything if each["branch"]})
+    value = (
+        value or {"branch": branches[0], "since": days[len(days) // 2], "until": days[len(days) // 2]}[name]
+    )
+    wanted = fits(worker, **{name: value})
+    assert 0 < len(wanted) < len(everything)
+    sight.go("#/find")
+    expect(shown(sight).first).to_be_visible()
+    set_to(sight, label, value)
+    expect(sight.main().get_by_role("status")).to_contain_text(f"{len(wanted)} observations")
+    expect(shown(sight)).to_have_count(len(wanted))
+    assert {each.get_attribute("data-ref") for each in shown(sight).all()} == wanted
+    sight.page.reload()  # it is in the address
+    expect(sight.main().get_by_role("status")).to_contain_text(f"{len(wanted)} observations")
+    expect(sight.page.get_by_label(label, exact=True)).to_have_value(value)
+
+
+def test_a_project_and_a_client_are_chosen_and_what_else_there_is_follows(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    quiet.works("till-1", "Make the till count pennies", "src/till.py", project="till")
+    quiet.post("/api/memory/save", text="Grind finer.", title="Grind finer", project="till")
+    quiet.post("/api/memory/save", text="Burrs wear out.", title="Burrs wear out", project="mill")
+    quiet.settle()
+    sight = viewing.look(context, quiet, "#/find")
+    expect(shown(sight)).to_have_count(3)
+    set_to(sight, "Client", "claude-code")
+    expect(shown(sight)).to_have_count(1)
+    expect(shown(sight)).to_contain_text("till.py")
+    set_to(sight, "Client", "")
+    set_to(sight, "Project", "mill")
+    expect(shown(sight)).to_have_count(1)
+    expect(shown(sight)).to_contain_text("Burrs")
+    client = sight.page.get_by_label("Client")
+    expect(client.locator("option")).to_have_text(["all", "user"])  # nobody else was there
+    set_to(sight, "Project", "till")
+    expect(client.locator("option", has_text="claude-code")).to_have_count(1)
+    expect(shown(sight)).to_have_count(2)
+    assert sight.all_that_went_wrong() == []
+
+
+def test_projects_of_one_name_are_told_apart_everywhere(
+    context: BrowserContext, quiet: Worker, tmp_path: Path
+) -> None:
+    for owner in ("ada", "bob"):
+        folder = tmp_path / owner / "mill"
+        folder.mkdir(parents=True)
+        told = {"cwd": str(folder), "prompt_id": "p-1"}
+        edit = {"file_path": str(folder / f"{owner}.py"), "old_string": "a", "new_string": "b"}
+        for payload in (
+            payloads.prompt(f"Open {owner}'s mill", f"{owner}-1", **told),
+            payloads.payload(
+                "PostToolUse", f"{owner}-1", **told, tool_name="Edit", tool_use_id="toolu_1", tool_input=edit
+            ),
+            payloads.payload("Stop", f"{owner}-1", **told, last_assistant_message="Open."),
+        ):
+            assert hooks.run(quiet.data, payload).code == 0
+    quiet.settle()
+    sight = viewing.look(context, quiet, "#/find")
+    for page in ("#/cost", "#/context", "#/find"):
+        sight.go(page)
+        options = sight.page.get_by_label("Project", exact=True).locator("option:not([value=''])")
+        expect(options).to_have_text(["bob/mill", "ada/mill"])
+    for owner in ("ada", "bob"):
+        sight.go("#/find")
+        sight.page.get_by_label("Project", exact=True).select_option(f"{owner}/mill")
+        expect(shown(sight)).to_have_count(1)
+        expect(shown(sight)).to_contain_text(f"{owner}.py")
+        sight.go("#/projects")
+        sight.main().get_by_role("link", name=f"{owner}/mill").click()
+        expect(sight.main().locator(".files")).to_contain_text(f"{owner}.py")
+        sight.page.get_by_role("link", name="Search it").click()
+        expect(shown(sight)).to_have_count(1)
+        expect(shown(sight)).to_contain_text(f"{owner}.py")
+    assert sight.all_that_went_wrong() == []

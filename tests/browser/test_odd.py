@@ -1,0 +1,178 @@
+"""What is long, foreign, many or missing is shown as well as the rest, in a narrow window too."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, expect
+from tests.browser import viewing
+from tests.browser.viewing import NARROW, WIDE
+from tests.contract.recalling import Worker
+
+from claude_mem.testing import hooks, payloads, workers
+
+DEEP = "/srv/" + "/".join(f"a-department-of-some-length-{nth}" for nth in range(8)) + "/the-service"
+TITLES = (
+    "Ein sehr langer Titel, " * 9,  # 207 characters, cut to 200
+    "x" * 200,  # without a place to break it
+    "日本語の題名です。" * 20,
+    "\u202eevil\u202c مرحبا بالعالم 👩‍👩‍👧‍👦 naïve",
+)
+FILES = [f"src/part-{nth}/a-module-with-quite-a-long-name-{nth}.py" for nth in range(50)]
+PLACES = (
+    "#/",
+    "#/find",
+    "#/find?project={key}",
+    "#/projects",
+    "#/project/{key}",
+    "#/session/{session}",
+    "#/observation/{ref}",
+    "#/observation/{many}",
+    "#/file/{file}",
+    "#/cost",
+    "#/context?project={key}",
+)
+
+
+CUT_OFF = """() => [...document.querySelectorAll("main *")].filter((each) => {
+    const box = each.getBoundingClientRect();
+    return box.width && box.right > innerWidth + 1 && !each.closest(".wide, .unseen, pre, svg"); })
+    .map((each) => each.outerHTML.slice(0, 120))"""
+
+
+@dataclass(frozen=True)
+class Odd:
+    worker: Worker
+    named: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Odd]:
+    with workers.running(tmp_path_factory.mktemp("odd") / "data") as data:
+        worker = Worker(data)
+        session = f"session-{'s' * 60}"
+        told = {"cwd": DEEP, "prompt_id": "p-1"}
+        edits = [
+            payloads.payload(
+                "PostToolUse",
+                session,
+                **told,
+                tool_name="Edit",
+                tool_use_id=f"toolu_{nth}",
+                tool_input={"file_path": f"{DEEP}/{path}", "old_string": "a", "new_string": "b"},
+                tool_response={"filePath": f"{DEEP}/{path}"},
+            )
+            for nth, path in enumerate(FILES)
+        ]
+        begun, ended = (
+            payloads.prompt("Rename it everywhere: " + "y" * 300, session, **told),
+            payloads.payload("Stop", session, **told, last_assistant_message="All of them."),
+        )
+        for payload in (begun, *edits, ended):
+            assert hooks.run(data, payload).code == 0
+        worker.settle()
+        (many,) = worker.get("/api/observations", session=session, limit=1)["items"]
+        project = many["project"]
+        refs = [
+            worker.post("/api/memory/save", text=title * 3, title=title, project=project)["ref"]
+            for title in TITLES
+        ]
+        worker.settle()
+        named = {
+            "key": quote(project, safe=""),
+            "session": quote(session, safe=""),
+            "ref": refs[1],
+            "many": many["ref"],
+            "file": quote(FILES[7], safe=""),
+        }
+        yield Odd(worker, named)
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    with workers.running(tmp_path_factory.mktemp("bare") / "data") as data:
+        yield Worker(data)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_nothing_sticks_out(chromium: Browser, odd: Odd, place: str, size: tuple[int, int]) -> None:
+    with viewing.context(chromium, size=size) as context:
+        sight = viewing.look(context, odd.worker, place.format(**odd.named))
+        expect(sight.page.locator("main .skeleton")).to_have_count(0)
+        expect(sight.page.locator("[aria-busy]")).to_have_count(0)
+        expect(sight.page.locator("main h1")).not_to_have_text("That did not work")
+        assert sight.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        assert sight.page.evaluate(CUT_OFF) == []
+        assert sight.all_that_went_wrong() == []
+
+
+def test_of_many_files_and_tool_uses_a_few_are_seen_and_the_rest_unfolds(chromium: Browser, odd: Odd) -> None:
+    with viewing.context(chromium) as context:
+        sight = viewing.look(context, odd.worker, f"#/observation/{odd.named['many']}")
+        for place, few in (
+            (
+                sight.main().locator("section", has=sight.page.get_by_role("heading", name="Files changed")),
+                10,
+            ),
+            (sight.page.locator("aside"), 8 + 1),  # and what was asked for
+        ):
+            expect(place.locator("li a:visible")).to_have_count(few)
+            place.locator("summary").click()
+            expect(place.locator("li a:visible")).to_have_count(len(FILES) + few % 2)
+        sight.page.get_by_role("link", name=FILES[49], exact=True).click()
+        sight.heading(FILES[49])
+
+
+def test_a_long_title_is_read_whole_on_its_page_and_on_its_row(chromium: Browser, odd: Odd) -> None:
+    with viewing.context(chromium, size=NARROW) as context:
+        sight = viewing.look(context, odd.worker, f"#/observation/{odd.named['ref']}")
+        sight.heading("x" * 200)
+        sight.go("#/find")
+        row = sight.page.locator(f'.hit[data-ref="{odd.named["ref"]}"] a.title')
+        expect(row).to_have_text("x" * 200)
+        box = row.bounding_box()
+        assert box is not None
+        assert box["height"] < 30  # a row is one line, whatever it says
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("#/", "Nothing"),
+        ("#/find", "Nothing is remembered that fits."),
+        ("#/find?q=badger", "Nothing was found for “badger”"),
+        ("#/projects", "No project has a memory yet."),
+        ("#/file/src%2Fnowhere.py", "Nothing is remembered about this file."),
+        ("#/context", "No project has a memory yet."),
+        ("#/cost", "nothing in this time"),
+    ],
+)
+def test_what_is_empty_says_so(chromium: Browser, bare: Worker, place: str, said: str) -> None:
+    with viewing.context(chromium) as context:
+        sight = viewing.look(context, bare, place)
+        expect(sight.main()).to_contain_text(said)
+        assert sight.all_that_went_wrong() == []
+
+
+@pytest.mark.parametrize(
+    ("place", "heading", "said"),
+    [
+        ("#/observation/12", "Not there", "Nothing is remembered under that id."),
+        ("#/session/nobody", "Not there", "nobody"),
+        ("#/project/nobody", "", "nobody"),
+        ("#/find?project=nobody", "", "nobody"),
+        ("#/badger", "That did not work", "badger"),
+    ],
+)
+def test_what_is_not_there_is_said_with_a_way_on(
+    chromium: Browser, bare: Worker, place: str, heading: str, said: str
+) -> None:
+    with viewing.context(chromium) as context:
+        sight = viewing.look(context, bare, place)
+        expect(sight.main()).to_contain_text(said)
+        if heading:
+            sight.heading(heading)
+            sight.page.get_by_role("link", name="To the beginning").click()
+            sight.heading("Live")

@@ -1,0 +1,147 @@
+"""How it is set: each kind of setting, what is refused, what the environment says; keys never come out."""
+
+import json
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, expect
+from tests.browser import viewing
+from tests.browser.viewing import Sight
+from tests.contract.recalling import Worker
+
+
+def row(sight: Sight, key: str) -> Locator:
+    return sight.page.locator(f"#row-{key}")
+
+
+def kept(worker: Worker) -> dict[str, object]:
+    found: dict[str, object] = json.loads((worker.data / "settings.json").read_text())
+    return found
+
+
+@pytest.fixture
+def sight(context: BrowserContext, quiet: Worker) -> Sight:
+    return viewing.look(context, quiet, "#/settings")
+
+
+def test_settings_are_explained_validated_and_kept(sight: Sight, quiet: Worker) -> None:
+    sight.page.get_by_role("link", name="Settings").click()
+    days = row(sight, "CLAUDE_MEM_EVIDENCE_DAYS")
+    expect(days).to_contain_text("How many days the raw text")
+    expect(days.locator(".chip")).to_have_text("default")
+    value = days.get_by_label("CLAUDE_MEM_EVIDENCE_DAYS")
+    value.fill("-4")
+    days.get_by_role("button", name="Save").click()
+    expect(days.get_by_role("alert")).to_contain_text("36500")
+    sight.wrong.clear()  # the 400 it was answered with
+    value.fill("45")
+    days.get_by_role("button", name="Save").click()
+    expect(days.locator(".chip")).to_have_text("file")
+    settings = json.loads((quiet.data / "settings.json").read_text())
+    assert int(settings["CLAUDE_MEM_EVIDENCE_DAYS"]) == 45
+    days.get_by_role("button", name="Default").click()
+    expect(days.locator(".chip")).to_have_text("default")
+    assert "CLAUDE_MEM_EVIDENCE_DAYS" not in json.loads((quiet.data / "settings.json").read_text())
+    expect(sight.page.locator("#row-CLAUDE_MEM_PROVIDER .chip")).to_have_text("environment")
+
+
+def test_a_key_can_be_set_and_never_read_back(sight: Sight, quiet: Worker) -> None:
+    key = "sk-never-to-be-seen-again-0123456789"
+    sight.page.get_by_role("link", name="Settings").click()
+    ours = row(sight, "CLAUDE_MEM_API_KEY")
+    ours.get_by_label("CLAUDE_MEM_API_KEY").fill(key)
+    ours.get_by_role("button", name="Save").click()
+    expect(ours.locator(".chip")).to_have_text("file")
+    field = ours.get_by_label("CLAUDE_MEM_API_KEY")
+    expect(field).to_have_value("")
+    expect(field).to_have_attribute("placeholder", "set; not shown")
+    assert key in (quiet.data / "settings.json").read_text()
+    assert key not in sight.page.content()
+    assert key not in json.dumps(quiet.get("/api/settings"))
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "value", "shown"),
+    [
+        ("CLAUDE_MEM_LOG_LEVEL", "DEBUG", "DEBUG", "DEBUG"),  # a choice
+        ("CLAUDE_MEM_DAILY_USD", "1.5", 1.5, "1.5"),  # a number
+        ("CLAUDE_MEM_DAILY_TOKENS", "40000", 40_000, "40000"),  # a whole one
+        ("CLAUDE_MEM_SKIP_TOOLS", "Glob, LS", ["Glob", "LS"], "Glob, LS"),  # a list
+        (
+            "CLAUDE_MEM_SECRET_PATTERNS",
+            '{"badge": "E[0-9]{6}"}',
+            {"badge": "E[0-9]{6}"},
+            '{"badge":"E[0-9]{6}"}',
+        ),
+        ("CLAUDE_MEM_MODEL", "a-model", "a-model", "a-model"),  # words
+    ],
+)
+def test_each_kind_is_edited_kept_and_given_back(
+    sight: Sight, quiet: Worker, key: str, typed: str, value: object, shown: str
+) -> None:
+    field = row(sight, key).get_by_label(key)
+    before = field.input_value()
+    if field.evaluate("each => each.tagName") == "SELECT":
+        field.select_option(typed)
+    else:
+        field.fill(typed)
+    row(sight, key).get_by_role("button", name="Save").click()
+    expect(row(sight, key).locator(".chip")).to_have_text("file")
+    assert kept(quiet)[key] == value
+    expect(field).to_have_value(shown)
+    expect(field).to_be_focused()
+    expect(row(sight, key)).to_contain_text("claude-mem worker restart")
+    sight.page.reload()
+    expect(field).to_have_value(shown)
+    row(sight, key).get_by_role("button", name="Default").click()
+    expect(row(sight, key).locator(".chip")).to_have_text("default")
+    expect(field).to_have_value(before)
+    assert key not in kept(quiet)
+    assert sight.all_that_went_wrong() == []
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "said"),
+    [
+        ("CLAUDE_MEM_DAILY_TOKENS", "many", "a whole number"),
+        ("CLAUDE_MEM_SECRET_PATTERNS", "badge", "That is not JSON"),
+        ("CLAUDE_MEM_SECRET_PATTERNS", '{"badge": "("}', "an object such as"),
+        ("CLAUDE_MEM_CHROMA_URL", "nowhere", "http"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words_and_not_lost(
+    sight: Sight, quiet: Worker, key: str, typed: str, said: str
+) -> None:
+    field = row(sight, key).get_by_label(key)
+    field.fill(typed)
+    field.press("Tab")
+    row(sight, key).get_by_role("button", name="Save").click()
+    expect(row(sight, key).get_by_role("alert")).to_contain_text(said)
+    expect(field).to_have_value(typed)
+    expect(field).to_be_focused()
+    assert not (quiet.data / "settings.json").exists()
+
+
+def test_the_environment_overrides_and_the_page_says_so_before_and_after(sight: Sight, quiet: Worker) -> None:
+    ours = row(sight, "CLAUDE_MEM_PROVIDER")
+    expect(ours.locator(".chip")).to_have_text("environment")
+    expect(ours).to_contain_text("The environment sets it")
+    ours.get_by_label("CLAUDE_MEM_PROVIDER").select_option("auto")
+    ours.get_by_role("button", name="Save").click()
+    expect(sight.page.locator("#toasts")).to_contain_text("the environment overrides it")
+    expect(ours.locator(".chip")).to_have_text("environment")
+    expect(ours.get_by_label("CLAUDE_MEM_PROVIDER")).to_have_value("offline")
+    assert kept(quiet) == {"CLAUDE_MEM_PROVIDER": "auto"}
+    expect(row(sight, "CLAUDE_MEM_LOG_LEVEL")).not_to_contain_text("The environment sets it")
+
+
+def test_settings_stand_under_what_they_are_about(sight: Sight) -> None:
+    budget = sight.page.locator("section", has=sight.page.get_by_role("heading", name="The budget"))
+    expect(budget.locator("#row-CLAUDE_MEM_DAILY_USD")).to_be_visible()
+    expect(budget.locator("#row-CLAUDE_MEM_LOG_LEVEL")).to_have_count(0)
+
+
+def test_a_setting_changed_elsewhere_is_shown_at_once(sight: Sight, quiet: Worker) -> None:
+    expect(row(sight, "CLAUDE_MEM_LOG_LEVEL").locator(".chip")).to_have_text("default")
+    quiet.post("/api/settings", changes={"CLAUDE_MEM_LOG_LEVEL": "ERROR"})
+    expect(row(sight, "CLAUDE_MEM_LOG_LEVEL").locator(".chip")).to_have_text("file")
+    expect(sight.page.get_by_label("CLAUDE_MEM_LOG_LEVEL")).to_have_value("ERROR")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
@@ -145,3 +145,33 @@ def test_a_setting_changed_elsewhere_is_shown_at_once(sight: Sight, quiet: Worke
     quiet.post("/api/settings", changes={"CLAUDE_MEM_LOG_LEVEL": "ERROR"})
     expect(row(sight, "CLAUDE_MEM_LOG_LEVEL").locator(".chip")).to_have_text("file")
     expect(sight.page.get_by_label("CLAUDE_MEM_LOG_LEVEL")).to_have_value("ERROR")
+
+
+def test_saving_what_was_not_changed_loses_nothing(context: BrowserContext, quiet: Worker) -> None:
+    before: dict[str, object] = {
+        "CLAUDE_MEM_API_KEY": "sk-not-to-be-lost",
+        "CLAUDE_MEM_BASE_URL": "https://ada:not-to-be-lost@proxy.example/v1",
+    }
+    quiet.post("/api/settings", changes=before)
+    sight = viewing.look(context, quiet, "#/settings")
+    for key in before:
+        row(sight, key).get_by_label(key).press("Enter")
+        expect(sight.page.locator("#toasts")).to_contain_text(f"{key} was not changed")
+        row(sight, key).get_by_role("button", name="Save").click()
+    assert kept(quiet) == before
+    row(sight, "CLAUDE_MEM_API_KEY").get_by_role("button", name="Default").click()
+    expect(row(sight, "CLAUDE_MEM_API_KEY").locator(".chip")).to_have_text("default")
+    assert kept(quiet).keys() == {"CLAUDE_MEM_BASE_URL"}
+    assert sight.all_that_went_wrong() == []
+
+
+def test_every_browser_is_signed_out_at_once(
+    chromium: Browser, context: BrowserContext, quiet: Worker
+) -> None:
+    with viewing.context(chromium) as elsewhere:
+        other = viewing.look(elsewhere, quiet)
+        viewing.look(context, quiet, "#/settings").page.get_by_role(
+            "button", name="Sign out everywhere"
+        ).click()
+        other.heading("You are signed out")
+        assert elsewhere.request.get(f"http://127.0.0.1:{quiet.port}/api/status").status == 401

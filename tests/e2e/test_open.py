@@ -78,3 +78,19 @@ def test_with_a_screen_the_browser_is_given_the_link_and_nothing_is_printed(
     assert "once=" not in said.stderr
     workers.until(seen.exists, "the browser was started")
     assert follow(seen.read_text()).status == 303
+
+
+def test_signing_out_ends_every_browsers_stay_and_every_link(data: Path) -> None:
+    cookies = [str(follow(opened(data, "--print").stdout.strip()).headers["set-cookie"]) for _ in range(2)]
+    unused = opened(data, "--print").stdout.strip()
+    said = opened(data, "--sign-out")
+    assert (said.returncode, said.stdout) == (0, "")
+    assert said.stderr == "2 browsers were signed in; now none is.\n"
+    port = int(unused.removeprefix("http://127.0.0.1:").partition("/")[0])
+    for cookie in cookies:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=workers.PATIENCE_S)
+        connection.request("GET", "/api/status", headers={"Cookie": cookie.partition(";")[0]})
+        assert connection.getresponse().status == 401
+        connection.close()
+    assert follow(unused).status == 403
+    assert json.loads(opened(data, "--sign-out", "--json").stdout)["browsers"] == 0

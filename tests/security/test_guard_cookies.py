@@ -174,7 +174,7 @@ def test_links_are_made_over_the_socket_only(worker: Driven, cookie: str) -> Non
 def test_signing_out_voids_the_cookie_and_no_other(worker: Driven, cookie: str) -> None:
     mine = signed_in(worker)
     reply = asked(worker, "POST", "/api/signout", Cookie=mine, Origin="http://127.0.0.1:{port}")
-    assert reply.json == {"status": "signed_out"}
+    assert reply.json == {"status": "signed_out", "browsers": 1}
     assert "max-age=0" in reply.headers["set-cookie"].lower()
     assert asked(worker, "GET", "/health", Cookie=mine).status == 401
     assert asked(worker, "GET", "/health", Cookie=cookie).status == 200

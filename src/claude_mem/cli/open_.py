@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Any
 
 from claude_mem.cli import say
 from claude_mem.cli.command import OK, Commands, UsageError, json_flag
@@ -19,7 +20,7 @@ def add(commands: Commands) -> None:
             "month. The worker is started if none runs. Without a screen, or with --print,\n"
             "the link is printed instead."
         ),
-        example="claude-mem open\nclaude-mem open 123\nclaude-mem open --print",
+        example="claude-mem open\nclaude-mem open 123\nclaude-mem open --print\nclaude-mem open --sign-out",
         run=_run,
     )
     parser.add_argument(
@@ -28,12 +29,15 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--print", action="store_true", dest="only_print", help="print the link, open nothing"
     )
+    parser.add_argument("--sign-out", action="store_true", help="sign every browser out, open nothing")
     json_flag(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
     from claude_mem.cli.ask import recall
 
+    if args.sign_out:
+        return _signed_out(recall("POST", "/api/signout", body={"everywhere": True}), as_json=args.json)
     place = _place(args.what)
     answer = recall("POST", "/api/signin", body={})
     link = f"{answer['link']}{place}"
@@ -43,6 +47,15 @@ def _run(args: argparse.Namespace) -> int:
         print(link)
     else:
         say.talk(f"The viewer is at http://127.0.0.1:{answer['port']}/, in your browser.")
+    return OK
+
+
+def _signed_out(answer: dict[str, Any], *, as_json: bool) -> int:
+    count = answer["browsers"]
+    if as_json:
+        say.data(answer)
+    else:
+        say.talk(f"{count} browser{'s were' if count != 1 else ' was'} signed in; now none is.")
     return OK
 
 

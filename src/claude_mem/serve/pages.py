@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from claude_mem.serve import asked, guard, plainpage
 from claude_mem.serve.endpoint import Answer, Call, Endpoint, Field
-from claude_mem.serve.fields import BAD, ERROR
+from claude_mem.serve.fields import BAD, ERROR, UNAVAILABLE
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.visitors import COOKIE_S, LINK_MS
 
@@ -26,8 +26,6 @@ _TYPES = {
     ".css": "text/css",
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
-    ".json": "application/json",
-    ".png": "image/png",
 }
 _PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}", re.ASCII)
 
@@ -89,11 +87,20 @@ async def sign_in(call: Call) -> Response:
 
 
 async def sign_out(call: Call) -> Response:
-    port = call.running.port
-    if cookie := visitor(call):
-        call.running.visitors.dismiss(cookie)
+    visitors, port, cookie = call.running.visitors, call.running.port, visitor(call)
+    count = 0
+    try:
+        if call.body["everywhere"] is True:
+            count = visitors.dismiss_all()
+        elif cookie:
+            visitors.dismiss(cookie)
+            count = 1
+    except OSError as error:
+        told = f"They may come in again once the worker has restarted: {error.strerror}."
+        raise Refusal(503, "unavailable", told) from None
+    finally:
         call.running.tell_change()  # who listens by it, is told nothing more
-    response = JSONResponse({"status": "signed_out"})
+    response = JSONResponse({"status": "signed_out", "browsers": count})
     response.delete_cookie(guard.cookie_name(port), path="/", httponly=True, samesite="strict")
     return response
 
@@ -153,7 +160,18 @@ ROWS = (
         "POST",
         "/api/signout",
         sign_out,
-        "Sign this browser out: its cookie opens nothing any more.",
-        (Answer(200, "Done.", (Field("status", "string", "signed_out", "signed_out"),)),),
+        "Sign this browser out, or all: their cookies open nothing any more.",
+        (
+            Answer(
+                200,
+                "Done.",
+                (
+                    Field("status", "string", "signed_out", "signed_out"),
+                    Field("browsers", "integer", "How many were signed in.", 1),
+                ),
+            ),
+            UNAVAILABLE,
+        ),
+        body=(Field("everywhere", "boolean", "Every browser, not only this one.", False),),
     ),
 )

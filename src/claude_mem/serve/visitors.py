@@ -10,6 +10,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from claude_mem.serve import whole
@@ -47,7 +48,8 @@ class Visitors:
         cookie = secrets.token_urlsafe(32)
         self._cookies = _standing(self._cookies, self._clock(), MOST_COOKIES - 1)
         self._cookies[_hash(cookie)] = self._clock() + COOKIE_S * 1000
-        self._write()
+        with suppress(OSError):  # on a full disk it is good until the worker ends
+            self._write()
         return cookie
 
     def knows(self, cookie: str) -> bool:
@@ -57,6 +59,13 @@ class Visitors:
     def dismiss(self, cookie: str) -> None:
         if self._cookies.pop(_hash(cookie), None) is not None:
             self._write()
+
+    def dismiss_all(self) -> int:
+        """How many were signed in."""
+        count = len(_standing(self._cookies, self._clock(), MOST_COOKIES))
+        self._cookies, self._links = {}, {}
+        self._write()
+        return count
 
     def _write(self) -> None:
         """Raises OSError."""

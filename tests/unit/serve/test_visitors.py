@@ -89,3 +89,14 @@ def test_a_file_that_cannot_be_read_lets_nobody_in(tmp_path: Path, clock: Clock,
     visitors = Visitors(path, clock)
     assert not visitors.knows("a")
     assert visitors.knows(visitors.admit(visitors.invite()) or "")
+
+
+def test_a_full_disk_keeps_nobody_out_until_the_worker_ends(tmp_path: Path, clock: Clock) -> None:
+    nowhere = tmp_path / "gone" / "signed-in.json"
+    visitors = Visitors(nowhere, clock)
+    cookie = visitors.admit(visitors.invite())
+    assert cookie is not None
+    assert visitors.knows(cookie)
+    with pytest.raises(OSError, match="gone"):  # signing out must not be forgotten in silence
+        visitors.dismiss(cookie)
+    assert not visitors.knows(cookie)

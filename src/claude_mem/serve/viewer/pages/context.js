@@ -15,7 +15,6 @@ const SETTINGS = [
   ["context_tokens", "CLAUDE_MEM_CONTEXT_TOKENS", "Tokens at a session's start, about", 10000],
   ["prompt_characters", "CLAUDE_MEM_PROMPT_CHARACTERS", "Characters for a prompt", 9900],
 ];
-const SOURCES = ["startup", "resume", "clear", "compact"];
 
 export async function show(place, main, signal) {
   document.title = "Context · claude-mem";
@@ -30,11 +29,6 @@ export async function show(place, main, signal) {
     "select",
     { id: "for-project", onchange: () => ask() },
     projectOptions(items, place.query.project),
-  );
-  const source = h(
-    "select",
-    { id: "for-source", onchange: () => ask() },
-    SOURCES.map((each) => h("option", { value: each }, each)),
   );
   const prompt = h("textarea", {
     id: "for-prompt",
@@ -72,14 +66,14 @@ export async function show(place, main, signal) {
   put(
     main,
     h("h1", { tabindex: -1 }, "Context"),
-    h("p", { class: "meta" }, "Exactly what the next session would be told. Nothing is recorded by looking."),
+    h("p", { class: "meta" }, "Exactly what a new session would be told. Nothing is recorded by looking."),
     h(
       "div",
       { class: "split" },
       h(
         "div",
         null,
-        h("div", { class: "filters" }, labelled("Project", project), labelled("When a session begins by", source)),
+        h("div", { class: "filters" }, labelled("Project", project)),
         start,
         h("h2", null, h("label", { for: "for-prompt" }, "For a prompt")),
         prompt,
@@ -119,7 +113,7 @@ export async function show(place, main, signal) {
     try {
       const told = await post(
         "/api/context/preview",
-        { project: project.value, source: source.value, prompt: prompt.value.trim() || undefined, ...changed },
+        { project: project.value, prompt: prompt.value.trim() || undefined, ...changed },
         asking.signal,
       );
       problem.textContent = "";

@@ -26,8 +26,13 @@ export async function show(place, main, signal) {
       "section",
       null,
       h("h2", null, "This browser"),
-      h("p", null, "It is signed in by a key of its own."),
-      h("button", { onclick: leave }, "Sign out"),
+      h("p", null, "It is signed in by a key of its own, as is every other browser you opened this page in."),
+      h(
+        "div",
+        { class: "bar" },
+        h("button", { onclick: () => leave(false) }, "Sign out"),
+        h("button", { onclick: () => leave(true) }, "Sign out everywhere"),
+      ),
     ),
   );
   draw(found);
@@ -58,8 +63,8 @@ export async function show(place, main, signal) {
   );
 }
 
-async function leave() {
-  await post("/api/signout", {}).catch(() => {});
+async function leave(everywhere) {
+  await post("/api/signout", { everywhere }).catch(() => {});
   location.reload();
 }
 
@@ -71,7 +76,8 @@ function row(setting, reload) {
     id = `value-${key}`,
     about = `about-${key}`;
   const problem = h("p", { class: "wrongly", role: "alert" }, setting.trouble);
-  const input = field(setting, id, about);
+  const input = field(setting, id, about),
+    was = input.value;
   const save = async (value) => {
     problem.textContent = "";
     try {
@@ -92,6 +98,8 @@ function row(setting, reload) {
   };
   const submit = (event) => {
     event.preventDefault();
+    // What is not shown, or not whole, is not to be lost by being sent back: only "Default" takes a setting away.
+    if (input.value === was) return toast(`${key} was not changed.`);
     try {
       save(read(kind, input.value));
     } catch {

@@ -41,11 +41,10 @@ MOST_RATIO = 3.0
 """How many times what 100 observations cost may 100,000."""
 MOST_BYTES = 100_000
 """Of the first page, all that is fetched for it."""
-UNJUDGED = (
-    "and what they show, bytes",
-    "until a session is there, ms",  # the longer one has 250 times as much to show
-    "longest task of a session, ms",
-)
+SESSION_RATIO = 8.0
+"""How many times what a session of 20 tool uses costs at a stroke may one of 5,000."""
+OF_A_SESSION = ("longest task of a session, ms", "longest task while scrubbing, ms")
+UNJUDGED = ("until all of a session is there, ms",)  # there is 250 times as much of it
 TRACED = ["toplevel", "disabled-by-default-devtools.timeline", "__metadata"]
 
 Figures = dict[str, float]
@@ -96,6 +95,8 @@ def report(few: House, many: House) -> int:
             most, said = math.inf, ""
         elif "bytes" in what:
             most, said = MOST_BYTES, f"{MOST_BYTES:,}"
+        elif what in OF_A_SESSION:
+            most, said = SESSION_RATIO * before, f"{SESSION_RATIO:.0f}x"
         else:
             most, said = MOST_RATIO * before, f"{MOST_RATIO:.0f}x"
         missed |= after > most
@@ -181,7 +182,12 @@ def _looked_at(browser: Browser, data: Path) -> Figures:
         figures["until a project is there, ms"] = _until(page, f"#/project/{PROJECT}", ".heat")
         with _traced(browser, page) as tasks:
             figures["until a session is there, ms"] = _until(page, f"#/session/{SESSION}", ".story li")
+            figures["until all of a session is there, ms"] = _whole(page)
         figures["longest task of a session, ms"] = max(tasks)
+        with _traced(browser, page) as tasks:
+            _scrubbed(page)
+        figures["longest task while scrubbing, ms"] = max(tasks)
+        figures["elements of a session"] = page.evaluate("document.querySelectorAll('*').length")
     return figures
 
 
@@ -219,7 +225,7 @@ def _until(page: Page, hash: str, selector: str) -> float:
     return float(
         page.evaluate(
             """([hash, selector]) => new Promise((done) => {
-                const began = performance.now();
+                const began = window.__began = performance.now();
                 document.getElementById("main").replaceChildren();
                 const look = () => document.querySelector(selector)
                     ? done(performance.now() - began) : requestAnimationFrame(look);
@@ -267,6 +273,31 @@ def _scrolled(page: Page) -> None:
             " return bottom > 200 && top < innerHeight; })"
             ".every((row) => row.querySelector('.hit'))"
         )
+
+
+def _whole(page: Page) -> float:
+    """Until the scrubber goes on to the last of its events."""
+    uses = _asked_by(page, f"/api/session/{SESSION}/events?limit=1")["total"]
+    page.wait_for_function("uses => document.getElementById('scrub').max === String(uses)", arg=uses)
+    return float(page.evaluate("performance.now() - window.__began"))
+
+
+def _asked_by(page: Page, path: str) -> Any:
+    return page.evaluate("path => fetch(path).then((answer) => answer.json())", path)
+
+
+def _scrubbed(page: Page) -> None:
+    """Dragged by its handle from the end to the beginning and back, then let go in the middle."""
+    box = page.locator("#scrub").bounding_box()
+    if box is None:
+        raise RuntimeError("there is no scrubber")
+    left, right, height = box["x"] + 8, box["x"] + box["width"] - 8, box["y"] + box["height"] / 2
+    page.mouse.move(right, height)
+    page.mouse.down()
+    for share in [*(nth / 20 for nth in range(20, -1, -1)), 0.9, 0.1, 1.0, 0.5]:
+        page.mouse.move(left + share * (right - left), height)
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.mouse.up()
 
 
 @contextmanager

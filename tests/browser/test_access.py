@@ -183,8 +183,36 @@ def test_focus_goes_through_the_page_in_the_order_it_is_read(context: BrowserCon
 
 
 def test_the_skip_link_leads_to_the_content(sight: Sight) -> None:
-    sight.press("Tab", "Enter")
-    assert sight.page.evaluate("document.activeElement.id") == "main"
+    sight.go("#/projects")
+    sight.heading("Projects")
+    sight.page.locator(".skip").focus()
+    sight.press("Enter")
+    expect(sight.main()).to_be_focused()
+    sight.page.reload()
+    sight.heading("Projects")
+
+
+def test_a_page_that_is_not_there_says_so_to_who_cannot_see_it(sight: Sight) -> None:
+    sight.go("#/nowhere")
+    expect(sight.page.get_by_role("heading", name="That did not work")).to_be_focused()
+    sight.page.get_by_role("button", name="Try again").click()
+    expect(sight.page.get_by_role("heading", name="That did not work")).to_be_focused()
+
+
+def test_how_the_worker_is_is_said_again_only_when_it_changes(sight: Sight) -> None:
+    state = sight.page.locator("#state")
+    expect(state).to_have_text("up to date")
+    sight.page.evaluate(
+        """() => { window.__said = 0;
+            const all = { childList: true, characterData: true, subtree: true };
+            const noted = new MutationObserver(() => { window.__said += 1; });
+            noted.observe(document.querySelector("#state"), all); }"""
+    )
+    with sight.page.expect_response("**/api/status") as heard:
+        sight.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    heard.value.finished()
+    expect(state).to_have_text("up to date")
+    assert sight.page.evaluate("window.__said") == 0
 
 
 def test_who_wants_less_motion_gets_none(chromium: Browser, tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 import re
 
-from playwright.sync_api import BrowserContext, Locator, expect
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Route, expect
 from tests.browser import viewing
-from tests.browser.viewing import Sight
+from tests.browser.viewing import NARROW, WIDE, Sight
 from tests.contract.recalling import Worker
 
 MORE_THAN_A_PART = 620  # the worker takes 500 at a time
+OPEN_TO_A_CLICK = """(what) => { const each = typeof what === "string" ? document.querySelector(what) : what;
+    const { left, top, width, height } = each.getBoundingClientRect();
+    return document.elementFromPoint(left + width / 2, top + height / 2) === each; }"""
 
 
 def save(worker: Worker, animal: str, count: int) -> list[str]:
@@ -73,6 +77,27 @@ def test_a_selection_is_made_by_keyboard_and_acted_upon(context: BrowserContext,
     expect(bar(sight)).to_be_visible()
     sight.press("Escape")
     expect(bar(sight)).to_be_hidden()
+    assert sight.all_that_went_wrong() == []
+
+
+def test_keys_pressed_while_the_list_is_on_its_way_hold_for_it(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    save(quiet, "numbat", 3)
+    sight = viewing.look(context, quiet)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    sight.page.route("**/api/observations?*", hold)
+    with sight.page.expect_request("**/api/observations?*"):
+        sight.press("g", "f")
+    expect(sight.page.get_by_label("Type", exact=True)).to_be_visible()
+    sight.press("j", "j", "x")
+    held.pop().continue_()
+    expect(bar(sight)).to_contain_text("1 memory selected")
+    expect(sight.page.locator(".hit").nth(1).get_by_role("checkbox")).to_be_checked()
     assert sight.all_that_went_wrong() == []
 
 
@@ -154,3 +179,49 @@ def test_what_of_a_large_change_was_changed_again_is_said_and_the_rest_is_taken_
     expect(sight.page.locator("#toasts")).to_contain_text("changed")
     assert pinned(quiet) == 500 - 1
     assert [wrong for wrong in sight.all_that_went_wrong() if "409" not in wrong] == []
+
+
+def test_where_none_is_marked_wrong_they_are_marked_so(context: BrowserContext, quiet: Worker) -> None:
+    (ref,) = save(quiet, "numbat", 1)
+    sight = viewing.look(context, quiet, "#/find?project=zoo&wrong=false")
+    sight.page.locator(".hit input").check()
+    bar(sight).get_by_role("button", name="Mark wrong").click()
+    expect(sight.page.locator("#toasts")).to_contain_text("1 memory marked wrong")
+    assert quiet.get(f"/api/observation/{ref}")["wrong"] is True
+    assert sight.all_that_went_wrong() == []
+
+
+@pytest.mark.parametrize("width", [WIDE[0], NARROW[0]])
+def test_the_bar_covers_neither_the_last_box_nor_the_undo(
+    context: BrowserContext, quiet: Worker, width: int
+) -> None:
+    save(quiet, "numbat", 6)
+    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    sight.page.set_viewport_size({"width": width, "height": 740})
+    boxes = sight.page.locator(".hit input")
+    expect(boxes).to_have_count(6)
+    end = sight.page.locator(".window").evaluate("each => Math.ceil(each.getBoundingClientRect().bottom)")
+    sight.page.set_viewport_size({"width": width, "height": end + 8})  # all of it is in sight
+    boxes.first.check()
+    expect(bar(sight)).to_be_visible()
+    sight.page.wait_for_function(OPEN_TO_A_CLICK, arg=".row:last-child input")
+    bar(sight).get_by_role("button", name="Pin", exact=True).click()
+    expect(sight.page.locator("#toasts")).to_contain_text("1 memory pinned")
+    boxes.last.check()
+    for name in ("Pin", "Clear"):
+        button = bar(sight).get_by_role("button", name=name, exact=True).element_handle()
+        sight.page.wait_for_function(OPEN_TO_A_CLICK, arg=button)
+    assert sight.all_that_went_wrong() == []
+
+
+def test_every_row_of_a_large_change_is_shown_anew(context: BrowserContext, quiet: Worker) -> None:
+    refs = save(quiet, "numbat", 130)
+    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    scroll = "scrollTo(0, document.documentElement.scrollHeight)"
+    sight.page.evaluate(scroll)
+    last = sight.page.locator(f'.hit[data-ref="{refs[0]}"]')
+    expect(last).to_be_visible()
+    quiet.post("/api/memory/pin", ids=refs, pinned=True)
+    expect(last.locator(".chip.pin")).to_be_visible()
+    assert sight.all_that_went_wrong() == []

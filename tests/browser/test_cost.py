@@ -114,3 +114,57 @@ def test_nothing_spent_is_said_in_words(context: BrowserContext, quiet: Worker) 
     expect(sight.main()).to_contain_text("Tokens by day: nothing in this time.")
     expect(sight.main()).to_contain_text("no model was asked")
     assert sight.all_that_went_wrong() == []
+
+
+def test_a_choice_is_walked_through_by_keyboard(context: BrowserContext, paying: Worker) -> None:
+    sight = viewing.look(context, paying, "#/cost?days=7")
+    over = sight.page.get_by_label("Over")
+    over.focus()
+    for days in ("30", "90"):
+        sight.press("ArrowDown")
+        expect(sight.page).to_have_url(re.compile(f"days={days}"))
+        expect(sight.page.get_by_role("img", name="Tokens by day").locator("g")).to_have_count(int(days))
+        expect(over).to_be_focused()
+        expect(over).to_have_value(days)
+    assert sight.all_that_went_wrong() == []
+
+
+def test_the_budget_is_that_of_all_projects(context: BrowserContext, paying: Worker) -> None:
+    sight = viewing.look(context, paying, "#/cost?project=shop")
+    plot = sight.page.get_by_role("img", name="Tokens by day")
+    expect(plot.locator("rect.one")).to_have_count(1)
+    expect(plot.locator(".limit")).to_have_count(0)
+    expect(sight.page.locator(".tile", has_text="Today")).to_contain_text("by all projects")
+    sight.page.get_by_label("Project", exact=True).select_option("")
+    expect(plot.locator(".limit")).to_have_count(1)
+    expect(sight.page.locator(".tile", has_text="Today")).not_to_contain_text("by all projects")
+
+
+def test_an_axis_says_no_number_twice(context: BrowserContext, paying: Worker) -> None:
+    sight = viewing.look(context, paying, "#/cost")
+    for name in ("Tokens by day", "Dollars by day"):
+        said = sight.page.get_by_role("img", name=name).locator("text[text-anchor=end].axis:not(.limit-name)")
+        expect(said).to_have_count(3)
+        assert len(set(said.all_text_contents())) == 3, said.all_text_contents()
+
+
+def test_numbers_are_said_in_the_pages_language_whatever_the_browsers(
+    chromium: Browser, paying: Worker
+) -> None:
+    said = {
+        "number(1234567)": "1,234,567",
+        "short(9999)": "9,999",
+        "short(50000)": "50.0 k",
+        "short(999_499)": "999 k",
+        "short(999_950)": "1.00 M",
+        "short(12_345_678)": "12.3 M",
+        "money(1234.5)": "$1,234.50",
+        "money(0.001)": "< $0.01",
+        "dollars(0.005)": "$0.005",
+        "date(0)": "1 Jan 1970",
+    }
+    context = chromium.new_context(locale="de-DE", timezone_id="UTC")
+    sight = viewing.look(context, paying, "#/cost")
+    for call, words in said.items():
+        assert sight.page.evaluate(f"import('/viewer/words.js').then((words) => words.{call})") == words, call
+    context.close()

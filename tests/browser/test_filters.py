@@ -1,5 +1,7 @@
 """Each thing a search is narrowed by, chosen or typed where a person does it."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -119,4 +121,19 @@ def test_projects_of_one_name_are_told_apart_everywhere(
         sight.page.get_by_role("link", name="Search it").click()
         expect(shown(sight)).to_have_count(1)
         expect(shown(sight)).to_contain_text(f"{owner}.py")
+    assert sight.all_that_went_wrong() == []
+
+
+def test_what_was_typed_last_does_not_follow_to_another_page(context: BrowserContext, quiet: Worker) -> None:
+    ref = quiet.post("/api/memory/save", text="Grind finer.", title="Grind finer", project="till")["ref"]
+    sight = viewing.look(context, quiet, "#/find")
+    expect(shown(sight)).to_have_count(1)
+    now = datetime.now(UTC)
+    sight.page.clock.install(time=now)
+    sight.page.clock.pause_at(now + timedelta(seconds=5))
+    set_to(sight, "File", "src")
+    shown(sight).get_by_role("link").click()
+    sight.heading("Grind finer")
+    sight.page.clock.run_for(1000)
+    expect(sight.page).to_have_url(re.compile(f"#/observation/{ref}$"))
     assert sight.all_that_went_wrong() == []

@@ -138,3 +138,47 @@ def test_a_burst_of_typing_asks_little(sight: Sight) -> None:
     sight.page.locator("#q").press_sequentially("powershell prompt", delay=5)
     expect(sight.main().get_by_role("status")).to_contain_text("for “powershell prompt”")
     assert len(asked) < len("powershell prompt") / 2
+
+
+def test_another_search_is_shown_from_its_beginning(sight: Sight) -> None:
+    sight.go("#/find?kind=evidence")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    sight.page.evaluate("scrollTo(0, 3000)")
+    expect(sight.page.locator('.row[aria-posinset="40"]')).to_be_visible()
+    sight.page.locator("#q").fill("git")
+    expect(sight.main().get_by_role("status")).to_contain_text("for “git”")
+    expect(sight.page.locator('.row[aria-posinset="1"]')).to_be_in_viewport()
+    assert sight.page.evaluate("scrollY") == 0
+
+
+def test_rows_are_read_in_their_order_however_one_scrolls(sight: Sight) -> None:
+    sight.go("#/find?kind=evidence")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    for place in (5000, 4300, 3000, 3400, 0):
+        sight.page.evaluate("place => scrollTo(0, place)", place)
+        at = 1 + place // 60
+        expect(sight.page.locator(f'.row[aria-posinset="{at}"] .hit')).to_be_visible()
+        places = sight.page.eval_on_selector_all(
+            ".row", "rows => rows.map((row) => Number(row.getAttribute('aria-posinset')))"
+        )
+        assert places == sorted(places)
+
+
+def test_how_long_a_list_is_is_said_once_it_is_known(sight: Sight) -> None:
+    sight.go("#/find?q=git")
+    first = sight.page.locator(".row").first
+    expect(first).to_have_attribute("aria-setsize", "-1")
+    sight.page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    expect(first).to_have_attribute("aria-setsize", "200")  # a search finds no more
+
+
+def test_what_is_taken_back_from_another_page_leaves_that_as_it_is(sight: Sight) -> None:
+    sight.go("#/find?kind=observation")
+    sight.page.locator(".hit input").first.check()
+    sight.page.locator(".bulk").get_by_role("button", name="Pin", exact=True).click()
+    expect(sight.page.locator("#toasts")).to_contain_text("1 memory pinned")
+    sight.go("#/projects")
+    sight.heading("Projects")
+    sight.undo()
+    expect(sight.page.locator("#toasts")).to_contain_text("Undone")
+    expect(sight.page).to_have_title("Projects · claude-mem")

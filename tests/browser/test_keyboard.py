@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Route, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
@@ -160,7 +160,7 @@ def test_a_session_is_stepped_through_and_its_raw_text_opened(sight: Sight) -> N
 
 
 @pytest.mark.parametrize(
-    ("place", "first"), [("#/find", "Kind"), ("#/cost", "Over"), ("#/context", "When a session begins by")]
+    ("place", "first"), [("#/find", "Kind"), ("#/cost", "Over"), ("#/context", "Project")]
 )
 def test_tab_leads_from_the_search_box_over_the_pages_to_the_content(
     sight: Sight, place: str, first: str
@@ -170,3 +170,140 @@ def test_tab_leads_from_the_search_box_over_the_pages_to_the_content(
     sight.page.locator(".skip").focus()
     for name in ("Search memory", "Live", "Find", "Logs", "Keys", first):
         tab_to(sight, name, most=6)
+
+
+def memory(sight: Sight, worker: Worker, word: str) -> str:
+    """Its page is open."""
+    listed = worker.get("/api/observations", limit=100)["items"]
+    ref = next(each["ref"] for each in listed if each["title"] == f"The {word} network")
+    sight.go(f"#/observation/{ref}")
+    sight.heading(f"The {word} network")
+    return str(ref)
+
+
+def asked(sight: Sight, path: str) -> list[str]:
+    """Every request to it from now on."""
+    seen: list[str] = []
+    sight.page.on("request", lambda request: seen.append(request.url) if path in request.url else None)
+    return seen
+
+
+def all_is_asked(sight: Sight) -> None:
+    """What a key set going has been asked for: this comes after it."""
+    sight.page.evaluate("fetch('/api/status').then((answer) => answer.text())")
+
+
+def test_a_key_that_is_held_does_it_once(sight: Sight, worker: Worker) -> None:
+    memory(sight, worker, "tapir")
+    pins = asked(sight, "/api/memory/pin")
+    sight.page.keyboard.down("p")
+    expect(sight.page.get_by_role("button", name="Pinned")).to_be_visible()
+    for _ in range(3):
+        sight.page.keyboard.down("p")
+    sight.page.keyboard.up("p")
+    all_is_asked(sight)
+    assert len(pins) == 1
+    sight.press("u")
+    expect(sight.page.get_by_role("button", name="Pin", exact=True)).to_be_visible()
+
+
+def test_j_may_be_held(sight: Sight) -> None:
+    sight.press("g", "f")
+    expect(sight.page.locator(".hit")).to_have_count(4)
+    for _ in range(3):
+        sight.page.keyboard.down("j")
+    sight.page.keyboard.up("j")
+    expect(sight.page.locator(".hit").nth(2)).to_have_attribute("aria-current", "true")
+
+
+def test_a_question_is_asked_once_and_goes_with_its_page(sight: Sight, worker: Worker) -> None:
+    ref = memory(sight, worker, "tapir")
+    dialog = sight.page.get_by_role("dialog")
+    sight.press("#", "#")
+    expect(dialog.get_by_role("button", name="Keep")).to_be_focused()
+    sight.press("Escape")
+    expect(dialog).to_have_count(0)
+    sight.press("#")
+    expect(dialog).to_be_visible()
+    sight.page.go_back()
+    sight.heading("Live")
+    expect(dialog).to_have_count(0)
+    assert worker.ask("GET", f"/api/observation/{ref}")[0] == 200
+
+
+def test_a_question_is_not_asked_on_a_page_one_went_on_to(sight: Sight, worker: Worker) -> None:
+    memory(sight, worker, "tapir")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    sight.page.route("**/api/memory/forget", hold)
+    with sight.page.expect_request("**/api/memory/forget"):
+        sight.press("#")
+    sight.press("g", "p")
+    sight.heading("Projects")
+    with sight.page.expect_response("**/api/memory/forget"):
+        held.pop().continue_()
+    all_is_asked(sight)
+    expect(sight.page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_g_waits_for_its_letter_only_a_moment(sight: Sight) -> None:
+    sight.page.clock.install()
+    sight.press("g")
+    sight.page.clock.run_for(5000)
+    sight.press("c")
+    sight.heading("Live")
+    sight.press("g", "c")
+    sight.heading("Cost")
+
+
+def test_a_sign_that_a_keyboard_has_on_its_third_level_is_heard(sight: Sight) -> None:
+    sight.page.evaluate(
+        """document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true,
+            ctrlKey: true, altKey: true, modifierAltGraph: true }))"""
+    )
+    expect(sight.page.locator("#q")).to_be_focused()
+    sight.press("Escape", "Control+/")
+    expect(sight.page.locator("#q")).not_to_be_focused()
+
+
+@pytest.mark.parametrize("button", ["Undo", "Dismiss"])
+def test_a_note_gives_focus_back_when_it_goes(sight: Sight, worker: Worker, button: str) -> None:
+    memory(sight, worker, "tapir")
+    pin = sight.page.locator("main button[aria-keyshortcuts=p]")
+    was = pin.get_attribute("aria-pressed")
+    pin.focus()
+    sight.press("Space")
+    expect(pin).not_to_have_attribute("aria-pressed", str(was))
+    note = sight.page.locator(".toast", has=sight.page.get_by_role("button", name="Undo"))
+    note.get_by_role("button", name=button).focus()
+    sight.press("Enter")
+    expect(note).to_have_count(0)
+    expect(pin).to_be_focused()
+
+
+def test_undo_is_there_for_minutes_and_its_key_for_as_long_as_the_worker_can(
+    sight: Sight, worker: Worker
+) -> None:
+    ref = memory(sight, worker, "tapir")
+    undone = asked(sight, "/api/undo/")
+    was = worker.get(f"/api/observation/{ref}")["pinned"]
+    pin = sight.page.locator("main button[aria-keyshortcuts=p]")
+    sight.page.clock.install()
+    sight.press("p")
+    expect(pin).to_have_attribute("aria-pressed", str(not was).lower())
+    sight.page.clock.run_for(60_000)
+    note = sight.page.locator(".toast", has=sight.page.get_by_role("button", name="Undo"))
+    expect(note).to_be_visible()
+    sight.page.clock.fast_forward(30 * 60_000)
+    expect(note).to_have_count(0)
+    sight.press("u")
+    expect(pin).to_have_attribute("aria-pressed", str(was).lower())
+    sight.press("p")
+    expect(pin).to_have_attribute("aria-pressed", str(not was).lower())
+    sight.page.clock.fast_forward(61 * 60_000)
+    sight.press("u")
+    all_is_asked(sight)
+    assert len(undone) == 1

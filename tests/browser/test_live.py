@@ -258,3 +258,79 @@ def test_a_line_that_ends_at_once_is_no_connection(context: BrowserContext, quie
     expect(sight.page.locator("#banner .note[data-same]")).to_be_visible()  # it did not come and go
     sight.page.unroute("**/stream")
     expect(sight.page.locator("#banner")).to_be_empty()
+
+
+def test_what_was_corrected_while_a_tab_was_hidden_is_seen_when_it_is_seen_again(
+    chromium: Browser, quiet: Worker
+) -> None:
+    """On every page that shows it; really hidden, as above."""
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    quiet.settle()
+    browser = chromium.browser_type.launch(
+        executable_path=viewing.CHROMIUM,
+        args=["--no-sandbox"],
+        ignore_default_args=["--disable-back-forward-cache"],
+    )
+    with closing(browser), viewing.context(browser) as context:
+        sight = viewing.look(context, quiet)
+        for nth, place in enumerate(["", "session/till-1", "observation/1", "find"]):
+            sight.go(f"#/{place}")
+            expect(sight.main()).to_contain_text("till.py changed" if nth == 0 else f"Title {nth - 1}")
+            expect(sight.page.locator("#state")).to_have_text("up to date")
+            sight.page.evaluate("window.same = true")
+            sight.page.goto(f"http://127.0.0.1:{quiet.port}/viewer/icon.svg")
+            quiet.post("/api/memory/edit", id=1, title=f"Title {nth}")
+            sight.page.go_back(wait_until="commit")
+            expect(sight.main()).to_contain_text(f"Title {nth}")
+            assert sight.page.evaluate("window.same") is True
+        sight.go("#/")
+        expect(sight.main()).to_contain_text("Title 3")
+        sight.page.goto(f"http://127.0.0.1:{quiet.port}/viewer/icon.svg")
+        quiet.post("/api/memory/forget", ids=[1], confirm=True)
+        sight.page.go_back(wait_until="commit")
+        expect(sight.page.locator(".feed .line.prompt")).to_be_visible()
+        expect(sight.page.locator(".feed .line.observation")).to_have_count(0)
+
+
+def test_many_corrections_at_once_are_read_in_one_question(context: BrowserContext, quiet: Worker) -> None:
+    records = [{"title": f"Till {nth}", "narrative": "It is so.", "project": "shop"} for nth in range(12)]
+    quiet.post("/api/import", records=records)
+    sight = viewing.look(context, quiet)
+    lines = sight.page.locator(".feed > li[data-ref]")
+    expect(lines).to_have_count(12)
+    expect(sight.page.locator("#state")).to_have_text("up to date")
+    asked: list[str] = []
+    sight.page.on("request", lambda request: asked.append(request.url.partition("/api/")[2]))
+    quiet.post("/api/memory/pin", ids=[each.get_attribute("data-ref") for each in lines.all()])
+    expect(lines.locator(".chip.pin")).to_have_count(12)
+    assert [each for each in asked if each.startswith("observation")] == ["observations/batch"]
+
+
+def test_a_running_session_grows_and_only_who_is_at_its_end_goes_along(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    def events() -> int:
+        quiet.settle()
+        return int(quiet.get("/api/session/till-1/events")["total"])
+
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    one = events()
+    sight = viewing.look(context, quiet, "#/session/till-1")
+    said = sight.page.locator("output")
+    expect(said).to_contain_text(f"{one} of {one},")
+    quiet.works("till-1", "Print receipts", "src/printer.py")
+    two = events()
+    assert two > one
+    expect(said).to_contain_text(f"{two} of {two},")
+    expect(sight.page.locator(".story > li.prompt .title")).to_have_text(
+        ["Make the till count pennies", "Print receipts"]
+    )
+    expect(sight.page.get_by_label("What it came to")).to_contain_text("Print receipts")
+    sight.page.locator("main h1").focus()
+    sight.press("ArrowLeft", "ArrowLeft")
+    expect(said).to_contain_text(f"{two - 2} of {two},")
+    quiet.works("till-1", "Open the drawer", "src/drawer.py")
+    expect(said).to_contain_text(f"{two - 2} of {events()},")
+    expect(sight.page.locator(".story > li")).to_have_count(two - 2)
+    expect(sight.page.locator("main h1")).to_be_focused()
+    assert sight.all_that_went_wrong() == []

@@ -138,12 +138,22 @@ class TestTheKeyExpires:
         one.page.get_by_role("button", name="Save").click()
         one.heading("Pennies, not pounds")
 
+    def test_a_question_about_memory_goes_with_it(self, context: BrowserContext, quiet: Worker) -> None:
+        ref = remembered(quiet)
+        one = viewing.look(context, quiet, f"#/observation/{ref}")
+        one.page.get_by_role("button", name="Forget").click()
+        expect(one.page.get_by_role("dialog")).to_be_visible()
+        expire(quiet)
+        signed_out(one)
+        expect(one.page.get_by_role("dialog")).to_have_count(0)
+        assert quiet.ask("GET", f"/api/observation/{ref}")[0] == 200
+
 
 class TestSigningOut:
     def test_it_leaves_a_page_that_shows_nothing(self, context: BrowserContext, quiet: Worker) -> None:
         remembered(quiet)
         sight = viewing.look(context, quiet, "#/settings")
-        sight.page.get_by_role("button", name="Sign out").click()
+        sight.page.get_by_role("button", name="Sign out", exact=True).click()
         expect(sight.page.locator("body")).to_contain_text("claude-mem open")
         expect(sight.page.locator("body")).not_to_contain_text("pennies")
         assert context.request.get(f"http://127.0.0.1:{quiet.port}/api/observations").status == 401
@@ -155,13 +165,13 @@ class TestSigningOut:
         other = viewing.look(context, quiet)
         expect(other.page.locator(".feed")).to_contain_text("pennies")
         one = viewing.look(context, quiet, "#/settings")
-        one.page.get_by_role("button", name="Sign out").click()
+        one.page.get_by_role("button", name="Sign out", exact=True).click()
         signed_out(other)
 
     def test_another_browser_is_not(self, chromium: Browser, quiet: Worker) -> None:
         with viewing.context(chromium) as mine, viewing.context(chromium) as theirs:
             one, other = viewing.look(mine, quiet, "#/settings"), viewing.look(theirs, quiet)
-            one.page.get_by_role("button", name="Sign out").click()
+            one.page.get_by_role("button", name="Sign out", exact=True).click()
             expect(one.page.locator("body")).to_contain_text("You are not signed in.")
             remembered(quiet)
             expect(other.page.locator(".feed")).to_contain_text("pennies")

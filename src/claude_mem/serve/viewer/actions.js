@@ -54,44 +54,45 @@ async function inParts(refs, ask, words, after) {
 }
 
 export async function merge(refs, after) {
-  const found = await attempt(() => post("/api/observations/batch", { ids: refs, limit: 100 }));
-  if (!found) return;
-  const into = await dialog("Merge duplicates", (close) => {
-    const name = "into";
-    const choices = found.results.map((each, at) =>
-      h(
-        "li",
-        null,
-        h(
-          "label",
-          { class: "meta" },
-          h("input", { type: "radio", name, value: each.ref, checked: at === 0 }),
-          h("span", null, `${each.ref}: ${titleOf(each)}`),
-        ),
-      ),
-    );
-    const list = h("ul", { class: "plain" }, choices);
-    return [
-      h("p", null, "Which one stays? The others are marked as replaced by it, and recall tells only that one."),
-      list,
-      h(
-        "div",
-        { class: "bar" },
-        h(
-          "button",
-          { class: "main", onclick: () => close(list.querySelector("input:checked").value) },
-          `Merge ${refs.length} into one`,
-        ),
-        h("button", { onclick: () => close() }, "Cancel"),
-      ),
-    ];
-  });
+  const known = post("/api/observations/batch", { ids: refs, limit: 100 });
+  const into = await attempt(() => dialog("Merge duplicates", (close, found) => choice(refs, found, close), known));
   if (!into) return;
   await attempt(async () => {
     const done = await post("/api/memory/merge", { into, ids: refs.filter((ref) => ref !== into) });
     toast(`${memories(done.merged.length)} merged into ${into}.`, [done.undo], after);
     await after?.();
   });
+}
+
+function choice(refs, found, close) {
+  const name = "into";
+  const choices = found.results.map((each, at) =>
+    h(
+      "li",
+      null,
+      h(
+        "label",
+        { class: "meta" },
+        h("input", { type: "radio", name, value: each.ref, checked: at === 0 }),
+        h("span", null, `${each.ref}: ${titleOf(each)}`),
+      ),
+    ),
+  );
+  const list = h("ul", { class: "plain" }, choices);
+  return [
+    h("p", null, "Which one stays? The others are marked as replaced by it, and recall tells only that one."),
+    list,
+    h(
+      "div",
+      { class: "bar" },
+      h(
+        "button",
+        { class: "main", onclick: () => close(list.querySelector("input:checked").value) },
+        `Merge ${refs.length} into one`,
+      ),
+      h("button", { onclick: () => close() }, "Cancel"),
+    ),
+  ];
 }
 
 export async function mergeInto(into, ref, after) {
@@ -104,23 +105,7 @@ export async function mergeInto(into, ref, after) {
 
 export async function forget(refs, after) {
   await attempt(async () => {
-    const preview = await added(refs, {});
-    const sure = await dialog("Forget for good?", (close) => [
-      h("p", null, "This cannot be undone. What will go:"),
-      h("p", { class: "tally" }, h("strong", null, tally(preview)), "."),
-      h(
-        "ul",
-        { class: "facts" },
-        preview.sample.slice(0, 8).map((each) => h("li", null, `${each.ref}: ${titleOf(each)}`)),
-      ),
-      preview.backups > 0 && h("p", null, `${many(preview.backups, "backup")} will be made anew without it.`),
-      h(
-        "div",
-        { class: "bar" },
-        h("button", { class: "grave", onclick: () => close(true) }, "Forget"),
-        h("button", { autofocus: true, onclick: () => close() }, "Keep"),
-      ),
-    ]);
+    const sure = await dialog("Forget for good?", sureToForget, added(refs, {}));
     if (!sure) return;
     try {
       const gone = await added(refs, { confirm: true });
@@ -132,6 +117,23 @@ export async function forget(refs, after) {
     await after?.(true);
   });
 }
+
+const sureToForget = (close, preview) => [
+  h("p", null, "This cannot be undone. What will go:"),
+  h("p", { class: "tally" }, h("strong", null, tally(preview)), "."),
+  h(
+    "ul",
+    { class: "facts" },
+    preview.sample.slice(0, 8).map((each) => h("li", null, `${each.ref}: ${titleOf(each)}`)),
+  ),
+  preview.backups > 0 && h("p", null, `${many(preview.backups, "backup")} will be made anew without it.`),
+  h(
+    "div",
+    { class: "bar" },
+    h("button", { class: "grave", onclick: () => close(true) }, "Forget"),
+    h("button", { autofocus: true, onclick: () => close() }, "Keep"),
+  ),
+];
 
 const COUNTED = [
   ["sessions", "session"],

@@ -1,6 +1,6 @@
 // Asks the worker. Every failure becomes a Trouble: a status, a word for programs and a sentence for people.
 
-export class Trouble extends Error {
+class Trouble extends Error {
   constructor(status, code, message, field) {
     super(message);
     this.status = status;
@@ -17,10 +17,9 @@ export function whenSignedOut(tell) {
 
 export const get = (path, query, signal) => ask("GET", path + asked(query), undefined, signal);
 export const post = (path, body, signal) => ask("POST", path, body, signal);
-export const patch = (path, body, signal) => ask("PATCH", path, body, signal);
 
 // Empty values are not said; lists are written with commas.
-export function asked(query) {
+function asked(query) {
   const said = new URLSearchParams();
   for (const [name, value] of Object.entries(query || {})) {
     if (value === undefined || value === null || value === "" || value.length === 0) continue;

@@ -7,6 +7,7 @@ import * as actions from "./actions.js";
 import { many, number } from "./words.js";
 
 const MOST = 10_000;
+const BELOW = 12; // between the bar and the window's end
 const MOST_MERGED = 100; // a person chooses which of them stays
 
 // narrowing() says what is looked for; redraw() shows what is selected; done() is called when something was done.
@@ -23,7 +24,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
     if (!chosen.size) return;
     const refs = [...chosen],
       changeable = refs.filter((ref) => /^\d+$/.test(ref)),
-      isWrong = Boolean(narrowing().wrong);
+      isWrong = narrowing().wrong === "true";
     const after = async () => {
       clear();
       await done();
@@ -78,6 +79,24 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
       if (!signal.aborted) toast(error.message);
     }
   }
+
+  // It lies over the list: what is scrolled to and what is said keep clear of it (--bulk, in the styles), and what it
+  // came to cover is moved out from under it: the row in use, and the end of a list that was in sight.
+  const { style } = document.documentElement;
+  const room = new ResizeObserver(() => {
+    style.setProperty("--bulk", element.hidden ? "0px" : `${element.offsetHeight + BELOW}px`);
+    const list = element.previousElementSibling;
+    if (element.hidden || !list) return;
+    if (list.contains(document.activeElement)) document.activeElement.scrollIntoView({ block: "nearest" });
+    const end = list.getBoundingClientRect().bottom,
+      under = end - element.getBoundingClientRect().top;
+    if (under > 0 && end <= window.innerHeight) window.scrollBy(0, under);
+  });
+  room.observe(element);
+  signal.addEventListener("abort", () => {
+    room.disconnect();
+    style.removeProperty("--bulk");
+  });
 
   draw();
   return {

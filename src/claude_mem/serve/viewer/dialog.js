@@ -1,16 +1,33 @@
-// A dialog: what it asks is built by the caller, and focus goes back where it was.
+// A dialog: what it asks is built by the caller, and focus goes back where it was. It belongs to its page.
 
 import { h } from "./dom.js";
 
-// make(close) gives what is inside; the promise has what close was given, undefined if it was left.
-export function dialog(title, make) {
+let moves = 0;
+window.addEventListener("hashchange", () => {
+  moves += 1;
+  leave();
+});
+
+export const leave = (which = "dialog[open]") => document.querySelector(which)?.close();
+
+// make(close, known) gives what is inside; the promise has what close was given, undefined if it was left.
+// first is what has to be known before: who went on elsewhere meanwhile, or was asked already, is not asked.
+export async function dialog(title, make, first) {
+  const before = moves,
+    known = await first;
+  if (moves !== before || document.querySelector("dialog[open]")) return undefined;
   return new Promise((resolve) => {
     let answer;
     const close = (value) => {
       answer = value;
       box.close();
     };
-    const box = h("dialog", { "aria-labelledby": "dialog-title" }, h("h2", { id: "dialog-title" }, title), make(close));
+    const box = h(
+      "dialog",
+      { "aria-labelledby": "dialog-title" },
+      h("h2", { id: "dialog-title" }, title),
+      make(close, known),
+    );
     box.addEventListener("close", () => {
       box.remove();
       resolve(answer);

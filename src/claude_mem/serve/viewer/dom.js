@@ -51,6 +51,9 @@ export function put(parent, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
+export const toHeading = () =>
+  (document.querySelector("main h1[tabindex]") || byId("main")).focus({ preventScroll: true });
+
 export function isTyping(target) {
   return (
     target instanceof HTMLElement &&

@@ -25,6 +25,7 @@ export function filters(asked, change, signal) {
       const { value } = event.target;
       soon = setTimeout(() => change({ [name]: value.trim() }), 250);
     };
+    signal.addEventListener("abort", () => clearTimeout(soon));
     selects[name] = h("input", {
       id: `by-${name}`,
       placeholder: hint,

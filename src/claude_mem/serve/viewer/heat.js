@@ -54,7 +54,7 @@ export function year(activity, hrefOf, signal) {
 }
 
 function squares(counts, most, hrefOf, weeks, CELL) {
-  const today = Date.UTC(...((now) => [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()])(new Date()));
+  const today = Date.UTC(...((now) => [now.getFullYear(), now.getMonth(), now.getDate()])(new Date())); // here, as the worker's days
   const first = today - (((new Date(today).getUTCDay() + 6) % 7) + 7 * (weeks - 1)) * DAY; // a Monday
   const cells = [],
     labels = [];

@@ -2,6 +2,7 @@
 
 import { byId, h, isTyping } from "./dom.js";
 import { dialog } from "./dialog.js";
+import { takeBackLast } from "./toast.js";
 
 const PLACES = { l: "#/", f: "#/find", p: "#/projects", c: "#/cost", x: "#/context", s: "#/settings", o: "#/logs" };
 const HELP = [
@@ -19,8 +20,10 @@ const HELP = [
   ["g then l f p c x s o", "Live, Find, Projects, Cost, Context, Settings, Logs"],
   ["?", "this help"],
 ];
+const HELD = ["j", "k", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]; // these go on; all others act once
+const LETTER_MS = 1500; // how long `g` waits for its letter
 const bound = new Map(); // what the page shown adds
-let first = false;
+let until = 0;
 
 export function bind(keys, signal) {
   for (const [key, act] of Object.entries(keys)) bound.set(key, act);
@@ -44,23 +47,27 @@ export function help() {
 
 export function start(box) {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]"))
-      return;
+    if (!isPlain(event) || event.isComposing || document.querySelector("dialog[open]")) return;
     if (event.key === "Escape" && event.target === box) return box.blur();
     if (event.target === box && event.key === "ArrowDown") {
       event.preventDefault();
       return toFirst();
     }
-    if (isTyping(event.target)) return;
+    if (isTyping(event.target) || (event.repeat && !HELD.includes(event.key))) return;
     if (act(event, box)) event.preventDefault();
   });
 }
 
+// AltGr says it is Ctrl and Alt; on many keyboards there is no other way to "#" or "/".
+function isPlain(event) {
+  return event.getModifierState("AltGraph") || !(event.ctrlKey || event.metaKey || event.altKey);
+}
+
 function act(event, box) {
   const { key } = event,
-    wasFirst = first;
-  first = key === "g";
-  if (wasFirst && PLACES[key]) {
+    isSecond = Date.now() < until;
+  until = key === "g" ? Date.now() + LETTER_MS : 0;
+  if (isSecond && PLACES[key]) {
     location.hash = PLACES[key];
     return true;
   }
@@ -73,10 +80,7 @@ function act(event, box) {
     help();
     return true;
   }
-  if (key === "u" && byId("toasts").querySelector("button.undo")) {
-    [...document.querySelectorAll("#toasts button.undo")].pop().click();
-    return true;
-  }
+  if (key === "u" && takeBackLast()) return true;
   if (bound.has(key)) return bound.get(key)(event) !== false;
   if (key === "j" || key === "k") return step(key === "j" ? 1 : -1);
   return false;

@@ -1,11 +1,12 @@
 // Starts the page: which part of it is shown, and what is always there.
 
-import { byId, h, isTyping, put } from "./dom.js";
-import { isAbort, whenSignedOut } from "./api.js";
+import { byId, h, isTyping, put, toHeading } from "./dom.js";
+import { get, isAbort, whenSignedOut } from "./api.js";
 import { link, parse, rename } from "./router.js";
 import * as stream from "./stream.js";
 import * as state from "./state.js";
 import * as keys from "./keys.js";
+import { leave } from "./dialog.js";
 
 const PAGES = [
   "live",
@@ -22,13 +23,13 @@ const PAGES = [
 ];
 const TABS = { session: "projects", project: "projects", file: "find", observation: "find" };
 const box = byId("q");
+const broken = new Set(); // pages that could not be loaded
 const left = new Map(); // how far down each step of the way was, when it was left
 let leaving = new AbortController(),
   shown = null,
   steps = 0;
 
 async function show() {
-  if (location.hash === "#main") return byId("main").focus();
   if (state.now().signedOut) return stream.connect(); // perhaps it is signed in again by now
   const place = parse(location.hash);
   // The search box is the Find page's: while that is shown, another search changes the page and does not begin it anew.
@@ -40,7 +41,8 @@ async function show() {
     step = history.state?.step ?? `${performance.timeOrigin} ${++steps}`;
   history.replaceState({ step }, "");
   const { signal } = (leaving = new AbortController());
-  const mine = (shown = { page: place.page, step });
+  const isFirst = !shown,
+    mine = (shown = { page: place.page, step });
   mark(place);
   const main = byId("main"),
     had = document.activeElement;
@@ -48,7 +50,7 @@ async function show() {
   window.scrollTo(0, 0);
   try {
     if (!PAGES.includes(place.page)) throw new Error(`There is no page “${place.page}”.`);
-    const page = await import(`./pages/${place.page}.js`);
+    const page = await loaded(place.page, signal);
     if (signal.aborted) return;
     const again = await page.show(place, main, signal);
     if (signal.aborted) return;
@@ -58,13 +60,30 @@ async function show() {
       await again?.loaded;
       window.scrollTo(0, back);
     }
-    // Who went on elsewhere meanwhile is left there, as is who only just came.
-    const here = document.activeElement;
-    if (steps > 1 && !isTyping(here) && (here === had || here === document.body))
-      (main.querySelector("h1[tabindex]") || main).focus({ preventScroll: true });
   } catch (error) {
-    if (!isAbort(error) && !signal.aborted) failed(main, error);
+    if (isAbort(error) || signal.aborted) return;
+    mine.isLost = error.status === 0;
+    failed(main, error);
   }
+  // Who went on elsewhere meanwhile is left there, as is who only just came.
+  const here = document.activeElement;
+  if (!isFirst && !isTyping(here) && (here === had || here === document.body)) toHeading();
+}
+
+// A browser remembers that a module could not be had, and of what it imports as well: only a new page asks again.
+async function loaded(page, signal) {
+  const wasBroken = broken.has(page);
+  let why = "";
+  try {
+    if (!wasBroken) return await import(`./pages/${page}.js`);
+  } catch (error) {
+    broken.add(page);
+    why = error.message;
+  }
+  await get("/api/status", null, signal); // signed out, or nobody there: then that is what is said
+  if (!wasBroken) throw new Error(`This page could not be loaded: ${why}`);
+  leaving.abort();
+  location.reload();
 }
 
 function failed(main, error) {
@@ -106,6 +125,7 @@ function search(typed) {
 function signedOut() {
   stream.stop();
   leaving.abort();
+  leave("dialog[open]:not(:has(form))"); // what was typed stays: it is saved once one is signed in again
   shown = null;
   state.signed(true);
   put(
@@ -125,8 +145,8 @@ tabs.onmessage = () => {
 
 function signedIn() {
   tabs.postMessage(true);
-  if (!state.now().signedOut) return;
-  state.signed(false);
+  if (state.now().signedOut) state.signed(false);
+  else if (!shown?.isLost) return;
   show();
 }
 
@@ -136,6 +156,10 @@ byId("ask").addEventListener("submit", (event) => {
   keys.toFirst();
 });
 byId("help").addEventListener("click", keys.help);
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address is the page's
+  byId("main").focus();
+});
 window.addEventListener("hashchange", show);
 whenSignedOut(signedOut);
 stream.on("signedout", signedOut);

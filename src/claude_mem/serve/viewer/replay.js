@@ -1,61 +1,60 @@
 // What happened in a session, in order, with a scrubber to play it again.
 
-import { h, isTyping, put, svg } from "./dom.js";
+import { h, isTyping, svg } from "./dom.js";
 import { bind } from "./keys.js";
 import { memoryLink } from "./router.js";
 import { line } from "./row.js";
+import { Story } from "./story.js";
 import { body } from "./told.js";
 import { moment, time } from "./words.js";
 
 const PACE_MS = 700;
+const CROWDED = 1000; // events whose ticks are too thin to be told apart: those of one kind become one
 
 // onopen(ref): a line was followed, so that who comes back finds it.
-export function replay(events, { signal, at, onopen }) {
-  let shown = events.length,
+export function replay({ signal, onopen }) {
+  const events = [],
+    known = new Map(), // by ref
+    story = new Story({ draw: entry, signal });
+  let shown = 0,
+    reached = null, // the line that last had focus
     timer = 0;
-  const items = events.map((event) => h("li", { class: event.kind, "data-ref": event.ref }, entry(event)));
-  const list = h("ol", { class: "feed story", onclick: followed }, items);
   const range = h("input", {
     type: "range",
     id: "scrub",
     min: 1,
-    max: events.length,
-    value: String(events.length),
-    oninput: () => {
-      pause();
-      to(Number(range.value), true);
-    },
+    max: 1,
+    oninput: () => by(Number(range.value)),
   });
-  const said = h("output", { for: "scrub", class: "meta" });
+  const said = h("output", { for: "scrub", class: "meta", "aria-live": "off" });
   const play = h("button", { onclick: () => (timer ? pause() : start()), "aria-pressed": "false" }, "Play");
-  const quiet = h("input", {
-    type: "checkbox",
-    id: "evidence",
-    checked: true,
-    onchange: () => list.classList.toggle("quiet", !quiet.checked),
-  });
-  const track = ticks(events, (index) => {
-    pause();
-    to(index + 1, true);
+  const raw = h("input", { type: "checkbox", id: "evidence", checked: true, onchange: () => to(shown, false) });
+  const track = ticks(events, (index) => by(index + 1));
+  story.element.addEventListener("click", followed);
+  story.element.addEventListener("focusin", (event) => {
+    reached = event.target.closest("li")?.dataset.ref ?? reached;
   });
 
   function followed(event) {
     const ref = event.target.closest("a.title") && event.target.closest("li").dataset.ref;
     if (ref) onopen(ref);
   }
+  const lines = () => events.slice(0, shown).filter((event) => raw.checked || event.kind !== "evidence");
+  // By somebody's hand.
+  function by(count) {
+    pause();
+    to(count, true);
+  }
   function to(count, follow) {
     shown = Math.max(1, Math.min(events.length, count));
-    items.forEach((item, index) => {
-      item.hidden = index >= shown;
-      item.classList.toggle("now", index === shown - 1 && shown < events.length);
-    });
-    track.mark(shown);
     const event = events[shown - 1];
+    story.mark(shown < events.length ? event.ref : null);
+    story.show(lines(), follow);
+    track.mark(shown);
     range.value = String(shown);
     const text = `${shown} of ${events.length}, ${time(event.created_at_epoch)}, ${event.kind}`;
     range.setAttribute("aria-valuetext", text);
     said.textContent = text;
-    if (follow) items[shown - 1].scrollIntoView({ block: "nearest" });
   }
   function start() {
     if (shown >= events.length) to(1, true);
@@ -73,21 +72,20 @@ export function replay(events, { signal, at, onopen }) {
     play.setAttribute("aria-pressed", "false");
   }
   signal.addEventListener("abort", pause);
-  bind(
-    {
-      ArrowLeft: (event) => {
-        if (event.target === range) return false;
-        pause();
-        to(shown - 1, true);
-      },
-      ArrowRight: (event) => {
-        if (event.target === range) return false;
-        pause();
-        to(shown + 1, true);
-      },
-    },
-    signal,
-  );
+
+  // The arrows are the scrubber's, but for whoever selects text or reads what is wider than its place.
+  const arrow = (way) => (event) => {
+    if (event.shiftKey || event.target === range || event.target.closest?.("pre, .wide")) return false;
+    by(shown + way);
+  };
+  // From title to title, also to those that are not drawn.
+  const step = (way) => () => {
+    let at = story.lines.findIndex((each) => each.ref === reached) + way;
+    while (story.lines[at] && !hasTitle(story.lines[at])) at += way;
+    if (story.lines[at]) story.reach(at).querySelector("a.title")?.focus({ preventScroll: true });
+  };
+  bind({ ArrowLeft: arrow(-1), ArrowRight: arrow(1), j: step(1), k: step(-1) }, signal);
+
   const controls = h(
     "div",
     { class: "scrub panel" },
@@ -99,49 +97,85 @@ export function replay(events, { signal, at, onopen }) {
       h("label", { for: "scrub", class: "unseen" }, "Position in the session"),
       range,
       said,
-      h("span", { class: "meta far" }, quiet, h("label", { for: "evidence" }, "raw tool uses")),
+      h("span", { class: "meta far" }, raw, h("label", { for: "evidence" }, "raw tool uses")),
     ),
   );
   return {
     controls,
-    list,
-    renew: (ref, event) => {
-      const item = items.find((each) => each.dataset.ref === ref);
-      if (item) put(item, event ? entry(event) : h("span", { class: "meta" }, "Forgotten."));
+    list: story.element,
+    known,
+    // Each where its time puts it. Who stands at the end stays there; who is further back is not moved.
+    grow: (more) => {
+      const isAtEnd = shown >= events.length,
+        standing = events[shown - 1];
+      const added = more.filter((each) => !known.has(each.ref));
+      if (!added.length) return;
+      for (const each of added) {
+        let at = events.length;
+        while (at && events[at - 1].created_at_epoch > each.created_at_epoch) at--;
+        events.splice(at, 0, each);
+        known.set(each.ref, each);
+      }
+      range.max = events.length;
+      track.draw();
+      to(isAtEnd ? events.length : events.indexOf(standing) + 1, false);
     },
-    ready: () => {
-      if (events.length) to(events.length, false);
-      const item = items.find((each) => each.dataset.ref === at);
-      // Last of all: how far down it is was a guess, until it is drawn.
-      if (item)
-        requestAnimationFrame(() => {
-          item.scrollIntoView({ block: "center" });
-          if (!isTyping(document.activeElement)) item.querySelector("a.title")?.focus({ preventScroll: true });
-        });
+    // event: as it is now; null: it is forgotten.
+    renew: (ref, event) => {
+      const was = known.get(ref);
+      if (!was) return;
+      const is = event || { ...was, isForgotten: true };
+      events[events.indexOf(was)] = is;
+      known.set(ref, is);
+      story.lines = lines();
+      story.renew(is);
+    },
+    reveal: (ref) => {
+      const at = story.lines.findIndex((each) => each.ref === ref);
+      if (at < 0) return;
+      const item = story.reach(at, "center");
+      if (!isTyping(document.activeElement)) item.querySelector("a.title")?.focus({ preventScroll: true });
     },
   };
 }
 
+const hasTitle = (event) => event.kind !== "evidence" && !event.isForgotten;
+
+// One shape for each kind, however many there are of it.
 function ticks(events, onpick) {
-  const marks = events.map((event, index) =>
-    svg("rect", {
-      class: `tick ${event.kind}`,
-      x: index,
-      y: event.kind === "evidence" ? 8 : 0,
-      width: 0.8,
-      height: event.kind === "evidence" ? 8 : 16,
-      onclick: () => onpick(index),
-    }),
-  );
+  const kinds = ["evidence", "observation", "summary", "prompt"].map((kind) => ({
+    kind,
+    shape: svg("path", { class: `tick ${kind}` }),
+  }));
   const cursor = svg("rect", { class: "veil", x: 0, y: 0, width: 0, height: 16 });
   const element = svg(
     "svg",
-    { class: "ticks", viewBox: `0 0 ${events.length || 1} 16`, preserveAspectRatio: "none", "aria-hidden": "true" },
-    marks,
+    {
+      class: "ticks",
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+      onclick: (event) => {
+        const box = element.getBoundingClientRect();
+        onpick(Math.floor(((event.clientX - box.left) / box.width) * events.length));
+      },
+    },
+    kinds.map(({ shape }) => shape),
     cursor,
   );
   return {
     element,
+    draw: () => {
+      element.setAttribute("viewBox", `0 0 ${events.length} 16`);
+      const shapes = { evidence: "", observation: "", summary: "", prompt: "" },
+        isCrowded = events.length > CROWDED;
+      for (let at = 0, end = 0; at < events.length; at = end) {
+        const { kind } = events[at];
+        for (end = at + 1; isCrowded && events[end]?.kind === kind;) end++;
+        const wide = end - at - 0.2;
+        shapes[kind] += `M${at} ${kind === "evidence" ? 8 : 0}h${wide}V16h-${wide}z`;
+      }
+      kinds.forEach(({ kind, shape }) => shape.setAttribute("d", shapes[kind]));
+    },
     mark: (count) => {
       cursor.setAttribute("x", count);
       cursor.setAttribute("width", Math.max(0, events.length - count));
@@ -150,6 +184,7 @@ function ticks(events, onpick) {
 }
 
 function entry(event) {
+  if (event.isForgotten) return h("span", { class: "meta" }, "Forgotten.");
   if (event.kind === "evidence") {
     const shell = h(
       "details",

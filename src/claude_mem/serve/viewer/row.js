@@ -27,6 +27,8 @@ export const when = (epoch, say = ago) =>
 
 export const titleOf = (memory) => memory.title || memory.prompt || memory.request || `${memory.kind} ${memory.ref}`;
 
+export const isRunning = (session) => ["initialized", "active", "summarizing"].includes(session.status);
+
 export const isGone = (memory) => Boolean(memory.wrong || memory.superseded_by);
 
 // A line of a feed: as high as it needs.

@@ -79,10 +79,9 @@ export async function look() {
       recording: status.recording,
       observer: status.observer,
       working: Boolean(status.observer?.working),
-      reached: true,
     });
-  } catch (error) {
-    if (error.status === 0) known.reached = false;
+  } catch {
+    // The stream says whether it can be reached.
   }
   draw();
 }
@@ -95,20 +94,29 @@ export function age(queue, clock = Date.now()) {
 }
 
 function draw() {
-  put(byId("state"), known.signedOut ? [h("span", { class: "dot off" }), "signed out"] : glance());
+  if (known.signedOut) tell("dot off", "signed out");
+  else if (known.up !== null) tell(...glance());
   banner();
   told.dispatchEvent(new Event("state"));
 }
 
+// What stays as it is, is not read aloud again, and a spinner goes on turning.
+function tell(mark, text) {
+  const place = byId("state");
+  if (!place.firstChild) place.append(h("span"), "-");
+  const [dot, said] = place.childNodes;
+  if (dot.className !== mark) dot.className = mark;
+  if (said.data !== text) said.data = text;
+}
+
 function glance() {
-  if (known.up === null) return [];
-  if (!known.up) return [h("span", { class: "dot error" }), "reconnecting"];
+  if (!known.up) return ["dot error", "reconnecting"];
   const count = waiting(known.queue);
   if (known.working || known.queue?.leased)
-    return [h("span", { class: "spin" }), `observing${count ? `, ${many(count, "event")}` : ""}`];
-  if (known.recording !== "on") return [h("span", { class: "dot off" }), known.recording];
-  if (count) return [h("span", { class: "dot warning" }), `${many(count, "event")} waiting ${span(age(known.queue))}`];
-  return [h("span", { class: "dot" }), "up to date"];
+    return ["spin", `observing${count ? `, ${many(count, "event")}` : ""}`];
+  if (known.recording !== "on") return ["dot off", known.recording];
+  if (count) return ["dot warning", `${many(count, "event")} waiting ${span(age(known.queue))}`];
+  return ["dot", "up to date"];
 }
 
 const LOST = {

@@ -7,6 +7,7 @@ const SILENCE = 45_000; // the worker says something every 15 seconds
 const heard = new EventTarget();
 let last = "",
   running = null,
+  wasUp = false,
   wait = 0,
   timer = 0;
 
@@ -73,7 +74,7 @@ async function follow(mine) {
       const { value, done } = await reader.read();
       if (done) return isUp;
       wait = 0;
-      if (!isUp) say("up");
+      if (!isUp) rejoice();
       isUp = true;
       const parts = (rest + value).split("\n\n");
       rest = parts.pop();
@@ -82,6 +83,13 @@ async function follow(mine) {
   } finally {
     clearTimeout(watch);
   }
+}
+
+// What was corrected while nobody listened is not told again: everything shown may be another.
+function rejoice() {
+  say("up");
+  if (wasUp) say("changed", { what: "all", refs: [] });
+  wasUp = true;
 }
 
 function told(block) {

@@ -1,37 +1,58 @@
 // Says what was done, with a way to take it back.
 
-import { byId, h } from "./dom.js";
+import { byId, h, toHeading } from "./dom.js";
 import { post } from "./api.js";
 
 const STAYS = 12_000;
+const UNDOABLE_STAYS = 300_000; // who needs longer to read, or to think, has it
+const MOST = 3;
+const changes = []; // what can be taken back, the newest last, also when its note is gone
 
 // What was done in several parts is taken back by one button.
 export function toast(text, undos = [], after = null) {
-  const item = h("div", { class: "toast" }, h("span", null, text));
-  const gone = () => item.remove();
-  if (undos.length) item.append(h("button", { class: "undo", onclick: () => takeBack(undos, item, after) }, "Undo"));
-  else item.append(h("button", { onclick: gone, "aria-label": "Dismiss" }, "✕"));
+  const item = h("div", { class: "toast" }, h("span", null, text)),
+    stays = undos.length ? UNDOABLE_STAYS : STAYS;
+  if (undos.length) {
+    const change = { undos, item, after };
+    changes.push(change);
+    item.append(h("button", { class: "undo", onclick: () => takeBack(change) }, "Undo"));
+  }
+  item.append(h("button", { onclick: () => remove(item), "aria-label": "Dismiss" }, "✕"));
+  item.addEventListener("focusin", (event) => {
+    if (!byId("toasts").contains(event.relatedTarget)) item.from = event.relatedTarget;
+  });
   const place = byId("toasts");
-  while (place.children.length > 2) place.firstChild.remove();
+  while (place.children.length >= MOST) remove(place.firstChild);
   place.append(item);
   // It does not vanish under somebody's pointer or focus.
-  let timer = setTimeout(gone, STAYS);
-  const hold = () => clearTimeout(timer),
-    leave = () => {
-      clearTimeout(timer);
-      timer = setTimeout(gone, STAYS);
-    };
-  for (const name of ["pointerenter", "focusin"]) item.addEventListener(name, hold);
-  for (const name of ["pointerleave", "focusout"]) item.addEventListener(name, leave);
+  const fade = () => setTimeout(() => (item.matches(":hover, :focus-within") ? fade() : item.remove()), stays);
+  fade();
 }
 
-async function takeBack(undos, item, after) {
+function remove(item) {
+  const hadFocus = item.contains(document.activeElement);
   item.remove();
+  if (hadFocus) item.from?.isConnected ? item.from.focus({ preventScroll: true }) : toHeading();
+}
+
+// Whether there was something.
+export function takeBackLast() {
+  const change = changes.findLast(({ undos }) => undos.every(({ until }) => Date.now() < until));
+  if (change) takeBack(change);
+  return Boolean(change);
+}
+
+async function takeBack(change) {
+  const { undos, item, after } = change,
+    hadFocus = item.contains(document.activeElement);
+  changes.splice(changes.indexOf(change), 1);
+  remove(item);
   try {
     for (const { token } of undos.toReversed()) await post(`/api/undo/${encodeURIComponent(token)}`, {});
     toast("Undone.");
   } catch (error) {
     toast(error.message);
   }
-  after?.();
+  await after?.();
+  if (hadFocus && document.activeElement === document.body) toHeading(); // what had it before is not there any more
 }

@@ -6,9 +6,10 @@ const AGAIN_MS = 3000; // a page that could not be had is asked for again, while
 
 export class Windowed {
   // fetchPage(offset, limit, signal, next) -> { items, total, hasMore, next }; draw(item, index) -> an element of the
-  // row's height. Pages are counted from the first one's `next`: what is new since moves no row.
-  constructor({ fetchPage, draw, onCount, label, signal }) {
-    Object.assign(this, { fetchPage, draw, onCount });
+  // row's height; covered() -> how much of the window's lower end something lies over. Pages are counted from the
+  // first one's `next`: what is new since moves no row.
+  constructor({ fetchPage, draw, onCount, covered, label, signal }) {
+    Object.assign(this, { fetchPage, draw, onCount, covered });
     this.inner = document.createElement("div");
     this.inner.className = "rows";
     this.inner.setAttribute("role", "list");
@@ -40,6 +41,7 @@ export class Windowed {
     this.drawn = new Map();
     this.next = null;
     this.count = 0;
+    this.isWhole = false; // whether the count is known, or only that there are so many
     this.height = 0;
     this.inner.replaceChildren();
   }
@@ -69,10 +71,9 @@ export class Windowed {
       if (!number) this.next = got.next;
       this.pages.set(number, got.items);
       const seen = number * PAGE + got.items.length;
-      this.settle(
-        got.total ?? Math.max(this.count, seen + (got.hasMore ? PAGE : 0)),
-        got.total === undefined && !got.hasMore ? seen : null,
-      );
+      const isEnd = got.total === undefined && !got.hasMore;
+      this.isWhole ||= isEnd || got.total !== undefined;
+      this.settle(isEnd ? seen : (got.total ?? Math.max(this.count, seen + PAGE)));
       this.paint();
     } catch (error) {
       if (asking === this.asking) this.pages.delete(number);
@@ -80,12 +81,16 @@ export class Windowed {
     }
   }
 
-  settle(count, end) {
-    this.count = end ?? count;
-    this.ended = end !== null;
+  settle(count) {
+    this.count = count;
+    this.drawn.forEach((row) => row.setAttribute("aria-setsize", this.size));
     this.rowHeight();
     this.inner.style.setProperty("height", `${this.count * this.height}px`);
     this.onCount?.(this.count);
+  }
+
+  get size() {
+    return this.isWhole ? this.count : -1;
   }
 
   rowHeight() {
@@ -129,14 +134,22 @@ export class Windowed {
     const row = document.createElement("div");
     row.className = "row";
     row.setAttribute("role", "listitem");
-    row.setAttribute("aria-setsize", this.count);
+    row.setAttribute("aria-setsize", this.size);
     row.setAttribute("aria-posinset", index + 1);
     row.dataset.index = index;
     row.dataset.of = item ? "item" : "";
     row.style.setProperty("transform", `translateY(${index * height}px)`);
     row.append(item ? this.draw(item, index) : document.createTextNode("…"));
-    old ? old.replaceWith(row) : this.inner.append(row);
+    // In their order: they are read and tabbed through as they lie in the page.
+    if (old) old.replaceWith(row);
+    else this.inner.insertBefore(row, [...this.inner.children].find((each) => each.dataset.index > index) ?? null);
     this.drawn.set(index, row);
+  }
+
+  // What is not in sight is asked for again when it is.
+  dropUnseen() {
+    const seen = new Set([...this.drawn.keys()].map((index) => Math.floor(index / PAGE)));
+    for (const number of this.pages.keys()) if (number && !seen.has(number)) this.pages.delete(number);
   }
 
   redraw() {
@@ -149,12 +162,14 @@ export class Windowed {
   async reach(index) {
     if (index < 0 || index >= this.count) return null;
     await this.page(Math.floor(index / PAGE));
+    if (!this.inner.isConnected) return null;
     const height = this.rowHeight(),
       box = this.inner.getBoundingClientRect();
     const top = box.top + index * height,
-      head = document.querySelector(".top")?.offsetHeight || 0;
+      head = document.querySelector(".top").offsetHeight,
+      end = window.innerHeight - this.covered();
     if (top < head + height) window.scrollBy(0, top - head - height);
-    else if (top + 2 * height > window.innerHeight) window.scrollBy(0, top + 2 * height - window.innerHeight);
+    else if (top + 2 * height > end) window.scrollBy(0, top + 2 * height - end);
     this.paint();
     return this.drawn.get(index) || null;
   }

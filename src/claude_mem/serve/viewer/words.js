@@ -3,10 +3,14 @@
 const MINUTE = 60_000,
   HOUR = 3_600_000,
   DAY = 86_400_000;
-const plain = new Intl.NumberFormat();
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const LOCALE = "en-GB"; // the page's own: its words are English in every browser
+const plain = new Intl.NumberFormat(LOCALE);
+const three = new Intl.NumberFormat(LOCALE, { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+const cents = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const fine = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 2 });
+const day = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", year: "numeric" });
+const clock = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit" });
+const exact = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "medium" });
 
 export const number = (value) => plain.format(value ?? 0);
 export const many = (count, one, more = `${one}s`) => `${number(count)} ${count === 1 ? one : more}`;
@@ -32,15 +36,20 @@ export function span(ms) {
 }
 
 export function short(value) {
-  if (value >= 1e6) return `${(value / 1e6).toFixed(value >= 1e7 ? 0 : 1)} M`;
-  if (value >= 1e4) return `${(value / 1e3).toFixed(value >= 1e5 ? 0 : 1)} k`;
-  return number(value);
+  if (value < 1e4) return number(value);
+  return value < 999_500 ? `${three.format(value / 1e3)} k` : `${three.format(value / 1e6)} M`;
 }
 
 export function money(usd) {
   if (usd === null || usd === undefined) return "unknown";
   if (usd === 0) return "$0";
-  return usd < 0.01 ? "< $0.01" : `$${usd.toFixed(2)}`;
+  return usd < 0.01 ? "< $0.01" : `$${cents.format(usd)}`;
+}
+
+// As an axis says them: a part of a cent is not nothing.
+export function dollars(usd) {
+  if (usd < 0.1) return `$${fine.format(usd)}`;
+  return `$${usd < 1e4 ? cents.format(usd) : short(usd)}`;
 }
 
 // A path on any system: the last part, and what is before it.

@@ -1,12 +1,12 @@
 // What memory costs: by day, model and project; what is told to sessions; what batching saved; the budget.
 
 import { h, labelled, put } from "../dom.js";
-import { get } from "../api.js";
+import { get, isAbort } from "../api.js";
 import { link, projectLink, rename } from "../router.js";
 import { projectOptions } from "../choices.js";
 import { bars } from "../plot.js";
 import { n, table } from "../table.js";
-import { leaf, money, number, short } from "../words.js";
+import { dollars, leaf, money, number, short } from "../words.js";
 
 const TOKENS = [
   { name: "sent", class: "one" },
@@ -24,26 +24,35 @@ export async function show(place, main, signal) {
   document.title = "Cost · claude-mem";
   const days = SPANS.some(([each]) => each === Number(place.query.days)) ? Number(place.query.days) : 30;
   const asked = { days, project: place.query.project };
-  const [cost, { items }] = await Promise.all([
-    get("/api/cost", asked, signal),
-    get("/api/projects", { limit: 100 }, signal),
-  ]);
-  const go = (change) => {
-    rename(link("cost", "", { ...asked, ...change }));
-    window.dispatchEvent(new HashChangeEvent("hashchange"));
+  const since = h("p", { class: "meta", role: "status" }),
+    shown = h("div");
+  let latest = null,
+    until = signal;
+  const ask = () => {
+    latest?.abort();
+    latest = new AbortController();
+    until = AbortSignal.any([signal, latest.signal]);
+    return get("/api/cost", asked, until);
   };
-  const { total, budget, batching } = cost;
+  const fill = (cost) => {
+    since.textContent = `Since ${cost.since}. Days are those of UTC.`;
+    put(shown, figures(cost, asked.project, until));
+  };
+  // Only what it changes is drawn anew: who walks through the choices by keyboard stays there.
+  const choose = (change) => {
+    Object.assign(asked, change);
+    rename(link("cost", "", asked));
+    ask()
+      .then(fill)
+      .catch((error) => isAbort(error) || put(shown, h("p", { class: "wrongly" }, error.message)));
+  };
+  const [cost, { items }] = await Promise.all([ask(), get("/api/projects", { limit: 100 }, signal)]);
   put(
     main,
     h(
       "div",
       { class: "head" },
-      h(
-        "div",
-        null,
-        h("h1", { tabindex: -1 }, "Cost"),
-        h("p", { class: "meta" }, `Since ${cost.since}. Days are those of UTC.`),
-      ),
+      h("div", null, h("h1", { tabindex: -1 }, "Cost"), since),
       h(
         "div",
         { class: "filters" },
@@ -51,7 +60,7 @@ export async function show(place, main, signal) {
           "Over",
           h(
             "select",
-            { id: "cost-days", onchange: (event) => go({ days: event.target.value }) },
+            { id: "cost-days", onchange: (event) => choose({ days: event.target.value }) },
             SPANS.map(([each, name]) => h("option", { value: each, selected: each === days }, name)),
           ),
         ),
@@ -59,13 +68,21 @@ export async function show(place, main, signal) {
           "Project",
           h(
             "select",
-            { id: "cost-project", onchange: (event) => go({ project: event.target.value }) },
+            { id: "cost-project", onchange: (event) => choose({ project: event.target.value }) },
             h("option", { value: "" }, "all"),
             projectOptions(items, asked.project),
           ),
         ),
       ),
     ),
+    shown,
+  );
+  fill(cost);
+}
+
+function figures(cost, project, signal) {
+  const { total, budget, batching } = cost;
+  return [
     h(
       "div",
       { class: "tiles" },
@@ -78,7 +95,7 @@ export async function show(place, main, signal) {
         short(batching.saved_tokens),
         batching.saved_usd ? `tokens, ${money(batching.saved_usd)}` : "tokens",
       ),
-      tile("Today", short(budget.today.tokens), limitOf(budget)),
+      tile("Today", short(budget.today.tokens), `${project ? "tokens, by all projects" : "tokens"}${limitOf(budget)}`),
     ),
     h(
       "section",
@@ -92,7 +109,7 @@ export async function show(place, main, signal) {
           day: each.day,
           values: [each.input_tokens, each.cached_tokens || 0, each.output_tokens],
         })),
-        limit: budget.daily_tokens ? { value: budget.daily_tokens, name: "daily budget" } : null,
+        limit: !project && budget.daily_tokens ? { value: budget.daily_tokens, name: "daily budget" } : null,
       }),
     ),
     h(
@@ -102,9 +119,9 @@ export async function show(place, main, signal) {
         label: "Dollars by day",
         signal,
         series: [{ name: "spent", class: "one" }],
-        say: (value) => `$${value < 1 ? value.toFixed(2) : short(value)}`,
+        say: dollars,
         days: cost.by_day.map((each) => ({ day: each.day, values: [each.cost_usd || 0] })),
-        limit: budget.daily_usd ? { value: budget.daily_usd, name: "daily budget" } : null,
+        limit: !project && budget.daily_usd ? { value: budget.daily_usd, name: "daily budget" } : null,
       }),
     ),
     h(
@@ -131,11 +148,11 @@ export async function show(place, main, signal) {
     ),
     spent("By model", ["Model", "Provider"], cost.by_model, (each) => [each.model || "unknown", each.provider]),
     spent("By project", ["Project"], cost.by_project, (each) => [
-      h("a", { href: projectLink(each.project || "") }, leaf(each.project || "unknown")),
+      each.project ? h("a", { href: projectLink(each.project) }, leaf(each.project)) : "unknown",
     ]),
     spent("By day", ["Day"], cost.by_day.filter((each) => each.calls).reverse(), (each) => [each.day]),
     told(cost.injected_by_event),
-  );
+  ];
 }
 
 const tile = (name, value, unit) =>
@@ -152,7 +169,7 @@ function limitOf(budget) {
     budget.daily_tokens && `${short(budget.daily_tokens)} tokens`,
     budget.daily_usd && money(budget.daily_usd),
   ].filter(Boolean);
-  return limits.length ? `tokens, of ${limits.join(" or ")}` : "tokens; no budget is set";
+  return limits.length ? `, of ${limits.join(" or ")}` : "; no budget is set";
 }
 
 function filled(cost) {

@@ -1,21 +1,65 @@
 // One file: what was done to it and learnt about it, across sessions, with what is stale marked.
 
 import { h, put } from "../dom.js";
-import { get } from "../api.js";
+import { get, isAbort } from "../api.js";
 import { link, projectLink, sessionLink } from "../router.js";
 import { line } from "../row.js";
-import { brief, date, leaf, many } from "../words.js";
+import { toast } from "../toast.js";
+import { brief, date, leaf, many, number } from "../words.js";
+
+const PAGE = 100;
+const MOST_ASKED = 20; // sessions whose title is asked for one by one
 
 export async function show(place, main, signal) {
   const path = place.id,
-    { project } = place.query;
-  const { results } = await get("/api/file", { path, project, limit: 100 }, signal);
+    { project } = place.query,
+    titles = new Map(); // of sessions
+  const listed = (query) =>
+    get("/api/observations", { file: path, project, wrong: false, limit: PAGE, ...query }, signal);
+  const { results } = await get("/api/file", { path, project, limit: PAGE }, signal);
+  let total = results.length;
+  if (total >= PAGE) total = Math.max(total, (await listed({ limit: 1, count: true })).total ?? 0);
   document.title = `${leaf(path)} · claude-mem`;
+  const draw = async () => {
+    await name(results, titles, project, signal);
+    put(main, page(path, project, results, total, titles, results.length < total && more));
+  };
+  async function more(event) {
+    event.target.disabled = true;
+    try {
+      const known = new Set(results.map((each) => each.ref));
+      const offset = results.filter((each) => each.kind === "observation").length;
+      const found = (await listed({ offset })).items.filter((each) => !known.has(each.ref));
+      results.push(...found);
+      if (!found.length) total = results.length;
+      await draw();
+      main.querySelector(`[data-ref="${found[0]?.ref}"] a.title`)?.focus();
+    } catch (error) {
+      event.target.disabled = false;
+      if (!isAbort(error)) toast(error.message);
+    }
+  }
+  await draw();
+}
+
+// What their sessions are called, of those that are called something.
+async function name(results, titles, project, signal) {
+  const unknown = () => [...new Set(results.map((each) => each.session_id))].filter((id) => id && !titles.has(id));
+  const learn = ({ id, title }) => titles.set(id, title);
+  if (!titles.size) (await get("/api/sessions", { project, limit: 100 }, signal)).items.forEach(learn);
+  const asked = unknown().slice(0, MOST_ASKED);
+  const told = await Promise.allSettled(
+    asked.map((id) => get(`/api/session/${encodeURIComponent(id)}`, null, signal)),
+  );
+  told.forEach(({ value }) => value && learn(value.session));
+}
+
+function page(path, project, results, total, titles, more) {
   const stale = results.filter((each) => each.marks?.length).length;
   const sessions = new Map();
   for (const each of results) sessions.set(each.session_id, [...(sessions.get(each.session_id) || []), each]);
-  put(
-    main,
+  const count = more ? `the newest ${number(results.length)} of ${number(total)} memories` : many(total, "memory", "memories");
+  return [
     h(
       "div",
       { class: "head" },
@@ -27,7 +71,7 @@ export async function show(place, main, signal) {
           "p",
           { class: "meta" },
           project && h("a", { href: projectLink(project) }, leaf(project)),
-          h("span", null, `${many(results.length, "memory", "memories")} in ${many(sessions.size, "session")}`),
+          h("span", null, `${count} in ${many(sessions.size, "session")}`),
           stale > 0 && h("span", { class: "chip mark" }, `${stale} may be stale`),
         ),
       ),
@@ -45,7 +89,7 @@ export async function show(place, main, signal) {
             h(
               "h2",
               null,
-              h("a", { href: sessionLink(id) }, `Session ${brief(id)}`),
+              h("a", { href: sessionLink(id) }, titles.get(id) || `Session ${brief(id)}`),
               ` · ${date(list[0].created_at_epoch)}`,
             ),
             h(
@@ -63,5 +107,6 @@ export async function show(place, main, signal) {
           ),
         )
       : h("p", { class: "empty" }, "Nothing is remembered about this file."),
-  );
+    more && h("div", { class: "bar" }, h("button", { onclick: more }, "Earlier")),
+  ];
 }

@@ -12,6 +12,7 @@ import { bulk } from "../bulk.js";
 import { many, number } from "../words.js";
 
 const MOST_FOUND = 200; // of a search; a list has no end
+const MOST_RENEWED = 100; // at a time
 const LISTS = { observation: "observations", summary: "summaries", prompt: "prompts" };
 const NARROWING = [
   "project",
@@ -31,7 +32,8 @@ const left = new Map(); // what was selected and marked at each step of the way,
 export async function show(place, main, signal) {
   let asked = place.query,
     current = -1,
-    total = 0;
+    total = 0,
+    loading = null;
   const step = history.state?.step,
     before = left.get(step);
   const said = h("p", { class: "meta", role: "status" });
@@ -56,6 +58,7 @@ export async function show(place, main, signal) {
     onCount: (count) => {
       total = count;
     },
+    covered: () => selection.element.offsetHeight,
   });
   const selection = bulk({
     narrowing: () => ({ q: asked.q, ...narrowing() }),
@@ -74,7 +77,8 @@ export async function show(place, main, signal) {
   async function fetchPage(offset, limit, stop, next) {
     if (asked.q?.trim()) {
       const found = await get("/api/search", { q: asked.q, ...narrowing(), offset, limit }, stop);
-      return { items: found.results, hasMore: found.hasMore && offset + limit < MOST_FOUND, note: tell(found, offset) };
+      if (offset === 0) tell(found);
+      return { items: found.results, hasMore: found.hasMore && offset + limit < MOST_FOUND };
     }
     const { kind, ...rest } = narrowing(),
       from = next ? { cursor: next, offset: offset - limit } : { offset };
@@ -97,8 +101,7 @@ export async function show(place, main, signal) {
     return { items: page.items, total: known ?? undefined, hasMore: page.hasMore, next: page.next };
   }
 
-  function tell(found, offset) {
-    if (offset) return;
+  function tell(found) {
     const count = found.hasMore ? "The best" : many(found.results.length, "memory", "memories");
     said.textContent = found.results.length
       ? `${count} for “${found.query}”${found.note ? `. ${found.note}` : ""}`
@@ -106,11 +109,12 @@ export async function show(place, main, signal) {
   }
 
   async function load(at = -1) {
+    if (signal.aborted) return; // taken back from elsewhere
     document.title = `${asked.q || "Find"} · claude-mem`;
     current = -1;
     list.element.setAttribute("aria-busy", "true");
     try {
-      await list.load();
+      await (loading = list.load());
       if (!list.count) put(list.inner);
       else if (at >= 0 && !isTyping(document.activeElement)) await move(at + 1);
     } catch (error) {
@@ -136,6 +140,7 @@ export async function show(place, main, signal) {
     narrow.fill();
     list.asking.abort(); // an answer to what is no longer asked is not waited for
     selection.clear();
+    window.scrollTo(0, 0);
     clearTimeout(soon);
     soon = setTimeout(() => load(), typed ? 90 : 0);
   }
@@ -154,17 +159,23 @@ export async function show(place, main, signal) {
     (at || row?.querySelector("a.title"))?.focus({ preventScroll: true });
   }
 
+  // What is pressed while the list is on its way holds for it.
+  const listed = () => loading?.catch(() => {});
+
   bind(
     {
-      j: () => {
+      j: async () => {
+        await listed();
         move(1);
       },
-      k: () => {
+      k: async () => {
+        await listed();
         move(-1);
       },
-      x: () => {
+      x: async () => {
+        await listed();
         const memory = list.item(current);
-        if (!memory) return false;
+        if (!memory) return;
         selection.select(memory.ref, !selection.chosen.has(memory.ref));
         list.redraw();
         list.drawn.get(current)?.querySelector("a.title")?.focus({ preventScroll: true });
@@ -184,28 +195,25 @@ export async function show(place, main, signal) {
   on(
     "changed",
     (event) => {
-      if (event.what !== "settings") renew((event.refs || []).map(String));
+      if (event.what === "settings") return;
+      if (event.what === "all") list.dropUnseen();
+      const refs = new Set((event.refs || []).map(String));
+      renew(list.items.filter(({ ref }) => event.what === "all" || refs.has(ref)));
     },
     signal,
   );
 
-  async function renew(refs) {
-    const shown = list.items.filter((memory) => refs.includes(memory.ref)).slice(0, 60);
-    if (!shown.length) return;
-    const found = await post(
-      "/api/observations/batch",
-      { ids: shown.map((each) => each.ref), limit: 100 },
-      signal,
-    ).catch(() => null);
-    if (!found) return;
-    if (found.missing.length) return load();
-    for (const memory of shown)
-      Object.assign(
-        memory,
-        found.results.find((each) => each.ref === memory.ref),
-        { snippet: memory.snippet },
-      );
-    list.redraw();
+  async function renew(memories) {
+    for (let at = 0; at < memories.length; at += MOST_RENEWED) {
+      const some = memories.slice(at, at + MOST_RENEWED),
+        ids = some.map((each) => each.ref);
+      const found = await post("/api/observations/batch", { ids, limit: MOST_RENEWED }, signal).catch(() => null);
+      if (!found) return;
+      if (found.missing.length) return load();
+      const now = new Map(found.results.map((each) => [each.ref, each]));
+      some.forEach((memory) => Object.assign(memory, now.get(memory.ref), { snippet: memory.snippet }));
+      list.redraw();
+    }
   }
 
   again.loaded = load(before?.current); // not waited for: who types on is heard

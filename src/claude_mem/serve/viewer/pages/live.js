@@ -1,16 +1,19 @@
 // What happens, as it happens.
 
 import { h, labelled, put } from "../dom.js";
-import { get, isAbort } from "../api.js";
+import { get, isAbort, post } from "../api.js";
 import { on } from "../stream.js";
 import { toast } from "../toast.js";
 import { age, look, waiting, watch } from "../state.js";
-import { line, when } from "../row.js";
+import { isRunning, line, when } from "../row.js";
 import { projectLink, sessionLink } from "../router.js";
 import { leaf, many, money, number, short, span } from "../words.js";
 
 const MOST = 300; // in the page; the rest is in Find
-const RUNNING = ["initialized", "active", "summarizing"];
+const FIRST = 15; // the first look is to be small
+const MORE = 50;
+const SESSIONS = 8;
+const MOST_RENEWED = 100; // in one question
 
 export async function show(place, main, signal) {
   document.title = "Live · claude-mem";
@@ -20,7 +23,9 @@ export async function show(place, main, signal) {
   const chosen = h("select", { id: "of-project", onchange: () => refill() }, h("option", { value: "" }, "All projects"));
   const known = new Map(); // sessions by id
   let asked = 0,
-    meanwhile = null; // what arrives while the list is on its way
+    meanwhile = null, // what arrives while the list is on its way
+    next = null; // from where on there are earlier ones
+  const earlier = h("button", { hidden: true, onclick: () => more().catch(said) }, "Earlier");
 
   const wanted = (memory) => !chosen.value || memory.project === chosen.value;
   const item = (memory, isNew) => h("li", { class: isNew ? "new" : null, "data-ref": memory.ref }, line(memory));
@@ -28,8 +33,9 @@ export async function show(place, main, signal) {
   async function fill() {
     const mine = ++asked,
       arrived = (meanwhile = []);
-    const { results } = await get("/api/search", { limit: 50, project: chosen.value }, signal);
+    const { results, ...rest } = await get("/api/search", { limit: FIRST, project: chosen.value }, signal);
     if (mine !== asked) return;
+    goesOn(rest.next);
     put(
       feed,
       results.length
@@ -39,7 +45,29 @@ export async function show(place, main, signal) {
     meanwhile = null;
     arrived.forEach(arrive);
   }
-  const refill = () => fill().catch((error) => isAbort(error) || toast(error.message));
+  const said = (error) => isAbort(error) || toast(error.message);
+  const refill = () => fill().catch(said);
+
+  function goesOn(from) {
+    next = from;
+    earlier.hidden = !next || feed.children.length >= MOST;
+  }
+
+  async function more() {
+    const mine = asked;
+    earlier.disabled = true;
+    try {
+      const found = await get("/api/search", { limit: MORE, cursor: next, project: chosen.value }, signal);
+      if (mine !== asked) return;
+      const unseen = found.results.filter(({ ref }) => !shown(ref)).map((memory) => item(memory, false));
+      feed.append(...unseen);
+      goesOn(found.next);
+      unseen[0]?.querySelector("a.title").focus(); // the button may be gone; who reads goes on from here
+    } finally {
+      earlier.disabled = false;
+    }
+  }
+  const shown = (ref) => feed.querySelector(`li[data-ref="${CSS.escape(ref)}"]`);
 
   function first(element) {
     feed.prepend(element);
@@ -50,7 +78,7 @@ export async function show(place, main, signal) {
     if (!memory || !wanted(memory)) return;
     meanwhile?.push(memory);
     feed.querySelector("li.empty")?.remove();
-    feed.querySelector(`li[data-ref="${CSS.escape(memory.ref)}"]`)?.remove(); // told twice after a crash: shown once
+    shown(memory.ref)?.remove(); // told twice after a crash: shown once
     first(item(memory, true));
   }
 
@@ -77,7 +105,7 @@ export async function show(place, main, signal) {
       );
     }
     known.set(session.id, session);
-    const all = [...known.values()].sort((a, b) => b.updated_at_epoch - a.updated_at_epoch).slice(0, 12);
+    const all = [...known.values()].sort((a, b) => b.updated_at_epoch - a.updated_at_epoch).slice(0, SESSIONS);
     put(
       sessions,
       all.map((each) =>
@@ -87,7 +115,7 @@ export async function show(place, main, signal) {
           h(
             "span",
             { class: "meta" },
-            RUNNING.includes(each.status) && h("span", { class: "dot" }),
+            isRunning(each) && h("span", { class: "dot" }),
             h("span", null, each.status),
             when(each.updated_at_epoch),
           ),
@@ -113,7 +141,7 @@ export async function show(place, main, signal) {
     h(
       "div",
       { class: "split" },
-      feed,
+      h("div", null, feed, h("div", { class: "bar" }, earlier)),
       h("aside", null, figures, h("div", { class: "panel" }, h("h2", null, "Sessions"), sessions)),
     ),
   );
@@ -137,26 +165,28 @@ export async function show(place, main, signal) {
   on("new_summary", (event) => arrive(event.summary), signal);
   on("session", (event) => stand(event.session, true), signal);
   on("reset", refill, signal);
-  on("changed", (event) => renew(event.refs || []), signal);
+  on(
+    "changed",
+    (event) => {
+      const all = [...feed.querySelectorAll("li[data-ref]")].map((each) => each.dataset.ref);
+      renew(event.what === "all" ? all : (event.refs || []).map(String).filter(shown)).catch(() => {});
+    },
+    signal,
+  );
 
   async function renew(refs) {
-    const shown = refs
-      .map(String)
-      .filter((ref) => feed.querySelector(`li[data-ref="${CSS.escape(ref)}"]`))
-      .slice(0, 100);
-    if (!shown.length) return;
-    const find = (ref) => feed.querySelector(`li[data-ref="${CSS.escape(ref)}"]`);
-    const query = await Promise.allSettled(shown.map((ref) => get(`/api/observation/${ref}`, null, signal)));
-    query.forEach((answer, at) => {
-      if (answer.status === "fulfilled") find(shown[at])?.replaceWith(item(answer.value, false));
-      else if (answer.reason.status === 404) find(shown[at])?.remove();
-    });
+    for (let at = 0; at < refs.length; at += MOST_RENEWED) {
+      const ids = refs.slice(at, at + MOST_RENEWED);
+      const found = await post("/api/observations/batch", { ids, limit: MOST_RENEWED }, signal);
+      found.results.forEach((each) => shown(each.ref)?.replaceWith(item(each, false)));
+      found.missing.forEach((ref) => shown(String(ref))?.remove());
+    }
   }
 
   watch((state) => put(figures, standing(state)), signal);
   const ticking = setInterval(() => look(), 5000); // the age of the oldest grows by itself
   signal.addEventListener("abort", () => clearInterval(ticking));
-  const [list] = await Promise.all([get("/api/sessions", { limit: 12 }, signal), names(chosen, signal), fill()]);
+  const [list] = await Promise.all([get("/api/sessions", { limit: SESSIONS }, signal), names(chosen, signal), fill()]);
   list.items.reverse().forEach((each) => stand(each, false));
 }
 

@@ -22,6 +22,7 @@ export async function show(place, main, signal) {
       get(`/api/observation/${encodeURIComponent(ref)}`, null, signal),
       get(`/api/observation/${encodeURIComponent(ref)}/provenance`, null, signal).catch(() => null),
     ]);
+    if (signal.aborted) return;
     memory = found;
     document.title = `${titleOf(memory).slice(0, 80)} · claude-mem`;
     const had = main.contains(document.activeElement) && document.activeElement.getAttribute("aria-keyshortcuts");
@@ -34,7 +35,8 @@ export async function show(place, main, signal) {
     else await load();
   }
   function forgotten(error) {
-    if (error.status === 404) put(main, h("h1", { tabindex: -1 }, "Forgotten"), h("p", null, `${ref} is gone for good.`));
+    if (error.status === 404 && !signal.aborted)
+      put(main, h("h1", { tabindex: -1 }, "Forgotten"), h("p", null, `${ref} is gone for good.`));
   }
   await load();
   const isOne = () => memory.kind === "observation";
@@ -61,7 +63,7 @@ export async function show(place, main, signal) {
   on(
     "changed",
     (event) => {
-      if ((event.refs || []).map(String).includes(memory.ref)) load().catch(forgotten);
+      if (event.what === "all" || (event.refs || []).map(String).includes(memory.ref)) load().catch(forgotten);
     },
     signal,
   );
@@ -81,7 +83,7 @@ function page(memory, origin, after) {
         h(
           "p",
           { class: "meta" },
-          h("span", { class: "mono" }, memory.ref),
+          h("span", { class: "mono" }, `#${memory.ref}`),
           when(memory.created_at_epoch),
           memory.project && h("a", { href: projectLink(memory.project) }, leaf(memory.project)),
           memory.session_id &&

@@ -51,6 +51,7 @@ export async function show(place, main, signal) {
       "section",
       { class: "panel" },
       h("h2", null, "The last year"),
+      h("p", { class: "meta" }, "By the days of this machine's clock."),
       year(known.activity, (day) => inProject({ since: day, until: day }), signal),
     ),
     h(
@@ -71,7 +72,7 @@ export async function show(place, main, signal) {
                 "div",
                 { class: "meta" },
                 h("a", { href: sessionLink(step.session_id) }, "the session"),
-                when(Number(step.at) || Date.parse(step.at)),
+                when(Date.parse(step.at)),
               ),
             ),
           "Nothing is left open.",

@@ -4,7 +4,7 @@ import { h, put } from "../dom.js";
 import { get, post } from "../api.js";
 import { on } from "../stream.js";
 import { link, projectLink, rename, sessionLink } from "../router.js";
-import { when } from "../row.js";
+import { isRunning, when } from "../row.js";
 import { folded } from "../fold.js";
 import { replay } from "../replay.js";
 import { brief, leaf, many, span } from "../words.js";
@@ -16,30 +16,69 @@ const PARTS = [
   ["completed", "Completed"],
   ["next_steps", "Next steps"],
 ];
+const MEMORIES = ["prompt", "observation", "summary"];
 const MOST_RENEWED = 100;
+const GATHER_MS = 300;
 
 export async function show(place, main, signal) {
-  const whole = await get(`/api/session/${encodeURIComponent(place.id)}`, null, signal);
-  const { session } = whole;
-  document.title = `${(session.title || session.id).slice(0, 80)} · claude-mem`;
-  const story = h("section", null);
-  put(main, head(whole), turns(whole.summaries), h("h2", null, "What happened, in order"), story);
-  const events = await all(place.id, signal);
-  const scrub = replay(events, {
-    signal,
-    at: place.query.at,
-    onopen: (ref) => rename(sessionLink(place.id, ref)),
-  });
-  put(story, events.length ? [scrub.controls, scrub.list] : h("p", { class: "empty" }, "Nothing of it is kept."));
-  scrub.ready();
+  const path = `/api/session/${encodeURIComponent(place.id)}`;
+  let whole = await get(path, null, signal),
+    tail = "", // where its last page begins
+    timer = 0;
+  const top = h("div", null, about(whole)),
+    story = h("section", null);
+  document.title = `${(whole.session.title || whole.session.id).slice(0, 80)} · claude-mem`;
+  const scrub = replay({ signal, onopen: (ref) => rename(sessionLink(place.id, ref)) });
+
+  function grow(more) {
+    if (more.length && !scrub.list.isConnected) put(story, scrub.controls, scrub.list);
+    scrub.grow(more);
+  }
+  // From the page that was the last: on it are those that came since.
+  async function goOn() {
+    for await (const page of pages(`${path}/events`, { cursor: tail }, signal)) {
+      tail = page.cursor;
+      grow(page.items);
+    }
+  }
+  async function catchUp() {
+    const [is] = await Promise.all([get(path, null, signal), goOn()]);
+    if (JSON.stringify(is) !== JSON.stringify(whole)) anew(top, about((whole = is)));
+  }
+  function soon() {
+    clearTimeout(timer);
+    timer = setTimeout(() => catchUp().catch(() => {}), GATHER_MS); // there is a next time
+  }
+  signal.addEventListener("abort", () => clearTimeout(timer));
+
+  put(main, top, h("h2", null, "What happened, in order"), story);
+  const isOurs = (memory) => memory?.session_id === whole.session.id;
+  for (const kind of MEMORIES)
+    on(
+      `new_${kind}`,
+      (event) => {
+        if (!isOurs(event[kind])) return;
+        grow([event[kind]]); // observed late, it may stand before what is known
+        soon();
+      },
+      signal,
+    );
+  on("session", (event) => event.session.id === whole.session.id && soon(), signal);
+  on("queue", () => isRunning(whole.session) && soon(), signal); // perhaps a tool use of it
+  on("reset", soon, signal);
   on(
     "changed",
     (event) => {
-      const ours = (event.refs || []).map(String).filter((ref) => events.some((each) => each.ref === ref));
+      if (event.what === "all") return renewAll(path, scrub, signal).then(soon, () => {});
+      const ours = (event.refs || []).map(String).filter((ref) => scrub.known.has(ref));
       if (ours.length) renew(ours.slice(0, MOST_RENEWED), scrub, signal).catch(() => {});
     },
     signal,
   );
+  await goOn();
+  if (!scrub.known.size) put(story, h("p", { class: "empty" }, "Nothing of it is kept."));
+  // Last of all: how far down it is was a guess, until it is drawn.
+  if (place.query.at) requestAnimationFrame(() => scrub.reveal(place.query.at));
 }
 
 // Only their own lines: who reads on or plays it is not disturbed.
@@ -48,6 +87,30 @@ async function renew(refs, scrub, signal) {
   found.results.forEach((each) => scrub.renew(each.ref, each));
   found.missing.forEach((ref) => scrub.renew(String(ref), null));
 }
+
+async function renewAll(path, scrub, signal) {
+  const gone = new Set([...scrub.known.values()].filter(isMemory).map((each) => each.ref));
+  for await (const page of pages(`${path}/events`, { kind: MEMORIES }, signal)) {
+    for (const each of page.items) {
+      gone.delete(each.ref);
+      if (JSON.stringify(each) !== JSON.stringify(scrub.known.get(each.ref))) scrub.renew(each.ref, each);
+    }
+  }
+  gone.forEach((ref) => scrub.renew(ref, null));
+}
+
+const isMemory = (event) => MEMORIES.includes(event.kind) && !event.isForgotten;
+
+// What is focused or unfolded stays so.
+function anew(place, children) {
+  const focused = [...place.querySelectorAll("a, h1, summary")].indexOf(document.activeElement);
+  const open = [...place.querySelectorAll("details")].map((each) => each.open);
+  put(place, children);
+  place.querySelectorAll("details").forEach((each, at) => (each.open = Boolean(open[at])));
+  if (focused >= 0) place.querySelectorAll("a, h1, summary")[focused]?.focus({ preventScroll: true });
+}
+
+const about = (whole) => [head(whole), turns(whole.summaries)];
 
 function head({ session, previous, next }) {
   return h(
@@ -117,12 +180,11 @@ const list = (said) =>
     ),
   );
 
-async function all(id, signal) {
-  const events = [];
-  for (let cursor = ""; ;) {
-    const page = await get(`/api/session/${encodeURIComponent(id)}/events`, { limit: 200, cursor }, signal);
-    events.push(...page.items);
-    if (!page.next) return events;
+async function* pages(path, query, signal) {
+  for (let cursor = query.cursor ?? ""; ;) {
+    const page = await get(path, { limit: 200, ...query, cursor }, signal);
+    yield { items: page.items, cursor };
+    if (!page.next) return;
     cursor = page.next;
   }
 }

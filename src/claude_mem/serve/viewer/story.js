@@ -1,0 +1,127 @@
+// A session's lines through a window: of 5,000 only those near what is in sight are in the page. Unlike those of
+// windowed.js each is as high as it needs; how high one is that was never drawn is guessed by its kind.
+
+import { h, put } from "./dom.js";
+
+const WHOLE = 250; // as few are all drawn: the browser's own search finds them
+const SPARE = 15; // lines above and below what is in sight
+const JUMP = 30; // lines drawn around one that is far away
+const GUESS = { evidence: 30, prompt: 50, observation: 70, summary: 70 };
+
+export class Story {
+  // draw(event) -> what its line holds
+  constructor({ draw, signal }) {
+    Object.assign(this, { draw, lines: [], from: 0, to: 0, now: null });
+    this.items = new Map(); // by ref, once drawn: what was opened stays open
+    this.heights = new Map();
+    this.element = h("ol", { class: "feed story", tabindex: -1, "aria-label": "What happened, in order" });
+    this.element.style.setProperty("overflow-anchor", "none"); // what is in sight is held still below
+    window.addEventListener("scroll", () => this.paint(), { passive: true, signal });
+    window.addEventListener(
+      "resize",
+      () => {
+        this.heights.clear();
+        this.paint();
+      },
+      { signal },
+    );
+  }
+
+  get isWhole() {
+    return this.lines.length <= WHOLE;
+  }
+
+  // follow: the last of them is brought into sight.
+  show(lines, follow) {
+    const last = lines.length - 1,
+      isNear = last >= this.from && last <= this.to + JUMP;
+    this.lines = lines;
+    if (!follow || !lines.length) return this.paint();
+    this.sync(isNear ? this.from : last - JUMP, lines.length);
+    this.reach(last);
+  }
+
+  // Which one a scrubber stands at; null: none.
+  mark(ref) {
+    this.items.get(this.now)?.classList.remove("now");
+    this.now = ref;
+    this.items.get(ref)?.classList.add("now");
+  }
+
+  renew(event) {
+    const item = this.items.get(event.ref);
+    if (item) put(item, this.draw(event));
+  }
+
+  paint() {
+    if (!this.element.isConnected) return;
+    this.measure();
+    const above = -this.element.getBoundingClientRect().top;
+    this.sync(this.at(above) - SPARE, this.at(above + window.innerHeight) + 1 + SPARE);
+  }
+
+  // Bring a line into sight, and give its element.
+  reach(index, block = "nearest") {
+    if (index < this.from || index >= this.to) this.sync(index - JUMP, index + JUMP);
+    const item = this.items.get(this.lines[index].ref);
+    item.scrollIntoView({ block });
+    requestAnimationFrame(() => this.paint());
+    return item;
+  }
+
+  item(event) {
+    const { ref, kind } = event;
+    if (!this.items.has(ref))
+      this.items.set(ref, h("li", { class: ref === this.now ? `${kind} now` : kind, "data-ref": ref }, this.draw(event)));
+    return this.items.get(ref);
+  }
+
+  sync(from, to) {
+    const { element, lines } = this,
+      { children } = element;
+    this.from = this.isWhole ? 0 : Math.min(lines.length, Math.max(0, from));
+    this.to = this.isWhole ? lines.length : Math.min(lines.length, Math.max(0, to));
+    const wanted = lines.slice(this.from, this.to).map((event) => this.item(event)),
+      stays = new Set(wanted),
+      still = [...children].find((each) => stays.has(each) && each.getBoundingClientRect().bottom > 0),
+      was = still?.getBoundingClientRect().top,
+      had = element.contains(document.activeElement);
+    for (const each of [...children]) if (!stays.has(each)) each.remove();
+    wanted.forEach((each, at) => {
+      if (children[at] !== each) element.insertBefore(each, children[at] ?? null);
+      if (this.isWhole) return;
+      each.setAttribute("aria-posinset", this.from + at + 1);
+      each.setAttribute("aria-setsize", lines.length);
+    });
+    element.style.setProperty("padding-top", `${this.height(0, this.from)}px`);
+    element.style.setProperty("padding-bottom", `${this.height(this.to, lines.length)}px`);
+    if (had && !element.contains(document.activeElement)) element.focus({ preventScroll: true });
+    this.measure();
+    const moved = still ? still.getBoundingClientRect().top - was : 0;
+    if (moved) window.scrollBy(0, moved);
+  }
+
+  measure() {
+    for (const each of this.element.children) this.heights.set(each.dataset.ref, each.offsetHeight);
+  }
+
+  heightOf({ ref, kind }) {
+    return this.heights.get(ref) ?? GUESS[kind];
+  }
+
+  height(from, to) {
+    let sum = 0;
+    for (let at = from; at < to; at++) sum += this.heightOf(this.lines[at]);
+    return sum;
+  }
+
+  // Which line is so many pixels down.
+  at(pixels) {
+    let at = 0;
+    for (let down = 0; at < this.lines.length - 1; at++) {
+      down += this.heightOf(this.lines[at]);
+      if (down > pixels) break;
+    }
+    return at;
+  }
+}

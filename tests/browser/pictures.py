@@ -157,7 +157,7 @@ def _rested(page: Page) -> None:
     """All that the page asked for is there; the stream alone goes on."""
     expect(page.locator("#state")).to_have_text("up to date")
     expect(page.locator("main .skeleton")).to_have_count(0)
-    shown = page.locator("main :is(.line, .hit, .story li, table, pre, form, .log li)")
+    shown = page.locator("main :is(.line, .hit, .story li, table, pre, form.setting, .log li)")
     expect(shown.filter(visible=True).first).to_be_visible()
 
 

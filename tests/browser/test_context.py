@@ -52,6 +52,18 @@ def test_a_typed_prompt_shows_what_it_would_bring_up_and_why(sight: Sight, worke
     expect(scores.locator("tbody tr", has_text="yes").first).to_be_visible()
 
 
+def test_in_a_narrow_window_titles_stay_readable_beside_their_scores(
+    chromium: Browser, worker: Worker
+) -> None:
+    with viewing.context(chromium, size=viewing.NARROW) as context:
+        sight = viewing.look(context, worker, "#/context?prompt=why%20does%20the%20posh-git%20prompt%20break")
+        title = sight.page.get_by_label("Score parts").locator("tbody td").first
+        expect(title).to_be_visible()
+        box = title.bounding_box()
+        assert box is not None
+        assert box["width"] > 120  # not a letter a line
+
+
 def _told_at_start(worker: Worker, session: str, project: str) -> str:
     began = hooks.run(worker.data, payloads.start(session, cwd=project, source="startup"))
     return str(began.json["hookSpecificOutput"]["additionalContext"])

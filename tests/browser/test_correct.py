@@ -166,7 +166,7 @@ def test_forgetting_what_a_session_did_counts_each_kind_of_what_will_go(
     sight.page.get_by_role("link", name="Search it").click()
     for kind, count, goes in (
         ("raw use", 2, ("2 raw tool uses",)),  # the edit, and what the agent said at last
-        ("no raw uses", 3, ("1 observation", "1 summary", "1 prompt")),
+        ("not raw", 3, ("1 observation", "1 summary", "1 prompt")),
     ):
         sight.page.get_by_label("Kind").select_option(kind)
         expect(sight.page.locator(".hit")).to_have_count(count)

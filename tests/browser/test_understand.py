@@ -167,7 +167,7 @@ def test_a_memory_tells_when_it_was_injected_and_into_what(
         workers.until(lambda: _injected(worker, ref) == 1, "it is noted that the session was told")
         sight.page.reload()
         expect(told).to_contain_text("1 time")
-        expect(told.locator("li", has_text="SessionStart")).to_be_visible()
+        expect(told.locator("li", has_text="at its start")).to_be_visible()
         told.get_by_role("link", name="hearkeni").click()
         expect(sight.page).to_have_url(re.compile("#/session/hearkening-1$"))
         assert sight.all_that_went_wrong() == []

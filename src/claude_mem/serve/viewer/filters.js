@@ -42,7 +42,7 @@ export function filters(asked, change, signal) {
     choice("project", "Project", any("all")),
     choice("kind", "Kind", [
       ...any("all"),
-      h("option", { value: UNDERSTOOD }, "no raw uses"),
+      h("option", { value: UNDERSTOOD }, "not raw"),
       ...["observation", "summary", "prompt", "evidence"].map((kind) =>
         h("option", { value: kind }, kind === "evidence" ? "raw use" : kind),
       ),

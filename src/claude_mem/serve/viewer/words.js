@@ -61,3 +61,11 @@ export function leaf(path) {
 export const brief = (id) => String(id).slice(0, 8);
 
 export const NEXT_START = "It holds from the worker's next start: claude-mem worker restart";
+
+// When a session was told something, by the hook's name.
+const OCCASIONS = {
+  SessionStart: "at its start",
+  UserPromptSubmit: "for a prompt",
+  PreToolUse: "before a file",
+};
+export const occasion = (event) => OCCASIONS[event] || event;

@@ -6,7 +6,7 @@ import { link, projectLink, rename } from "../router.js";
 import { projectOptions } from "../choices.js";
 import { bars } from "../plot.js";
 import { n, table } from "../table.js";
-import { dollars, leaf, money, number, short } from "../words.js";
+import { dollars, leaf, money, number, occasion, short } from "../words.js";
 
 const TOKENS = [
   { name: "sent", class: "one" },
@@ -198,8 +198,8 @@ function spent(title, names, rows, cells) {
 function told(events) {
   return section(
     "Told to sessions",
-    ["At", n("Times"), n("Tokens")],
-    events.map((each) => [each.event, number(each.times), number(each.tokens)]),
+    ["When", n("Times"), n("Tokens")],
+    events.map((each) => [occasion(each.event), number(each.times), number(each.tokens)]),
     "No session was told anything in this time.",
   );
 }

@@ -10,7 +10,7 @@ import { body } from "../told.js";
 import { folded } from "../fold.js";
 import * as actions from "../actions.js";
 import { edit } from "../edit.js";
-import { brief, leaf, many, moment, number } from "../words.js";
+import { brief, leaf, many, moment, number, occasion } from "../words.js";
 
 const FEW = 8;
 
@@ -195,7 +195,7 @@ function provenance(memory, origin, after) {
                     "li",
                     { class: "meta" },
                     h("a", { href: sessionLink(each.session_id) }, brief(each.session_id)),
-                    h("span", null, each.event),
+                    h("span", null, occasion(each.event)),
                     h("span", null, moment(Date.parse(each.at))),
                   ),
                 ),

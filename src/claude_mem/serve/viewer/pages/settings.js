@@ -55,7 +55,7 @@ export async function show(place, main, signal) {
   on(
     "changed",
     async (event) => {
-      if (event.what !== "settings" || list.contains(document.activeElement)) return; // not under somebody's hands
+      if (!["settings", "all"].includes(event.what) || list.contains(document.activeElement)) return; // not under somebody's hands
       const again = await get("/api/settings", null, signal).catch(() => null);
       if (again) draw(again);
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.e2e.client.window import (
     waits,
 )
 
+from claude_mem.capture import places
 from claude_mem.testing import workers
 from claude_mem.testing.claude import Claude, Playing, read
 from claude_mem.testing.model_server import Hang, ModelServer, Say, Step, Use
@@ -55,6 +57,20 @@ def a_turn(claude: Claude) -> tuple[list[str], list[str]]:
         return said(screen), [line.partition("--resume")[0] for line in leave(terminal).splitlines()]
 
 
+def settled_and_told(claude: Claude, word: str) -> None:
+    """What is remembered is also in what the next session is told: on a busy machine that comes later."""
+    claude.settle()
+    workers.until(lambda: _tells(claude.data / places.CONTEXT, word), f"a context tells of {word}")
+
+
+def _tells(contexts: Path, word: str) -> bool:
+    for path in contexts.rglob("*"):
+        with suppress(OSError):  # a folder, or just replaced
+            if word.encode() in path.read_bytes():
+                return True
+    return False
+
+
 def test_a_session_looks_as_it_does_without_us(home: Claude, tmp_path: Path) -> None:
     other = Claude(tmp_path / "other")
     without_us = a_turn(other)
@@ -69,7 +85,7 @@ def test_what_is_remembered_reaches_the_model_and_not_the_screen(home: Claude) -
     steps = [Say("Writing.", uses=(write(home, "scale.py"),)), Say("Scales weigh in grams.")]
     with ModelServer(Playing(steps)) as server:
         home.run(server, "Write the scale.")
-    home.settle()
+    settled_and_told(home, "scale.py")
     with session(home, Say("In grams.")) as (terminal, server):
         screen = say(terminal, "In what unit?", "In grams.")
     (asked,) = server.requests
@@ -151,7 +167,7 @@ def test_after_a_clear_the_new_session_is_told_of_the_one_before(home: Claude) -
         terminal.enter("Write the label.")
         terminal.choose("1. Yes")
         terminal.wait_until(lambda screen: "● Written." in screen and waits(screen), "the answer")
-        home.settle()
+        settled_and_told(home, "label.py")
         terminal.enter("/clear")
         terminal.wait_until(lambda screen: "● Written." not in screen and waits(screen), "an empty screen")
         say(terminal, "What was that?", "A label.")

@@ -61,7 +61,7 @@ def test_in_a_narrow_window_titles_stay_readable_beside_their_scores(
         expect(title).to_be_visible()
         box = title.bounding_box()
         assert box is not None
-        assert box["width"] > 120  # not a letter a line
+        assert box["width"] > 90  # not a letter a line
 
 
 def _told_at_start(worker: Worker, session: str, project: str) -> str:

@@ -58,11 +58,11 @@ export function bars({ label, days, series, say, limit, signal }) {
     const far = limit?.value > top,
       at = limit && (far ? TOP : y(limit.value));
     const line = limit && [
-      svg("line", { class: "limit", x1: LEFT, x2: width, y1: at, y2: at }),
+      svg("line", { class: far ? "limit far" : "limit", x1: LEFT, x2: width, y1: at, y2: at }),
       svg(
         "text",
         { class: "axis limit-name", x: width - 4, y: at < TOP + 14 ? at + 13 : at - 4, "text-anchor": "end" },
-        `${limit.name} ${say(limit.value)}${far ? ", far above" : ""}`,
+        far ? `↑ ${limit.name} ${say(limit.value)}, far above` : `${limit.name} ${say(limit.value)}`,
       ),
     ];
     return svg(

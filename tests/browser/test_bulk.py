@@ -46,8 +46,9 @@ def test_duplicates_are_merged_and_parted_again(context: BrowserContext, quiet: 
         sight.page.locator(f'.hit[data-ref="{ref}"] input').check()
     expect(bar(sight)).to_contain_text("3 memories selected")
     bar(sight).get_by_role("button", name="Merge").click()
-    sight.page.get_by_role("dialog").get_by_role("radio").nth(1).check()
-    sight.page.get_by_role("button", name="Merge 3 into one").click()
+    second = sight.page.get_by_role("dialog").get_by_role("radio").nth(1)
+    second.check()
+    second.press("Enter")
     expect(sight.page.locator("#toasts")).to_contain_text("2 memories merged into")
     kept = str(re.search(r"into (\d+)", sight.page.locator("#toasts").inner_text())[1])  # type: ignore[index]
     assert kept in saved

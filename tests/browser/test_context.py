@@ -52,6 +52,17 @@ def test_a_typed_prompt_shows_what_it_would_bring_up_and_why(sight: Sight, worke
     expect(scores.locator("tbody tr", has_text="yes").first).to_be_visible()
 
 
+def test_what_fits_but_has_no_room_is_not_said_to_be_unfit(sight: Sight) -> None:
+    sight.page.get_by_role("link", name="Context").click()
+    sight.page.get_by_label("For a prompt", exact=True).fill(
+        "why does the posh-git prompt string not render in pwsh any more?"
+    )
+    expect(sight.page.get_by_label("What the prompt would be answered with")).to_be_visible()
+    expect(sight.main()).to_contain_text("70 % of the best")
+    sight.page.get_by_label("Characters for a prompt").fill("100")
+    expect(sight.main()).to_contain_text("needs more room than a prompt is given")
+
+
 def test_in_a_narrow_window_titles_stay_readable_beside_their_scores(
     chromium: Browser, worker: Worker
 ) -> None:

@@ -130,6 +130,7 @@ def test_what_is_wrong_is_no_longer_recalled_until_it_is_right_again(
     sight = viewing.look(context, worker, f"#/observation/{saved[1]}")
     sight.page.get_by_role("button", name="Mark wrong").click()
     expect(sight.page.get_by_role("button", name="Marked wrong")).to_have_attribute("aria-pressed", "true")
+    expect(sight.main().locator(".chip", has_text="marked wrong")).to_have_count(1)
     assert saved[1] not in found(worker, word)
     sight.undo()
     expect(sight.page.get_by_role("button", name="Mark wrong")).to_have_attribute("aria-pressed", "false")

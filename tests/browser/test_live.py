@@ -12,7 +12,7 @@ from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
 
 from claude_mem.serve import control
-from claude_mem.testing import workers
+from claude_mem.testing import hooks, payloads, workers
 from claude_mem.testing.model_server import Hang, ModelServer, Request, Say, Step
 
 REPLY = """\
@@ -333,4 +333,20 @@ def test_a_running_session_grows_and_only_who_is_at_its_end_goes_along(
     expect(said).to_contain_text(f"{two - 2} of {events()},")
     expect(sight.page.locator(".story > li")).to_have_count(two - 2)
     expect(sight.page.locator("main h1")).to_be_focused()
+    assert sight.all_that_went_wrong() == []
+
+
+def test_a_turn_that_goes_on_is_no_backlog_and_one_that_ended_is_not_at_work(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    sight = viewing.look(context, quiet)
+    expect(sight.main()).to_contain_text("claude-mem install")
+    hooks.run(quiet.data, payloads.start("turning", cwd="/home/ada/lathe"))
+    hooks.run(quiet.data, payloads.prompt("Turn a leg.", "turning", cwd="/home/ada/lathe"))
+    expect(sight.page.locator("#state")).to_have_text("1 event of this turn")
+    expect(sight.page.locator("#state .dot.warning")).to_have_count(0)
+    expect(sight.page.get_by_label("Project").locator("option", has_text="lathe")).to_be_attached()
+    hooks.run(quiet.data, payloads.stop("Turned.", "turning"))
+    expect(sight.page.locator("#state")).to_have_text("up to date")
+    expect(sight.page.locator("aside")).to_contain_text("between turns")
     assert sight.all_that_went_wrong() == []

@@ -76,6 +76,24 @@ def test_the_scrubber_plays_a_session_again(sight: Sight, worker: Worker) -> Non
     expect(shown).to_have_count(whole)
 
 
+def test_the_scrubber_passes_over_what_is_left_out_of_sight(sight: Sight, worker: Worker) -> None:
+    session = long_session(worker)
+    events = worker.get(f"/api/session/{session['id']}/events", limit=200)["items"]
+    understood = [nth for nth, each in enumerate(events, 1) if each["kind"] != "evidence"]
+    assert understood[1] > 2, "there is something to pass over"
+    sight.go(f"#/session/{session['id']}")
+    scrub = sight.page.get_by_label("Position in the session")
+    scrub.focus()
+    sight.press("Home")
+    sight.page.get_by_label("raw tool uses").uncheck()
+    sight.page.locator("main h1").focus()
+    first = next(nth for nth in understood if nth > 1)
+    sight.press("ArrowRight")
+    expect(scrub).to_have_attribute("aria-valuetext", re.compile(f"^{first} of "))
+    sight.press("ArrowRight", "ArrowLeft")
+    expect(scrub).to_have_attribute("aria-valuetext", re.compile(f"^{first} of "))
+
+
 def test_a_project_shows_its_year_its_files_and_its_sessions(sight: Sight, worker: Worker) -> None:
     sight.page.get_by_role("link", name="Projects").click()
     project = worker.get("/api/projects")["items"][0]["name"]

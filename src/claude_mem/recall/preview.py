@@ -8,7 +8,7 @@ from dataclasses import replace
 from claude_mem.ports.desk import Data, Narrowing, NotThere
 from claude_mem.ports.library import Project
 from claude_mem.recall import shown
-from claude_mem.recall.occasions import FLOOR, Occasions, Size, relevance
+from claude_mem.recall.occasions import BESIDE_THE_BEST, FLOOR, Occasions, Size, relevance
 from claude_mem.recall.packing import Rendered
 from claude_mem.recall.question import Questions
 
@@ -48,6 +48,7 @@ class Preview:
         return {
             **_rendered(rendered),
             "floor": FLOOR,
+            "beside": BESIDE_THE_BEST,
             "hits": [
                 shown.result(hit, explain=True)
                 | {"relevance": round(relevance(hit), 4), "told": hit.card.ref in rendered.refs}

@@ -72,27 +72,28 @@ function choice(refs, found, close) {
       null,
       h(
         "label",
-        { class: "meta" },
+        { class: "choice" },
         h("input", { type: "radio", name, value: each.ref, checked: at === 0 }),
         h("span", null, `${each.ref}: ${titleOf(each)}`),
       ),
     ),
   );
-  const list = h("ul", { class: "plain" }, choices);
-  return [
+  const merged = (event) => {
+    event.preventDefault();
+    close(new FormData(event.target).get(name));
+  };
+  return h(
+    "form",
+    { onsubmit: merged },
     h("p", null, "Which one stays? The others are marked as replaced by it, and recall tells only that one."),
-    list,
+    h("ul", { class: "plain" }, choices),
     h(
       "div",
       { class: "bar" },
-      h(
-        "button",
-        { class: "main", onclick: () => close(list.querySelector("input:checked").value) },
-        `Merge ${refs.length} into one`,
-      ),
-      h("button", { onclick: () => close() }, "Cancel"),
+      h("button", { class: "main", type: "submit" }, `Merge ${refs.length} into one`),
+      h("button", { type: "button", onclick: () => close() }, "Cancel"),
     ),
-  ];
+  );
 }
 
 export async function mergeInto(into, ref, after) {

@@ -43,7 +43,13 @@ export function replay({ signal, onopen }) {
   // By somebody's hand.
   function by(count) {
     pause();
-    to(count, true);
+    to(seen(count), true);
+  }
+  // The next in that direction that is not left out of sight.
+  function seen(count) {
+    const way = count < shown ? -1 : 1;
+    while (!raw.checked && events[count - 1]?.kind === "evidence" && events[count - 1 + way]) count += way;
+    return count;
   }
   function to(count, follow) {
     shown = Math.max(1, Math.min(events.length, count));
@@ -61,7 +67,7 @@ export function replay({ signal, onopen }) {
     play.textContent = "Pause";
     play.setAttribute("aria-pressed", "true");
     timer = setInterval(() => {
-      to(shown + 1, true);
+      to(seen(shown + 1), true);
       if (shown >= events.length) pause();
     }, PACE_MS);
   }

@@ -18,7 +18,9 @@ export function marks(memory) {
     Boolean(memory.superseded_by) && h("span", { class: "chip mark" }, `replaced by ${memory.superseded_by}`),
     memory.source === "external" && h("span", { class: "chip" }, "only read"),
     memory.source === "user" && h("span", { class: "chip" }, "said by you"),
-    (memory.marks || []).map((mark) => h("span", { class: "chip mark" }, mark)),
+    (memory.marks || [])
+      .filter((mark) => !(memory.wrong && mark === "marked wrong"))
+      .map((mark) => h("span", { class: "chip mark" }, mark)),
   ];
 }
 
@@ -26,6 +28,9 @@ export const when = (epoch, say = ago) =>
   h("time", { class: "when", datetime: new Date(epoch).toISOString(), title: moment(epoch) }, say(epoch));
 
 export const titleOf = (memory) => memory.title || memory.prompt || memory.request || `${memory.kind} ${memory.ref}`;
+
+// Its last turn is summed up as soon as it ends; until the next prompt nothing goes on in it.
+export const standingOf = ({ status }) => (status === "summarizing" ? "between turns" : status);
 
 export const isRunning = (session) => ["initialized", "active", "summarizing"].includes(session.status);
 

@@ -115,7 +115,8 @@ function glance() {
   if (known.working || known.queue?.leased)
     return ["spin", `observing${count ? `, ${many(count, "event")}` : ""}`];
   if (known.recording !== "on") return ["dot off", known.recording];
-  if (count) return ["dot warning", `${many(count, "event")} waiting ${span(age(known.queue))}`];
+  if (count && known.banners.length) return ["dot warning", `${many(count, "event")} waiting ${span(age(known.queue))}`];
+  if (count) return ["dot", `${many(count, "event")} of this turn`]; // looked at when it ends
   return ["dot", "up to date"];
 }
 

@@ -8,7 +8,7 @@ import { memoryLink } from "../router.js";
 import { toast } from "../toast.js";
 import { titleOf } from "../row.js";
 import { n, table } from "../table.js";
-import { NEXT_START, number } from "../words.js";
+import { NEXT_START, many, number } from "../words.js";
 
 const SETTINGS = [
   ["context_characters", "CLAUDE_MEM_CONTEXT_CHARACTERS", "Characters at a session's start", 9900],
@@ -175,7 +175,7 @@ function figures(title, told) {
       { class: "meta" },
       h("span", null, `${number(told.characters)} characters`),
       h("span", null, `about ${number(told.tokens)} tokens`),
-      h("span", null, `${number(told.refs.length)} memories`),
+      h("span", null, many(told.refs.length, "memory", "memories")),
     ),
   );
 }
@@ -189,10 +189,16 @@ function hits(told) {
           figures("It would be given", told),
           h("pre", { class: "text", tabindex: 0, "aria-label": "What the prompt would be answered with" }, told.text),
         ]
-      : h("p", null, "Nothing fits well enough to be told."),
+      : h(
+          "p",
+          null,
+          told.hits.some((each) => each.relevance >= told.floor)
+            ? "What fits needs more room than a prompt is given."
+            : "Nothing fits well enough to be told.",
+        ),
     told.hits.length > 0 && [
       h("h2", null, "Why"),
-      h("p", { class: "meta" }, `Told is what is relevant by ${told.floor} or more, until the room is used up.`),
+      h("p", { class: "meta" }, `Told is what is relevant by ${told.floor} or more, and by ${100 * told.beside} % of the best or more, until the room is used up.`),
       table(
         "Score parts",
         ["Memory", "Told", ...["relevance", "score", ...parts].map(n)],

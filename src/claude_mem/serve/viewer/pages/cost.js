@@ -139,7 +139,7 @@ function figures(cost, project, signal) {
       "section",
       { class: "panel" },
       h("h2", null, "What batching saved"),
-      h("p", null, batching.explained),
+      h("p", null, batching.calls ? batching.explained : "No model was asked: there was nothing to save."),
       h(
         "p",
         { class: "meta" },

@@ -104,7 +104,7 @@ export async function show(place, main, signal) {
   function tell(found) {
     const count = found.hasMore ? "The best" : many(found.results.length, "memory", "memories");
     said.textContent = found.results.length
-      ? `${count} for “${found.query}”${found.note ? `. ${found.note}` : ""}`
+      ? `${count} for “${found.query}”, the nearest first${found.note ? `. ${found.note}` : ", by words and by meaning"}`
       : `Nothing was found for “${found.query}”. Fewer or other words may help.`;
   }
 

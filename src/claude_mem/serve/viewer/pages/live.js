@@ -5,7 +5,7 @@ import { get, isAbort, post } from "../api.js";
 import { on } from "../stream.js";
 import { toast } from "../toast.js";
 import { age, look, waiting, watch } from "../state.js";
-import { isRunning, line, when } from "../row.js";
+import { isRunning, line, standingOf, when } from "../row.js";
 import { projectLink, sessionLink } from "../router.js";
 import { leaf, many, money, number, short, span } from "../words.js";
 
@@ -40,7 +40,11 @@ export async function show(place, main, signal) {
       feed,
       results.length
         ? results.map((memory) => item(memory, false))
-        : h("li", { class: "empty" }, "Nothing is remembered yet. Work in Claude Code, and it appears here."),
+        : h("li", { class: "empty" }, [
+            h("p", null, "Nothing is remembered yet. Work in Claude Code, and it appears here."),
+            h("p", null, "Not connected yet? In a terminal: ", h("code", null, "claude-mem install")),
+            h("p", null, "To remember earlier sessions: ", h("code", null, "claude-mem backfill")),
+          ]),
     );
     meanwhile = null;
     arrived.forEach(arrive);
@@ -83,6 +87,7 @@ export async function show(place, main, signal) {
   }
 
   function stand(session, isNews) {
+    learn(chosen, session.project);
     if (isNews && wanted(session) && known.get(session.id)?.status !== session.status) {
       first(
         h(
@@ -97,7 +102,7 @@ export async function show(place, main, signal) {
             h(
               "span",
               { class: "meta" },
-              h("span", null, session.status),
+              h("span", null, standingOf(session)),
               session.project && h("a", { href: projectLink(session.project) }, leaf(session.project)),
             ),
           ),
@@ -116,7 +121,7 @@ export async function show(place, main, signal) {
             "span",
             { class: "meta" },
             isRunning(each) && h("span", { class: "dot" }),
-            h("span", null, each.status),
+            h("span", null, standingOf(each)),
             when(each.updated_at_epoch),
           ),
           h("a", { class: "title", href: sessionLink(each.id) }, each.title || each.id),
@@ -149,10 +154,7 @@ export async function show(place, main, signal) {
   on(
     "initial",
     (event) => {
-      for (const each of event.projects) {
-        if (![...chosen.options].some((option) => option.value === each.name))
-          chosen.append(h("option", { value: each.name }, leaf(each.name)));
-      }
+      event.projects.forEach((each) => learn(chosen, each.name));
       // Of those not seen before, only the later ones began while nobody listened.
       const last = known.size ? Math.max(...[...known.values()].map((each) => each.updated_at_epoch)) : Infinity;
       const isNews = (each) => known.has(each.id) || each.updated_at_epoch > last;
@@ -192,10 +194,12 @@ export async function show(place, main, signal) {
 
 async function names(chosen, signal) {
   const { items } = await get("/api/projects", { limit: 100 }, signal);
-  for (const each of items) {
-    if (![...chosen.options].some((option) => option.value === each.name))
-      chosen.append(h("option", { value: each.name }, leaf(each.name)));
-  }
+  items.forEach((each) => learn(chosen, each.name));
+}
+
+function learn(chosen, name) {
+  if (name && ![...chosen.options].some((option) => option.value === name))
+    chosen.append(h("option", { value: name }, leaf(name)));
 }
 
 function standing(state) {
@@ -209,7 +213,7 @@ function standing(state) {
       { class: "meta working" },
       state.working || queue.leased
         ? [h("span", { class: "spin" }), "at work"]
-        : [h("span", { class: "dot off" }), count ? "about to look" : "nothing to do"],
+        : [h("span", { class: "dot off" }), count ? "waits for the turn to end" : "nothing to do"],
     ),
     h(
       "table",

@@ -3,7 +3,7 @@
 import { h, put } from "../dom.js";
 import { get } from "../api.js";
 import { fileLink, link, sessionLink } from "../router.js";
-import { line, when } from "../row.js";
+import { line, standingOf, when } from "../row.js";
 import { folded } from "../fold.js";
 import { year } from "../heat.js";
 import { leaf, many, number } from "../words.js";
@@ -94,7 +94,7 @@ export async function show(place, main, signal) {
               h(
                 "div",
                 { class: "meta" },
-                h("span", null, session.status),
+                h("span", null, standingOf(session)),
                 session.branch && h("span", null, session.branch),
                 h("span", null, many(session.observations, "observation")),
                 when(session.updated_at_epoch),

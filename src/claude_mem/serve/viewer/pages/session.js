@@ -4,7 +4,7 @@ import { h, put } from "../dom.js";
 import { get, post } from "../api.js";
 import { on } from "../stream.js";
 import { link, projectLink, rename, sessionLink } from "../router.js";
-import { isRunning, when } from "../row.js";
+import { isRunning, standingOf, when } from "../row.js";
 import { folded } from "../fold.js";
 import { replay } from "../replay.js";
 import { brief, leaf, many, span } from "../words.js";
@@ -124,7 +124,7 @@ function head({ session, previous, next }) {
       h(
         "p",
         { class: "meta" },
-        h("span", { class: "chip" }, session.status),
+        h("span", { class: "chip" }, standingOf(session)),
         session.project && h("a", { href: projectLink(session.project) }, leaf(session.project)),
         session.branch && h("span", null, session.branch),
         session.client && h("span", null, session.client),

@@ -9,6 +9,7 @@ from typing import Any
 
 from claude_mem.cli import say
 from claude_mem.cli.command import OK, Commands, UsageError, json_flag
+from claude_mem.model.errors import ClaudeMemError
 
 
 def add(commands: Commands) -> None:
@@ -47,7 +48,20 @@ def _run(args: argparse.Namespace) -> int:
         print(link)
     else:
         say.talk(f"The viewer is at http://127.0.0.1:{answer['port']}/, in your browser.")
+    if not args.json and not _is_connected():
+        say.talk("Claude Code is not connected, so nothing new is recorded: claude-mem install")
     return OK
+
+
+def _is_connected() -> bool:
+    """What cannot be read is `doctor`'s to tell."""
+    from claude_mem import settings
+    from claude_mem.cli.doctor import connecting
+
+    try:
+        return bool(connecting.look(settings.load()).how)
+    except (ClaudeMemError, OSError):
+        return True
 
 
 def _signed_out(answer: dict[str, Any], *, as_json: bool) -> int:

@@ -149,3 +149,12 @@ def test_a_user_is_told_in_five_lines_what_is_true(home: Claude) -> None:
     assert "free" in told[4]
     asks = home.mem("install", "--yes", CLAUDE_MEM_PROVIDER="anthropic", CLAUDE_MEM_DAILY_USD="0.5").stdout
     assert "(anthropic): at most 2,000,000 tokens or $0.50 a day" in asks
+
+
+def test_who_opens_the_viewer_unconnected_is_told_that_nothing_new_will_come(home: Claude) -> None:
+    said = home.mem("open", "--print")
+    assert said.stdout.startswith("http://127.0.0.1:")
+    assert said.stderr == "Claude Code is not connected, so nothing new is recorded: claude-mem install\n"
+    assert home.mem("open", "--json").stderr == ""
+    home.connect("--settings")
+    assert home.mem("open", "--print").stderr == ""

@@ -5,7 +5,11 @@ import { leaf } from "./words.js";
 
 // items: projects as the worker lists them; chosen: what is asked for, also if it is not among them.
 export function projectOptions(items, chosen) {
-  const known = items.map((each) => ({ value: projectId(each, items), label: toldApart(each, items), title: each.key }));
+  const known = items.map((each) => ({
+    value: projectId(each, items),
+    label: toldApart(each, items),
+    title: each.key,
+  }));
   if (chosen && !known.some((each) => each.value === chosen)) known.push({ value: chosen, label: leaf(chosen) });
   return known.map(({ value, label, title }) => h("option", { value, title, selected: value === chosen }, label));
 }

@@ -112,10 +112,10 @@ function tell(mark, text) {
 function glance() {
   if (!known.up) return ["dot error", "reconnecting"];
   const count = waiting(known.queue);
-  if (known.working || known.queue?.leased)
-    return ["spin", `observing${count ? `, ${many(count, "event")}` : ""}`];
+  if (known.working || known.queue?.leased) return ["spin", `observing${count ? `, ${many(count, "event")}` : ""}`];
   if (known.recording !== "on") return ["dot off", known.recording];
-  if (count && known.banners.length) return ["dot warning", `${many(count, "event")} waiting ${span(age(known.queue))}`];
+  if (count && known.banners.length)
+    return ["dot warning", `${many(count, "event")} waiting ${span(age(known.queue))}`];
   if (count) return ["dot", `${many(count, "event")} of this turn`]; // looked at when it ends
   return ["dot", "up to date"];
 }

@@ -72,7 +72,10 @@ export class Story {
   item(event) {
     const { ref, kind } = event;
     if (!this.items.has(ref))
-      this.items.set(ref, h("li", { class: ref === this.now ? `${kind} now` : kind, "data-ref": ref }, this.draw(event)));
+      this.items.set(
+        ref,
+        h("li", { class: ref === this.now ? `${kind} now` : kind, "data-ref": ref }, this.draw(event)),
+      );
     return this.items.get(ref);
   }
 

@@ -25,11 +25,7 @@ export async function show(place, main, signal) {
       h("h1", { tabindex: -1 }, "Context"),
       h("p", { class: "empty" }, "No project has a memory yet."),
     );
-  const project = h(
-    "select",
-    { id: "for-project", onchange: () => ask() },
-    projectOptions(items, place.query.project),
-  );
+  const project = h("select", { id: "for-project", onchange: () => ask() }, projectOptions(items, place.query.project));
   const prompt = h("textarea", {
     id: "for-prompt",
     rows: 3,
@@ -198,7 +194,11 @@ function hits(told) {
         ),
     told.hits.length > 0 && [
       h("h2", null, "Why"),
-      h("p", { class: "meta" }, `Told is what is relevant by ${told.floor} or more, and by ${100 * told.beside} % of the best or more, until the room is used up.`),
+      h(
+        "p",
+        { class: "meta" },
+        `Told is what is relevant by ${told.floor} or more, and by ${100 * told.beside} % of the best or more, until the room is used up.`,
+      ),
       table(
         "Score parts",
         ["Memory", "Told", ...["relevance", "score", ...parts].map(n)],

@@ -48,9 +48,7 @@ async function name(results, titles, project, signal) {
   const learn = ({ id, title }) => titles.set(id, title);
   if (!titles.size) (await get("/api/sessions", { project, limit: 100 }, signal)).items.forEach(learn);
   const asked = unknown().slice(0, MOST_ASKED);
-  const told = await Promise.allSettled(
-    asked.map((id) => get(`/api/session/${encodeURIComponent(id)}`, null, signal)),
-  );
+  const told = await Promise.allSettled(asked.map((id) => get(`/api/session/${encodeURIComponent(id)}`, null, signal)));
   told.forEach(({ value }) => value && learn(value.session));
 }
 
@@ -58,7 +56,9 @@ function page(path, project, results, total, titles, more) {
   const stale = results.filter((each) => each.marks?.length).length;
   const sessions = new Map();
   for (const each of results) sessions.set(each.session_id, [...(sessions.get(each.session_id) || []), each]);
-  const count = more ? `the newest ${number(results.length)} of ${number(total)} memories` : many(total, "memory", "memories");
+  const count = more
+    ? `the newest ${number(results.length)} of ${number(total)} memories`
+    : many(total, "memory", "memories");
   return [
     h(
       "div",

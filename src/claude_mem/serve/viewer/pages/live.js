@@ -20,7 +20,11 @@ export async function show(place, main, signal) {
   const feed = h("ol", { class: "feed", "aria-label": "What happened, the newest first" });
   const sessions = h("ul", { class: "plain" });
   const figures = h("div", { class: "panel", role: "group", "aria-label": "The observer" });
-  const chosen = h("select", { id: "of-project", onchange: () => refill() }, h("option", { value: "" }, "All projects"));
+  const chosen = h(
+    "select",
+    { id: "of-project", onchange: () => refill() },
+    h("option", { value: "" }, "All projects"),
+  );
   const known = new Map(); // sessions by id
   let asked = 0,
     meanwhile = null, // what arrives while the list is on its way

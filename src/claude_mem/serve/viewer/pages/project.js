@@ -117,7 +117,12 @@ export async function show(place, main, signal) {
                     "li",
                     null,
                     h("a", { class: "mono", href: fileLink(file.path, place.id), title: file.path }, leaf(file.path)),
-                    h("div", { class: "meta" }, h("span", null, many(file.changes, "change")), when(file.last_at_epoch)),
+                    h(
+                      "div",
+                      { class: "meta" },
+                      h("span", null, many(file.changes, "change")),
+                      when(file.last_at_epoch),
+                    ),
                     h("div", { class: "soft folder" }, folder(file.path)),
                   ),
                 ),

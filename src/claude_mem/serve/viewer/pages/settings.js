@@ -40,7 +40,14 @@ export async function show(place, main, signal) {
     const groups = Map.groupBy(settings, (each) => each.group);
     put(
       list,
-      [...groups].map(([name, some]) => h("section", null, h("h2", null, name), some.map((each) => row(each, reload)))),
+      [...groups].map(([name, some]) =>
+        h(
+          "section",
+          null,
+          h("h2", null, name),
+          some.map((each) => row(each, reload)),
+        ),
+      ),
     );
   }
   async function reload(key) {
@@ -117,11 +124,7 @@ function row(setting, reload) {
       h("label", { for: id, class: "mono" }, key),
       " ",
       h("span", { class: `chip ${setting.origin === "default" ? "" : "pin"}` }, setting.origin),
-      h(
-        "p",
-        { id: about, class: "meta" },
-        `${setting.meaning} Allowed: ${setting.allowed}.`,
-      ),
+      h("p", { id: about, class: "meta" }, `${setting.meaning} Allowed: ${setting.allowed}.`),
       setting.origin === "environment" &&
         h("p", { class: "meta" }, "The environment sets it: what is kept here holds once it is not set there."),
       setting.pending && setting.origin === "file" && h("p", { class: "meta" }, `Kept. ${NEXT_START}`),

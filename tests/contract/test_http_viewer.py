@@ -254,6 +254,19 @@ class TestTheViewersFiles:
         assert self.asked(worker, "/", If_None_Match=tag).status == 304
         assert self.asked(worker, "/", If_None_Match='"another"').status == 200
 
+    def test_who_can_unpack_it_is_sent_less(self, worker: Worker) -> None:
+        plain = self.asked(worker, "/viewer/main.js")
+        packed = self.asked(worker, "/viewer/main.js", Accept_Encoding="gzip, br")
+        assert "content-encoding" not in plain.headers
+        assert packed.headers["content-encoding"] == "gzip"
+        assert packed.headers["vary"] == "Accept-Encoding"
+        assert int(str(packed.headers["content-length"])) < int(str(plain.headers["content-length"])) / 2
+        tag = str(packed.headers["etag"])
+        assert tag != plain.headers["etag"]
+        assert self.asked(worker, "/viewer/main.js", If_None_Match=tag).status == 200
+        again = self.asked(worker, "/viewer/main.js", If_None_Match=tag, Accept_Encoding="gzip")
+        assert again.status == 304
+
     @pytest.mark.parametrize(
         "path",
         [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import re
 from pathlib import Path
@@ -43,8 +44,10 @@ async def _served(call: Call, name: str) -> Response:
     content = await asyncio.to_thread(_read, name)
     if content is None:
         raise Refusal(404, "no_route", "The viewer has no such file.")
-    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    headers = {"Cache-Control": "private, no-cache", "Vary": "Accept-Encoding"}
+    if "gzip" in call.request.headers.get("accept-encoding", ""):
+        content, headers["Content-Encoding"] = gzip.compress(content, mtime=0), "gzip"
+    tag = headers["ETag"] = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     if tag in [each.strip() for each in call.request.headers.get("if-none-match", "").split(",")]:
         return Response(status_code=304, headers=headers)
     return Response(content, media_type=_TYPES[Path(name).suffix], headers=headers)

@@ -2,13 +2,10 @@
 
 import os
 import signal
-from contextlib import closing
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Locator, Route, expect
-from playwright.sync_api import Request as PlayedRequest
+from playwright.sync_api import BrowserContext, Route, expect
 from tests.browser import viewing
-from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
 
 from claude_mem.serve import control
@@ -19,22 +16,6 @@ REPLY = """\
 <observation><type>bugfix</type><title>The till counts pennies</title>
 <facts><fact>It counted pounds.</fact></facts></observation>
 <summary><request>Count right</request><completed>It does.</completed></summary>"""
-
-
-def prompts(sight: Sight) -> Locator:
-    return sight.page.locator(".feed .line.prompt .title")
-
-
-def asked_since(sight: Sight) -> list[str | None]:
-    """Where each connection from now on goes on from."""
-    asked: list[str | None] = []
-
-    def note(request: PlayedRequest) -> None:
-        if request.url.endswith("/stream"):
-            asked.append(request.headers.get("last-event-id"))
-
-    sight.page.on("request", note)
-    return asked
 
 
 def test_what_a_session_does_appears_while_one_looks(context: BrowserContext, quiet: Worker) -> None:
@@ -106,7 +87,9 @@ def test_a_worker_that_goes_away_is_said_and_what_was_missed_comes_in(
     quiet.works("till-2", "Print receipts", "src/till.py")
     expect(sight.page.locator(".feed")).to_contain_text("Print receipts")
     expect(sight.page.locator("#banner")).to_be_empty()
-    expect(prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])  # each once
+    expect(viewing.prompts(sight)).to_have_text(
+        ["Print receipts", "Make the till count pennies"]
+    )  # each once
     assert sight.violations() == []
 
 
@@ -115,7 +98,7 @@ def test_a_line_that_breaks_is_taken_up_where_it_broke_off(context: BrowserConte
     quiet.settle()
     sight = viewing.look(context, quiet)
     expect(sight.page.locator("#state")).to_have_text("up to date")
-    asked = asked_since(sight)
+    asked = viewing.asked_since(sight)
     context.set_offline(True)
     sight.page.evaluate(
         "document.dispatchEvent(new Event('visibilitychange'))"
@@ -135,60 +118,20 @@ def test_a_worker_that_was_killed_and_started_again_is_taken_up_where_it_broke_o
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight = viewing.look(context, quiet)
-    expect(prompts(sight)).to_have_text(["Make the till count pennies"])
+    expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
     expect(sight.page.locator("#state")).to_have_text("up to date")
-    asked = asked_since(sight)
+    asked = viewing.asked_since(sight)
     (pid,) = workers.processes(quiet.data)
     os.kill(pid, signal.SIGKILL)
     expect(sight.page.locator("#banner")).to_contain_text("The connection to the worker is lost")
     control.start(quiet.data)
     quiet.works("till-2", "Print receipts", "src/till.py")
     quiet.settle()
-    expect(prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
+    expect(viewing.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
     expect(sight.page.locator(".feed .line.summary")).to_have_count(2)
     expect(sight.page.locator("#banner")).to_be_empty()
     assert asked
     assert all(each and each.startswith("p1-o1-") for each in asked)
-
-
-_NOTE_CONNECTIONS = """
-window.seen = [];
-const streams = [], ask = window.fetch;
-window.fetch = (url, how) => {
-    if (url === "/stream") streams.push(how.signal);
-    return ask(url, how);
-};
-window.note = () => window.seen.push(
-    [document.visibilityState, ...streams.map((each) => each.aborted ? "over" : "open")]);
-"""
-
-
-def test_a_hidden_tab_lets_go_and_catches_up_when_it_is_seen_again(chromium: Browser, quiet: Worker) -> None:
-    """Really hidden: the browser keeps the page while another is looked at, and puts it back."""
-    quiet.works("till-1", "Make the till count pennies", "src/till.py")
-    quiet.settle()
-    browser = chromium.browser_type.launch(
-        executable_path=viewing.CHROMIUM,
-        args=["--no-sandbox"],
-        ignore_default_args=["--disable-back-forward-cache"],
-    )
-    with closing(browser), viewing.context(browser) as context:
-        sight = viewing.look(context, quiet)
-        expect(prompts(sight)).to_have_text(["Make the till count pennies"])
-        sight.page.add_init_script(_NOTE_CONNECTIONS)
-        sight.page.reload()
-        expect(prompts(sight)).to_have_text(["Make the till count pennies"])
-        expect(sight.page.locator("#state")).to_have_text("up to date")
-        sight.page.evaluate("document.addEventListener('visibilitychange', note)")  # after the page's own
-        asked = asked_since(sight)
-        sight.page.goto(f"http://127.0.0.1:{quiet.port}/viewer/icon.svg")
-        quiet.works("till-2", "Print receipts", "src/till.py")
-        quiet.settle()
-        sight.page.go_back(wait_until="commit")
-        expect(prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
-        expect(sight.page.locator(".feed .line.summary")).to_have_count(2)
-        assert sight.page.evaluate("window.seen") == [["hidden", "over"], ["visible", "over", "open"]]
-        assert [str(each)[:6] for each in asked] == ["p1-o1-"]
 
 
 def test_what_arrives_while_the_list_is_on_its_way_is_in_it(context: BrowserContext, quiet: Worker) -> None:
@@ -200,7 +143,7 @@ def test_what_arrives_while_the_list_is_on_its_way_is_in_it(context: BrowserCont
     def slow(route: Route) -> None:
         answer = route.fetch()
         quiet.works("till-2", "Print receipts", "src/till.py")
-        expect(prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
+        expect(viewing.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
         sight.page.evaluate(
             "document.querySelectorAll('.feed li').forEach((each) => { each.id = 'before'; })"
         )
@@ -210,14 +153,14 @@ def test_what_arrives_while_the_list_is_on_its_way_is_in_it(context: BrowserCont
     with sight.page.expect_response("**/api/search?*"):
         sight.page.get_by_label("Project").select_option("shop")
     expect(sight.page.locator("#before")).to_have_count(0)
-    expect(prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
+    expect(viewing.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
 
 
 def test_a_list_that_cannot_be_had_is_said(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight = viewing.look(context, quiet)
-    expect(prompts(sight)).to_have_text(["Make the till count pennies"])
+    expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
     context.set_offline(True)
     sight.page.get_by_label("Project").select_option("shop")
     expect(sight.page.locator("#toasts")).to_contain_text("The worker cannot be reached")
@@ -258,38 +201,6 @@ def test_a_line_that_ends_at_once_is_no_connection(context: BrowserContext, quie
     expect(sight.page.locator("#banner .note[data-same]")).to_be_visible()  # it did not come and go
     sight.page.unroute("**/stream")
     expect(sight.page.locator("#banner")).to_be_empty()
-
-
-def test_what_was_corrected_while_a_tab_was_hidden_is_seen_when_it_is_seen_again(
-    chromium: Browser, quiet: Worker
-) -> None:
-    """On every page that shows it; really hidden, as above."""
-    quiet.works("till-1", "Make the till count pennies", "src/till.py")
-    quiet.settle()
-    browser = chromium.browser_type.launch(
-        executable_path=viewing.CHROMIUM,
-        args=["--no-sandbox"],
-        ignore_default_args=["--disable-back-forward-cache"],
-    )
-    with closing(browser), viewing.context(browser) as context:
-        sight = viewing.look(context, quiet)
-        for nth, place in enumerate(["", "session/till-1", "observation/1", "find"]):
-            sight.go(f"#/{place}")
-            expect(sight.main()).to_contain_text("till.py changed" if nth == 0 else f"Title {nth - 1}")
-            expect(sight.page.locator("#state")).to_have_text("up to date")
-            sight.page.evaluate("window.same = true")
-            sight.page.goto(f"http://127.0.0.1:{quiet.port}/viewer/icon.svg")
-            quiet.post("/api/memory/edit", id=1, title=f"Title {nth}")
-            sight.page.go_back(wait_until="commit")
-            expect(sight.main()).to_contain_text(f"Title {nth}")
-            assert sight.page.evaluate("window.same") is True
-        sight.go("#/")
-        expect(sight.main()).to_contain_text("Title 3")
-        sight.page.goto(f"http://127.0.0.1:{quiet.port}/viewer/icon.svg")
-        quiet.post("/api/memory/forget", ids=[1], confirm=True)
-        sight.page.go_back(wait_until="commit")
-        expect(sight.page.locator(".feed .line.prompt")).to_be_visible()
-        expect(sight.page.locator(".feed .line.observation")).to_have_count(0)
 
 
 def test_many_corrections_at_once_are_read_in_one_question(context: BrowserContext, quiet: Worker) -> None:

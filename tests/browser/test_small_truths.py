@@ -1,7 +1,7 @@
 """What pages say is so: whose days, whose names, how many, and on the page that asked."""
 
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -9,28 +9,26 @@ from playwright.sync_api import Browser, BrowserContext, Route, expect
 from tests.browser import viewing
 from tests.contract.recalling import Worker
 
-from claude_mem.testing import workers
+from claude_mem.testing import hooks, payloads, workers
 
 
-def test_the_year_ends_today_also_east_of_greenwich(chromium: Browser, quiet: Worker) -> None:
-    context = chromium.new_context(timezone_id="Pacific/Auckland")
-    sight = viewing.look(context, quiet)
-    quiet.works("till-1", "Make the till count pennies", "src/till.py")
-    quiet.settle()
-    # It is the 3rd here, and still the 2nd in Greenwich.
-    sight.page.clock.set_fixed_time(datetime(2026, 3, 2, 20, 0, tzinfo=UTC))
-
-    def answered(route: Route) -> None:
-        found: dict[str, Any] = route.fetch().json()
-        found["activity"] = [{"day": "2026-03-03", "observations": 2, "summaries": 0, "prompts": 1}]
-        route.fulfill(json=found)
-
-    sight.page.route("**/api/project?*", answered)
-    sight.go("#/project/shop")
-    expect(sight.page.locator(".heat rect.day").last).to_have_text("2026-03-03: 3")
-    expect(sight.main()).to_contain_text("By the days of this machine's clock.")
-    assert sight.all_that_went_wrong() == []
-    context.close()
+def test_the_year_ends_today_where_it_is_another_day_than_in_greenwich(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    zone = "Pacific/Kiritimati" if datetime.now(UTC).hour >= 10 else "Etc/GMT+12"  # 14 h ahead, 12 h behind
+    with workers.running(tmp_path / "data", TZ=zone) as data:
+        worker = Worker(data)
+        worker.works("till-1", "Make the till count pennies", "src/till.py")
+        worker.settle()
+        (today,) = worker.get("/api/project", project="shop", days=371)["activity"]
+        assert today["day"] != datetime.now(UTC).date().isoformat()
+        context = chromium.new_context(timezone_id=zone)
+        sight = viewing.look(context, worker, "#/project/shop")
+        count = sum(today[name] for name in ("observations", "summaries", "prompts"))
+        expect(sight.page.locator(".heat rect.day").last).to_have_text(f"{today['day']}: {count}")
+        expect(sight.main()).to_contain_text("By the days of this machine's clock.")
+        assert sight.all_that_went_wrong() == []
+        context.close()
 
 
 def test_forgetting_does_not_pull_back_who_went_elsewhere(context: BrowserContext, quiet: Worker) -> None:
@@ -119,15 +117,9 @@ def test_a_file_names_its_sessions_and_shows_all_of_many(
 
 def test_projects_with_nothing_in_them_come_last(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    hooks.run(quiet.data, payloads.end("till-1"))  # from another directory than it began in
     quiet.settle()
-    sight = viewing.look(context, quiet)
-    bare = {"name": "aardvark", "key": "aardvark", "root": None, "sessions": 0, "observations": 0}
-
-    def answered(route: Route) -> None:
-        found: dict[str, Any] = route.fetch().json()
-        route.fulfill(json=found | {"items": [bare | {"last_at_epoch": 1_780_000_000_000}, *found["items"]]})
-
-    sight.page.route("**/api/projects?*", answered)
-    sight.go("#/projects")
-    expect(sight.main().locator("tbody a.title")).to_have_text(["shop", "aardvark"])
-    expect(sight.main().locator("tbody tr").last.locator(".soft")).to_have_text("nothing yet")
+    sight = viewing.look(context, quiet, "#/projects")
+    expect(sight.main().locator("tbody a.title")).to_have_text(["shop", "proj"])
+    expect(sight.main().locator("tbody tr").last.locator("span.soft")).to_have_text("nothing yet")
+    assert sight.all_that_went_wrong() == []

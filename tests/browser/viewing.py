@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Locator, Page, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Locator,
+    Page,
+    Request,
+    expect,
+)
 from tests.contract.recalling import Worker
 
 from claude_mem.backfill import transcript
@@ -77,6 +86,22 @@ class Sight:
 
     def undo(self) -> None:
         self.page.get_by_role("button", name="Undo").last.click()
+
+
+def prompts(sight: Sight) -> Locator:
+    return sight.page.locator(".feed .line.prompt .title")
+
+
+def asked_since(sight: Sight) -> list[str | None]:
+    """Where each connection from now on goes on from."""
+    asked: list[str | None] = []
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/stream"):
+            asked.append(request.headers.get("last-event-id"))
+
+    sight.page.on("request", note)
+    return asked
 
 
 def link(worker: Worker) -> str:

@@ -252,20 +252,17 @@ WAS_SAVED = Answer(
         Field("title", "string", "Its title.", "Deploying"),
     ),
 )
-WAS_PINNED = Answer(
-    200,
-    "Committed.",
-    (
-        Field(
-            "results",
-            "array",
-            "Each that is there.",
-            fields=(Field("ref", "string", "The memory.", "12"), Field("pinned", "boolean", "", True)),
-        ),
-        MISSING,
-        UNDO,
-    ),
-)
+
+
+def marked(name: str) -> Answer:
+    """That memories have a mark now, or no longer."""
+    each = (Field("ref", "string", "The memory.", "12"), Field(name, "boolean", "", True))
+    return Answer(
+        200, "Committed.", (Field("results", "array", "Each that is there.", fields=each), MISSING, UNDO)
+    )
+
+
+WAS_PINNED = marked("pinned")
 WENT = Answer(
     200,
     "What went, or would go.",

@@ -13,13 +13,13 @@ from claude_mem.serve.recall_fields import (
     CWD,
     IDS,
     KIND,
-    MISSING,
     NEXT,
     PROJECT,
     RESULT,
     SESSION,
     TOTAL,
     UNDO,
+    marked,
 )
 
 MOST_EVENTS = 200
@@ -40,20 +40,7 @@ WRONG = Field("wrong", "boolean", "false: no longer; true if not said.", True)
 INTO = replace(ONE_ID, name="into", about="The observation that stays.", also=())
 TOKEN = Field("id", "string", "The `token` of an `undo`.", "Zm9v")
 WAS_EDITED = Answer(200, "Committed.", (Field("result", "object", "The memory, whole.", fields=RESULT), UNDO))
-WAS_MARKED = Answer(
-    200,
-    "Committed.",
-    (
-        Field(
-            "results",
-            "array",
-            "Each that is there.",
-            fields=(Field("ref", "string", "The memory.", "12"), Field("wrong", "boolean", "", True)),
-        ),
-        MISSING,
-        UNDO,
-    ),
-)
+WAS_MARKED = marked("wrong")
 WAS_MERGED = Answer(
     200,
     "Committed.",

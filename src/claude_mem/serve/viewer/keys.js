@@ -20,7 +20,7 @@ const HELP = [
   ["g then l f p c x s o", "Live, Find, Projects, Cost, Context, Settings, Logs"],
   ["?", "this help"],
 ];
-const HELD = ["j", "k", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]; // these go on; all others act once
+const HELD = ["j", "k", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"]; // these go on; all others act once
 const LETTER_MS = 1500; // how long `g` waits for its letter
 const bound = new Map(); // what the page shown adds
 let until = 0;

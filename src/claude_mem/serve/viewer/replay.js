@@ -79,10 +79,10 @@ export function replay({ signal, onopen }) {
   }
   signal.addEventListener("abort", pause);
 
-  // The arrows are the scrubber's, but for whoever selects text or reads what is wider than its place.
-  const arrow = (way) => (event) => {
+  // Not for whoever selects text or reads what is wider than its place.
+  const going = (act) => (event) => {
     if (event.shiftKey || event.target === range || event.target.closest?.("pre, .wide")) return false;
-    by(shown + way);
+    act();
   };
   // From title to title, also to those that are not drawn.
   const step = (way) => () => {
@@ -90,7 +90,17 @@ export function replay({ signal, onopen }) {
     while (story.lines[at] && !hasTitle(story.lines[at])) at += way;
     if (story.lines[at]) story.reach(at).querySelector("a.title")?.focus({ preventScroll: true });
   };
-  bind({ ArrowLeft: arrow(-1), ArrowRight: arrow(1), j: step(1), k: step(-1) }, signal);
+  bind(
+    {
+      ArrowLeft: going(() => by(shown - 1)),
+      ArrowRight: going(() => by(shown + 1)),
+      Home: going(() => story.toEdge(false)),
+      End: going(() => story.toEdge(true)),
+      j: step(1),
+      k: step(-1),
+    },
+    signal,
+  );
 
   const controls = h(
     "div",

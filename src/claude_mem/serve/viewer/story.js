@@ -1,19 +1,19 @@
 // A session's lines through a window: of 5,000 only those near what is in sight are in the page. Unlike those of
-// windowed.js each is as high as it needs; how high one is that was never drawn is guessed by its kind.
+// windowed.js each is as high as it needs; one that was never drawn is taken to be as high as the first of its kind.
 
 import { h, put } from "./dom.js";
 
 const WHOLE = 250; // as few are all drawn: the browser's own search finds them
 const SPARE = 15; // lines above and below what is in sight
 const JUMP = 30; // lines drawn around one that is far away
-const GUESS = { evidence: 30, prompt: 50, observation: 70, summary: 70 };
+const GUESS = { evidence: 29, prompt: 38, observation: 60, summary: 60 }; // until one of its kind is drawn
 
 export class Story {
   // draw(event) -> what its line holds
   constructor({ draw, signal }) {
     Object.assign(this, { draw, lines: [], from: 0, to: 0, now: null });
     this.items = new Map(); // by ref, once drawn: what was opened stays open
-    this.heights = new Map();
+    this.heights = new Map(); // by ref, and by kind: that of its first one
     this.element = h("ol", { class: "feed story", tabindex: -1, "aria-label": "What happened, in order" });
     this.element.style.setProperty("overflow-anchor", "none"); // what is in sight is held still below
     window.addEventListener("scroll", () => this.paint(), { passive: true, signal });
@@ -69,12 +69,23 @@ export class Story {
     return item;
   }
 
+  // Home and End. The browser glides there, and a line that proves higher than was thought would stop it on the way.
+  toEdge(isEnd) {
+    if (isEnd) this.sync(this.lines.length - JUMP, this.lines.length);
+    window.scrollTo(0, isEnd ? document.documentElement.scrollHeight : 0);
+    this.paint();
+  }
+
   item(event) {
     const { ref, kind } = event;
     if (!this.items.has(ref))
       this.items.set(
         ref,
-        h("li", { class: ref === this.now ? `${kind} now` : kind, "data-ref": ref }, this.draw(event)),
+        h(
+          "li",
+          { class: ref === this.now ? `${kind} now` : kind, "data-ref": ref, "data-kind": kind },
+          this.draw(event),
+        ),
       );
     return this.items.get(ref);
   }
@@ -105,11 +116,18 @@ export class Story {
   }
 
   measure() {
-    for (const each of this.element.children) this.heights.set(each.dataset.ref, each.offsetHeight);
+    const { lastElementChild, children } = this.element;
+    for (const each of children) {
+      const { ref, kind } = each.dataset;
+      if (each === lastElementChild && ref !== this.lines.at(-1)?.ref) continue; // it has no border while it lies last
+      const { height } = each.getBoundingClientRect();
+      this.heights.set(ref, height);
+      if (!this.heights.has(kind)) this.heights.set(kind, height);
+    }
   }
 
   heightOf({ ref, kind }) {
-    return this.heights.get(ref) ?? GUESS[kind];
+    return this.heights.get(ref) ?? this.heights.get(kind) ?? GUESS[kind];
   }
 
   height(from, to) {

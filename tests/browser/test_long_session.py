@@ -138,7 +138,7 @@ def test_few_are_in_the_page_wherever_one_scrolls_and_none_is_left_out(seen: Sig
 
 
 def test_home_and_end_lead_there_at_once(seen: Sight, order: list[str]) -> None:
-    """The browser's own glide was stopped on its way now and then, by lines of another height than thought."""
+    """The browser's own glide stopped on its way now and then, by lines of another height than guessed."""
     for key, ref in (("End", order[-1]), ("Home", order[0])) * 3:
         seen.press(key)
         rests(seen)

@@ -9,7 +9,7 @@ from tests.contract import recalling
 from tests.contract.recalling import Worker, over_tcp, refs, timeless
 
 from claude_mem.serve import memory
-from claude_mem.serve.recall_fields import RESULT
+from claude_mem.serve.recall_answers import RESULT
 
 FIELDS = {field.name for field in RESULT}
 HOSTILE = [

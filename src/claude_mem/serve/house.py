@@ -10,7 +10,8 @@ from claude_mem.ports.house import House
 from claude_mem.serve import asked
 from claude_mem.serve import fields as f
 from claude_mem.serve.endpoint import Answer, Call, Endpoint, Field
-from claude_mem.serve.recall_fields import CONFIRM, DRY_RUN, NOT_THERE
+from claude_mem.serve.recall_answers import NOT_THERE
+from claude_mem.serve.recall_fields import CONFIRM, DRY_RUN
 from claude_mem.serve.refusal import Refusal
 
 _ANSWERS = (f.BAD, f.UNAVAILABLE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from claude_mem.serve import correcting, fields, memory, recalling, stream, travelling
+from claude_mem.serve import recall_answers as answers
 from claude_mem.serve import recall_fields as f
 from claude_mem.serve.endpoint import Endpoint
 
@@ -14,7 +15,7 @@ _SEARCHING = (
         "/api/search",
         recalling.search,
         "Search memory. Without q: the newest.",
-        (f.FOUND, *_ANSWERS),
+        (answers.FOUND, *_ANSWERS),
         query=(f.QUERY, *f.NARROWING, f.ONLY_PINNED, *f.PAGING, f.CURSOR, f.EXPLAIN),
     ),
     Endpoint(
@@ -22,7 +23,7 @@ _SEARCHING = (
         "/api/timeline",
         recalling.timeline,
         "What was before and after a memory, a session, a time, or the best hit of q; without any, now.",
-        (f.TIMELINE, f.NOT_THERE, *_ANSWERS),
+        (answers.TIMELINE, answers.NOT_THERE, *_ANSWERS),
         query=(f.ANCHOR, f.QUERY, f.BEFORE, f.AFTER, *f.NARROWING),
     ),
     Endpoint(
@@ -30,7 +31,7 @@ _SEARCHING = (
         "/api/file",
         recalling.file,
         "A file's history across sessions.",
-        (f.HISTORY, *_ANSWERS),
+        (answers.HISTORY, *_ANSWERS),
         query=(f.PATH, f.PROJECT, f.CWD, f.WRONG, f.LIMIT),
     ),
     Endpoint(
@@ -38,7 +39,7 @@ _SEARCHING = (
         "/api/context/inject",
         recalling.context,
         "What the next session of a project is told at its start, as text for people. Needs project or cwd.",
-        (f.INJECTED, *_ANSWERS),
+        (answers.INJECTED, *_ANSWERS),
         query=(f.PROJECT, f.CWD, f.SOURCE, f.SESSION, f.FORMAT),
     ),
 )
@@ -49,7 +50,7 @@ _LISTS = tuple(
         f"/api/{kind}",
         recalling.listing(kind),
         f"A page of {kind}, the newest first.",
-        (f.LISTED, *_ANSWERS),
+        (answers.LISTED, *_ANSWERS),
         query=(*f.NARROWING, f.ONLY_PINNED, *f.LONG_PAGING),
     )
     for kind in ("observations", "summaries", "prompts", "sessions")
@@ -61,7 +62,7 @@ _READING = (
         "/api/projects",
         recalling.listing("projects"),
         "A page of projects, the most recently worked on first.",
-        (f.LISTED, *_ANSWERS),
+        (answers.LISTED, *_ANSWERS),
         query=f.PAGING,
     ),
     Endpoint(
@@ -69,7 +70,7 @@ _READING = (
         "/api/observation/{id}",
         recalling.observation,
         "One memory, whole.",
-        (f.ONE, f.NOT_THERE, fields.UNAVAILABLE),
+        (answers.ONE, answers.NOT_THERE, fields.UNAVAILABLE),
         id=f.MEMORY_ID,
     ),
     Endpoint(
@@ -77,7 +78,7 @@ _READING = (
         "/api/observations/batch",
         recalling.batch,
         "Many memories at once, whole.",
-        (f.DETAILED, *_ANSWERS),
+        (answers.DETAILED, *_ANSWERS),
         body=(f.IDS, f.ORDER, f.LIMIT),
     ),
     Endpoint(
@@ -85,23 +86,25 @@ _READING = (
         "/api/session/{id}",
         recalling.session,
         "One session, whole: by its database's id, or the agent's own or the beginning of that.",
-        (f.WHOLE_SESSION, f.NOT_THERE, *_ANSWERS),
+        (answers.WHOLE_SESSION, answers.NOT_THERE, *_ANSWERS),
     ),
     Endpoint(
         "GET",
         "/api/export",
         travelling.export,
         "Memory as records, one JSON object a line. Without q or another narrowing: everything.",
-        (f.EXPORTED, *_ANSWERS),
+        (answers.EXPORTED, *_ANSWERS),
         query=(f.QUERY, *f.NARROWING),
     ),
-    Endpoint("GET", "/api/stats", recalling.stats, "What is remembered, in figures.", (f.STATS, *_ANSWERS)),
+    Endpoint(
+        "GET", "/api/stats", recalling.stats, "What is remembered, in figures.", (answers.STATS, *_ANSWERS)
+    ),
     Endpoint(
         "GET",
         "/stream",
         stream.listen,
         "What happens, as it happens: server-sent events. Last-Event-ID takes it up again.",
-        (f.STREAMED, *_ANSWERS),
+        (answers.STREAMED, *_ANSWERS),
         query=(f.PROJECT,),
     ),
 )
@@ -112,7 +115,7 @@ _CHANGING = (
         "/api/memory/save",
         memory.save,
         "Remember something because somebody said so.",
-        (f.WAS_SAVED, *_ANSWERS),
+        (answers.WAS_SAVED, *_ANSWERS),
         body=f.SAVED,
     ),
     Endpoint(
@@ -120,7 +123,7 @@ _CHANGING = (
         "/api/memory/pin",
         correcting.pin,
         "Keep memories in front, or no longer.",
-        (f.WAS_PINNED, f.NOT_THERE, *_ANSWERS),
+        (answers.WAS_PINNED, answers.NOT_THERE, *_ANSWERS),
         body=(f.IDS, f.PINNED),
     ),
     Endpoint(
@@ -128,7 +131,7 @@ _CHANGING = (
         "/api/memory/forget",
         memory.forget,
         "Forget for good whatever meets all that is said. Without confirm: only tell what would go.",
-        (f.WENT, f.NOT_THERE, *_ANSWERS),
+        (answers.WENT, answers.NOT_THERE, *_ANSWERS),
         body=(*f.SELECTION, f.EXPORTS, f.DRY_RUN, f.CONFIRM),
     ),
     Endpoint(
@@ -136,7 +139,7 @@ _CHANGING = (
         "/api/import",
         memory.take_in,
         "Take in observations from elsewhere, or the records of an export; at most 1,000 at a time.",
-        (f.IMPORTED, *_ANSWERS),
+        (answers.IMPORTED, *_ANSWERS),
         body=(f.RECORDS,),
         query=(f.OWN,),
         takes_lines=True,

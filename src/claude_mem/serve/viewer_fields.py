@@ -7,20 +7,8 @@ from dataclasses import replace
 from claude_mem.serve.endpoint import Answer, Field
 from claude_mem.serve.fields import ERROR
 from claude_mem.serve.logtail import LEVELS, MOST_LINES
-from claude_mem.serve.recall_fields import (
-    CONCEPTS,
-    CURSOR,
-    CWD,
-    IDS,
-    KIND,
-    NEXT,
-    PROJECT,
-    RESULT,
-    SESSION,
-    TOTAL,
-    UNDO,
-    marked,
-)
+from claude_mem.serve.recall_answers import NEXT, RESULT, TOTAL, UNDO, marked
+from claude_mem.serve.recall_fields import CONCEPTS, CURSOR, CWD, IDS, KIND, PROJECT, SESSION
 
 MOST_EVENTS = 200
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from claude_mem.serve import choosing, correcting, fields, logtail, standing, viewing
+from claude_mem.serve import recall_answers as answers
 from claude_mem.serve import recall_fields as recall
 from claude_mem.serve import viewer_fields as f
 from claude_mem.serve.endpoint import Endpoint
@@ -15,7 +16,7 @@ _CORRECTING = (
         "/api/memory/edit",
         correcting.edit,
         "Say an observation in better words. What is not named stays; null or empty empties.",
-        (f.WAS_EDITED, recall.NOT_THERE, *_ANSWERS),
+        (f.WAS_EDITED, answers.NOT_THERE, *_ANSWERS),
         body=f.EDITED,
     ),
     Endpoint(
@@ -23,7 +24,7 @@ _CORRECTING = (
         "/api/memory/wrong",
         correcting.mark_wrong,
         "Mark observations wrong, or no longer: kept, and never recalled.",
-        (f.WAS_MARKED, recall.NOT_THERE, *_ANSWERS),
+        (f.WAS_MARKED, answers.NOT_THERE, *_ANSWERS),
         body=(recall.IDS, f.WRONG),
     ),
     Endpoint(
@@ -31,7 +32,7 @@ _CORRECTING = (
         "/api/memory/merge",
         correcting.merge,
         "Observations say the same: one stays, the others are superseded by it.",
-        (f.WAS_MERGED, recall.NOT_THERE, *_ANSWERS),
+        (f.WAS_MERGED, answers.NOT_THERE, *_ANSWERS),
         body=(f.INTO, recall.IDS),
     ),
     Endpoint(
@@ -47,7 +48,7 @@ _CORRECTING = (
         "/api/undo/{id}",
         correcting.undo,
         "Take back an edit, a pin, a mark or a merge; once, within an hour, while the worker runs.",
-        (f.WAS_UNDONE, recall.NOT_THERE, f.MEANWHILE, *_ANSWERS),
+        (f.WAS_UNDONE, answers.NOT_THERE, f.MEANWHILE, *_ANSWERS),
         id=f.TOKEN,
     ),
 )
@@ -58,7 +59,7 @@ _PAGES = (
         "/api/observation/{id}/provenance",
         viewing.provenance,
         "Where a memory comes from, what it replaced, what replaced it, and who was told of it.",
-        (f.PROVENANCE, recall.NOT_THERE, fields.UNAVAILABLE),
+        (f.PROVENANCE, answers.NOT_THERE, fields.UNAVAILABLE),
         id=recall.MEMORY_ID,
     ),
     Endpoint(
@@ -66,7 +67,7 @@ _PAGES = (
         "/api/session/{id}/events",
         viewing.events,
         "All that happened in a session, in order, a page at a time.",
-        (f.EVENTS, recall.NOT_THERE, *_ANSWERS),
+        (f.EVENTS, answers.NOT_THERE, *_ANSWERS),
         query=f.EVENTS_ASKED,
     ),
     Endpoint(
@@ -74,7 +75,7 @@ _PAGES = (
         "/api/project",
         viewing.project,
         "A project as a whole. Needs project or cwd.",
-        (f.PROJECT_PAGE, recall.NOT_THERE, *_ANSWERS),
+        (f.PROJECT_PAGE, answers.NOT_THERE, *_ANSWERS),
         query=(recall.PROJECT, recall.CWD, f.DAYS),
     ),
     Endpoint(
@@ -98,7 +99,7 @@ _PAGES = (
         "/api/context/preview",
         viewing.preview,
         "What the next session start, and a prompt, would be told, and why. Needs project or cwd.",
-        (f.PREVIEW, recall.NOT_THERE, *_ANSWERS),
+        (f.PREVIEW, answers.NOT_THERE, *_ANSWERS),
         body=f.PREVIEW_ASKED,
     ),
 )

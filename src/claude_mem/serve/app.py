@@ -237,7 +237,11 @@ _OTHERS = (
         "/mcp",
         mcp.post,
         "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
-        (Answer(200, "Answered.", mcp.ANSWER), Answer(202, "Understood; nothing to answer."), f.BAD),
+        (
+            Answer(200, "Answered.", mcp.ANSWER),
+            Answer(202, "Understood; nothing to answer.", media_type=None),
+            Answer(400, "Not understood.", mcp.ANSWER),
+        ),
         body=mcp.FIELDS,
     ),
     Endpoint("GET", "/openapi.json", describe, "This API, as OpenAPI 3.1.", (Answer(200, "OpenAPI 3.1."),)),

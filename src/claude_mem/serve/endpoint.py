@@ -44,7 +44,7 @@ class Answer:
     status: int
     about: str
     fields: tuple[Field, ...] = ()
-    media_type: str = "application/json"
+    media_type: str | None = "application/json"  # None: there is nothing in it
 
 
 @dataclass(frozen=True, slots=True)

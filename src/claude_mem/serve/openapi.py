@@ -45,9 +45,7 @@ def _operation(endpoint: Endpoint) -> Json:
     operation: Json = {
         "operationId": "_".join([endpoint.method.lower(), *words]),
         "summary": endpoint.summary,
-        "responses": {
-            str(answer.status): _response(answer) for answer in (*endpoint.answers, *fields.COMMON)
-        },
+        "responses": _responses((*endpoint.answers, *fields.COMMON)),
     }
     if endpoint.is_open:
         operation["security"] = []
@@ -85,7 +83,20 @@ def _id(field: Field) -> Json:
     }
 
 
-def _response(answer: Answer) -> Json:
+def _responses(answers: Sequence[Answer]) -> Json:
+    """By status, each in every media type it may come in. What is said first of one stands."""
+    found: dict[str, Json] = {}
+    content: dict[str, Json] = {}
+    for answer in answers:
+        status = str(answer.status)
+        found.setdefault(status, {"description": answer.about})
+        if answer.media_type is not None:
+            found[status]["content"] = content.setdefault(status, {})
+            content[status].setdefault(answer.media_type, _media(answer))
+    return dict(found)
+
+
+def _media(answer: Answer) -> Json:
     schema: Json
     if answer.fields == (fields.ERROR,):
         schema = {"$ref": "#/components/schemas/Error"}
@@ -96,7 +107,7 @@ def _response(answer: Answer) -> Json:
     media: Json = {"schema": schema}
     if answer.fields:
         media["example"] = _example(answer.fields)
-    return {"description": answer.about, "content": {answer.media_type: media}}
+    return media
 
 
 def _object(of: Sequence[Field]) -> Json:
@@ -114,9 +125,10 @@ def _object(of: Sequence[Field]) -> Json:
 
 
 def _one_of_its_names(field: Field) -> Json:
+    said: Json = {"not": {"type": "null"}} if field.type == "any" else {"type": field.type}
     return {
         "anyOf": [
-            {"required": [name], "properties": {name: {"type": field.type, "pattern": r"\S"}}}
+            {"required": [name], "properties": {name: said | {"pattern": r"\S"}}}
             for name in (field.name, *field.also)
         ]
     }

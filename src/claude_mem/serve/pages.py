@@ -173,6 +173,7 @@ ROWS = (
                     Field("browsers", "integer", "How many were signed in.", 1),
                 ),
             ),
+            BAD,
             UNAVAILABLE,
         ),
         body=(Field("everywhere", "boolean", "Every browser, not only this one.", False),),

@@ -92,10 +92,16 @@ WHOLE_SESSION = Answer(
     ),
 )
 HISTORY = Answer(200, "The newest first.", (replace(PATH, required=False), RESULTS))
-INJECTED = Answer(
+INJECTED = Answer(200, "The text.", media_type="text/plain")
+INJECTED_AS_JSON = Answer(
     200,
-    "The text, or with format=json: `text`, `tokens`, `refs`, `project`.",
-    media_type="text/plain",
+    "With format=json.",
+    (
+        Field("text", "string", "What is told.", "# shop, recent context"),
+        Field("tokens", "integer", "What reading it costs, about.", 640),
+        Field("refs", "array", "The memories in it.", ["12", "s3"], items="string"),
+        Field("project", "string", "Whose memory it is; null: no project goes by that name.", "shop"),
+    ),
 )
 STREAMED = Answer(200, "Events, for as long as the caller listens.", media_type="text/event-stream")
 STATS = Answer(200, "Figures.")

@@ -39,7 +39,7 @@ _SEARCHING = (
         "/api/context/inject",
         recalling.context,
         "What the next session of a project is told at its start, as text for people. Needs project or cwd.",
-        (answers.INJECTED, *_ANSWERS),
+        (answers.INJECTED, answers.INJECTED_AS_JSON, *_ANSWERS),
         query=(f.PROJECT, f.CWD, f.SOURCE, f.SESSION, f.FORMAT),
     ),
 )

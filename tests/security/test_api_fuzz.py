@@ -1,0 +1,50 @@
+"""Row 24: schemathesis asks a real worker, over TCP, whatever its OpenAPI document allows or forbids."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.contract import recalling
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+)
+
+
+@pytest.mark.timeout(600)
+def test_nothing_that_can_be_asked_breaks_the_worker_or_is_answered_otherwise_than_described(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    with recalling.remembering(data) as worker:
+        pid = worker.get("/health")["pid"]
+        asked = _ask_everything(f"http://127.0.0.1:{worker.port}/openapi.json", worker.token, tmp_path)
+        assert asked.returncode == 0, asked.stdout[-20_000:]
+        assert worker.get("/health")["pid"] == pid
+        with closing(sqlite3.connect(f"file:{data / 'claude-mem.db'}?mode=ro", uri=True)) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def _ask_everything(document: str, token: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The stream is left out: it answers for as long as one listens. The seed makes each run the same."""
+    command = [str(Path(sys.executable).with_name("schemathesis")), "run", document]
+    command += ["--header", f"Authorization: Bearer {token}", "--exclude-path", "/stream"]
+    command += [
+        "--checks",
+        ",".join(CHECKS),
+        "--continue-on-failure",
+        "--phases",
+        "examples,coverage,fuzzing",
+    ]
+    command += ["--max-examples", "30", "--seed", "24", "--request-timeout", "60", "--warnings", "off"]
+    plain = os.environ | {"NO_COLOR": "1"}
+    return subprocess.run(
+        command, cwd=folder, env=plain, capture_output=True, text=True, timeout=560, check=False
+    )

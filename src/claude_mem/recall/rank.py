@@ -10,12 +10,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from claude_mem.model.recall import Card, Hit
 from claude_mem.model.wording import STOP_WORDS
 
 DAY_MS = 24 * 60 * 60 * 1000
 PER_SESSION = 3
+FIRST = 5  # places that a session's fourth leaves to others
+COMPARABLE = 0.55  # of its score: what others need to come before it further down
+HARDLY = 0.1  # of its score: what others need to come before it at all
 OPENING = 0.3  # a session's first request says what all of it is about
 RECENT = 0.05  # how much more today's counts than what is long ago
 RECENT_DAYS = 30.0
@@ -96,10 +100,11 @@ def ordered(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def spread(hits: Sequence[Hit]) -> list[Hit]:
-    """The same hits, with no session before all others' three best, and what says the same said once. Those
-    put behind are given no more than those before them have: a list is in the order of its scores."""
+    """The same hits, with what says the same said once, and what a session has beyond its three best behind
+    what others have that is comparably good. Those put behind are given no more than those before them have:
+    a list is in the order of its scores."""
     shown: list[Hit] = []
-    later: list[Hit] = []
+    surplus: list[Hit] = []
     of_session: Counter[str] = Counter()
     said = _Said()
     for hit in hits:
@@ -110,9 +115,21 @@ def spread(hits: Sequence[Hit]) -> list[Hit]:
             shown.append(hit)
             said.add(hit.card)
         else:
-            later.append(hit)
-    least = min((hit.score for hit in shown), default=0.0)
-    return shown + [replace(hit, score=min(hit.score, least)) for hit in later]
+            surplus.append(hit)
+    placed = [(hit.score, hit) for hit in shown]
+    placed += [(_steps_back_to(hit, shown[:FIRST][-1].score), hit) for hit in surplus]
+    placed.sort(key=lambda each: -each[0])
+    scores = accumulate((hit.score for _, hit in placed), min)
+    return [replace(hit, score=score) for (_, hit), score in zip(placed, scores, strict=True)]
+
+
+def _steps_back_to(hit: Hit, fifth: float) -> float:
+    """Those with this score or more come before it. Without a word or a file that was asked for, scores are
+    no measure of how well it answers, and all others do."""
+    is_asked_for = any(hit.parts.get(part) for part in ("words", "coverage", "file"))
+    if hit.score <= 0 or not is_asked_for:
+        return -math.inf
+    return max(HARDLY * hit.score, min(COMPARABLE * hit.score, fifth))
 
 
 class _Said:

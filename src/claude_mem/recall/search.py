@@ -116,10 +116,12 @@ class Search:
     def _hits(
         self, places: Iterator[int], fused: fuse.Fused, filters: Filters, work: Work, most: int, at_once: int
     ) -> list[Hit]:
+        """Looks on for those that say what was asked, though as many were found by meaning alone."""
         now = self._clock()
         hits: list[Hit] = []
-        looked_at = 0
-        while len(hits) < most and looked_at < MOST_LOOKED_AT:
+        said = looked_at = 0
+        enough = min(most, len(fused.words) + len(fused.extra))
+        while (len(hits) < most or said < enough) and looked_at < MOST_LOOKED_AT:
             chunk = list(islice(places, at_once))
             if not chunk:
                 break
@@ -130,6 +132,7 @@ class Search:
                     marks, truth = self._truth(card)
                     prior = rank.prior(card, now, work, truth)
                     parts = fused.parts(place) | {"opening": rank.opening(card, fused.words.get(place, 0.0))}
+                    said += place in fused.words or place in fused.extra
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))
         ordered = rank.ordered(rank.answers_first(hits))
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]

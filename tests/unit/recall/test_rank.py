@@ -89,9 +89,9 @@ def test_only_a_sessions_first_request_speaks_for_all_of_it() -> None:
 
 
 def hits(*given: tuple[str, str, float]) -> list[Hit]:
-    """Session, title, score."""
+    """Session, title, score: all of it by its words."""
     return [
-        Hit(replace(card(id, title), session=session), score)
+        Hit(replace(card(id, title), session=session), score, {"words": score})
         for id, (session, title, score) in enumerate(given, 1)
     ]
 
@@ -100,12 +100,60 @@ def ids(found: list[Hit]) -> list[int]:
     return [hit.card.ref.id for hit in found]
 
 
-def test_at_most_three_of_a_session_come_before_other_sessions_hits() -> None:
-    loud = [("loud", f"thing number {n} {'abcdefg'[n]}", 9.0 - n) for n in range(5)]
-    found = spread(hits(*loud, ("quiet", "something else", 1.0)))
-    assert ids(found) == [1, 2, 3, 6, 4, 5]
+def of(session: str, *scores: float) -> list[tuple[str, str, float]]:
+    return [(session, f"{session} {score} {place}", score) for place, score in enumerate(scores)]
+
+
+def sessions(found: list[Hit]) -> list[str]:
+    return [hit.card.session for hit in found]
+
+
+def test_of_a_session_three_come_before_what_others_have_that_is_comparably_good() -> None:
+    found = spread(hits(*of("loud", 9.0, 8.0, 7.0, 6.0, 5.0), *of("quiet", 4.0), *of("other", 3.5)))
+    assert sessions(found) == ["loud"] * 3 + ["quiet", "other"] + ["loud"] * 2
+
+
+@pytest.mark.parametrize("near", [[2.6, 2.5], [2.6], []], ids=len)
+def test_what_hardly_answers_does_not_come_before_any_that_does(near: list[float]) -> None:
+    nothing = [each for n in range(20) for each in of(f"unrelated {n}", -0.01 * n)]
+    found = spread(hits(*of("loud", *[3.7] * 12), *of("near", *near), *of("faint", 0.07), *nothing))
+    answers = ["loud"] * 3 + ["near"] * len(near) + ["loud"] * 9
+    assert sessions(found)[: len(answers) + 1] == [*answers, "faint"]
+
+
+def test_a_sessions_fourth_leaves_the_first_five_places_to_others_and_further_ones_to_its_peers() -> None:
+    peers = [each for n in range(3) for each in of(f"peer {n}", 2.4)]
+    lesser = [each for n in range(3) for each in of(f"lesser {n}", 2.0 - n / 10)]
+    found = spread(hits(*of("loud", *[4.0] * 4), *peers, *lesser))
+    assert sessions(found)[3:8] == ["peer 0", "peer 1", "peer 2", "loud", "lesser 0"]
+    found = spread(hits(*of("loud", *[4.0] * 4), *lesser))
+    assert sessions(found)[3:6] == ["lesser 0", "lesser 1", "loud"]
+
+
+def test_what_is_put_behind_is_given_no_more_than_what_is_before_it_and_nothing_else_is_changed() -> None:
+    given = hits(
+        *of("loud", 9.0, 8.0, 7.0, 6.0, 5.0, 0.9, -0.2), *of("quiet", 4.0, 3.9, 1.0, 0.5), *of("last", -0.1)
+    )
+    found = spread(ordered(given))
     scores = [hit.score for hit in found]
     assert scores == sorted(scores, reverse=True), "a list is in the order of its scores"
+    assert {id for id, hit in zip(ids(found), found, strict=True) if hit not in given} == {4, 5}
+    assert {hit.score for hit in found if hit.card.ref.id in (4, 5)} == {3.9}
+
+
+def test_a_session_alone_keeps_its_order_and_its_scores() -> None:
+    given = hits(*of("only", 9.0, 3.0, 2.0, 1.0, 0.1, -0.1))
+    assert spread(given) == given
+
+
+@pytest.mark.parametrize(
+    "parts", [{}, {"words": 0.0, "coverage": 0.0, "vectors": 0.15}], ids=["none", "near"]
+)
+def test_where_no_word_was_asked_for_a_sessions_fourth_is_behind_all_others(parts: dict[str, float]) -> None:
+    given = hits(*of("new", 1.5, 1.4, 1.3, 1.2), *of("old", 0.2), *of("older", 0.1), *of("far", -0.1))
+    found = spread([replace(hit, parts=parts) for hit in given])
+    assert sessions(found) == ["new"] * 3 + ["old", "older", "far", "new"]
+    assert found[-1].score == -0.1
 
 
 def test_what_says_the_same_is_said_once_by_the_best_of_them() -> None:

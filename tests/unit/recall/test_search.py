@@ -267,6 +267,24 @@ def test_what_only_the_vectors_know_is_found_too(tmp_path: Path) -> None:
         assert ([hit.card.ref for hit in found.hits], found.legs) == ([ref], ("text", "vectors"))
 
 
+def test_all_that_say_it_come_before_those_only_the_vectors_know(tmp_path: Path) -> None:
+    class Close(Failing):
+        weight = 0.05
+
+        def cosines(
+            self, query: str, within: Any, spots: Iterable[int], *, nearest: bool = True
+        ) -> dict[int, float]:
+            return {spot(1, 1 + n, Ref("observation", 20 + n)): n / 1000 for n in range(1, 151)}
+
+    with house(tmp_path, Close()) as memory:
+        told = [memory.keep(f"The heron {n} of {n * n}", session="loud", indexed=False) for n in range(20)]
+        for n in range(1, 151):
+            memory.keep(f"Number {n}", session=f"stranger {n}", indexed=False)
+        found = memory.found("heron", 60)
+        assert set(found[:20]) == set(map(str, told))
+        assert len(found) == 60
+
+
 def test_no_query_is_an_error(memory: House) -> None:
     memory.keep("NEAR the end OR not", 'a "quoted" thing (really)')
 

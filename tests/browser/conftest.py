@@ -23,6 +23,13 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def claude(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nobody looks at the tester's own Claude Code."""
+    with viewing.connected(tmp_path_factory.mktemp("claude")):
+        yield
+
+
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory that remembers the nine real sessions; nobody works on it."""

@@ -41,6 +41,8 @@ def main(folder: Path, wanted: list[str]) -> int:
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, MEMORY, ignore_errors=True)
         browser = stack.enter_context(_browser())
+        claude = stack.enter_context(tempfile.TemporaryDirectory())
+        stack.enter_context(viewing.connected(Path(claude)))
         worker = stack.enter_context(_remembering(MEMORY))
         for name, place in _places(worker).items():
             if not wanted or name in wanted:

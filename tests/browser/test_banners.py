@@ -113,6 +113,72 @@ class TestPaused:
         expect(sight.page.locator("#toasts")).to_contain_text("The worker cannot be reached")
         banner(sight, "lost", "The connection to the worker is lost", "claude-mem worker start")
 
+    def test_every_page_hears_of_it_at_once_whoever_switched(
+        self, context: BrowserContext, quiet: Worker
+    ) -> None:
+        """By the stream: none of them asks by itself from time to time."""
+        context.add_init_script("window.setInterval = () => 0")
+        sights = [viewing.look(context, quiet, page) for page in ("#/", "#/projects")]
+        for sight in sights:
+            expect(sight.page.locator("#state")).to_have_text("up to date")
+        cli(quiet, "off")
+        for sight in sights:
+            banner(sight, "paused", "nothing is recorded", "claude-mem on")
+        sights[0].page.get_by_role("button", name="Record again").click()
+        for sight in sights:
+            nothing_is_said(sight)
+            assert sight.all_that_went_wrong() == []
+
+
+class TestUnconnected:
+    REASON, FIX = "Claude Code is not connected, so nothing new is recorded.", "claude-mem install"
+
+    @pytest.fixture
+    def claude(self, tmp_path: Path) -> Path:
+        """The folder of a Claude Code that knows nothing of us."""
+        (tmp_path / "claude").mkdir()
+        return tmp_path / "claude"
+
+    @pytest.fixture
+    def lonely(self, tmp_path: Path, claude: Path) -> Iterator[Worker]:
+        with workers.running(tmp_path / "data", CLAUDE_CONFIG_DIR=str(claude)):
+            yield Worker(tmp_path / "data")
+
+    def test_it_is_said_until_claude_code_is_connected(
+        self, context: BrowserContext, lonely: Worker, claude: Path
+    ) -> None:
+        past = {"title": "Of earlier days", "narrative": "It was so.", "project": "shop"}
+        lonely.post("/api/import", records=[past])
+        sight = viewing.look(context, lonely)
+        expect(sight.page.locator(".feed")).to_contain_text("Of earlier days")
+        banner(sight, "unconnected", self.REASON, self.FIX)
+        expect(sight.page.locator("#state")).to_have_text("not recording")
+        expect(sight.page.locator("#state .dot.off")).to_be_visible()
+        viewing.connect(claude)
+        nothing_is_said(sight)
+        expect(sight.page.locator("#state")).to_have_text("up to date")
+        assert sight.all_that_went_wrong() == []
+
+    def test_a_hook_that_calls_is_proof_wherever_its_settings_are(
+        self, context: BrowserContext, lonely: Worker
+    ) -> None:
+        sight = viewing.look(context, lonely)
+        banner(sight, "unconnected", self.REASON, self.FIX)
+        hooks.run(lonely.data, payloads.prompt("Count in pennies"))
+        nothing_is_said(sight)
+        expect(viewing.prompts(sight)).to_have_text(["Count in pennies"])
+        assert sight.all_that_went_wrong() == []
+
+    def test_its_command_is_copied_by_a_button(self, context: BrowserContext, lonely: Worker) -> None:
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        sight = viewing.look(context, lonely)
+        note = banner(sight, "unconnected", self.REASON, self.FIX)
+        expect(note.locator("code")).to_have_text("claude-mem install")
+        note.get_by_role("button", name="Copy").click()
+        expect(sight.page.locator("#toasts")).to_contain_text("Copied: claude-mem install")
+        assert sight.page.evaluate("navigator.clipboard.readText()") == "claude-mem install"
+        assert sight.all_that_went_wrong() == []
+
 
 def test_a_full_disk_is_said_until_there_is_room(context: BrowserContext, tmp_path: Path) -> None:
     with faults.small_disk(tmp_path / "disk", "48m") as disk, workers.running(disk / "data"):
@@ -128,7 +194,7 @@ def test_a_full_disk_is_said_until_there_is_room(context: BrowserContext, tmp_pa
             os.kill(pid, signal.SIGCONT)
         banner(sight, "degraded", "Nothing can be taken in just now: ", "claude-mem doctor")
         banner(sight, "degraded", "full", "claude-mem doctor")
-        expect(sight.page.locator("#state")).to_contain_text("off")
+        expect(sight.page.locator("#state")).to_have_text("not recording")
         hog.unlink()
         nothing_is_said(sight)
         expect(sight.page.locator("aside")).to_contain_text("active")
@@ -162,9 +228,15 @@ def test_a_spent_budget_is_said_and_where_to_raise_it(context: BrowserContext, t
         for session in ("till-1", "till-2"):
             worker.works(session, "Make the till count pennies", "src/till.py")
             worker.settle()
-        fix = "Raise CLAUDE_MEM_DAILY_TOKENS or CLAUDE_MEM_DAILY_USD in the settings."
-        banner(sight, "out_of_budget", "The offline observer does what it can meanwhile.", fix)
-        banner(sight, "out_of_budget", "10", fix)
+        fix = "Raise it under “The budget” in the settings. Then: claude-mem worker restart"
+        note = banner(sight, "out_of_budget", "The offline observer does what it can meanwhile.", fix)
+        banner(sight, "out_of_budget", "Today's budget is spent: ", fix)
+        observer = sight.page.get_by_role("group", name="The observer")
+        expect(observer.get_by_role("row", name="By")).to_have_text(
+            "Byofflinein place of anthropic, whose budget is spent"
+        )
+        note.get_by_role("link", name="Settings").click()
+        expect(sight.page.get_by_role("heading", name="The budget")).to_be_visible()
         assert sight.all_that_went_wrong() == []
 
 

@@ -251,7 +251,7 @@ def test_a_turn_that_goes_on_is_no_backlog_and_one_that_ended_is_not_at_work(
     context: BrowserContext, quiet: Worker
 ) -> None:
     sight = viewing.look(context, quiet)
-    expect(sight.main()).to_contain_text("claude-mem install")
+    expect(sight.main()).to_contain_text("claude-mem backfill")
     hooks.run(quiet.data, payloads.start("turning", cwd="/home/ada/lathe"))
     hooks.run(quiet.data, payloads.prompt("Turn a leg.", "turning", cwd="/home/ada/lathe"))
     expect(sight.page.locator("#state")).to_have_text("1 event of this turn")
@@ -261,3 +261,38 @@ def test_a_turn_that_goes_on_is_no_backlog_and_one_that_ended_is_not_at_work(
     expect(sight.page.locator("#state")).to_have_text("up to date")
     expect(sight.page.locator("aside")).to_contain_text("between turns")
     assert sight.all_that_went_wrong() == []
+
+
+def test_a_session_is_told_once_beside_the_list_which_is_the_same_when_read_anew(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    sight = viewing.look(context, quiet)
+    expect(sight.page.locator("#state")).to_have_text("up to date")
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    sessions = sight.page.locator("aside .plain > li")
+    expect(sessions).to_have_count(1)
+    expect(sessions).to_contain_text("between turns")
+    expect(sight.page.locator(".feed .line.summary")).to_have_count(1)
+    quiet.settle()
+    titles = sight.page.locator(".feed .title")
+    shown = sorted(titles.all_text_contents())
+    sight.page.reload()
+    expect(titles).to_have_count(len(shown))
+    assert sorted(titles.all_text_contents()) == shown
+    expect(sessions).to_contain_text("shop")
+    assert sight.all_that_went_wrong() == []
+
+
+def test_a_reason_without_a_space_stays_in_its_panel(context: BrowserContext, quiet: Worker) -> None:
+    """As the path of an interpreter is one, where no model is set up."""
+    sight = viewing.look(context, quiet)
+    observer = sight.page.get_by_role("group", name="The observer")
+    why = observer.get_by_role("row", name="By").locator(".meta")
+    expect(why).to_be_visible()
+    assert why.evaluate(
+        """why => {
+            why.textContent = "/opt/" + "python".repeat(20);
+            const right = (each) => why.closest(each).getBoundingClientRect().right;
+            return right("table") <= right(".panel");
+        }"""
+    )

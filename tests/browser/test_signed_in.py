@@ -135,6 +135,9 @@ class TestTheKeyExpires:
         )
         viewing.look(context, quiet)
         expect(one.page.locator("#state")).to_have_text("up to date")
+        expect(one.page.get_by_role("alert")).to_have_text(
+            "You are signed in again: what you typed can be saved."
+        )
         one.page.get_by_role("button", name="Save").click()
         one.heading("Pennies, not pounds")
 

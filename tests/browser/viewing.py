@@ -26,7 +26,8 @@ from playwright.sync_api import (
 from tests.contract.recalling import Worker
 
 from claude_mem.backfill import transcript
-from claude_mem.testing import workers
+from claude_mem.clients.claude_code import connection, settings_file
+from claude_mem.testing import hooks, workers
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 CHROMIUM = next(
@@ -140,6 +141,21 @@ def context(
         yield made
     finally:
         made.close()
+
+
+@contextmanager
+def connected(folder: Path) -> Iterator[None]:
+    """Claude Code, of which workers started meanwhile know by this folder, is connected, as a user's is."""
+    connect(folder)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("CLAUDE_CONFIG_DIR", str(folder))
+        yield
+
+
+def connect(folder: Path) -> None:
+    """As `claude-mem install --settings` does."""
+    settings = settings_file.with_hooks({}, connection.hooks(hooks.MACHINE))
+    (folder / "settings.json").write_text(settings_file.written(settings, ""))
 
 
 def feed(data: Path, *, offline: bool = True) -> None:

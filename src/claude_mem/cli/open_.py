@@ -9,7 +9,6 @@ from typing import Any
 
 from claude_mem.cli import say
 from claude_mem.cli.command import OK, Commands, UsageError, json_flag
-from claude_mem.model.errors import ClaudeMemError
 
 
 def add(commands: Commands) -> None:
@@ -35,7 +34,9 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from claude_mem import settings
     from claude_mem.cli.ask import recall
+    from claude_mem.cli.doctor import connecting
 
     if args.sign_out:
         return _signed_out(recall("POST", "/api/signout", body={"everywhere": True}), as_json=args.json)
@@ -48,20 +49,9 @@ def _run(args: argparse.Namespace) -> int:
         print(link)
     else:
         say.talk(f"The viewer is at http://127.0.0.1:{answer['port']}/, in your browser.")
-    if not args.json and not _is_connected():
+    if not args.json and not connecting.is_connected(settings.Settings(settings.data_directory())):
         say.talk("Claude Code is not connected, so nothing new is recorded: claude-mem install")
     return OK
-
-
-def _is_connected() -> bool:
-    """What cannot be read is `doctor`'s to tell."""
-    from claude_mem import settings
-    from claude_mem.cli.doctor import connecting
-
-    try:
-        return bool(connecting.look(settings.load()).how)
-    except (ClaudeMemError, OSError):
-        return True
 
 
 def _signed_out(answer: dict[str, Any], *, as_json: bool) -> int:

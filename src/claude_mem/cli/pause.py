@@ -4,19 +4,39 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
 from claude_mem.cli.command import UsageError
 from claude_mem.model.session import OPEN
-from claude_mem.serve import control
-from claude_mem.serve.pausing import Paused, look, pause, resume
+from claude_mem.serve import control, pausing
+from claude_mem.serve.pausing import Paused, look
 
 __all__ = ["SESSION_VARIABLE", "Paused", "look", "pause", "resume", "when", "which"]
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 """Set by the client for whatever it runs."""
 WITHIN_S = 1.0
+
+
+def pause(data_dir: Path, session: str | None = None) -> bool:
+    """Pause everything (None), or a session; False: it was."""
+    return _seen(data_dir, changed=pausing.pause(data_dir, session))
+
+
+def resume(data_dir: Path, session: str | None = None) -> bool:
+    """End a pause of everything (None), or of a session; False: there was none."""
+    return _seen(data_dir, changed=pausing.resume(data_dir, session))
+
+
+def _seen(data_dir: Path, *, changed: bool) -> bool:
+    """The worker looks now, so that whoever has the viewer open sees it. It holds without: hooks look too.
+    Nothing is asked of it but a look: were it late, it could undo what was switched since."""
+    if changed:
+        with suppress(OSError):
+            control.request(data_dir, "GET", "/api/status", deadline_s=WITHIN_S)
+    return changed
 
 
 def still_open(data_dir: Path, sessions: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_mem import __version__, settings
@@ -134,7 +135,12 @@ def describe(now: Status) -> str:
 
 def _run(args: argparse.Namespace) -> int:
     from claude_mem import wiring
+    from claude_mem.cli.doctor import connecting
     from claude_mem.serve import lifecycle
+    from claude_mem.serve.parts import Parts
+
+    def build(chosen: settings.Settings) -> Parts:
+        return replace(wiring.build(chosen), is_connected=connecting.Watch(chosen))
 
     try:
         chosen = settings.load()
@@ -143,7 +149,7 @@ def _run(args: argparse.Namespace) -> int:
             message = f"claude-mem captures, but remembers nothing: {error}"
             wiring.leave_notice(settings.data_directory(), message)
         raise
-    return lifecycle.run(chosen, wiring.build, from_hook=args.from_hook, version=__version__)
+    return lifecycle.run(chosen, build, from_hook=args.from_hook, version=__version__)
 
 
 def _logs(args: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ class Choice:
 
 def choose(wanted: str, there: There) -> Choice:
     if wanted != "auto":
-        return Choice(wanted, "CLAUDE_MEM_PROVIDER says so")
+        return Choice(wanted, "chosen by the setting CLAUDE_MEM_PROVIDER")
     if there.claude is None:
         return Choice("claude", "Claude Code is installed and logged in")
     if there.base_url or there.openai_key:

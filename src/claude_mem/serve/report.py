@@ -30,6 +30,7 @@ async def report(running: Running, event: str, session: object, **payload: objec
         accepted = await asyncio.to_thread(running.parts.receive, event, {"session_id": session, **said})
     except RecursionError:
         raise Refusal(400, "too_deep", "The event nests too deep to be kept.") from None
+    running.heard = True
     running.tell_news()
     return accepted
 

@@ -27,7 +27,7 @@ MOST_CORRECTIONS = 1_000
 @dataclass(frozen=True, slots=True)
 class Correction:
     number: int
-    what: str  # edit, pin, wrong, merge, undo, forget, settings
+    what: str  # edit, pin, wrong, merge, undo, forget, all, settings, recording
     refs: tuple[str, ...]
 
 
@@ -52,6 +52,10 @@ class Running:
     """Browsers that have signed in."""
     handing_over_to: str | None = None
     trouble: str | None = None  # why nothing can be taken in just now, as one sentence
+    heard: bool = False
+    """Something happened since it runs, and was told while it did: somebody is connected."""
+    recording: object = None
+    """How recording stood when it was last looked at; None: nobody has."""
     mishaps: Counter[str] = field(default_factory=Counter)
     """What a loop of ours swallowed so as to go on, by the loop's name."""
 

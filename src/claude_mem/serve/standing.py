@@ -31,7 +31,7 @@ class Banner:
 
 
 async def status(call: Call) -> Response:
-    return JSONResponse(await asyncio.to_thread(_status, call.running))
+    return await _told(call.running)
 
 
 async def record(call: Call) -> Response:
@@ -44,8 +44,17 @@ async def record(call: Call) -> Response:
         await asyncio.to_thread(change, data_dir, session)
     except OSError as error:
         raise Refusal(503, "unavailable", f"The switch cannot be set: {error.strerror}.") from None
-    call.running.tell_change()
-    return JSONResponse(await asyncio.to_thread(_status, call.running))
+    return await _told(call.running)
+
+
+async def _told(running: Running) -> Response:
+    """How it stands. Whoever listens hears that it is another than at the last look, whoever made it so."""
+    found = await asyncio.to_thread(_status, running)
+    now = (found["recording"], found["paused"])
+    before, running.recording = running.recording, now
+    if before is not None and before != now:
+        running.tell_correction("recording", ())
+    return JSONResponse(found)
 
 
 def _status(running: Running) -> dict[str, object]:
@@ -68,9 +77,13 @@ def _status(running: Running) -> dict[str, object]:
         trouble = trouble or str(error)
     paused = pausing.look(parts.settings.data_dir)
     observer = parts.observing()
+    # An event is proof, wherever the agent keeps its settings; and transcripts are followed without hooks.
+    connected = running.heard or parts.follow is not None or parts.is_connected()
+    found = banners(trouble, paused, observer, queue, drops, parts.clock(), connected=connected)
+    is_off = trouble or not connected
     return {
-        "recording": "paused" if paused.everything is not None else "off" if trouble else "on",
-        "banners": [asdict(each) for each in banners(trouble, paused, observer, queue, drops, parts.clock())],
+        "recording": "paused" if paused.everything is not None else "off" if is_off else "on",
+        "banners": [asdict(each) for each in found],
         "paused": {
             "since": int(paused.everything * 1000) if paused.everything is not None else None,
             "sessions": [session for session, _ in paused.sessions],
@@ -89,6 +102,8 @@ def banners(
     queue: Mapping[str, Any],
     drops: Mapping[str, int],
     now: int,
+    *,
+    connected: bool = True,
 ) -> list[Banner]:
     """The worst first."""
     found: list[Banner] = []
@@ -101,12 +116,15 @@ def banners(
         found.append(
             Banner("paused", "warning", f"Paused for {since}: nothing is recorded.", "claude-mem on")
         )
+    if not connected:
+        told = "Claude Code is not connected, so nothing new is recorded."
+        found.append(Banner("unconnected", "warning", told, "claude-mem install"))
     if reason := observer.get("paused"):
         told = f"What was recorded waits, for nobody can observe it now: {reason}"
         found.append(Banner("observer_paused", "error", told, "claude-mem queue retry"))
     if reason := observer.get("spentUp"):
         told = f"{reason} The offline observer does what it can meanwhile."
-        fix = "Raise CLAUDE_MEM_DAILY_TOKENS or CLAUDE_MEM_DAILY_USD in the settings."
+        fix = "Raise it under “The budget” in the settings. Then: claude-mem worker restart"
         found.append(Banner("out_of_budget", "warning", told, fix))
     late, spooled = queue.get("oldestAgeMs", 0), queue.get("spooled", 0)
     if (late > BEHIND_MS or spooled > MANY_SPOOLED) and not reason and not observer.get("paused"):

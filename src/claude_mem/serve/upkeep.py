@@ -41,6 +41,7 @@ async def _drain(running: Running) -> bool:
         while not running.stopping.is_set():
             if await asyncio.to_thread(running.parts.drain) == 0:
                 break
+            running.heard = True
             running.tell_news()
     except StoreDamaged as error:
         _leave_it_to_the_next(running, error)

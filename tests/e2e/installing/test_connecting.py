@@ -152,6 +152,7 @@ def test_a_user_is_told_in_five_lines_what_is_true(home: Claude) -> None:
 
 
 def test_who_opens_the_viewer_unconnected_is_told_that_nothing_new_will_come(home: Claude) -> None:
+    home.mem("worker", "start")  # which may take a moment, and then says so
     said = home.mem("open", "--print")
     assert said.stdout.startswith("http://127.0.0.1:")
     assert said.stderr == "Claude Code is not connected, so nothing new is recorded: claude-mem install\n"

@@ -13,9 +13,11 @@ def said(
     paused: Paused | None = None,
     observer: dict[str, object] | None = None,
     drops: dict[str, int] | None = None,
+    connected: bool = True,
     **queue: int,
 ) -> list[Banner]:
-    return banners(trouble, paused or Paused(), observer or {}, QUIET | queue, drops or {"late": 0}, NOW)
+    asked = trouble, paused or Paused(), observer or {}, QUIET | queue, drops or {"late": 0}, NOW
+    return banners(*asked, connected=connected)
 
 
 def test_nothing_is_said_when_nothing_is_wrong() -> None:
@@ -29,6 +31,7 @@ def test_each_trouble_has_a_reason_and_a_fix() -> None:
         for banner in (
             *said(trouble="The disk is full."),
             *said(paused=Paused(everything=NOW / 1000 - 300)),
+            *said(connected=False),
             *said(observer={"paused": "Log in again."}),
             *said(observer={"spentUp": "Today's budget is spent."}),
             *said(ready=2_000, oldestAgeMs=2 * BEHIND_MS),
@@ -39,6 +42,7 @@ def test_each_trouble_has_a_reason_and_a_fix() -> None:
     assert set(found) == {
         "degraded",
         "paused",
+        "unconnected",
         "observer_paused",
         "out_of_budget",
         "behind",
@@ -47,6 +51,8 @@ def test_each_trouble_has_a_reason_and_a_fix() -> None:
     }
     assert "The disk is full." in found["degraded"].message
     assert "5 min" in found["paused"].message
+    assert (found["unconnected"].level, found["unconnected"].fix) == ("warning", "claude-mem install")
+    assert "claude-mem worker restart" in found["out_of_budget"].fix
     assert "Log in again." in found["observer_paused"].message
     assert "2,000 events waiting, the oldest for 2 h" in found["behind"].message
     assert "2 events could not be kept: 2 spool full." in found["dropped"].message

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from claude_mem.cli.doctor.finding import Finding
+from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
+
+LOOK_EVERY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,31 @@ def look(chosen: Settings) -> Connected:
         for each in connections
     ]
     return Connected(tuple(each.made.mode for each in connections), all(wanted))
+
+
+def is_connected(chosen: Settings) -> bool:
+    """What cannot be read is `doctor`'s to tell."""
+    from claude_mem.cli.install import found
+
+    try:
+        return bool(found.connections(chosen))
+    except (ClaudeMemError, OSError):
+        return True
+
+
+class Watch:
+    """`is_connected`, for those who ask often: the files are read every few seconds at most."""
+
+    def __init__(self, chosen: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._chosen, self._clock = chosen, clock
+        self._found, self._looked = True, float("-inf")
+
+    def __call__(self) -> bool:
+        now = self._clock()
+        if now - self._looked >= LOOK_EVERY_S:
+            self._looked = now
+            self._found = is_connected(self._chosen)
+        return self._found
 
 
 def judge(fact: Connected) -> list[Finding]:

@@ -7,7 +7,7 @@ import { toast } from "./toast.js";
 import { many, span } from "./words.js";
 
 const OFTEN = 15_000;
-const known = { queue: null, working: false, up: null, banners: [], recording: "on", signedOut: false };
+const known = { queue: null, working: false, up: null, banners: [], recording: null, signedOut: false };
 const told = new EventTarget();
 const understood = new Set(); // what is past and was read is not said again in this tab
 let timer = 0;
@@ -35,7 +35,7 @@ export function start() {
     soon();
   });
   on("changed", (event) => {
-    if (event.what === "settings") look();
+    if (["settings", "recording"].includes(event.what)) look();
   });
   on("up", () => {
     known.up = true;
@@ -95,7 +95,7 @@ export function age(queue, clock = Date.now()) {
 
 function draw() {
   if (known.signedOut) tell("dot off", "signed out");
-  else if (known.up !== null) tell(...glance());
+  else if (known.up === false || (known.up && known.recording)) tell(...glance()); // not before it has answered
   banner();
   told.dispatchEvent(new Event("state"));
 }
@@ -113,7 +113,7 @@ function glance() {
   if (!known.up) return ["dot error", "reconnecting"];
   const count = waiting(known.queue);
   if (known.working || known.queue?.leased) return ["spin", `observing${count ? `, ${many(count, "event")}` : ""}`];
-  if (known.recording !== "on") return ["dot off", known.recording];
+  if (known.recording !== "on") return ["dot off", known.recording === "off" ? "not recording" : known.recording];
   if (count && known.banners.length)
     return ["dot warning", `${many(count, "event")} waiting ${span(age(known.queue))}`];
   if (count) return ["dot", `${many(count, "event")} of this turn`]; // looked at when it ends
@@ -127,10 +127,20 @@ const LOST = {
   fix: "If it does not come back: claude-mem worker start",
 };
 const AGAIN = { word: "Try again", act: () => post("/api/queue/retry", {}) };
+const COMMAND = /(claude-mem(?: [a-z]+)+)/;
+const COPY = {
+  word: "Copy",
+  act: async ({ fix }) => {
+    const [, command] = COMMAND.exec(fix);
+    await navigator.clipboard.writeText(command);
+    toast(`Copied: ${command}`);
+  },
+};
 // What helps and can be done from here; the rest is for a terminal.
 const MENDS = {
   paused: { word: "Record again", act: () => post("/api/recording", { paused: false }) },
   observer_paused: AGAIN,
+  out_of_budget: { word: "Settings", href: "#/settings" },
   parked: AGAIN,
   dropped: { word: "Understood", act: ({ message }) => understood.add(message) },
 };
@@ -146,28 +156,35 @@ function banner() {
   notes.forEach((each, at) => reword(place.children[at], each));
 }
 
-function note({ code, level }) {
-  const mend = MENDS[code];
+function note({ code, level, fix }) {
+  const { word, href, act } = MENDS[code] || (COMMAND.test(fix) ? COPY : {});
   return h(
     "div",
     { class: `note ${level}`, "data-code": code },
     h("p"),
     h("p", { class: "fix" }),
-    mend && h("button", { onclick: (event) => help(event.target, mend, code) }, mend.word),
+    href
+      ? h("a", { class: "button", href }, word)
+      : act && h("button", { onclick: (event) => help(event.target, act, code) }, word),
   );
 }
 
+// What stays as it is, is not read aloud again.
 function reword(element, { message, fix }) {
-  [message, fix].forEach((text, at) => {
-    const line = element.children[at];
-    if (line.textContent !== text) line.textContent = text; // what stays as it is, is not read aloud again
-  });
+  const [said, helps] = element.children,
+    help = fix.startsWith("claude-mem ") ? `In a terminal: ${fix}` : fix;
+  if (said.textContent !== message) put(said, message);
+  if (helps.textContent !== help)
+    put(
+      helps,
+      help.split(COMMAND).map((part, at) => (at % 2 ? h("code", null, part) : part)),
+    );
 }
 
-async function help(button, mend, code) {
+async function help(button, act, code) {
   button.disabled = true;
   try {
-    await mend.act(known.banners.find((each) => each.code === code));
+    await act([LOST, ...known.banners].find((each) => each.code === code));
   } catch (error) {
     toast(error.message);
   }

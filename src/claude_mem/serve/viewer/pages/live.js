@@ -19,7 +19,7 @@ export async function show(place, main, signal) {
   document.title = "Live · claude-mem";
   const feed = h("ol", { class: "feed", "aria-label": "What happened, the newest first" });
   const sessions = h("ul", { class: "plain" });
-  const figures = h("div", { class: "panel", role: "group", "aria-label": "The observer" });
+  const figures = h("div", { class: "panel observer", role: "group", "aria-label": "The observer" });
   const chosen = h(
     "select",
     { id: "of-project", onchange: () => refill() },
@@ -46,8 +46,7 @@ export async function show(place, main, signal) {
         ? results.map((memory) => item(memory, false))
         : h("li", { class: "empty" }, [
             h("p", null, "Nothing is remembered yet. Work in Claude Code, and it appears here."),
-            h("p", null, "Not connected yet? In a terminal: ", h("code", null, "claude-mem install")),
-            h("p", null, "To remember earlier sessions: ", h("code", null, "claude-mem backfill")),
+            h("p", null, "To remember earlier sessions, in a terminal: ", h("code", null, "claude-mem backfill")),
           ]),
     );
     meanwhile = null;
@@ -77,42 +76,18 @@ export async function show(place, main, signal) {
   }
   const shown = (ref) => feed.querySelector(`li[data-ref="${CSS.escape(ref)}"]`);
 
-  function first(element) {
-    feed.prepend(element);
-    while (feed.children.length > MOST) feed.lastChild.remove();
-  }
-
   function arrive(memory) {
     if (!memory || !wanted(memory)) return;
     meanwhile?.push(memory);
     feed.querySelector("li.empty")?.remove();
     shown(memory.ref)?.remove(); // told twice after a crash: shown once
-    first(item(memory, true));
+    feed.prepend(item(memory, true));
+    while (feed.children.length > MOST) feed.lastChild.remove();
   }
 
   function stand(session, isNews) {
     learn(chosen, session.project);
-    if (isNews && wanted(session) && known.get(session.id)?.status !== session.status) {
-      first(
-        h(
-          "li",
-          { class: "new", "data-session": session.id },
-          h(
-            "div",
-            { class: "line" },
-            h("span", null, h("span", { class: "chip" }, "session")),
-            h("a", { class: "title", href: sessionLink(session.id) }, session.title || session.id),
-            when(session.updated_at_epoch),
-            h(
-              "span",
-              { class: "meta" },
-              h("span", null, standingOf(session)),
-              session.project && h("a", { href: projectLink(session.project) }, leaf(session.project)),
-            ),
-          ),
-        ),
-      );
-    }
+    const isOther = isNews && known.get(session.id)?.status !== session.status;
     known.set(session.id, session);
     const all = [...known.values()].sort((a, b) => b.updated_at_epoch - a.updated_at_epoch).slice(0, SESSIONS);
     put(
@@ -120,13 +95,14 @@ export async function show(place, main, signal) {
       all.map((each) =>
         h(
           "li",
-          null,
+          { class: isOther && each === session ? "new" : null },
           h(
             "span",
             { class: "meta" },
             isRunning(each) && h("span", { class: "dot" }),
             h("span", null, standingOf(each)),
             when(each.updated_at_epoch),
+            each.project && h("a", { href: projectLink(each.project) }, leaf(each.project)),
           ),
           h("a", { class: "title", href: sessionLink(each.id) }, each.title || each.id),
         ),
@@ -228,16 +204,17 @@ function standing(state) {
         row("Waiting", count ? `${many(count, "event")}, the oldest ${span(age(queue))}` : "nothing"),
         queue.parked > 0 && row("Set aside", many(queue.parked, "event")),
         row("Done", number(queue.done)),
-        observer.provider &&
-          row(
-            "By",
-            observer.why ? [observer.provider, h("br"), h("span", { class: "meta" }, observer.why)] : observer.provider,
-          ),
+        observer.provider && row("By", by(observer)),
         observer.spentToday &&
           row("Today", `${short(observer.spentToday.tokens)} tokens, ${money(observer.spentToday.usd)}`),
       ),
     ),
   ];
+}
+
+function by({ provider, why, spentUp }) {
+  const [who, because] = spentUp ? ["offline", `in place of ${provider}, whose budget is spent`] : [provider, why];
+  return because ? [who, h("br"), h("span", { class: "meta" }, because)] : who;
 }
 
 const row = (name, value) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value));

@@ -39,6 +39,12 @@ def pinned(worker: Worker) -> int:
     return int(worker.get("/api/observations", project="zoo", pinned="true", count="true", limit=1)["total"])
 
 
+def middle(of: Locator) -> float:
+    box = of.bounding_box()
+    assert box is not None
+    return box["y"] + box["height"] / 2
+
+
 def test_duplicates_are_merged_and_parted_again(context: BrowserContext, quiet: Worker) -> None:
     saved = save(quiet, "numbat", 3)
     sight = viewing.look(context, quiet, "#/find?project=zoo")
@@ -47,6 +53,7 @@ def test_duplicates_are_merged_and_parted_again(context: BrowserContext, quiet: 
     expect(bar(sight)).to_contain_text("3 memories selected")
     bar(sight).get_by_role("button", name="Merge").click()
     second = sight.page.get_by_role("dialog").get_by_role("radio").nth(1)
+    assert abs(middle(second) - middle(second.locator("+ span"))) < 3  # beside its words
     second.check()
     second.press("Enter")
     expect(sight.page.locator("#toasts")).to_contain_text("2 memories merged into")

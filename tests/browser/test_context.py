@@ -45,11 +45,51 @@ def test_a_typed_prompt_shows_what_it_would_bring_up_and_why(sight: Sight, worke
         "why does the posh-git prompt string not render in pwsh any more?"
     )
     told = sight.page.get_by_label("What the prompt would be answered with")
+    colours = (
+        sight.main()
+        .locator("h2, h2 > label")
+        .evaluate_all("all => all.map((each) => getComputedStyle(each).color)")
+    )
+    assert len(set(colours)) == 1  # that of a heading
     expect(told).to_contain_text("posh-git")
     scores = sight.page.get_by_label("Score parts")
     for part in ("words", "vectors", "relevance"):
         expect(scores.get_by_role("columnheader", name=part)).to_be_visible()
     expect(scores.locator("tbody tr", has_text="yes").first).to_be_visible()
+    project = worker.get("/api/projects")["items"][0]["name"]
+    hits = worker.post("/api/context/preview", project=project, prompt="posh-git prompt string")["prompt"][
+        "hits"
+    ]
+    parts = {name for hit in hits for name in hit["parts"]} - {"opening"}  # never of what was understood
+    assert not any(hit["parts"]["opening"] for hit in hits)
+    columns = scores.locator("th").all_text_contents()
+    assert {*columns} == {"Memory", "Told", "relevance", "score", *parts}
+    sight.page.get_by_text("What the columns say").click()
+    expect(sight.main().locator("dt")).to_have_text(columns[2:])
+    expect(sight.main().locator("dd")).to_have_text([re.compile("[a-z]{3}")] * len(columns[2:]))
+
+
+def test_a_memory_is_called_in_the_table_as_it_is_in_the_preview(sight: Sight) -> None:
+    sight.go("#/context?prompt=why%20does%20the%20posh-git%20prompt%20break")
+    best = sight.page.get_by_label("Score parts").locator("tbody tr", has_text="yes").first.locator("a")
+    name = best.inner_text().split()[0]
+    expect(sight.page.get_by_label("What the prompt would be answered with")).to_contain_text(f"- {name} ")
+    best.click()
+    expect(sight.page).to_have_url(re.compile(f"#/observation/{name[1:]}$"))
+
+
+def test_what_a_start_tells_of_is_counted_by_kind_and_what_it_left_out_is_a_click_away(
+    sight: Sight, worker: Worker
+) -> None:
+    project = worker.get("/api/projects")["items"][0]["name"]
+    refs = worker.post("/api/context/preview", project=project)["start"]["refs"]
+    sums = sum(ref.startswith("s") for ref in refs)
+    sight.go("#/context")
+    figures = sight.page.locator(".told").first
+    expect(figures).to_contain_text(f"{len(refs) - sums} observations")
+    expect(figures).to_contain_text("1 summary" if sums == 1 else f"{sums} summaries")
+    sight.page.get_by_role("link", name="the project's page").click()
+    expect(sight.page.get_by_role("heading", name="Open next steps")).to_be_visible()
 
 
 def test_what_fits_but_has_no_room_is_not_said_to_be_unfit(sight: Sight) -> None:
@@ -68,11 +108,23 @@ def test_in_a_narrow_window_titles_stay_readable_beside_their_scores(
 ) -> None:
     with viewing.context(chromium, size=viewing.NARROW) as context:
         sight = viewing.look(context, worker, "#/context?prompt=why%20does%20the%20posh-git%20prompt%20break")
-        title = sight.page.get_by_label("Score parts").locator("tbody td").first
+        scores = sight.page.get_by_label("Score parts")
+        title = scores.locator("tbody td").first
         expect(title).to_be_visible()
-        box = title.bounding_box()
+        row, box = scores.locator("tbody tr").first.bounding_box(), title.bounding_box()
         assert box is not None
-        assert box["width"] > 90  # not a letter a line
+        assert row is not None
+        assert box["width"] == row["width"]  # a line of its own
+        assert scores.evaluate("each => each.scrollWidth <= each.clientWidth")  # every column is in sight
+        names = scores.locator("th").all_text_contents()
+        said = "all => all.map((each) => getComputedStyle(each, '::before').content.split('\"')[1])"
+        assert (
+            scores.locator("tbody tr").first.locator("td:not(:first-child)").evaluate_all(said) == names[1:]
+        )
+        expect(scores.get_by_role("columnheader")).to_have_count(len(names))
+        needed = "each => [each.offsetWidth, (each.style.width = 'max-content', each.offsetWidth)]"
+        has, needs = sight.page.get_by_label("Project").evaluate(needed)
+        assert has >= needs  # the name is not cut
 
 
 def _told_at_start(worker: Worker, session: str, project: str) -> str:
@@ -105,9 +157,48 @@ def test_settings_that_are_kept_are_obeyed_by_the_next_session(
         workers.until(
             lambda: 0 < len(_told_at_start(worker, "after", project)) <= 900, "the context is rendered anew"
         )
+        expect(sight.main()).to_contain_text("Exactly what a new session would be told.")  # by itself
         sight.page.goto(viewing.link(worker) + "#/context")
         expect(characters).to_have_value("900")
         expect(keep).to_be_disabled()
+
+
+def test_what_is_kept_is_shown_as_kept_and_from_when_it_holds(
+    context: BrowserContext, real: Path, tmp_path: Path
+) -> None:
+    with viewing.copied(real, tmp_path / "data") as worker:
+        sight = viewing.look(context, worker, "#/context")
+        expect(sight.main()).to_contain_text("Exactly what a new session would be told.")
+        characters = sight.page.get_by_label("Characters for a prompt")
+        expect(characters).to_have_value("2400")
+        characters.fill("1000")
+        expect(sight.main()).to_contain_text("with these settings, which are not kept.")
+        expect(characters).to_have_accessible_description("2400 holds now.")
+        sight.page.get_by_role("button", name="Keep these settings").click()
+        for _ in ("at once", "after a reload"):
+            expect(sight.main()).to_contain_text("once the worker has started again")
+            expect(sight.main()).not_to_contain_text("Exactly")
+            expect(characters).to_have_value("1000")
+            expect(characters).to_have_accessible_description(
+                "1000 is kept. Until the worker's next start 2400 holds."
+            )
+            sight.page.reload()
+        worker.post("/api/settings", changes={"CLAUDE_MEM_PROMPT_CHARACTERS": None})  # in another tab
+        expect(characters).to_have_value("2400")
+        expect(sight.main()).to_contain_text("Exactly what a new session would be told.")
+        assert sight.all_that_went_wrong() == []
+
+
+def test_settings_that_cannot_be_read_keep_nobody_from_the_preview(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    quiet.settle()
+    (quiet.data / "settings.json").write_text("{")
+    sight = viewing.look(context, quiet, "#/context")
+    expect(sight.page.get_by_label("What a session is told at its start")).to_contain_text("pennies")
+    expect(sight.main().get_by_role("alert").filter(has_text="Mend the file")).to_be_visible()
+    expect(sight.page.get_by_label("Characters for a prompt")).to_have_value("2400")
 
 
 def test_what_the_environment_sets_is_kept_but_said_to_be_overridden(
@@ -124,6 +215,9 @@ def test_what_the_environment_sets_is_kept_but_said_to_be_overridden(
         expect(sight.page.locator("#toasts")).to_contain_text(
             "the environment overrides CLAUDE_MEM_CONTEXT_CHARACTERS"
         )
+        characters = sight.page.get_by_label("Characters at a session's start")
+        expect(characters).to_have_value("2000")  # it is what holds, now and after the next start
+        expect(characters).to_have_accessible_description(re.compile("The environment sets 2000"))
         assert sight.all_that_went_wrong() == []
 
 
@@ -131,14 +225,19 @@ def test_a_size_nobody_may_set_is_refused_beside_it(context: BrowserContext, qui
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight = viewing.look(context, quiet, "#/context")
-    sight.page.get_by_label("Characters at a session's start").fill("99999")
-    expect(sight.main().get_by_role("alert")).to_contain_text("9900")
-    sight.page.get_by_role("button", name="Keep these settings").click()
-    expect(sight.main().get_by_role("alert")).to_contain_text("99")
-    assert not (quiet.data / "settings.json").exists()
-    sight.page.get_by_label("Characters at a session's start").fill("900")
-    expect(sight.main().get_by_role("alert")).to_be_empty()
-    assert [wrong for wrong in sight.all_that_went_wrong() if "400" not in wrong] == []
+    characters = sight.page.get_by_label("Characters at a session's start")
+    alert = sight.page.locator("aside").get_by_role("alert")
+    keep = sight.page.get_by_role("button", name="Keep these settings")
+    for size in ("99999", "-1", "1.5"):
+        characters.fill(size)
+        expect(alert).to_have_text("Characters at a session's start: a whole number from 0 to 9900.")
+        expect(characters).to_have_attribute("aria-invalid", "true")
+        expect(keep).to_be_disabled()
+    characters.fill("900")
+    expect(alert).to_be_empty()
+    expect(characters).not_to_have_attribute("aria-invalid", "true")
+    expect(keep).to_be_enabled()
+    assert sight.all_that_went_wrong() == []
 
 
 def test_another_project_is_another_context(context: BrowserContext, quiet: Worker) -> None:

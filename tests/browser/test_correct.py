@@ -1,5 +1,6 @@
 """Setting memory right by hand: recall sees each change at once, and all but forgetting is undone."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -132,6 +133,12 @@ def test_what_is_wrong_is_no_longer_recalled_until_it_is_right_again(
     expect(sight.page.get_by_role("button", name="Marked wrong")).to_have_attribute("aria-pressed", "true")
     expect(sight.main().locator(".chip", has_text="marked wrong")).to_have_count(1)
     assert saved[1] not in found(worker, word)
+    sight.go("#/find?wrong=true")
+    struck = sight.page.locator(f'.hit[data-ref="{saved[1]}"] a.title')
+    struck.hover()
+    expect(struck).to_have_css("text-decoration-line", re.compile("line-through"))
+    sight.go(f"#/observation/{saved[1]}")
+    expect(sight.page.get_by_role("button", name="Marked wrong")).to_be_visible()
     sight.undo()
     expect(sight.page.get_by_role("button", name="Mark wrong")).to_have_attribute("aria-pressed", "false")
     assert saved[1] in found(worker, word)
@@ -145,8 +152,9 @@ def test_forgetting_shows_what_will_go_and_then_it_is_gone(
     sight = viewing.look(context, worker, f"#/observation/{saved[2]}")
     sight.page.get_by_role("button", name="Forget").click()
     dialog = sight.page.get_by_role("dialog", name="Forget for good?")
-    expect(dialog).to_contain_text("1 observation")
+    expect(dialog.locator(".tally")).to_have_text("1 observation.")
     expect(dialog).to_contain_text(title)
+    expect(dialog).not_to_contain_text("may say the same")  # it was kept by hand
     expect(dialog.get_by_role("button", name="Keep")).to_be_focused()
     dialog.get_by_role("button", name="Keep").click()
     assert worker.ask("GET", f"/api/observation/{saved[2]}")[0] == 200
@@ -166,8 +174,8 @@ def test_forgetting_what_a_session_did_counts_each_kind_of_what_will_go(
     sight = viewing.look(context, worker, "#/session/dike-1")
     sight.page.get_by_role("link", name="Search it").click()
     for kind, count, goes in (
-        ("raw use", 2, ("2 raw tool uses",)),  # the edit, and what the agent said at last
-        ("not raw", 3, ("1 observation", "1 summary", "1 prompt")),
+        ("raw tool use", 2, ("2 raw tool uses",)),  # the edit, and what the agent said at last
+        ("all but raw", 3, ("1 observation", "1 summary", "1 prompt")),
     ):
         sight.page.get_by_label("Kind").select_option(kind)
         expect(sight.page.locator(".hit")).to_have_count(count)
@@ -182,6 +190,67 @@ def test_forgetting_what_a_session_did_counts_each_kind_of_what_will_go(
         expect(sight.page.locator(".hit")).to_have_count(0)
     assert worker.get("/api/session/dike-1/events")["total"] == 0
     assert sight.all_that_went_wrong() == []
+
+
+def test_forgetting_one_memory_tells_what_stays_and_can_take_its_whole_session(
+    context: BrowserContext, worker: Worker
+) -> None:
+    worker.works("weir-1", "Make the weir's gate close at low water", "src/gate.py", project="weir")
+    worker.settle()
+    (one,) = worker.get("/api/observations", session="weir-1")["items"]
+    sight = viewing.look(context, worker, f"#/observation/{one['ref']}")
+    sight.page.get_by_role("button", name="Forget").click()
+    dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+    expect(dialog.locator(".tally")).to_have_text("1 observation.")
+    expect(dialog).to_contain_text("may say the same: 1 summary, 1 prompt, 2 raw tool uses.")
+    dialog.get_by_role("button", name="The whole session instead").click()
+    expect(dialog.locator(".tally")).to_have_text(
+        "1 session, 1 observation, 1 summary, 1 prompt, 2 raw tool uses."
+    )
+    expect(dialog.get_by_role("button", name="Keep")).to_be_focused()
+    dialog.get_by_role("button", name="Keep").click()
+    assert worker.ask("GET", "/api/session/weir-1")[0] == 200
+    sight.press("#")
+    dialog.get_by_role("button", name="The whole session instead").click()
+    expect(dialog.locator(".tally")).to_contain_text("1 session")
+    dialog.get_by_role("button", name="Forget").click()
+    sight.heading("Projects")
+    expect(sight.page.locator("#toasts")).to_contain_text("Forgotten: 1 session, 1 observation")
+    assert worker.ask("GET", "/api/session/weir-1")[0] == 404
+    assert [wrong for wrong in sight.all_that_went_wrong() if "404" not in wrong] == []
+
+
+def test_a_session_is_forgotten_whole_from_its_page_and_others_who_look_at_it_are_told(
+    context: BrowserContext, worker: Worker
+) -> None:
+    worker.works("lock-1", "Make the lock's valve open slowly", "src/valve.py", project="lock")
+    worker.settle()
+    other, sight = (viewing.look(context, worker, "#/session/lock-1") for _ in range(2))
+    expect(other.page.locator(".story > li").first).to_be_visible()
+    sight.page.get_by_role("button", name="Forget").click()
+    dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+    expect(dialog.locator(".tally")).to_contain_text("1 session, 1 observation")
+    expect(dialog).not_to_contain_text("may say the same")
+    dialog.get_by_role("button", name="Forget").click()
+    sight.heading("Projects")
+    other.page.bring_to_front()
+    other.heading("Forgotten")
+    assert "valve" not in str(worker.get("/api/search", q="valve")["results"])
+
+
+def test_forgetting_of_several_sessions_says_that_these_stay(context: BrowserContext, worker: Worker) -> None:
+    for nth in (1, 2):
+        worker.works(f"buoy-{nth}", f"Paint the buoy no. {nth}", f"src/buoy{nth}.py", project="buoy")
+    worker.settle()
+    sight = viewing.look(context, worker, "#/find?project=buoy")
+    expect(sight.page.locator(".hit")).to_have_count(2)
+    for box in sight.page.locator(".hit input").all():
+        box.check()
+    sight.page.locator(".bulk").get_by_role("button", name="Forget").click()
+    dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+    expect(dialog.locator(".tally")).to_have_text("2 observations.")
+    expect(dialog).to_contain_text("Their sessions stay and may say the same.")
+    expect(dialog.get_by_role("button")).to_have_text(["Forget", "Keep"])
 
 
 def test_what_says_nearly_the_same_is_merged_into_this_one_and_each_says_so(

@@ -84,7 +84,9 @@ def test_a_day_is_read_off_its_bar(context: BrowserContext, paying: Worker) -> N
     expect(sight.page.locator(".tile", has_text="Spent")).to_contain_text("3 calls")
 
 
-@pytest.mark.parametrize(("budget", "said"), [("50000", "far above"), ("20", "daily budget 20")])
+@pytest.mark.parametrize(
+    ("budget", "said"), [("50000", "daily budget 50.0 k, far above"), ("20", "daily budget 20")]
+)
 def test_the_budget_is_a_line_across_the_plot_however_far_it_is(
     chromium: Browser, tmp_path: Path, budget: str, said: str
 ) -> None:
@@ -100,7 +102,9 @@ def test_the_budget_is_a_line_across_the_plot_however_far_it_is(
             worker.settle()
             sight = viewing.look(context, worker, "#/cost")
             plot = sight.page.get_by_role("img", name="Tokens by day")
-            expect(plot.locator(".limit-name")).to_contain_text(said)
+            figure = sight.page.locator("figure", has=plot)
+            expect(figure.locator(".legend")).to_contain_text(said)  # not on a bar, where nobody can read it
+            expect(plot).not_to_contain_text("budget")
             line, frame = plot.locator("line.limit").bounding_box(), plot.bounding_box()
             assert line is not None
             assert frame is not None
@@ -114,6 +118,34 @@ def test_nothing_spent_is_said_in_words(context: BrowserContext, quiet: Worker) 
     expect(sight.main()).to_contain_text("Tokens by day: nothing in this time.")
     expect(sight.main()).to_contain_text("no model was asked")
     assert sight.all_that_went_wrong() == []
+
+
+def test_all_that_was_sent_and_answered_is_in_sight_in_tiles_and_tables(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    def script(request: Request) -> Step:
+        return Say(REPLY, input_tokens=3_000, cache_write_tokens=0, cached_tokens=400, output_tokens=200)
+
+    with ModelServer(script) as server, viewing.context(chromium, size=viewing.NARROW) as context:
+        env = workers.asking(server.url, CLAUDE_MEM_MODEL=MODEL)
+        with workers.running(tmp_path / "data", **env) as data:
+            worker = Worker(data)
+            worker.works("till-1", "Count pennies", "src/till.py")
+            worker.settle()
+            spent = f"${worker.get('/api/cost')['total']['cost_usd']:.4f}"  # as the command line says it
+            sight = viewing.look(context, worker, "#/cost")
+            for name, said in (
+                ("Spent", spent),
+                ("Sent", "3,000tokens, and 400 from cache"),
+                ("Answered", "200tokens"),
+                ("Today", "3,600tokens"),
+            ):
+                expect(sight.page.locator(".tile", has_text=name)).to_contain_text(said)
+            for title in ("By model", "By project", "By day"):
+                table = sight.page.get_by_role("group", name=title)
+                expect(table.locator("td").last).to_have_text(spent)
+                assert table.evaluate("each => each.scrollWidth <= each.clientWidth"), title
+            assert sight.all_that_went_wrong() == []
 
 
 def test_a_choice_is_walked_through_by_keyboard(context: BrowserContext, paying: Worker) -> None:
@@ -143,7 +175,7 @@ def test_the_budget_is_that_of_all_projects(context: BrowserContext, paying: Wor
 def test_an_axis_says_no_number_twice(context: BrowserContext, paying: Worker) -> None:
     sight = viewing.look(context, paying, "#/cost")
     for name in ("Tokens by day", "Dollars by day"):
-        said = sight.page.get_by_role("img", name=name).locator("text[text-anchor=end].axis:not(.limit-name)")
+        said = sight.page.get_by_role("img", name=name).locator("text[text-anchor=end].axis")
         expect(said).to_have_count(3)
         assert len(set(said.all_text_contents())) == 3, said.all_text_contents()
 
@@ -159,7 +191,10 @@ def test_numbers_are_said_in_the_pages_language_whatever_the_browsers(
         "short(999_950)": "1.00 M",
         "short(12_345_678)": "12.3 M",
         "money(1234.5)": "$1,234.50",
-        "money(0.001)": "< $0.01",
+        "money(0.12)": "$0.12",
+        "money(0.00083)": "$0.0008",
+        "money(0.00001)": "< $0.0001",
+        "money(0)": "$0",
         "dollars(0.005)": "$0.005",
         "date(0)": "1 Jan 1970",
     }

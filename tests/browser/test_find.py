@@ -63,7 +63,42 @@ def test_filters_narrow_the_search_and_are_part_of_the_address(sight: Sight, wor
 def test_a_date_nobody_understands_is_said_beside_the_list(context: BrowserContext, worker: Worker) -> None:
     sight = viewing.look(context, worker, "#/find?since=the%20day%20of%20the%20badger")
     expect(sight.main().get_by_role("status")).to_contain_text("badger")
+    sight.page.get_by_label("Since", exact=True).fill("2020-01-01")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    sight.page.get_by_label("Since", exact=True).fill("the day of the badger")
+    expect(sight.main().get_by_role("status")).to_contain_text("badger")
+    box = sight.page.locator(".window").bounding_box()
+    assert box is not None
+    assert box["height"] == 0  # nor is room kept for what is not there
     assert [wrong for wrong in sight.wrong if "400" not in wrong] == []
+
+
+def test_the_kinds_named_are_those_listed(sight: Sight, worker: Worker) -> None:
+    kind, refs = sight.page.get_by_label("Kind"), sight.page.locator(".hit")
+    chosen = kind.locator("option:checked")
+    sight.go("#/find")
+    expect(chosen).to_have_text("observation")
+    observations = worker.get("/api/observations", limit=1)["items"]
+    expect(refs.first).to_have_attribute("data-ref", observations[0]["ref"])
+    kind.select_option("all")
+    newest = worker.get("/api/search", kind="observation,summary,prompt,evidence", limit=3)["results"]
+    for nth, each in enumerate(newest):
+        expect(refs.nth(nth)).to_have_attribute("data-ref", each["ref"])
+    assert len({each["kind"] for each in newest}) > 1
+    expect(chosen).to_have_text("all")
+    sight.go("#/find?q=template")
+    expect(chosen).to_have_text("all")
+
+
+def test_one_is_counted_as_one(context: BrowserContext, quiet: Worker) -> None:
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    quiet.settle()
+    sight = viewing.look(context, quiet, "#/find?project=shop")
+    status = sight.main().get_by_role("status")
+    for kind, said in (("observation", "1 observation,"), ("summary", "1 summary,"), ("prompt", "1 prompt,")):
+        sight.page.get_by_label("Kind").select_option(kind)
+        expect(status).to_have_text(f"{said} the newest first")
+    assert sight.all_that_went_wrong() == []
 
 
 def test_a_search_is_a_link(context: BrowserContext, worker: Worker) -> None:

@@ -156,12 +156,27 @@ def test_what_is_empty_says_so(chromium: Browser, bare: Worker, place: str, said
         assert sight.all_that_went_wrong() == []
 
 
+def test_a_list_of_sessions_is_there_once_there_is_one(chromium: Browser, quiet: Worker) -> None:
+    with viewing.context(chromium) as context:
+        sight = viewing.look(context, quiet)
+        heading = sight.page.get_by_role("heading", name="Sessions")
+        expect(sight.main()).to_contain_text("Nothing is remembered yet")
+        expect(heading).to_have_count(0)
+        quiet.works("till-1", "Make the till count pennies", "src/till.py")
+        expect(heading).to_be_visible()
+        assert sight.all_that_went_wrong() == []
+
+
 @pytest.mark.parametrize(
     ("place", "heading", "said"),
     [
         ("#/observation/12", "Not there", "Nothing is remembered under that id."),
         ("#/session/nobody", "Not there", "nobody"),
-        ("#/project/nobody", "", "nobody"),
+        (
+            "#/project/nobody",
+            "Not there",
+            "No project is called 'nobody'. To see those there are: claude-mem projects",
+        ),
         ("#/find?project=nobody", "", "nobody"),
         ("#/badger", "That did not work", "badger"),
     ],

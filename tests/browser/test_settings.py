@@ -32,6 +32,7 @@ def test_settings_are_explained_validated_and_kept(sight: Sight, quiet: Worker) 
     value.fill("-4")
     days.get_by_role("button", name="Save").click()
     expect(days.get_by_role("alert")).to_contain_text("36500")
+    expect(days.get_by_role("alert")).not_to_contain_text("settings.json")  # nothing was written there
     sight.wrong.clear()  # the 400 it was answered with
     value.fill("45")
     days.get_by_role("button", name="Save").click()
@@ -40,6 +41,7 @@ def test_settings_are_explained_validated_and_kept(sight: Sight, quiet: Worker) 
     assert int(settings["CLAUDE_MEM_EVIDENCE_DAYS"]) == 45
     days.get_by_role("button", name="Default").click()
     expect(days.locator(".chip")).to_have_text("default")
+    expect(sight.page.locator("#toasts")).to_contain_text("CLAUDE_MEM_EVIDENCE_DAYS is back to its default.")
     assert "CLAUDE_MEM_EVIDENCE_DAYS" not in json.loads((quiet.data / "settings.json").read_text())
     expect(sight.page.locator("#row-CLAUDE_MEM_PROVIDER .chip")).to_have_text("environment")
 
@@ -57,6 +59,9 @@ def test_a_key_can_be_set_and_never_read_back(sight: Sight, quiet: Worker) -> No
     assert key in (quiet.data / "settings.json").read_text()
     assert key not in sight.page.content()
     assert key not in json.dumps(quiet.get("/api/settings"))
+    ours.get_by_role("button", name="Remove").click()
+    expect(sight.page.locator("#toasts")).to_contain_text("CLAUDE_MEM_API_KEY is removed.")
+    assert "CLAUDE_MEM_API_KEY" not in kept(quiet)
 
 
 @pytest.mark.parametrize(
@@ -134,6 +139,12 @@ def test_the_environment_overrides_and_the_page_says_so_before_and_after(sight: 
     expect(row(sight, "CLAUDE_MEM_LOG_LEVEL")).not_to_contain_text("The environment sets it")
 
 
+def test_what_the_environment_cannot_set_is_set_here(sight: Sight) -> None:
+    ours = row(sight, "CLAUDE_MEM_EXCLUDED_PROJECTS")
+    expect(ours).to_contain_text("The environment cannot set it.")
+    expect(ours).not_to_contain_text("Only in")  # it would read as if this page could not
+
+
 def test_settings_stand_under_what_they_are_about(sight: Sight) -> None:
     budget = sight.page.locator("section", has=sight.page.get_by_role("heading", name="The budget"))
     expect(budget.locator("#row-CLAUDE_MEM_DAILY_USD")).to_be_visible()
@@ -159,7 +170,7 @@ def test_saving_what_was_not_changed_loses_nothing(context: BrowserContext, quie
         expect(sight.page.locator("#toasts")).to_contain_text(f"{key} was not changed")
         row(sight, key).get_by_role("button", name="Save").click()
     assert kept(quiet) == before
-    row(sight, "CLAUDE_MEM_API_KEY").get_by_role("button", name="Default").click()
+    row(sight, "CLAUDE_MEM_API_KEY").get_by_role("button", name="Remove").click()
     expect(row(sight, "CLAUDE_MEM_API_KEY").locator(".chip")).to_have_text("default")
     assert kept(quiet).keys() == {"CLAUDE_MEM_BASE_URL"}
     assert sight.all_that_went_wrong() == []

@@ -115,6 +115,29 @@ def test_a_file_names_its_sessions_and_shows_all_of_many(
     assert sight.all_that_went_wrong() == []
 
 
+def test_a_long_dialog_is_read_from_its_beginning(chromium: Browser, quiet: Worker) -> None:
+    with viewing.context(chromium, size=(360, 500)) as context:
+        sight = viewing.look(context, quiet)
+        sight.press("?")
+        dialog = sight.page.get_by_role("dialog", name="Keys")
+        expect(dialog.get_by_role("button", name="Close")).to_be_focused()
+        assert dialog.evaluate("box => box.scrollHeight > box.clientHeight")
+        assert dialog.evaluate("box => box.scrollTop") == 0
+
+
+def test_a_mark_is_called_as_sessions_are_told_of_it(context: BrowserContext, quiet: Worker) -> None:
+    record = {"title": "The till is a drawer", "narrative": "Somebody wrote so.", "project": "shop"}
+    quiet.post("/api/import", records=[record])
+    quiet.settle()
+    sight = viewing.look(context, quiet, "#/observation/1")
+    mark = sight.main().locator(".chip", has_text="read, not verified")
+    expect(mark).to_have_attribute(
+        "title", "It was read somewhere, or came from elsewhere: it may not be true."
+    )
+    preview = quiet.post("/api/context/preview", project="shop")
+    assert "read, not verified" in preview["start"]["text"]
+
+
 def test_projects_with_nothing_in_them_come_last(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     hooks.run(quiet.data, payloads.end("till-1"))  # from another directory than it began in
@@ -122,4 +145,26 @@ def test_projects_with_nothing_in_them_come_last(context: BrowserContext, quiet:
     sight = viewing.look(context, quiet, "#/projects")
     expect(sight.main().locator("tbody a.title")).to_have_text(["shop", "proj"])
     expect(sight.main().locator("tbody tr").last.locator("span.soft")).to_have_text("nothing yet")
+    for place, choices in (("#/find", ["all", "shop"]), ("#/cost", ["all", "shop"]), ("#/context", ["shop"])):
+        sight.go(place)
+        expect(sight.main().get_by_label("Project", exact=True).locator("option")).to_have_text(choices)
     assert sight.all_that_went_wrong() == []
+
+
+def test_undo_stands_at_the_end_of_its_note_however_long_the_others_are(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    quiet.settle()
+    sight = viewing.look(context, quiet, "#/observation/1")
+    for name in ("Pin", "Mark wrong"):
+        sight.page.get_by_role("button", name=name).click()
+    undos, dismisses = (
+        sight.page.locator("#toasts").get_by_role("button", name=name) for name in ("Undo", "Dismiss")
+    )
+    expect(undos).to_have_count(2)
+    for undo, dismiss in zip(undos.all(), dismisses.all(), strict=True):
+        ours, theirs = undo.bounding_box(), dismiss.bounding_box()
+        assert ours is not None
+        assert theirs is not None
+        assert theirs["x"] - (ours["x"] + ours["width"]) <= 12

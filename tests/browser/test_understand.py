@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight, needs_transcripts
@@ -38,6 +39,71 @@ def test_a_session_tells_what_it_was_about_and_all_that_happened_in_order(
         expect(about.locator("dt", has_text=part)).to_be_visible()
     about.locator("summary").first.click()
     expect(about.locator("details[open] li").first).to_be_visible()
+
+
+def test_next_steps_are_the_last_turns_and_none_that_an_earlier_one_left(
+    sight: Sight, worker: Worker
+) -> None:
+    project = worker.get("/api/projects")["items"][0]["name"]
+    open_ = {
+        each["session_id"]: each["text"] for each in worker.get("/api/project", project=project)["next_steps"]
+    }
+    known = [
+        worker.get(f"/api/session/{each['id']}") for each in worker.get("/api/sessions", limit=20)["items"]
+    ]
+    planned = {
+        whole["session"]["id"]: open_.get(whole["session"]["id"])
+        for whole in known
+        if any(each["next_steps"] for each in whole["summaries"])
+    }
+    assert {bool(left) for left in planned.values()} == {True, False}
+    for session, left in planned.items():
+        sight.go(f"#/session/{session}")
+        about = sight.page.get_by_label("What it came to")
+        expect(about.locator("dt", has_text="Completed")).to_be_visible()
+        steps = about.locator("dt", has_text="Next steps")
+        expect(steps).to_have_count(1 if left else 0)
+        if left:
+            expect(steps.locator("+ dd")).to_have_text(left)
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (
+            {"stdout": "one\n\ttwo", "stderr": "", "edits": [{"new": "a\nb"}], "files": ["x", "y"], "of": {}},
+            "stdout\none\n\ttwo\nstderr  \nedits[0].new\na\nb\nfiles\nx\ny\nof  {}",
+        ),
+        ('{"stdout": "one\\ntwo \\u00e9 and then', "stdout\none\ntwo é and then …"),  # its end was cut off
+        (
+            '{"out": "one\n[… 7 characters elided …]\ntwo", "n": 3}',
+            "out\none\n[… 7 characters elided …]\ntwo\nn  3",
+        ),
+        ("{nothing of that sort}", None),  # as it is
+        ("[" * 5_000, None),
+        ([[1]] * 400, None),
+        ({"<b>name": "<img src=x>"}, "<b>name  <img src=x>"),
+    ],
+    ids=["fields", "cut", "elided", "other", "deep", "many", "markup"],
+)
+def test_what_a_tool_was_given_and_answered_is_read_field_by_field(
+    context: BrowserContext, quiet: Worker, given: object, read: str | None
+) -> None:
+    named = {
+        "claudeSessionId": "till-1",
+        "cwd": "/home/ada/shop",
+        "tool_name": "Bash",
+        "tool_use_id": "toolu_1",
+    }
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    assert quiet.ask("POST", "/api/sessions/observations", named | {"tool_response": given})[0] in (200, 202)
+    events = quiet.get("/api/session/till-1/events", limit=100)["items"]
+    (use,) = [each for each in events if each.get("tool_name") == "Bash"]
+    sight = viewing.look(context, quiet, f"#/observation/{use['ref']}")
+    came = sight.page.get_by_label("What came out")
+    is_kept = quiet.get(f"/api/observation/{use['ref']}")["tool_response"]
+    assert came.text_content() == (is_kept if read is None else read)
+    assert sight.all_that_went_wrong() == []
 
 
 def test_the_raw_text_of_a_tool_use_is_a_click_away(sight: Sight, worker: Worker) -> None:

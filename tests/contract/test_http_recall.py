@@ -336,6 +336,14 @@ class TestChanging:
         assert saved not in refs(worker.get("/api/search", q="quagga")["results"])
         assert worker.refused("GET", f"/api/observation/{saved}")[0] == 404
 
+    def test_of_a_session_as_much_goes_as_was_shown(self, worker: Worker) -> None:
+        worker.works("ford-1", "Mark the ford's depth", "src/ford.py", project="ford")
+        worker.settle()
+        would = worker.post("/api/memory/forget", session="ford-1")
+        gone = worker.post("/api/memory/forget", session="ford-1", confirm=True)
+        names = ("sessions", "observations", "summaries", "prompts", "evidence")
+        assert [would[name] for name in names] == [gone[name] for name in names] == [1, 1, 1, 1, 2]
+
     @pytest.mark.parametrize("body", [{}, {"confirm": True}, {"ids": [], "confirm": True}, {"text": " "}])
     def test_forgetting_nothing_in_particular_is_refused(
         self, worker: Worker, body: dict[str, object]

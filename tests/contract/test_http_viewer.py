@@ -182,6 +182,7 @@ class TestPreview:
         assert 0 < small["start"]["characters"] <= 450 < whole["start"]["characters"]
         assert small["prompt"]["text"] == ""
         assert small["settings"] == whole["settings"] | {"context_characters": 450, "prompt_characters": 0}
+        assert small["in_force"] == whole["in_force"] == whole["settings"]
         assert self.preview(worker, prompt=self.ASKED) == whole
         assert not (worker.data / "settings.json").exists()
 

@@ -67,8 +67,18 @@ def test_an_empty_text_is_no_setting() -> None:
     "changes", [{"CLAUDE_MEM_LOG_LEVEL": "LOUD"}, {"NOBODY": 1}, {"CLAUDE_MEM_SECRET_PATTERNS": {"a": "("}}]
 )
 def test_what_is_not_allowed_is_refused(changes: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=r"^Not kept: "):
         editing.changed({}, changes)
+
+
+def test_what_is_wrong_is_said_to_be_where_it_is() -> None:
+    loud = {"CLAUDE_MEM_LOG_LEVEL": "LOUD"}
+    for trouble, where in (
+        (described(dict(loud), {})["CLAUDE_MEM_LOG_LEVEL"].trouble, "settings.json"),
+        (described({}, loud)["CLAUDE_MEM_LOG_LEVEL"].trouble, "the environment"),
+    ):
+        assert trouble is not None
+        assert trouble.startswith(f"{where}: CLAUDE_MEM_LOG_LEVEL is 'LOUD'")
 
 
 def test_an_address_sent_back_as_it_was_shown_keeps_its_password() -> None:

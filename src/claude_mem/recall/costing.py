@@ -14,10 +14,10 @@ from claude_mem.ports.viewing import Ledgers, Told
 DAY_MS = 24 * 60 * 60 * 1000
 _SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
 _EXPLAINED = (
-    "An estimate: one call for every tool use would have sent the instructions (about {instructions:,} "
-    "tokens) {more:,} times more often than the {calls:,} calls that were made for {uses:,} tool uses. "
-    "What the tool uses themselves say would have been sent either way. Money: at the mean price of a token "
-    "in these days; where a provider's cache serves the instructions it is less."
+    "An estimate: {uses} took {calls}. One call for each would have been {more} more, and every call sends "
+    "the instructions (about {instructions:,} tokens). What the tool uses themselves say would have been "
+    "sent either way. Money: at the mean price of a token in these days; where a provider's cache serves the "
+    "instructions it is less."
 )
 
 
@@ -92,7 +92,10 @@ class Costing:
             "saved_tokens": saved,
             "saved_usd": round(saved * usd / whole, 4) if usd is not None and whole else None,
             "explained": _EXPLAINED.format(
-                instructions=self._instructions, more=more, calls=calls, uses=uses
+                uses=_many(uses, "tool use"),
+                calls=_many(calls, "call"),
+                more=_many(more, "call"),
+                instructions=self._instructions,
             ),
         }
 
@@ -123,6 +126,10 @@ def _grouped(rows: list[Spending], *names: str) -> list[Data]:
         groups.setdefault(tuple(getattr(row, name) for name in names), []).append(row)
     summed = [dict(zip(names, key, strict=True)) | _sum(group) for key, group in groups.items()]
     return sorted(summed, key=lambda each: -(each["input_tokens"] + each["output_tokens"]))
+
+
+def _many(count: int, one: str) -> str:
+    return f"{count:,} {one}{'' if count == 1 else 's'}"
 
 
 def _told(told: Iterable[Told]) -> Data:

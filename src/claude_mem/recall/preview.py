@@ -40,6 +40,7 @@ class Preview:
             },
             "prompt": self._prompted(occasions, project, session, prompt) if prompt.strip() else None,
             "settings": _sizes(occasions.size),
+            "in_force": _sizes(self._occasions.size),
         }
 
     def _prompted(self, occasions: Occasions, project: Project, session: str, prompt: str) -> Data:

@@ -44,7 +44,8 @@ async def forget(call: Call) -> Response:
     if not dry_run:
         if call.running.parts.correcting is not None:
             await asyncio.to_thread(call.running.parts.correcting.forgot)
-        call.running.tell_correction("forget", refs)
+        # Of a session or a project it is not known here which went: whoever listens reads all again.
+        call.running.tell_correction("forget" if selection == {"refs": refs} else "all", refs)
     return JSONResponse(gone)
 
 

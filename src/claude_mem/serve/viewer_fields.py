@@ -175,6 +175,7 @@ PREVIEW = Answer(
             {},
         ),
         Field("settings", "any", "The sizes it was made with.", {"context_characters": 9500}),
+        Field("in_force", "any", "Those that sessions are told by now.", {"context_characters": 9500}),
     ),
 )
 
@@ -255,7 +256,7 @@ STANDING = Answer(
     200,
     "How recording stands.",
     (
-        Field("recording", "string", "on, paused (somebody said so) or off (it cannot).", "on"),
+        Field("recording", "string", "on, paused (somebody said so) or off (a banner says why).", "on"),
         Field(
             "banners",
             "array",

@@ -18,6 +18,7 @@ from claude_mem.settings.table import FILE_ONLY, SETTINGS, Setting
 
 Origin = Literal["default", "file", "environment"]
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
+_NOT_KEPT = "Not kept"  # where it is: nowhere yet
 _DEFAULTS = {field.name: field.default for field in fields(Settings) if field.default is not MISSING}
 
 
@@ -48,8 +49,8 @@ def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[
     new = dict(table)
     for key, value in changes.items():
         if key not in _BY_KEY:
-            raise SettingsError(key, "(not a setting)", "the name of a setting", "settings.json")
-        parsed = None if value is None else _parsed(_BY_KEY[key], value)
+            raise SettingsError(key, "(not a setting)", "the name of a setting", _NOT_KEPT)
+        parsed = None if value is None else _parsed(_BY_KEY[key], value, _NOT_KEPT)
         if parsed is None:
             new.pop(key, None)
         elif key not in table or parsed != _shown(table[key]):  # shown without its password, and sent back so
@@ -60,7 +61,9 @@ def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[
 def applied(in_force: Settings, changes: Mapping[str, object]) -> dict[str, Any]:
     """What they come to, by the fields of Settings. Raises SettingsError."""
     return {
-        _BY_KEY[key].field: _default(_BY_KEY[key]) if value is None else _parsed(_BY_KEY[key], value)
+        _BY_KEY[key].field: _default(_BY_KEY[key])
+        if value is None
+        else _parsed(_BY_KEY[key], value, _NOT_KEPT)
         for key, value in changes.items()
         if hasattr(in_force, _BY_KEY[key].field)
     }
@@ -88,7 +91,8 @@ def _described(
     default, trouble = _default(setting), None
     value = default
     try:
-        value = default if given is None else _parsed(setting, given)
+        where = "the environment" if origin == "environment" else "settings.json"
+        value = default if given is None else _parsed(setting, given, where)
     except SettingsError as error:
         trouble = str(error)
     secret = is_secret(key)
@@ -105,12 +109,12 @@ def _described(
     )
 
 
-def _parsed(setting: Setting, value: object) -> Any:
+def _parsed(setting: Setting, value: object, where: str) -> Any:
     try:
         return setting.parse(value)
     except (ValueError, TypeError, RecursionError, re.error):
         shown = "(hidden)" if is_secret(setting.key) else str(value)[:200]
-        raise SettingsError(setting.key, shown, setting.allowed, "settings.json") from None
+        raise SettingsError(setting.key, shown, setting.allowed, where) from None
 
 
 def _default(setting: Setting) -> Any:

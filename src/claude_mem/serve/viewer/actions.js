@@ -1,7 +1,7 @@
 // What can be done to memories. Each says what it did, and all but forgetting can be taken back for a while.
 
 import { h } from "./dom.js";
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { dialog } from "./dialog.js";
 import { toast } from "./toast.js";
 import { titleOf } from "./row.js";
@@ -106,8 +106,9 @@ export async function mergeInto(into, ref, after) {
 
 export async function forget(refs, after) {
   await attempt(async () => {
-    const sure = await dialog("Forget for good?", sureToForget, added(refs, {}));
+    const sure = await dialog("Forget for good?", sureToForget, previewed(refs));
     if (!sure) return;
+    if (sure.session) return await forgetSession(sure.session, after);
     try {
       const gone = await added(refs, { confirm: true });
       toast(`Forgotten: ${tally(gone)}.`);
@@ -116,6 +117,16 @@ export async function forget(refs, after) {
       toast(`${error.message} Some may be forgotten already.`);
     }
     await after?.(true);
+  });
+}
+
+// With its title, and all that it said otherwise.
+export async function forgetSession(session, after) {
+  const asked = (more) => post("/api/memory/forget", { session, ...more });
+  await attempt(async () => {
+    if (!(await dialog("Forget for good?", sureToForget, asked({})))) return;
+    toast(`Forgotten: ${tally(await asked({ confirm: true }))}.`);
+    await after?.("session");
   });
 }
 
@@ -128,13 +139,33 @@ const sureToForget = (close, preview) => [
     preview.sample.slice(0, 8).map((each) => h("li", null, `${each.ref}: ${titleOf(each)}`)),
   ),
   preview.backups > 0 && h("p", null, `${many(preview.backups, "backup")} will be made anew without it.`),
+  preview.stays && h("p", { class: "stays" }, preview.stays),
   h(
     "div",
     { class: "bar" },
     h("button", { class: "grave", onclick: () => close(true) }, "Forget"),
     h("button", { autofocus: true, onclick: () => close() }, "Keep"),
+    preview.session &&
+      h("button", { class: "far", onclick: () => close({ session: preview.session }) }, "The whole session instead"),
   ),
 ];
+
+// What goes; and what stays and may say the same, for it was understood out of the same session.
+async function previewed(refs) {
+  const preview = await added(refs, {}),
+    [session, ...others] = new Set(preview.sample.map((each) => each.session_id));
+  if (others.length || preview.sample.length < refs.length)
+    return { ...preview, stays: "Their sessions stay and may say the same. A session's page can forget all of it." };
+  const { counts } = await get(`/api/session/${encodeURIComponent(session)}/events`, { limit: 1 });
+  const rest = {
+    observations: counts.observation - preview.observations,
+    summaries: counts.summary - preview.summaries,
+    prompts: counts.prompt - preview.prompts,
+    evidence: counts.evidence - preview.evidence,
+  };
+  if (!rest.summaries && !rest.prompts && !rest.evidence) return preview; // kept by hand, or nothing is left
+  return { ...preview, session, stays: `The rest of its session stays and may say the same: ${tally(rest)}.` };
+}
 
 const COUNTED = [
   ["sessions", "session"],
@@ -142,13 +173,12 @@ const COUNTED = [
   ["summaries", "summary", "summaries"],
   ["prompts", "prompt"],
   ["evidence", "raw tool use"],
-  ["vectors", "vector"],
 ];
 
-function tally(went) {
+function tally(counts) {
   return (
-    COUNTED.filter(([name]) => went[name])
-      .map(([name, one, more]) => many(went[name], one, more))
+    COUNTED.filter(([name]) => counts[name] > 0)
+      .map(([name, one, more]) => many(counts[name], one, more))
       .join(", ") || "nothing"
   );
 }

@@ -5,7 +5,8 @@ import { leaf } from "./words.js";
 
 // items: projects as the worker lists them; chosen: what is asked for, also if it is not among them.
 export function projectOptions(items, chosen) {
-  const known = items.map((each) => ({
+  const kept = items.filter((each) => each.sessions || each.observations); // of the others there is nothing to see
+  const known = (kept.length ? kept : items).map((each) => ({
     value: projectId(each, items),
     label: toldApart(each, items),
     title: each.key,

@@ -34,5 +34,6 @@ export async function dialog(title, make, first) {
     });
     document.body.append(box);
     box.showModal();
+    box.scrollTop = 0; // it is read from its beginning, wherever the focus is
   });
 }

@@ -51,6 +51,12 @@ export async function edit(memory, after) {
         problem.textContent = "It was changed elsewhere meanwhile. Saving replaces only the fields you changed.";
     };
     on("changed", tell, over.signal);
+    let isSignedOut = false;
+    on(
+      "up",
+      () => isSignedOut && (problem.textContent = "You are signed in again: what you typed can be saved."),
+      over.signal,
+    );
     const save = async (event) => {
       event.preventDefault();
       const said = changed();
@@ -59,6 +65,7 @@ export async function edit(memory, after) {
         close(await post("/api/memory/edit", { id: memory.id, ...said }));
       } catch (error) {
         problem.textContent = error.message;
+        isSignedOut = error.status === 401;
         for (const input of Object.values(inputs)) input.removeAttribute("aria-invalid");
         inputs[error.field]?.setAttribute("aria-invalid", "true");
         inputs[error.field]?.focus();

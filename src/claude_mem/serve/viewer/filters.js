@@ -3,10 +3,15 @@
 import { h, labelled, put } from "./dom.js";
 import { get } from "./api.js";
 import { projectOptions } from "./choices.js";
+import { kindOf } from "./row.js";
 import { brief } from "./words.js";
 
 // All kinds but raw tool uses.
-export const UNDERSTOOD = "observation,summary,prompt";
+const UNDERSTOOD = "observation,summary,prompt";
+const ALL = `${UNDERSTOOD},evidence`;
+
+// A search is over all; a list without one is of observations.
+const usual = ({ q }) => (q?.trim() ? ALL : "observation");
 
 export function filters(asked, change, signal) {
   const selects = {};
@@ -41,11 +46,9 @@ export function filters(asked, change, signal) {
     { class: "filters", "aria-label": "Narrow", onsubmit: (event) => event.preventDefault() },
     choice("project", "Project", any("all")),
     choice("kind", "Kind", [
-      ...any("all"),
-      h("option", { value: UNDERSTOOD }, "not raw"),
-      ...["observation", "summary", "prompt", "evidence"].map((kind) =>
-        h("option", { value: kind }, kind === "evidence" ? "raw use" : kind),
-      ),
+      h("option", { value: ALL }, "all"),
+      h("option", { value: UNDERSTOOD }, "all but raw"),
+      ...["observation", "summary", "prompt", "evidence"].map((kind) => h("option", { value: kind }, kindOf({ kind }))),
     ]),
     choice("type", "Type", any("all")),
     typed("file", "File", "src/login.py"),
@@ -54,9 +57,9 @@ export function filters(asked, change, signal) {
     typed("since", "Since", "last week"),
     typed("until", "Until", "yesterday"),
     choice("wrong", "Marked wrong", [
-      h("option", { value: "" }, "as usual"),
+      h("option", { value: "" }, "in lists"),
       h("option", { value: "true" }, "only those"),
-      h("option", { value: "false" }, "none"),
+      h("option", { value: "false" }, "left out"),
     ]),
   );
   const session = h("span", { class: "chips" });
@@ -68,7 +71,7 @@ export function filters(asked, change, signal) {
       one && h("button", { type: "button", onclick: () => change({ session: "" }) }, `Only session ${brief(one)} ✕`),
     );
     for (const [name, input] of Object.entries(selects)) {
-      const value = asked()[name] || "";
+      const value = asked()[name] || (name === "kind" ? usual(asked()) : "");
       if (document.activeElement === input && input.tagName === "INPUT") continue;
       if (input.tagName === "SELECT" && value && ![...input.options].some((option) => option.value === value))
         input.append(h("option", { value }, value));

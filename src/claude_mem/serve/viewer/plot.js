@@ -10,18 +10,17 @@ const HEIGHT = 180,
 // days: [{ day, values: [n, …] }]; series: [{ name, class }]; limit: a line across, with a label.
 export function bars({ label, days, series, say, limit, signal }) {
   if (!days.some((each) => sum(each.values) > 0)) return h("p", { class: "soft" }, `${label}: nothing in this time.`);
+  const most = Math.max(...days.map((each) => sum(each.values)));
+  const top = nice(limit && limit.value <= 3 * most ? Math.max(most, limit.value) : most);
+  // A budget far above all that was spent would press the bars flat: its line is at the top edge.
+  const far = limit?.value > top;
   const place = h("div", { class: "plot" });
   const draw = () => put(place, chart(place.clientWidth || 640));
   window.addEventListener("resize", draw, { signal });
   requestAnimationFrame(draw);
 
   function chart(width) {
-    const highest = Math.max(
-      ...days.map((each) => sum(each.values)),
-      limit && limit.value <= 3 * Math.max(1e-9, ...days.map((each) => sum(each.values))) ? limit.value : 0,
-    );
-    const top = nice(highest || 1),
-      room = HEIGHT - TOP - BOTTOM,
+    const room = HEIGHT - TOP - BOTTOM,
       step = (width - LEFT) / Math.max(1, days.length);
     const y = (value) => TOP + room * (1 - value / top);
     const lines = [0, 0.5, 1].map((part) => [
@@ -54,17 +53,8 @@ export function bars({ label, days, series, say, limit, signal }) {
         index % every === 0 && svg("text", { class: "axis", x: LEFT + index * step, y: HEIGHT - 6 }, each.day.slice(5)),
       );
     });
-    // A budget far above all that was spent would press the bars flat: it is said at the top edge.
-    const far = limit?.value > top,
-      at = limit && (far ? TOP : y(limit.value));
-    const line = limit && [
-      svg("line", { class: far ? "limit far" : "limit", x1: LEFT, x2: width, y1: at, y2: at }),
-      svg(
-        "text",
-        { class: "axis limit-name", x: width - 4, y: at < TOP + 14 ? at + 13 : at - 4, "text-anchor": "end" },
-        far ? `↑ ${limit.name} ${say(limit.value)}, far above` : `${limit.name} ${say(limit.value)}`,
-      ),
-    ];
+    const at = limit && (far ? TOP : y(limit.value));
+    const line = limit && svg("line", { class: far ? "limit far" : "limit", x1: LEFT, x2: width, y1: at, y2: at });
     return svg(
       "svg",
       { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label },
@@ -84,23 +74,26 @@ export function bars({ label, days, series, say, limit, signal }) {
         "span",
         { class: "legend" },
         series.length > 1 &&
-          series.map((each) =>
-            h(
-              "span",
-              null,
-              svg(
-                "svg",
-                { width: 10, height: 10, "aria-hidden": "true" },
-                svg("rect", { class: each.class, width: 10, height: 10 }),
-              ),
-              each.name,
-            ),
+          series.map((each) => entry(each.name, svg("rect", { class: each.class, width: 10, height: 10 }))),
+        // Here, not beside its line: there it would lie on a bar.
+        limit &&
+          entry(
+            `${limit.name} ${say(limit.value)}${far ? ", far above" : ""}`,
+            svg("line", { class: "limit", x1: 0, x2: 22, y1: 5, y2: 5 }),
           ),
       ),
     ),
     place,
   );
 }
+
+const entry = (name, mark) =>
+  h(
+    "span",
+    null,
+    svg("svg", { width: mark.tagName === "line" ? 22 : 10, height: 10, "aria-hidden": "true" }, mark),
+    name,
+  );
 
 const sum = (values) => values.reduce((all, value) => all + (value || 0), 0);
 

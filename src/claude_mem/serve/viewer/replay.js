@@ -3,7 +3,7 @@
 import { h, isTyping, svg } from "./dom.js";
 import { bind } from "./keys.js";
 import { memoryLink } from "./router.js";
-import { line } from "./row.js";
+import { kindOf, line } from "./row.js";
 import { Story } from "./story.js";
 import { body } from "./told.js";
 import { moment, time } from "./words.js";
@@ -58,7 +58,7 @@ export function replay({ signal, onopen }) {
     story.show(lines(), follow);
     track.mark(shown);
     range.value = String(shown);
-    const text = `${shown} of ${events.length}, ${time(event.created_at_epoch)}, ${event.kind}`;
+    const text = `${shown} of ${events.length}, ${time(event.created_at_epoch)}, ${kindOf(event)}`;
     range.setAttribute("aria-valuetext", text);
     said.textContent = text;
   }

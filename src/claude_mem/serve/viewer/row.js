@@ -6,8 +6,10 @@ import { ago, leaf, moment, time } from "./words.js";
 
 export const TYPES = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
 
+export const kindOf = ({ kind }) => (kind === "evidence" ? "raw tool use" : kind);
+
 export function chip(memory) {
-  const word = memory.type || memory.kind;
+  const word = memory.type || kindOf(memory);
   return h("span", { class: `chip ${TYPES.includes(word) && memory.kind === "observation" ? word : ""}` }, word);
 }
 
@@ -16,7 +18,12 @@ export function marks(memory) {
     Boolean(memory.pinned) && h("span", { class: "chip pin" }, "pinned"),
     Boolean(memory.wrong) && h("span", { class: "chip wrong" }, "marked wrong"),
     Boolean(memory.superseded_by) && h("span", { class: "chip mark" }, `replaced by ${memory.superseded_by}`),
-    memory.source === "external" && h("span", { class: "chip" }, "only read"),
+    memory.source === "external" &&
+      h(
+        "span",
+        { class: "chip", title: "It was read somewhere, or came from elsewhere: it may not be true." },
+        "read, not verified",
+      ),
     memory.source === "user" && h("span", { class: "chip" }, "said by you"),
     (memory.marks || [])
       .filter((mark) => !(memory.wrong && mark === "marked wrong"))

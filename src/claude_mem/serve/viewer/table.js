@@ -1,6 +1,9 @@
-// A table with a name. Where it is wider than its place it scrolls by itself, with the keyboard as well.
+// A table with a name. Where it is wider than its place it scrolls by itself, with the keyboard as well; one of many
+// columns has each row's under its first in a narrow window, with their names.
 
 import { h } from "./dom.js";
+
+const FITS = 4; // columns, in a narrow window
 
 // A column of numbers.
 export const n = (name) => ({ name, class: "n" });
@@ -10,7 +13,7 @@ export function table(label, columns, rows) {
   const all = columns.map((each) => (typeof each === "string" ? { name: each } : each));
   return h(
     "div",
-    { class: "wide", tabindex: 0, role: "group", "aria-label": label },
+    { class: all.length > FITS ? "wide stacks" : "wide", tabindex: 0, role: "group", "aria-label": label },
     h(
       "table",
       null,
@@ -30,7 +33,7 @@ export function table(label, columns, rows) {
           h(
             "tr",
             null,
-            cells.map((cell, at) => h("td", { class: all[at].class }, cell)),
+            cells.map((cell, at) => h("td", { class: all[at].class, "data-name": all[at].name }, cell)),
           ),
         ),
       ),

@@ -1,6 +1,7 @@
 // What a memory says, whole: each kind in its own words.
 
 import { h } from "./dom.js";
+import { fieldsOf } from "./fields.js";
 import { folded } from "./fold.js";
 import { fileLink, link } from "./router.js";
 
@@ -64,8 +65,18 @@ const told = (label, text) =>
 
 function raw(label, value) {
   if (value === null || value === undefined || value === "") return null;
-  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  return h("section", null, h("h2", null, label), h("pre", { class: "text", tabindex: 0, "aria-label": label }, text));
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const read = fieldsOf(text)?.map(({ name, said }, nth) => [
+    nth > 0 && "\n",
+    name && [h("strong", null, name), said.includes("\n") ? "\n" : "  "],
+    said,
+  ]);
+  return h(
+    "section",
+    null,
+    h("h2", null, label),
+    h("pre", { class: "text", tabindex: 0, "aria-label": label }, read || text),
+  );
 }
 
 const FEW = 10;

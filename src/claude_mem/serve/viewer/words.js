@@ -7,6 +7,7 @@ const LOCALE = "en-GB"; // the page's own: its words are English in every browse
 const plain = new Intl.NumberFormat(LOCALE);
 const three = new Intl.NumberFormat(LOCALE, { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 const cents = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const hundredths = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 4, maximumFractionDigits: 4 });
 const fine = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 2 });
 const day = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", year: "numeric" });
 const clock = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit" });
@@ -40,10 +41,12 @@ export function short(value) {
   return value < 999_500 ? `${three.format(value / 1e3)} k` : `${three.format(value / 1e6)} M`;
 }
 
+// As `claude-mem stats` says it: cents; of less than ten of them, hundredths.
 export function money(usd) {
   if (usd === null || usd === undefined) return "unknown";
   if (usd === 0) return "$0";
-  return usd < 0.01 ? "< $0.01" : `$${cents.format(usd)}`;
+  if (usd < 0.0001) return "< $0.0001";
+  return `$${(usd < 0.1 ? hundredths : cents).format(usd)}`;
 }
 
 // As an axis says them: a part of a cent is not nothing.

@@ -4,17 +4,17 @@ import { h, labelled, put } from "../dom.js";
 import { get, isAbort, post } from "../api.js";
 import { on } from "../stream.js";
 import { projectOptions } from "../choices.js";
-import { memoryLink } from "../router.js";
-import { toast } from "../toast.js";
-import { titleOf } from "../row.js";
-import { n, table } from "../table.js";
-import { NEXT_START, many, number } from "../words.js";
+import { projectLink } from "../router.js";
+import { sizes } from "../sizes.js";
+import { why } from "../why.js";
+import { many, number } from "../words.js";
 
-const SETTINGS = [
-  ["context_characters", "CLAUDE_MEM_CONTEXT_CHARACTERS", "Characters at a session's start", 9900],
-  ["context_tokens", "CLAUDE_MEM_CONTEXT_TOKENS", "Tokens at a session's start, about", 10000],
-  ["prompt_characters", "CLAUDE_MEM_PROMPT_CHARACTERS", "Characters for a prompt", 9900],
-];
+// Whose preview it is, by when sessions are told it.
+const WHOSE = {
+  now: "Exactly what a new session would be told.",
+  restart: "What a new session is told once the worker has started again, with the settings that are kept.",
+  unkept: "What a new session would be told with these settings, which are not kept.",
+};
 
 export async function show(place, main, signal) {
   document.title = "Context · claude-mem";
@@ -33,36 +33,19 @@ export async function show(place, main, signal) {
     oninput: () => soon(),
     value: place.query.prompt || "",
   });
-  const fields = Object.fromEntries(
-    SETTINGS.map(([name, , , most]) => [
-      name,
-      h("input", {
-        id: `set-${name}`,
-        type: "number",
-        min: 0,
-        max: most,
-        step: 100,
-        oninput: () => {
-          touched = true;
-          save.disabled = false;
-          soon();
-        },
-      }),
-    ]),
-  );
-  const save = h("button", { class: "main", disabled: true, onclick: keep }, "Keep these settings");
   const start = h("section", null),
     answered = h("section", null),
-    problem = h("p", { class: "wrongly", role: "alert" });
+    whose = h("p", { class: "meta" }),
+    problem = h("p", { class: "wrongly", role: "alert" }),
+    size = sizes(() => soon(), signal);
   let asking = new AbortController(),
-    timer = 0,
-    touched = false;
-  const inForce = {};
+    timer = 0;
+  await size.load();
 
   put(
     main,
     h("h1", { tabindex: -1 }, "Context"),
-    h("p", { class: "meta" }, "Exactly what a new session would be told. Nothing is recorded by looking."),
+    whose,
     h(
       "div",
       { class: "split" },
@@ -70,22 +53,13 @@ export async function show(place, main, signal) {
         "div",
         null,
         h("div", { class: "filters" }, labelled("Project", project)),
+        problem,
         start,
         h("h2", null, h("label", { for: "for-prompt" }, "For a prompt")),
         prompt,
         answered,
       ),
-      h(
-        "aside",
-        { class: "panel" },
-        h("h2", null, "What decides it"),
-        SETTINGS.map(([name, , label]) =>
-          h("div", { class: "field" }, h("label", { for: `set-${name}` }, label), fields[name]),
-        ),
-        problem,
-        h("div", { class: "bar" }, save),
-        h("p", { class: "meta" }, "The preview follows at once; sessions only once they are kept. 0: nothing is told."),
-      ),
+      size.panel,
     ),
   );
 
@@ -100,20 +74,18 @@ export async function show(place, main, signal) {
 
   async function ask() {
     asking.abort();
+    const asked = size.asked();
+    if (!asked) return; // the last preview stays
     asking = new AbortController();
-    const changed = Object.fromEntries(
-      touched
-        ? SETTINGS.map(([name]) => [name, fields[name].value === "" ? undefined : Number(fields[name].value)])
-        : [],
-    );
     try {
       const told = await post(
         "/api/context/preview",
-        { project: project.value, prompt: prompt.value.trim() || undefined, ...changed },
+        { project: project.value, prompt: prompt.value.trim() || undefined, ...asked },
         asking.signal,
       );
       problem.textContent = "";
-      if (!touched) for (const [name] of SETTINGS) fields[name].value = inForce[name] = String(told.settings[name]);
+      size.hold(told.in_force);
+      whose.textContent = `${WHOSE[size.from()]} Nothing is recorded by looking.`;
       put(
         start,
         told.start.text
@@ -124,44 +96,35 @@ export async function show(place, main, signal) {
                 { class: "text tall", tabindex: 0, "aria-label": "What a session is told at its start" },
                 told.start.text,
               ),
+              h(
+                "p",
+                { class: "soft" },
+                "What the last few sessions left open is told; ",
+                h("a", { href: projectLink(project.value) }, "the project's page"),
+                " goes further back.",
+              ),
             ]
           : [h("h2", null, "The session's start"), h("p", { class: "meta" }, "It would be told nothing.")],
       );
-      put(answered, told.prompt && hits(told.prompt));
+      put(answered, told.prompt && [given(told.prompt), told.prompt.hits.length > 0 && why(told.prompt)]);
     } catch (error) {
       if (!isAbort(error)) problem.textContent = error.message;
     }
   }
 
-  async function keep() {
-    // What was left as it is, or empty, is not set by this.
-    const changes = Object.fromEntries(
-      SETTINGS.filter(([name]) => !["", inForce[name]].includes(fields[name].value)).map(([name, key]) => [
-        key,
-        Number(fields[name].value),
-      ]),
-    );
-    if (!Object.keys(changes).length) return void toast("That is what holds already.");
-    try {
-      const done = await post("/api/settings", { changes });
-      toast(
-        done.shadowed?.length
-          ? `Kept, but the environment overrides ${done.shadowed.join(", ")}.`
-          : done.restart
-            ? `Kept. ${NEXT_START}`
-            : "Kept.",
-      );
-      save.disabled = true;
-    } catch (error) {
-      problem.textContent = error.message;
-    }
-  }
-
-  on("changed", () => soon(), signal);
+  on(
+    "changed",
+    async (event) => {
+      if (["settings", "all"].includes(event.what)) await size.load().catch(() => {}); // gone from here
+      soon();
+    },
+    signal,
+  );
   await ask();
 }
 
 function figures(title, told) {
+  const sums = told.refs.filter((ref) => ref.startsWith("s")).length;
   return h(
     "div",
     { class: "head told" },
@@ -171,43 +134,22 @@ function figures(title, told) {
       { class: "meta" },
       h("span", null, `${number(told.characters)} characters`),
       h("span", null, `about ${number(told.tokens)} tokens`),
-      h("span", null, many(told.refs.length, "memory", "memories")),
+      told.refs.length > sums && h("span", null, many(told.refs.length - sums, "observation")),
+      sums > 0 && h("span", null, many(sums, "summary", "summaries")),
     ),
   );
 }
 
-function hits(told) {
-  const parts = [...new Set(told.hits.flatMap((each) => Object.keys(each.parts || {})))];
-  const say = (value) => (value === undefined || value === null ? "" : Number(value).toFixed(2));
-  return [
-    told.text
-      ? [
-          figures("It would be given", told),
-          h("pre", { class: "text", tabindex: 0, "aria-label": "What the prompt would be answered with" }, told.text),
-        ]
-      : h(
-          "p",
-          null,
-          told.hits.some((each) => each.relevance >= told.floor)
-            ? "What fits needs more room than a prompt is given."
-            : "Nothing fits well enough to be told.",
-        ),
-    told.hits.length > 0 && [
-      h("h2", null, "Why"),
-      h(
-        "p",
-        { class: "meta" },
-        `Told is what is relevant by ${told.floor} or more, and by ${100 * told.beside} % of the best or more, until the room is used up.`,
-      ),
-      table(
-        "Score parts",
-        ["Memory", "Told", ...["relevance", "score", ...parts].map(n)],
-        told.hits.map((each) => [
-          h("a", { class: "title", href: memoryLink(each) }, titleOf(each)),
-          each.told ? "yes" : "no",
-          ...[each.relevance, each.score, ...parts.map((name) => each.parts?.[name])].map(say),
-        ]),
-      ),
-    ],
-  ];
+function given(told) {
+  if (told.text)
+    return [
+      figures("It would be given", told),
+      h("pre", { class: "text", tabindex: 0, "aria-label": "What the prompt would be answered with" }, told.text),
+    ];
+  const fits = told.hits.some((each) => each.relevance >= told.floor);
+  return h(
+    "p",
+    null,
+    fits ? "What fits needs more room than a prompt is given." : "Nothing fits well enough to be told.",
+  );
 }

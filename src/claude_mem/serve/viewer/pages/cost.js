@@ -6,7 +6,7 @@ import { link, projectLink, rename } from "../router.js";
 import { projectOptions } from "../choices.js";
 import { bars } from "../plot.js";
 import { n, table } from "../table.js";
-import { dollars, leaf, money, number, occasion, short } from "../words.js";
+import { dollars, leaf, many, money, number, occasion, short } from "../words.js";
 
 const TOKENS = [
   { name: "sent", class: "one" },
@@ -86,8 +86,12 @@ function figures(cost, project, signal) {
     h(
       "div",
       { class: "tiles" },
-      tile("Spent", money(total.cost_usd), `${number(total.calls)} calls`),
-      tile("Sent", short(total.input_tokens), "tokens"),
+      tile("Spent", money(total.cost_usd), many(total.calls, "call")),
+      tile(
+        "Sent",
+        short(total.input_tokens),
+        total.cached_tokens ? `tokens, and ${short(total.cached_tokens)} from cache` : "tokens",
+      ),
       tile("Answered", short(total.output_tokens), "tokens"),
       tile("Told to sessions", short(cost.injected.reduce((all, each) => all + each.tokens, 0)), "tokens"),
       tile(
@@ -140,11 +144,6 @@ function figures(cost, project, signal) {
       { class: "panel" },
       h("h2", null, "What batching saved"),
       h("p", null, batching.calls ? batching.explained : "No model was asked: there was nothing to save."),
-      h(
-        "p",
-        { class: "meta" },
-        `${number(batching.tool_uses)} tool uses were observed in ${number(batching.calls)} calls.`,
-      ),
     ),
     spent("By model", ["Model", "Provider"], cost.by_model, (each) => [each.model || "unknown", each.provider]),
     spent("By project", ["Project"], cost.by_project, (each) => [

@@ -7,13 +7,13 @@ import { bind } from "../keys.js";
 import { link, memoryLink, rename } from "../router.js";
 import { hit } from "../row.js";
 import { Windowed } from "../windowed.js";
-import { UNDERSTOOD, filters } from "../filters.js";
+import { filters } from "../filters.js";
 import { bulk } from "../bulk.js";
-import { many, number } from "../words.js";
+import { many } from "../words.js";
 
 const MOST_FOUND = 200; // of a search; a list has no end
 const MOST_RENEWED = 100; // at a time
-const LISTS = { observation: "observations", summary: "summaries", prompt: "prompts" };
+const LISTS = { observation: "observations", summary: "summaries", prompt: "prompts" }; // of one kind
 const NARROWING = [
   "project",
   "kind",
@@ -80,23 +80,19 @@ export async function show(place, main, signal) {
       if (offset === 0) tell(found);
       return { items: found.results, hasMore: found.hasMore && offset + limit < MOST_FOUND };
     }
-    const { kind, ...rest } = narrowing(),
+    const { kind = "observation", ...rest } = narrowing(),
       from = next ? { cursor: next, offset: offset - limit } : { offset };
-    if (kind === "evidence" || kind === UNDERSTOOD) {
+    if (!LISTS[kind]) {
       const found = await get("/api/search", { kind, ...rest, ...from, limit }, stop);
       if (offset === 0)
         said.textContent = found.results.length ? "The newest first" : "Nothing is remembered that fits.";
       return { items: found.results, hasMore: found.hasMore, next: found.next };
     }
-    const page = await get(
-      `/api/${LISTS[kind] || "observations"}`,
-      { ...rest, ...from, limit, count: offset === 0 ? "true" : "" },
-      stop,
-    );
+    const page = await get(`/api/${LISTS[kind]}`, { ...rest, ...from, limit, count: offset === 0 ? "true" : "" }, stop);
     const known = page.total ?? (offset ? total : undefined);
     if (offset === 0)
       said.textContent = page.items.length
-        ? `${number(known ?? page.items.length)} ${LISTS[kind] || "observations"}, the newest first`
+        ? `${many(known ?? page.items.length, kind, LISTS[kind])}, the newest first`
         : "Nothing is remembered that fits.";
     return { items: page.items, total: known ?? undefined, hasMore: page.hasMore, next: page.next };
   }
@@ -119,6 +115,7 @@ export async function show(place, main, signal) {
       else if (at >= 0 && !isTyping(document.activeElement)) await move(at + 1);
     } catch (error) {
       if (isAbort(error)) return;
+      list.settle(0);
       put(said, h("span", { class: "wrongly" }, error.message));
     } finally {
       list.element.removeAttribute("aria-busy");

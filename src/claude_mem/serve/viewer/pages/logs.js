@@ -21,11 +21,15 @@ export async function show(place, main, signal) {
     id: "log-word",
     type: "search",
     placeholder: "any text",
-    oninput: () => [...lines.children].forEach(sift),
+    oninput: () => {
+      [...lines.children].forEach(sift);
+      tell();
+    },
   });
   const follow = h("input", { id: "log-follow", type: "checkbox", checked: true });
   const lines = h("ol", { class: "log", tabindex: 0, "aria-label": "Log, the newest last" });
   const problem = h("p", { class: "wrongly", role: "alert" });
+  const note = h("p", { class: "meta", role: "status" });
   put(
     main,
     h(
@@ -46,11 +50,24 @@ export async function show(place, main, signal) {
       ),
     ),
     problem,
+    note,
     lines,
   );
 
   function sift(line) {
     line.hidden = word.value !== "" && !line.textContent.toLowerCase().includes(word.value.toLowerCase());
+  }
+  // Why it is empty, or no longer than before; said once.
+  function tell() {
+    lines.hidden = !lines.querySelector("li:not([hidden])");
+    const text = [
+      lines.hidden && (lines.firstChild ? `No line has “${word.value}”.` : `Nothing is there from ${level.value} on.`),
+      level.value === "DEBUG" &&
+        !lines.querySelector(".debug") &&
+        "The worker writes DEBUG lines only if CLAUDE_MEM_LOG_LEVEL in the settings is DEBUG.",
+    ];
+    const said = text.filter(Boolean).join(" ");
+    if (note.textContent !== said) note.textContent = said;
   }
   async function begin() {
     round += 1;
@@ -90,6 +107,7 @@ export async function show(place, main, signal) {
       lines.append(line);
     }
     while (lines.children.length > MOST) lines.firstChild.remove();
+    tell();
     if (follow.checked && found.lines.length) lines.scrollTop = lines.scrollHeight;
   }
   signal.addEventListener("abort", () => clearTimeout(timer));

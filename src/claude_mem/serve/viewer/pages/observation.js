@@ -31,7 +31,8 @@ export async function show(place, main, signal) {
   }
   async function after(gone) {
     if (signal.aborted) return; // taken back from elsewhere
-    if (gone === true) location.hash = memory.session_id ? sessionLink(memory.session_id) : "#/";
+    if (gone === "session") location.hash = "#/projects";
+    else if (gone === true) location.hash = memory.session_id ? sessionLink(memory.session_id) : "#/";
     else await load();
   }
   function forgotten(error) {

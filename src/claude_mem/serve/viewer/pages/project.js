@@ -11,7 +11,9 @@ import { leaf, many, number } from "../words.js";
 const FEW = 12;
 
 export async function show(place, main, signal) {
-  const known = await get("/api/project", { project: place.id, days: 371 }, signal);
+  const known = await get("/api/project", { project: place.id, days: 371 }, signal).catch((error) => {
+    throw error.field === "project" ? Object.assign(error, { status: 404 }) : error; // the page itself is not there
+  });
   const { project } = known;
   document.title = `${leaf(project.name)} · claude-mem`;
   const inProject = (more) => link("find", "", { project: place.id, ...more });
@@ -75,7 +77,7 @@ export async function show(place, main, signal) {
                 when(Date.parse(step.at)),
               ),
             ),
-          "Nothing is left open.",
+          "The last sessions left nothing open.",
         ),
         section(
           "Pinned",

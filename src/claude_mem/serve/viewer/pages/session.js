@@ -7,6 +7,7 @@ import { link, projectLink, rename, sessionLink } from "../router.js";
 import { isRunning, standingOf, when } from "../row.js";
 import { folded } from "../fold.js";
 import { replay } from "../replay.js";
+import { forgetSession } from "../actions.js";
 import { brief, leaf, many, span } from "../words.js";
 
 const PARTS = [
@@ -14,7 +15,6 @@ const PARTS = [
   ["investigated", "Investigated"],
   ["learned", "Learned"],
   ["completed", "Completed"],
-  ["next_steps", "Next steps"],
 ];
 const MEMORIES = ["prompt", "observation", "summary"];
 const MOST_RENEWED = 100;
@@ -50,6 +50,9 @@ export async function show(place, main, signal) {
     timer = setTimeout(() => catchUp().catch(() => {}), GATHER_MS); // there is a next time
   }
   signal.addEventListener("abort", () => clearTimeout(timer));
+  function forgotten(error) {
+    if (error.status === 404) put(main, h("h1", { tabindex: -1 }, "Forgotten"), h("p", null, "It is gone for good."));
+  }
 
   put(main, top, h("h2", null, "What happened, in order"), story);
   const isOurs = (memory) => memory?.session_id === whole.session.id;
@@ -69,7 +72,7 @@ export async function show(place, main, signal) {
   on(
     "changed",
     (event) => {
-      if (event.what === "all") return renewAll(path, scrub, signal).then(soon, () => {});
+      if (event.what === "all") return renewAll(path, scrub, signal).then(soon, forgotten);
       const ours = (event.refs || []).map(String).filter((ref) => scrub.known.has(ref));
       if (ours.length) renew(ours.slice(0, MOST_RENEWED), scrub, signal).catch(() => {});
     },
@@ -103,14 +106,16 @@ const isMemory = (event) => MEMORIES.includes(event.kind) && !event.isForgotten;
 
 // What is focused or unfolded stays so.
 function anew(place, children) {
-  const focused = [...place.querySelectorAll("a, h1, summary")].indexOf(document.activeElement);
+  const focused = [...place.querySelectorAll("a, button, h1, summary")].indexOf(document.activeElement);
   const open = [...place.querySelectorAll("details")].map((each) => each.open);
   put(place, children);
   place.querySelectorAll("details").forEach((each, at) => (each.open = Boolean(open[at])));
-  if (focused >= 0) place.querySelectorAll("a, h1, summary")[focused]?.focus({ preventScroll: true });
+  if (focused >= 0) place.querySelectorAll("a, button, h1, summary")[focused]?.focus({ preventScroll: true });
 }
 
-const about = (whole) => [head(whole), turns(whole.summaries)];
+const about = (whole) => [head(whole), turns(whole)];
+
+const leave = () => (location.hash = "#/projects");
 
 function head({ session, previous, next }) {
   return h(
@@ -140,16 +145,18 @@ function head({ session, previous, next }) {
       previous && h("a", { class: "button", href: sessionLink(previous.id), title: previous.title }, "← Earlier"),
       next && h("a", { class: "button", href: sessionLink(next.id), title: next.title }, "Later →"),
       h("a", { class: "button", href: link("find", "", { session: session.id }) }, "Search it"),
+      h("button", { class: "grave", onclick: () => forgetSession(session.id, leave) }, "Forget"),
     ),
   );
 }
 
 // All turns together: what was asked first, what was done on the way, what is left at the end.
-function turns(summaries) {
-  const parts = PARTS.map(([name, label]) => [
-    label,
-    [...new Set(summaries.map((each) => each[name]).filter(Boolean))],
-  ]).filter(([, said]) => said.length);
+function turns({ session, summaries }) {
+  const all = (name) => [...new Set(summaries.map((each) => each[name]).filter(Boolean))];
+  const parts = [
+    ...PARTS.map(([name, label]) => [label, all(name)]),
+    ["Next steps", leftOpen(summaries, session.summaries)],
+  ].filter(([, said]) => said.length);
   if (!parts.length) return h("p", { class: "meta" }, "It has no summary yet.");
   return h(
     "section",
@@ -159,14 +166,17 @@ function turns(summaries) {
       { class: "sum" },
       parts.map(([label, said]) => [
         h("dt", null, label),
-        h(
-          "dd",
-          null,
-          label === "Next steps" || said.length === 1 ? h("div", { class: "prose" }, said.at(-1)) : list(said),
-        ),
+        h("dd", null, said.length === 1 ? h("div", { class: "prose" }, said[0]) : list(said)),
       ]),
     ),
   );
+}
+
+// What an earlier turn left is done by now, or said again: as on the project's page, only the last one that tells of
+// anything counts. Of very many turns the last are not among those known.
+function leftOpen(summaries, count) {
+  const last = summaries.findLast((each) => each.completed || each.learned || each.next_steps);
+  return last?.next_steps && summaries.length === count ? [last.next_steps] : [];
 }
 
 const FEW = 3;

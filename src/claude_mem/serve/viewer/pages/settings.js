@@ -89,12 +89,13 @@ function row(setting, reload) {
     problem.textContent = "";
     try {
       const done = await post("/api/settings", { changes: { [key]: value } });
+      const what = value !== null ? "kept" : kind === "secret" ? "removed" : "back to its default";
       toast(
         done.shadowed?.includes(key)
-          ? `${key} is kept, but the environment overrides it.`
+          ? `${key} is ${what}, but the environment overrides it.`
           : done.restart
-            ? `${key} is kept. ${NEXT_START}`
-            : `${key} is kept.`,
+            ? `${key} is ${what}. ${NEXT_START}`
+            : `${key} is ${what}.`,
       );
       await reload(key);
     } catch (error) {
@@ -105,7 +106,7 @@ function row(setting, reload) {
   };
   const submit = (event) => {
     event.preventDefault();
-    // What is not shown, or not whole, is not to be lost by being sent back: only "Default" takes a setting away.
+    // What is not shown, or not whole, is not to be lost by being sent back: only "Default" and "Remove" take a setting away.
     if (input.value === was) return toast(`${key} was not changed.`);
     try {
       save(read(kind, input.value));
@@ -135,7 +136,11 @@ function row(setting, reload) {
       input,
       h("button", { type: "submit" }, "Save"),
       setting.origin === "file" &&
-        h("button", { type: "button", class: "plain", onclick: () => save(null) }, "Default"),
+        h(
+          "button",
+          { type: "button", class: "plain", onclick: () => save(null) },
+          kind === "secret" ? "Remove" : "Default",
+        ),
     ),
     problem,
     setting.origin !== "default" &&

@@ -49,6 +49,22 @@ export function put(parent, ...children) {
   return parent;
 }
 
+// The same in other words: what is focused or unfolded in it stays so.
+export function anew(place, ...children) {
+  const all = () => [...place.querySelectorAll("a, button, input, summary, h1")];
+  const at = all().indexOf(document.activeElement),
+    had = at >= 0 && nameOf(document.activeElement);
+  const open = [...place.querySelectorAll("details")].map((each) => each.open);
+  put(place, ...children);
+  place.querySelectorAll("details").forEach((each, nth) => (each.open = Boolean(open[nth])));
+  if (!had) return;
+  const same = all().filter((each) => nameOf(each) === had);
+  (same.find((each) => each === all()[at]) ?? same[0] ?? all()[at])?.focus({ preventScroll: true });
+}
+
+const nameOf = (element) =>
+  element.getAttribute("href") || element.getAttribute("aria-keyshortcuts") || element.tagName;
+
 export const byId = (id) => document.getElementById(id);
 
 export const toHeading = () =>

@@ -1,5 +1,7 @@
 // Shows a long list through a window: of 100,000 rows only those in sight are in the page. Rows are of one height.
 
+import { anew } from "./dom.js";
+
 const PAGE = 100;
 const SPARE = 12; // rows above and below what is in sight
 const AGAIN_MS = 3000; // a page that could not be had is asked for again, while somebody waits for it
@@ -153,8 +155,7 @@ export class Windowed {
   }
 
   redraw() {
-    this.drawn.forEach((row) => row.remove());
-    this.drawn.clear();
+    for (const [index, row] of this.drawn) if (this.item(index)) anew(row, this.draw(this.item(index), index));
     this.paint();
   }
 

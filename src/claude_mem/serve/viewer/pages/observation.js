@@ -1,6 +1,6 @@
 // One memory: what it says, where it comes from, and what can be done about it.
 
-import { h, put } from "../dom.js";
+import { anew, h, put } from "../dom.js";
 import { get } from "../api.js";
 import { on } from "../stream.js";
 import { bind } from "../keys.js";
@@ -25,9 +25,7 @@ export async function show(place, main, signal) {
     if (signal.aborted) return;
     memory = found;
     document.title = `${titleOf(memory).slice(0, 80)} · claude-mem`;
-    const had = main.contains(document.activeElement) && document.activeElement.getAttribute("aria-keyshortcuts");
-    put(main, page(memory, origin, after));
-    if (had) main.querySelector(`[aria-keyshortcuts="${had}"]`)?.focus({ preventScroll: true });
+    anew(main, page(memory, origin, after));
   }
   async function after(gone) {
     if (signal.aborted) return; // taken back from elsewhere

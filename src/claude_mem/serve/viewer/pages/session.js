@@ -1,6 +1,6 @@
 // One session: what was asked and what it came to, and all that happened in it, in order, to be played again.
 
-import { h, put } from "../dom.js";
+import { anew, h, put } from "../dom.js";
 import { get, post } from "../api.js";
 import { on } from "../stream.js";
 import { link, projectLink, rename, sessionLink } from "../router.js";
@@ -100,15 +100,6 @@ async function renewAll(path, scrub, signal) {
 }
 
 const isMemory = (event) => MEMORIES.includes(event.kind) && !event.isForgotten;
-
-// What is focused or unfolded stays so.
-function anew(place, children) {
-  const focused = [...place.querySelectorAll("a, h1, summary")].indexOf(document.activeElement);
-  const open = [...place.querySelectorAll("details")].map((each) => each.open);
-  put(place, children);
-  place.querySelectorAll("details").forEach((each, at) => (each.open = Boolean(open[at])));
-  if (focused >= 0) place.querySelectorAll("a, h1, summary")[focused]?.focus({ preventScroll: true });
-}
 
 const about = (whole) => [head(whole), turns(whole.summaries)];
 

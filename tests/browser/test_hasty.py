@@ -1,0 +1,71 @@
+"""Somebody who is faster than the worker: what is pressed twice is done once, and nothing old is shown."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, expect
+from tests.browser.viewing import Sight, listen
+from tests.contract.recalling import Worker
+
+from claude_mem.testing import workers
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    with workers.running(tmp_path_factory.mktemp("hasty") / "data") as data:
+        worker = Worker(data)
+        for word in ("quagga", "okapi", "tapir"):
+            title = f"The {word} network"
+            worker.post("/api/memory/save", text=f"Deploys need the {word}.", title=title, project="zoo")
+        worker.settle()
+        yield worker
+
+
+def asked(sight: Sight, where: str) -> list[str]:
+    urls: list[str] = []
+    sight.page.on("request", lambda request: urls.append(request.url) if where in request.url else None)
+    return urls
+
+
+def named(worker: Worker, title: str) -> str:
+    return next(
+        str(each["ref"])
+        for each in worker.get("/api/observations", project="zoo", limit=100)["items"]
+        if title in each["title"]
+    )
+
+
+def pin(sight: Sight) -> Locator:
+    return sight.page.locator("main button[aria-keyshortcuts=p]")
+
+
+def test_focus_stays_where_it_is_while_what_is_shown_is_corrected(
+    context: BrowserContext, worker: Worker
+) -> None:
+    ref = named(worker, "quagga")
+    session = worker.get(f"/api/observation/{ref}")["session_id"]
+    for place, row in (
+        ("#/", f'.feed li[data-ref="{ref}"]'),
+        ("#/find?project=zoo", f'.hit[data-ref="{ref}"]'),
+        (f"#/session/{session}", f'.story li[data-ref="{ref}"]'),
+    ):
+        sight = listen(context, worker, place)
+        title = sight.page.locator(row).locator("a.title")
+        title.focus()
+        worker.post("/api/memory/pin", ids=[ref], pinned=True)
+        expect(sight.page.locator(row).locator(".chip.pin")).to_be_visible()
+        expect(title).to_be_focused()
+        worker.post("/api/memory/pin", ids=[ref], pinned=False)
+        expect(sight.page.locator(row).locator(".chip.pin")).to_have_count(0)
+        expect(title).to_be_focused()
+        sight.page.close()
+
+
+def test_focus_stays_on_a_link_of_a_memory_that_is_corrected(context: BrowserContext, worker: Worker) -> None:
+    ref = named(worker, "quagga")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    project = sight.main().get_by_role("link", name="zoo")
+    project.focus()
+    worker.post("/api/memory/edit", id=int(ref), subtitle="It is in the attic")
+    expect(sight.main()).to_contain_text("It is in the attic")
+    expect(project).to_be_focused()

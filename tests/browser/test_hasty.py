@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
-from tests.browser.viewing import Sight, listen
+from tests.browser.viewing import Held, Sight, all_is_heard, listen
 from tests.contract.recalling import Worker
 
 from claude_mem.testing import workers
@@ -37,6 +37,34 @@ def named(worker: Worker, title: str) -> str:
 
 def pin(sight: Sight) -> Locator:
     return sight.page.locator("main button[aria-keyshortcuts=p]")
+
+
+def test_how_a_memory_was_is_not_shown_after_how_it_is(context: BrowserContext, worker: Worker) -> None:
+    ref = named(worker, "tapir")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    held = Held(sight, f"**/api/observation/{ref}", lambda said: bool(said["pinned"]))
+    worker.post("/api/memory/pin", ids=[ref], pinned=True)
+    held.wait()
+    worker.post("/api/memory/edit", id=int(ref), subtitle="Read after it")
+    worker.post("/api/memory/pin", ids=[ref], pinned=False)
+    expect(sight.main()).to_contain_text("Read after it")
+    held.let_go()
+    expect(pin(sight)).to_have_text("Pin")
+
+
+def test_who_leaves_while_it_is_read_again_meets_no_error(context: BrowserContext, worker: Worker) -> None:
+    ref = named(worker, "tapir")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    held = Held(sight, f"**/api/observation/{ref}")
+    sight.press("p")
+    held.wait()
+    sight.press("g", "p")
+    sight.heading("Projects")
+    all_is_heard(sight)
+    assert worker.get(f"/api/observation/{ref}")["pinned"] is True
+    sight.press("u")
+    expect(sight.page.locator("#toasts")).to_contain_text("Undone.")
+    assert sight.all_that_went_wrong() == []
 
 
 def test_focus_stays_where_it_is_while_what_is_shown_is_corrected(

@@ -16,13 +16,15 @@ const FEW = 8;
 
 export async function show(place, main, signal) {
   const ref = place.id;
-  let memory;
+  let memory,
+    asked = 0;
   async function load() {
+    const mine = ++asked;
     const [found, origin] = await Promise.all([
       get(`/api/observation/${encodeURIComponent(ref)}`, null, signal),
       get(`/api/observation/${encodeURIComponent(ref)}/provenance`, null, signal).catch(() => null),
     ]);
-    if (signal.aborted) return;
+    if (signal.aborted || mine !== asked) return; // what was asked later is newer
     memory = found;
     document.title = `${titleOf(memory).slice(0, 80)} · claude-mem`;
     anew(main, page(memory, origin, after));
@@ -30,7 +32,7 @@ export async function show(place, main, signal) {
   async function after(gone) {
     if (signal.aborted) return; // taken back from elsewhere
     if (gone === true) location.hash = memory.session_id ? sessionLink(memory.session_id) : "#/";
-    else await load();
+    else await load().catch(forgotten);
   }
   function forgotten(error) {
     if (error.status === 404 && !signal.aborted)

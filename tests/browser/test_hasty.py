@@ -39,6 +39,23 @@ def pin(sight: Sight) -> Locator:
     return sight.page.locator("main button[aria-keyshortcuts=p]")
 
 
+def test_a_pin_pressed_twice_is_set_once_and_taken_back_by_one_undo(
+    context: BrowserContext, worker: Worker
+) -> None:
+    ref = named(worker, "okapi")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    pins = asked(sight, "/api/memory/pin")
+    held = Held(sight, "**/api/memory/pin")
+    sight.press("p", "p")
+    pin(sight).click()
+    held.wait()
+    held.let_go()
+    expect(pin(sight)).to_have_text("Pinned")
+    assert len(pins) == 1
+    sight.press("u")
+    expect(pin(sight)).to_have_text("Pin")
+
+
 def test_how_a_memory_was_is_not_shown_after_how_it_is(context: BrowserContext, worker: Worker) -> None:
     ref = named(worker, "tapir")
     sight = listen(context, worker, f"#/observation/{ref}")

@@ -9,25 +9,36 @@ import { many } from "./words.js";
 
 const PART = 500; // ids the worker takes at a time
 
-export async function pin(refs, pinned, after) {
-  await inParts(
-    refs,
-    (ids) => post("/api/memory/pin", { ids, pinned }),
-    (count) => `${memories(count)} ${pinned ? "pinned" : "no longer pinned"}.`,
-    after,
+export const pin = (refs, pinned, after) =>
+  once(`pin ${pinned} ${refs}`, () =>
+    inParts(
+      refs,
+      (ids) => post("/api/memory/pin", { ids, pinned }),
+      (count) => `${memories(count)} ${pinned ? "pinned" : "no longer pinned"}.`,
+      after,
+    ),
   );
-}
 
-export async function wrong(refs, isWrong, after) {
-  await inParts(
-    refs,
-    (ids) => post("/api/memory/wrong", { ids, wrong: isWrong }),
-    (count) =>
-      isWrong
-        ? `${memories(count)} marked wrong: not recalled any more.`
-        : `${memories(count)} counted as right again.`,
-    after,
+export const wrong = (refs, isWrong, after) =>
+  once(`wrong ${isWrong} ${refs}`, () =>
+    inParts(
+      refs,
+      (ids) => post("/api/memory/wrong", { ids, wrong: isWrong }),
+      (count) =>
+        isWrong
+          ? `${memories(count)} marked wrong: not recalled any more.`
+          : `${memories(count)} counted as right again.`,
+      after,
+    ),
   );
+
+// What is pressed again before it is done, and shown, is meant once.
+const underway = new Set();
+
+async function once(what, act) {
+  if (underway.has(what)) return;
+  underway.add(what);
+  await act().finally(() => underway.delete(what));
 }
 
 const memories = (count) => many(count, "memory", "memories");
@@ -96,13 +107,14 @@ function choice(refs, found, close) {
   );
 }
 
-export async function mergeInto(into, ref, after) {
-  await attempt(async () => {
-    const done = await post("/api/memory/merge", { into, ids: [ref] });
-    toast(`${ref} merged into ${into}.`, [done.undo], after);
-    await after?.();
-  });
-}
+export const mergeInto = (into, ref, after) =>
+  once(`merge ${ref} ${into}`, () =>
+    attempt(async () => {
+      const done = await post("/api/memory/merge", { into, ids: [ref] });
+      toast(`${ref} merged into ${into}.`, [done.undo], after);
+      await after?.();
+    }),
+  );
 
 export async function forget(refs, after) {
   await attempt(async () => {

@@ -56,6 +56,44 @@ def test_a_pin_pressed_twice_is_set_once_and_taken_back_by_one_undo(
     expect(pin(sight)).to_have_text("Pin")
 
 
+def test_an_edit_sent_twice_is_kept_once_and_taken_back_by_one_undo(
+    context: BrowserContext, worker: Worker
+) -> None:
+    ref = named(worker, "okapi")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    edits = asked(sight, "/api/memory/edit")
+    sight.press("e")
+    dialog = sight.page.get_by_role("dialog")
+    dialog.get_by_label("Subtitle").fill("It is in the cellar")
+    held = Held(sight, "**/api/memory/edit")
+    sight.press("Enter", "Enter")
+    held.wait()
+    held.let_go()
+    expect(dialog).to_have_count(0)
+    expect(sight.main()).to_contain_text("It is in the cellar")
+    assert len(edits) == 1
+    sight.press("u")
+    expect(sight.main()).not_to_contain_text("It is in the cellar")
+
+
+def test_an_edit_that_was_sent_can_be_taken_back_also_by_who_left_its_dialog(
+    context: BrowserContext, worker: Worker
+) -> None:
+    ref = named(worker, "okapi")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    sight.press("e")
+    sight.page.get_by_role("dialog").get_by_label("Subtitle").fill("It is in the cellar")
+    held = Held(sight, "**/api/memory/edit")
+    sight.press("Enter")
+    held.wait()
+    sight.press("Escape")
+    held.let_go()
+    expect(sight.page.locator("#toasts")).to_contain_text("Saved.")
+    expect(sight.main()).to_contain_text("It is in the cellar")
+    sight.press("u")
+    expect(sight.main()).not_to_contain_text("It is in the cellar")
+
+
 def test_how_a_memory_was_is_not_shown_after_how_it_is(context: BrowserContext, worker: Worker) -> None:
     ref = named(worker, "tapir")
     sight = listen(context, worker, f"#/observation/{ref}")

@@ -152,3 +152,21 @@ def test_focus_stays_on_a_link_of_a_memory_that_is_corrected(context: BrowserCon
     worker.post("/api/memory/edit", id=int(ref), subtitle="It is in the attic")
     expect(sight.main()).to_contain_text("It is in the attic")
     expect(project).to_be_focused()
+
+
+def test_a_double_click_on_undo_takes_back_one_thing(context: BrowserContext, worker: Worker) -> None:
+    ref = named(worker, "quagga")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    expect(pin(sight)).to_have_attribute("aria-pressed", "false")
+    sight.press("p")
+    expect(pin(sight)).to_have_attribute("aria-pressed", "true")
+    sight.press("w")
+    expect(sight.page.locator("main button[aria-keyshortcuts=w]")).to_have_attribute("aria-pressed", "true")
+    box = sight.page.get_by_role("button", name="Undo").last.bounding_box()
+    assert box
+    sight.page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(sight.page.locator("main button[aria-keyshortcuts=w]")).to_have_attribute("aria-pressed", "false")
+    all_is_heard(sight)
+    assert worker.get(f"/api/observation/{ref}")["pinned"] is True
+    sight.press("u")
+    expect(pin(sight)).to_have_attribute("aria-pressed", "false")

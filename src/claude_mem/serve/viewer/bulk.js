@@ -19,6 +19,8 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
     hidden: true,
   });
 
+  let asking = new AbortController(); // for all that fit; what is no longer looked for is not selected
+
   function draw(note) {
     element.hidden = !chosen.size;
     if (!chosen.size) return;
@@ -53,6 +55,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
   }
 
   function clear() {
+    asking.abort();
     chosen.clear();
     draw();
   }
@@ -64,19 +67,21 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
 
   async function all() {
     const asked = narrowing();
+    asking = new AbortController();
+    const stop = AbortSignal.any([signal, asking.signal]);
     if (!asked.q && !asked.kind) asked.kind = "observation"; // as they are listed
     for (const name of ["wrong", "pinned"]) if (asked[name]) asked[name] = asked[name] === "true";
     for (const name of ["kind", "type"]) if (asked[name]) asked[name] = asked[name].split(",");
     try {
       let found;
       do {
-        found = await post("/api/memory/select", { ...asked, cursor: found?.next }, signal);
+        found = await post("/api/memory/select", { ...asked, cursor: found?.next }, stop);
         found.ids.forEach((ref) => chosen.add(String(ref)));
       } while (found.next && chosen.size < MOST);
       draw(found.more ? `the first ${number(chosen.size)}; do it again for the rest` : "");
       redraw();
     } catch (error) {
-      if (!signal.aborted) toast(error.message);
+      if (!stop.aborted) toast(error.message);
     }
   }
 

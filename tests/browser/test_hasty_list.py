@@ -1,0 +1,40 @@
+"""Somebody who is faster than a list: what is typed, selected and marked holds for what comes."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, expect
+from tests.browser.viewing import Held, Sight, listen
+from tests.contract.recalling import Worker
+
+from claude_mem.testing import workers
+
+ROWS = 130  # more than a page of a list
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    with workers.running(tmp_path_factory.mktemp("hasty") / "data") as data:
+        worker = Worker(data)
+        for nth in range(ROWS):
+            worker.post("/api/memory/save", text=f"Gauge {nth}.", title=f"Gauge {nth}", project="gauges")
+        title = "The okapi network"
+        worker.post("/api/memory/save", text="Deploys need the okapi.", title=title, project="zoo")
+        worker.settle()
+        yield worker
+
+
+def bar(sight: Sight) -> Locator:
+    return sight.page.get_by_role("group", name="What to do with the selection")
+
+
+def test_all_that_fit_an_earlier_search_are_not_selected(context: BrowserContext, worker: Worker) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    sight.page.locator(".hit input").first.check()
+    held = Held(sight, "**/api/memory/select")
+    bar(sight).get_by_role("button", name="Select all that fit").click()
+    held.wait()
+    sight.page.locator("#q").fill("okapi")
+    expect(bar(sight)).to_be_hidden()
+    held.let_go()
+    expect(bar(sight)).to_be_hidden()

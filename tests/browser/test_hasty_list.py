@@ -38,3 +38,36 @@ def test_all_that_fit_an_earlier_search_are_not_selected(context: BrowserContext
     expect(bar(sight)).to_be_hidden()
     held.let_go()
     expect(bar(sight)).to_be_hidden()
+
+
+def test_taking_back_leaves_what_is_selected_since(context: BrowserContext, worker: Worker) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    boxes = sight.page.locator(".hit input")
+    boxes.nth(0).check()
+    bar(sight).get_by_role("button", name="Pin", exact=True).click()
+    expect(bar(sight)).to_be_hidden()
+    expect(sight.page.locator(".hit .chip.pin")).to_have_count(1)
+    boxes.nth(3).check()
+    boxes.nth(4).check()
+    sight.press("u")
+    expect(sight.page.locator(".hit .chip.pin")).to_have_count(0)
+    expect(bar(sight)).to_contain_text("2 memories selected")
+    expect(boxes.nth(3)).to_be_checked()
+
+
+def test_taking_back_leaves_what_is_selected_after_coming_back(
+    context: BrowserContext, worker: Worker
+) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    boxes = sight.page.locator(".hit input")
+    boxes.nth(0).check()
+    bar(sight).get_by_role("button", name="Pin", exact=True).click()
+    expect(sight.page.locator(".hit .chip.pin")).to_have_count(1)
+    sight.page.locator(".hit a.title").nth(5).click()
+    sight.heading("Gauge")
+    sight.page.go_back()
+    boxes.nth(0).check()
+    sight.press("u")
+    expect(sight.page.locator(".hit .chip.pin")).to_have_count(0)
+    expect(bar(sight)).to_contain_text("1 memory selected")
+    expect(boxes.nth(0)).to_be_checked()

@@ -26,9 +26,13 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
     if (!chosen.size) return;
     const refs = [...chosen],
       changeable = refs.filter((ref) => /^\d+$/.test(ref)),
-      isWrong = narrowing().wrong === "true";
+      isWrong = narrowing().wrong === "true",
+      acted = new Set(refs);
+    // Called again when it is taken back: what is selected by then is somebody's next thought.
     const after = async () => {
-      clear();
+      acted.forEach((ref) => chosen.delete(ref));
+      acted.clear();
+      draw();
       await done();
     };
     const button = (name, usable, act) => h("button", { disabled: !usable, onclick: act }, name);

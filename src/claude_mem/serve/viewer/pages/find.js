@@ -65,7 +65,7 @@ export async function show(place, main, signal) {
     redraw: () => list.redraw(),
     done: () => load(current),
     signal,
-    chosen: before?.chosen,
+    chosen: new Set(before?.chosen),
   });
 
   put(main, h("h1", { class: "unseen", tabindex: -1 }, "Find"), narrow.element, said, list.element, selection.element);

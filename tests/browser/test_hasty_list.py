@@ -71,3 +71,17 @@ def test_taking_back_leaves_what_is_selected_after_coming_back(
     expect(sight.page.locator(".hit .chip.pin")).to_have_count(0)
     expect(bar(sight)).to_contain_text("1 memory selected")
     expect(boxes.nth(0)).to_be_checked()
+
+
+def test_a_question_about_a_selection_is_not_asked_over_another_search(
+    context: BrowserContext, worker: Worker
+) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    sight.page.locator(".hit input").first.check()
+    held = Held(sight, "**/api/memory/forget")
+    bar(sight).get_by_role("button", name="Forget").click()
+    held.wait()
+    sight.page.locator("#q").fill("okapi")
+    held.let_go()
+    expect(sight.main().get_by_role("status")).to_contain_text("for “okapi”")
+    expect(sight.page.get_by_role("dialog")).to_have_count(0)

@@ -4,9 +4,12 @@ import { h } from "./dom.js";
 
 let moves = 0;
 window.addEventListener("hashchange", () => {
-  moves += 1;
+  goOn();
   leave();
 });
+
+// The page is about something else, under the same address or another.
+export const goOn = () => (moves += 1);
 
 export const leave = (which = "dialog[open]") => document.querySelector(which)?.close();
 

@@ -4,6 +4,7 @@ import { byId, h, isTyping, put } from "../dom.js";
 import { get, isAbort, post } from "../api.js";
 import { on } from "../stream.js";
 import { bind } from "../keys.js";
+import { goOn } from "../dialog.js";
 import { link, memoryLink, rename } from "../router.js";
 import { hit } from "../row.js";
 import { Windowed } from "../windowed.js";
@@ -136,6 +137,7 @@ export async function show(place, main, signal) {
     const typed = next.query.q !== asked.q;
     if (JSON.stringify(next.query) === JSON.stringify(asked)) return;
     asked = next.query;
+    goOn();
     if (byId("q").value !== (asked.q || "") && document.activeElement !== byId("q")) byId("q").value = asked.q || "";
     narrow.fill();
     list.asking.abort(); // an answer to what is no longer asked is not waited for

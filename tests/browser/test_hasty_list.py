@@ -28,6 +28,26 @@ def bar(sight: Sight) -> Locator:
     return sight.page.get_by_role("group", name="What to do with the selection")
 
 
+def test_enter_right_after_typing_leads_to_what_was_typed(context: BrowserContext, worker: Worker) -> None:
+    sight = listen(context, worker, "#/find")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    sight.press("/")
+    sight.page.keyboard.type("okapi")
+    sight.press("Enter")
+    first = sight.page.locator(".hit a.title").first
+    expect(first).to_have_text("The okapi network")
+    expect(first).to_be_focused()
+
+
+def test_enter_twice_right_after_typing_opens_what_was_typed(context: BrowserContext, worker: Worker) -> None:
+    sight = listen(context, worker, "#/find")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    sight.press("/")
+    sight.page.keyboard.type("okapi")
+    sight.press("Enter", "Enter")
+    sight.heading("The okapi network")
+
+
 def test_all_that_fit_an_earlier_search_are_not_selected(context: BrowserContext, worker: Worker) -> None:
     sight = listen(context, worker, "#/find?project=gauges")
     sight.page.locator(".hit input").first.check()

@@ -144,7 +144,10 @@ export async function show(place, main, signal) {
     selection.clear();
     window.scrollTo(0, 0);
     clearTimeout(soon);
-    soon = setTimeout(() => load(), typed ? 90 : 0);
+    current = -1;
+    loading = new Promise((resolve) => {
+      soon = setTimeout(() => resolve(load()), typed ? 90 : 0);
+    });
   }
   signal.addEventListener("abort", () => {
     clearTimeout(soon);
@@ -163,6 +166,12 @@ export async function show(place, main, signal) {
 
   // What is pressed while the list is on its way holds for it.
   const listed = () => loading?.catch(() => {});
+
+  async function open() {
+    await listed();
+    const memory = list.item(current);
+    if (memory && !signal.aborted) location.hash = memoryLink(memory);
+  }
 
   bind(
     {
@@ -183,9 +192,8 @@ export async function show(place, main, signal) {
         list.drawn.get(current)?.querySelector("a.title")?.focus({ preventScroll: true });
       },
       Enter: (event) => {
-        const memory = list.item(current);
-        if (!memory || event.target?.closest?.("a, button, summary")) return false;
-        location.hash = memoryLink(memory);
+        if (event.target?.closest?.("a, button, summary")) return false;
+        open();
       },
       Escape: () => {
         if (!selection.chosen.size) return false;

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, expect
+from playwright.sync_api import BrowserContext, Locator, Route, expect
 from tests.browser.viewing import Held, Sight, listen
 from tests.contract.recalling import Worker
 
@@ -46,6 +46,26 @@ def test_enter_twice_right_after_typing_opens_what_was_typed(context: BrowserCon
     sight.page.keyboard.type("okapi")
     sight.press("Enter", "Enter")
     sight.heading("The okapi network")
+
+
+def test_enter_is_heard_while_the_page_that_finds_is_on_its_way(
+    context: BrowserContext, worker: Worker
+) -> None:
+    sight = listen(context, worker, "#/projects")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    sight.page.route("**/viewer/pages/find.js", hold)
+    sight.press("/")
+    sight.page.keyboard.type("okapi")
+    sight.press("Enter")
+    workers.until(lambda: bool(sight.page.evaluate("1") and held), "the page is asked for")
+    held.pop().continue_()
+    first = sight.page.locator(".hit a.title").first
+    expect(first).to_have_text("The okapi network")
+    expect(first).to_be_focused()
 
 
 def test_all_that_fit_an_earlier_search_are_not_selected(context: BrowserContext, worker: Worker) -> None:

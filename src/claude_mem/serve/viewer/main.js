@@ -27,6 +27,7 @@ const broken = new Set(); // pages that could not be loaded
 const left = new Map(); // how far down each step of the way was, when it was left
 let leaving = new AbortController(),
   shown = null,
+  showing = null, // until it is
   steps = 0;
 
 async function show() {
@@ -151,16 +152,17 @@ function signedIn() {
 }
 
 box.addEventListener("input", () => search(box.value));
-byId("ask").addEventListener("submit", (event) => {
+byId("ask").addEventListener("submit", async (event) => {
   event.preventDefault();
-  keys.toFirst();
+  await showing; // what is found may be on its way
+  if (document.activeElement === box) keys.toFirst();
 });
 byId("help").addEventListener("click", keys.help);
 byId("skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address is the page's
   byId("main").focus();
 });
-window.addEventListener("hashchange", show);
+window.addEventListener("hashchange", () => (showing = show()));
 whenSignedOut(signedOut);
 stream.on("signedout", signedOut);
 stream.on("up", signedIn);

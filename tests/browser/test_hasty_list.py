@@ -113,6 +113,18 @@ def test_taking_back_leaves_what_is_selected_after_coming_back(
     expect(boxes.nth(0)).to_be_checked()
 
 
+def test_what_is_marked_has_focus_though_rows_came_late(context: BrowserContext, worker: Worker) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    held = Held(sight, "**/api/observations?*cursor=*")
+    sight.press(*["j"] * 104)
+    held.wait()
+    held.let_go()
+    marked = sight.page.locator(".hit[aria-current=true]")
+    expect(sight.page.locator(".row[data-index='103'] .hit")).to_have_attribute("aria-current", "true")
+    expect(marked.locator("a.title")).to_be_focused()
+
+
 def test_a_question_about_a_selection_is_not_asked_over_another_search(
     context: BrowserContext, worker: Worker
 ) -> None:

@@ -40,6 +40,7 @@ export class Windowed {
     this.asking = new AbortController();
     clearTimeout(this.timer);
     this.pages = new Map();
+    this.coming = new Map(); // when each page is there
     this.drawn = new Map();
     this.next = null;
     this.count = 0;
@@ -63,9 +64,15 @@ export class Windowed {
     return [...this.pages.entries()].sort(([a], [b]) => a - b).flatMap(([, items]) => items);
   }
 
-  async page(number) {
-    if (this.pages.has(number)) return;
-    this.pages.set(number, []); // asked for
+  page(number) {
+    if (!this.pages.has(number)) {
+      this.pages.set(number, []); // asked for
+      this.coming.set(number, this.ask(number));
+    }
+    return this.coming.get(number);
+  }
+
+  async ask(number) {
     const { asking } = this;
     try {
       const got = await this.fetchPage(number * PAGE, PAGE, asking.signal, this.next);

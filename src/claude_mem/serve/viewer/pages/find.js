@@ -158,10 +158,10 @@ export async function show(place, main, signal) {
     const next = Math.min(total - 1, Math.max(0, current + by));
     if (!total) return;
     current = next;
-    const row = await list.reach(next);
+    await list.reach(next).catch(() => {}); // it is asked for again
+    if (next !== current) return; // somebody went on while it was on its way
     list.redraw();
-    const at = list.drawn.get(next)?.querySelector("a.title");
-    (at || row?.querySelector("a.title"))?.focus({ preventScroll: true });
+    list.drawn.get(next)?.querySelector("a.title")?.focus({ preventScroll: true });
   }
 
   // What is pressed while the list is on its way holds for it.

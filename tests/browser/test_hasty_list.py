@@ -125,6 +125,22 @@ def test_what_is_marked_has_focus_though_rows_came_late(context: BrowserContext,
     expect(marked.locator("a.title")).to_be_focused()
 
 
+def test_who_stands_in_a_list_stays_with_the_memory_when_another_is_forgotten(
+    context: BrowserContext, worker: Worker
+) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    hits = sight.page.locator(".hit")
+    expect(hits.first).to_be_visible()
+    sight.press(*["j"] * 6)
+    marked = sight.page.locator(".hit[aria-current=true] a.title")
+    expect(marked).to_be_focused()
+    title, first = marked.inner_text(), hits.first.get_attribute("data-ref")
+    worker.post("/api/memory/forget", ids=[first], confirm=True)
+    expect(hits.first).not_to_have_attribute("data-ref", str(first))
+    expect(marked).to_have_text(title)
+    expect(marked).to_be_focused()
+
+
 def test_a_question_about_a_selection_is_not_asked_over_another_search(
     context: BrowserContext, worker: Worker
 ) -> None:

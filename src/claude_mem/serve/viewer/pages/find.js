@@ -219,11 +219,18 @@ export async function show(place, main, signal) {
         ids = some.map((each) => each.ref);
       const found = await post("/api/observations/batch", { ids, limit: MOST_RENEWED }, signal).catch(() => null);
       if (!found) return;
-      if (found.missing.length) return load();
+      if (found.missing.length) return without(new Set(found.missing.map(String)));
       const now = new Map(found.results.map((each) => [each.ref, each]));
       some.forEach((memory) => Object.assign(memory, now.get(memory.ref), { snippet: memory.snippet }));
       list.redraw();
     }
+  }
+
+  // Who stands in the list stays with the memory they stand at, or comes to the next.
+  function without(gone) {
+    let before = 0;
+    for (let at = 0; at < current; at++) if (gone.has(list.item(at)?.ref)) before++;
+    return load(list.element.contains(document.activeElement) ? current - before : -1);
   }
 
   again.loaded = load(before?.current); // not waited for: who types on is heard

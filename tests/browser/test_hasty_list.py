@@ -125,6 +125,44 @@ def test_what_is_marked_has_focus_though_rows_came_late(context: BrowserContext,
     expect(marked.locator("a.title")).to_be_focused()
 
 
+def test_who_leaves_a_list_that_is_still_on_its_way_finds_focus_at_the_next_heading(
+    context: BrowserContext, worker: Worker
+) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    sight.press(*["j"] * 40)
+    sight.press("Enter")
+    sight.heading("Gauge")
+    Held(sight, "**/api/observations?*")
+    sight.page.go_back()
+    expect(sight.page.get_by_label("Narrow")).to_be_visible()
+    sight.press("g", "p")
+    sight.heading("Projects")
+    expect(sight.page.get_by_role("heading", level=1)).to_be_focused()
+
+
+def test_who_comes_back_twice_in_haste_finds_the_place(context: BrowserContext, worker: Worker) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    sight.press(*["j"] * 40)
+    marked = sight.page.locator(".hit[aria-current=true] a.title")
+    expect(marked).to_be_focused()
+    title = marked.inner_text()
+    down = sight.page.evaluate("scrollY")
+    sight.press("Enter")
+    sight.heading(title)
+    held = Held(sight, "**/api/observations?*")
+    sight.page.go_back()
+    held.wait()
+    sight.page.go_forward()
+    sight.heading(title)
+    held.let_go()
+    sight.page.go_back()
+    expect(marked).to_have_text(title)
+    expect(marked).to_be_focused()
+    assert sight.page.evaluate("scrollY") == down
+
+
 def test_who_stands_in_a_list_stays_with_the_memory_when_another_is_forgotten(
     context: BrowserContext, worker: Worker
 ) -> None:
@@ -153,3 +191,22 @@ def test_a_question_about_a_selection_is_not_asked_over_another_search(
     held.let_go()
     expect(sight.main().get_by_role("status")).to_contain_text("for “okapi”")
     expect(sight.page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_who_came_to_the_list_from_another_search_finds_the_place_again(
+    context: BrowserContext, worker: Worker
+) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    expect(sight.main().get_by_role("status")).to_contain_text("observations")
+    sight.page.get_by_role("link", name="Find", exact=True).click()
+    expect(sight.page.locator(".hit", has_text="network").first).to_be_visible()
+    sight.press(*["j"] * 40)
+    marked = sight.page.locator(".hit[aria-current=true] a.title")
+    expect(marked).to_be_focused()
+    title, down = marked.inner_text(), sight.page.evaluate("scrollY")
+    sight.press("Enter")
+    sight.heading(title)
+    sight.page.go_back()
+    expect(marked).to_have_text(title)
+    expect(marked).to_be_focused()
+    assert sight.page.evaluate("scrollY") == down

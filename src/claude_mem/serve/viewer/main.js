@@ -34,8 +34,11 @@ async function show() {
   if (state.now().signedOut) return stream.connect(); // perhaps it is signed in again by now
   const place = parse(location.hash);
   // The search box is the Find page's: while that is shown, another search changes the page and does not begin it anew.
-  if (place.page === "find" && shown?.page === "find" && shown.again) return shown.again(place);
-  if (shown) left.set(shown.step, window.scrollY);
+  if (place.page === "find" && shown?.page === "find" && shown.again) {
+    if (!history.state) history.replaceState({ step: shown.step }, ""); // who comes back to it finds the place as well
+    return shown.again(place);
+  }
+  if (shown?.isThere) left.set(shown.step, window.scrollY);
   leaving.abort();
   // A step that has a number was taken before: somebody comes back to it.
   const back = left.get(history.state?.step),
@@ -59,8 +62,10 @@ async function show() {
     again?.(parse(location.hash)); // somebody typed on meanwhile
     if (back) {
       await again?.loaded;
+      if (signal.aborted) return;
       window.scrollTo(0, back);
     }
+    mine.isThere = true;
   } catch (error) {
     if (isAbort(error) || signal.aborted) return;
     mine.isLost = error.status === 0;

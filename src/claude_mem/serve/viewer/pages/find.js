@@ -33,6 +33,7 @@ const left = new Map(); // what was selected and marked at each step of the way,
 export async function show(place, main, signal) {
   let asked = place.query,
     current = -1,
+    returning = -1, // to what was marked, once it is listed
     total = 0,
     loading = null;
   const step = history.state?.step,
@@ -113,11 +114,13 @@ export async function show(place, main, signal) {
     if (signal.aborted) return; // taken back from elsewhere
     document.title = `${asked.q || "Find"} · claude-mem`;
     current = -1;
+    returning = at;
     list.element.setAttribute("aria-busy", "true");
     try {
       await (loading = list.load());
       if (!list.count) put(list.inner);
       else if (at >= 0 && !isTyping(document.activeElement)) await move(at + 1);
+      returning = -1;
     } catch (error) {
       if (isAbort(error)) return;
       put(said, h("span", { class: "wrongly" }, error.message));
@@ -151,7 +154,7 @@ export async function show(place, main, signal) {
   }
   signal.addEventListener("abort", () => {
     clearTimeout(soon);
-    left.set(step, { chosen: selection.chosen, current });
+    left.set(step, { chosen: selection.chosen, current: Math.max(current, returning) });
   });
 
   async function move(by) {

@@ -70,6 +70,18 @@ export const byId = (id) => document.getElementById(id);
 export const toHeading = () =>
   (document.querySelector("main h1[tabindex]") || byId("main")).focus({ preventScroll: true });
 
+// Whether somebody has scrolled by hand since: then the page leaves them where they are.
+export function moving(signal) {
+  let has = false;
+  const note = () => (has = true);
+  for (const name of ["wheel", "touchmove", "pointerdown"])
+    window.addEventListener(name, note, { passive: true, signal });
+  window.addEventListener("keydown", ({ key }) => (has ||= SCROLLING.includes(key)), { signal });
+  return () => has;
+}
+
+const SCROLLING = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " ", "j", "k"];
+
 export function isTyping(target) {
   return (
     target instanceof HTMLElement &&

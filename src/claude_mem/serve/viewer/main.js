@@ -1,6 +1,6 @@
 // Starts the page: which part of it is shown, and what is always there.
 
-import { byId, h, isTyping, put, toHeading } from "./dom.js";
+import { byId, h, isTyping, moving, put, toHeading } from "./dom.js";
 import { get, isAbort, whenSignedOut } from "./api.js";
 import { link, parse, rename } from "./router.js";
 import * as stream from "./stream.js";
@@ -46,7 +46,8 @@ async function show() {
   history.replaceState({ step }, "");
   const { signal } = (leaving = new AbortController());
   const isFirst = !shown,
-    mine = (shown = { page: place.page, step });
+    mine = (shown = { page: place.page, step }),
+    hasMoved = moving(signal);
   mark(place);
   const main = byId("main"),
     had = document.activeElement;
@@ -63,7 +64,7 @@ async function show() {
     if (back) {
       await again?.loaded;
       if (signal.aborted) return;
-      window.scrollTo(0, back);
+      if (!hasMoved()) window.scrollTo(0, back);
     }
     mine.isThere = true;
   } catch (error) {

@@ -1,6 +1,6 @@
 // One session: what was asked and what it came to, and all that happened in it, in order, to be played again.
 
-import { anew, h, put } from "../dom.js";
+import { anew, h, moving, put } from "../dom.js";
 import { get, post } from "../api.js";
 import { on } from "../stream.js";
 import { link, projectLink, rename, sessionLink } from "../router.js";
@@ -21,7 +21,8 @@ const MOST_RENEWED = 100;
 const GATHER_MS = 300;
 
 export async function show(place, main, signal) {
-  const path = `/api/session/${encodeURIComponent(place.id)}`;
+  const path = `/api/session/${encodeURIComponent(place.id)}`,
+    hasMoved = moving(signal);
   let whole = await get(path, null, signal),
     tail = "", // where its last page begins
     timer = 0;
@@ -78,7 +79,7 @@ export async function show(place, main, signal) {
   await goOn();
   if (!scrub.known.size) put(story, h("p", { class: "empty" }, "Nothing of it is kept."));
   // Last of all: how far down it is was a guess, until it is drawn.
-  if (place.query.at) requestAnimationFrame(() => scrub.reveal(place.query.at));
+  if (place.query.at) requestAnimationFrame(() => hasMoved() || scrub.reveal(place.query.at));
 }
 
 // Only their own lines: who reads on or plays it is not disturbed.

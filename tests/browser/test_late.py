@@ -1,0 +1,35 @@
+"""What the worker says late, or is asked for while it is away."""
+
+from playwright.sync_api import BrowserContext, expect
+from tests.browser import viewing
+from tests.contract.recalling import Worker
+
+
+def test_what_happens_before_the_first_connection_comes_in(context: BrowserContext, quiet: Worker) -> None:
+    sight = viewing.look(context, quiet, "#/projects")
+    sight.page.route("**/stream", lambda route: route.abort())
+    sight.page.reload()
+    sight.go("#/")
+    expect(sight.main()).to_contain_text("Nothing is remembered yet")
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    quiet.settle()
+    sight.page.unroute_all()
+    expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
+
+
+def test_what_happens_before_a_tab_is_first_looked_at_is_in_it(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    sight = viewing.look(context, quiet, "#/projects")
+    sight.page.add_init_script("Object.defineProperty(document, 'hidden', { get: () => !window.isSeen })")
+    sight.page.reload()  # as a link that is opened in the background
+    sight.go("#/")
+    expect(sight.main()).to_contain_text("Nothing is remembered yet")
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    quiet.settle()
+    sight.page.evaluate("window.isSeen = true; document.dispatchEvent(new Event('visibilitychange'))")
+    expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
+
+
+def kept(worker: Worker, key: str) -> object:
+    return next(each["value"] for each in worker.get("/api/settings")["settings"] if each["key"] == key)

@@ -31,5 +31,21 @@ def test_what_happens_before_a_tab_is_first_looked_at_is_in_it(
     expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
 
 
+def test_a_setting_that_was_kept_can_be_set_back_in_the_preview(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    quiet.works("till-1", "Make the till count pennies", "src/till.py")
+    quiet.settle()
+    sight = viewing.look(context, quiet, "#/context")
+    tokens = sight.page.get_by_label("Tokens at a session's start")
+    expect(tokens).not_to_have_value("")
+    was = tokens.input_value()
+    for nth, value in enumerate(("700", was), start=1):
+        tokens.fill(value)
+        sight.page.get_by_role("button", name="Keep these settings").click()
+        expect(sight.page.locator(".toast", has_text="Kept.")).to_have_count(nth)
+        assert kept(quiet, "CLAUDE_MEM_CONTEXT_TOKENS") == int(value)
+
+
 def kept(worker: Worker, key: str) -> object:
     return next(each["value"] for each in worker.get("/api/settings")["settings"] if each["key"] == key)

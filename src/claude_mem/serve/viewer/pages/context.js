@@ -142,8 +142,10 @@ export async function show(place, main, signal) {
       ]),
     );
     if (!Object.keys(changes).length) return void toast("That is what holds already.");
+    save.disabled = true; // until something else is typed
     try {
       const done = await post("/api/settings", { changes });
+      for (const [name, key] of SETTINGS) if (key in changes) inForce[name] = String(changes[key]);
       toast(
         done.shadowed?.length
           ? `Kept, but the environment overrides ${done.shadowed.join(", ")}.`
@@ -151,8 +153,8 @@ export async function show(place, main, signal) {
             ? `Kept. ${NEXT_START}`
             : "Kept.",
       );
-      save.disabled = true;
     } catch (error) {
+      save.disabled = false;
       problem.textContent = error.message;
     }
   }

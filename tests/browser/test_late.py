@@ -2,6 +2,7 @@
 
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
+from tests.browser.viewing import Held, all_is_heard
 from tests.contract.recalling import Worker
 
 
@@ -49,3 +50,43 @@ def test_a_setting_that_was_kept_can_be_set_back_in_the_preview(
 
 def kept(worker: Worker, key: str) -> object:
     return next(each["value"] for each in worker.get("/api/settings")["settings"] if each["key"] == key)
+
+
+def test_what_is_typed_into_a_setting_outlasts_what_is_set_elsewhere(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    sight = viewing.look(context, quiet, "#/settings")
+    typed = sight.page.locator("#value-CLAUDE_MEM_CONTEXT_TOKENS")
+    typed.fill("1234")
+    typed.blur()
+    quiet.post("/api/settings", changes={"CLAUDE_MEM_PROMPT_CHARACTERS": 777})
+    expect(sight.page.locator("#value-CLAUDE_MEM_PROMPT_CHARACTERS")).to_have_value("777")
+    expect(typed).to_have_value("1234")
+
+
+def test_what_is_typed_while_a_setting_is_saved_is_not_lost(context: BrowserContext, quiet: Worker) -> None:
+    sight = viewing.look(context, quiet, "#/settings")
+    tokens = sight.page.locator("#value-CLAUDE_MEM_CONTEXT_TOKENS")
+    tokens.fill("1234")
+    held = Held(sight, "**/api/settings")
+    tokens.press("Enter")
+    held.wait()
+    tokens.fill("12345")
+    with sight.page.expect_response(lambda answer: answer.request.method == "GET"):
+        held.let_go()
+    all_is_heard(sight)
+    expect(tokens).to_have_value("12345")
+    expect(tokens).to_be_focused()
+
+
+def test_a_refusal_is_told_also_to_who_went_on(context: BrowserContext, quiet: Worker) -> None:
+    sight = viewing.look(context, quiet, "#/settings")
+    tokens = sight.page.locator("#value-CLAUDE_MEM_CONTEXT_TOKENS")
+    tokens.fill("many")
+    held = Held(sight, "**/api/settings")
+    tokens.press("Enter")
+    held.wait()
+    sight.go("#/projects")
+    sight.heading("Projects")
+    held.let_go()
+    expect(sight.page.locator("#toasts")).to_contain_text("CONTEXT_TOKENS")

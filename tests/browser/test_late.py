@@ -114,3 +114,17 @@ def test_the_log_goes_on_after_it_could_not_be_had(context: BrowserContext, quie
     expect(log.locator("li").first).to_be_visible()
     quiet.post("/api/settings", changes={"CLAUDE_MEM_PROMPT_CHARACTERS": 777})
     expect(log).to_contain_text("settings changed: CLAUDE_MEM_PROMPT_CHARACTERS")
+
+
+def test_a_banner_that_was_answered_does_not_come_back(context: BrowserContext, quiet: Worker) -> None:
+    quiet.post("/api/recording", paused=True)
+    sight = viewing.look(context, quiet, "#/projects")
+    again = sight.page.get_by_role("button", name="Record again")
+    expect(again).to_be_visible()
+    held = Held(sight, "**/api/status", lambda said: said["recording"] != "on")
+    quiet.post("/api/settings", changes={"CLAUDE_MEM_PROMPT_CHARACTERS": 777})
+    held.wait()
+    again.click()
+    expect(again).to_have_count(0)
+    held.let_go()
+    expect(again).to_have_count(0)

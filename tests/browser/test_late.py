@@ -128,3 +128,22 @@ def test_a_banner_that_was_answered_does_not_come_back(context: BrowserContext, 
     expect(again).to_have_count(0)
     held.let_go()
     expect(again).to_have_count(0)
+
+
+def test_how_a_session_stands_is_not_taken_from_an_older_answer(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    named = {"claudeSessionId": "till-1", "project": "shop", "cwd": "/home/ada/shop"}
+    quiet.ask("POST", "/api/sessions/init", named | {"prompt": "Make the till count pennies"})
+    sight = viewing.look(context, quiet, "#/projects")
+    expect(sight.page.locator("#state")).to_contain_text("of this turn")
+    held = Held(sight, "**/api/search?*")
+    with sight.page.expect_response("**/api/sessions?*"):
+        sight.go("#/")
+    held.wait()
+    stands = sight.page.locator("aside li", has_text="pennies").locator(".meta")
+    quiet.ask("POST", "/api/sessions/summarize", named | {"last_assistant_message": "Done."})
+    expect(stands).to_contain_text("between turns")
+    held.let_go()
+    expect(sight.page.locator(".feed .line.prompt")).to_be_visible()
+    expect(stands).to_contain_text("between turns")

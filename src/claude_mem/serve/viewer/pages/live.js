@@ -196,7 +196,8 @@ export async function show(place, main, signal) {
   const ticking = setInterval(() => look(), 5000); // the age of the oldest grows by itself
   signal.addEventListener("abort", () => clearInterval(ticking));
   const [list] = await Promise.all([get("/api/sessions", { limit: SESSIONS }, signal), names(chosen, signal), fill()]);
-  list.items.reverse().forEach((each) => stand(each, false));
+  const untold = list.items.filter((each) => !known.has(each.id)); // what was told since is newer
+  untold.reverse().forEach((each) => stand(each, false));
 }
 
 async function names(chosen, signal) {

@@ -147,3 +147,18 @@ def test_how_a_session_stands_is_not_taken_from_an_older_answer(
     held.let_go()
     expect(sight.page.locator(".feed .line.prompt")).to_be_visible()
     expect(stands).to_contain_text("between turns")
+
+
+def test_more_than_a_hundred_corrections_are_seen_in_a_session(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    refs = [
+        quiet.post("/api/memory/save", text=f"Gauge {nth}.", title=f"Gauge {nth}", project="shop")["ref"]
+        for nth in range(110)
+    ]
+    session = quiet.get(f"/api/observation/{refs[0]}")["session_id"]
+    sight = viewing.look(context, quiet, f"#/session/{session}")
+    expect(sight.page.locator(".story li")).to_have_count(110)
+    expect(sight.page.locator("#state")).to_have_text("up to date")
+    quiet.post("/api/memory/pin", ids=refs, pinned=True)
+    expect(sight.page.locator(".story .chip.pin")).to_have_count(110)

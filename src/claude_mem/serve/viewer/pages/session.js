@@ -72,7 +72,7 @@ export async function show(place, main, signal) {
     (event) => {
       if (event.what === "all") return renewAll(path, scrub, signal).then(soon, () => {});
       const ours = (event.refs || []).map(String).filter((ref) => scrub.known.has(ref));
-      if (ours.length) renew(ours.slice(0, MOST_RENEWED), scrub, signal).catch(() => {});
+      renew(ours, scrub, signal).catch(() => {});
     },
     signal,
   );
@@ -84,9 +84,12 @@ export async function show(place, main, signal) {
 
 // Only their own lines: who reads on or plays it is not disturbed.
 async function renew(refs, scrub, signal) {
-  const found = await post("/api/observations/batch", { ids: refs, limit: MOST_RENEWED }, signal);
-  found.results.forEach((each) => scrub.renew(each.ref, each));
-  found.missing.forEach((ref) => scrub.renew(String(ref), null));
+  for (let at = 0; at < refs.length; at += MOST_RENEWED) {
+    const ids = refs.slice(at, at + MOST_RENEWED);
+    const found = await post("/api/observations/batch", { ids, limit: MOST_RENEWED }, signal);
+    found.results.forEach((each) => scrub.renew(each.ref, each));
+    found.missing.forEach((ref) => scrub.renew(String(ref), null));
+  }
 }
 
 async function renewAll(path, scrub, signal) {

@@ -154,6 +154,19 @@ def test_focus_stays_on_a_link_of_a_memory_that_is_corrected(context: BrowserCon
     expect(project).to_be_focused()
 
 
+def test_a_project_shows_what_is_pinned_now(context: BrowserContext, worker: Worker) -> None:
+    ref = named(worker, "okapi")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    expect(pin(sight)).to_have_text("Pin")
+    sight.press("p")
+    expect(pin(sight)).to_have_text("Pinned")
+    sight.go("#/project/zoo")
+    pinned = sight.page.locator(f'.feed [data-ref="{ref}"]')
+    expect(pinned).to_be_visible()
+    sight.press("u")
+    expect(pinned).to_have_count(0)
+
+
 def test_a_double_click_on_undo_takes_back_one_thing(context: BrowserContext, worker: Worker) -> None:
     ref = named(worker, "quagga")
     sight = listen(context, worker, f"#/observation/{ref}")

@@ -110,14 +110,16 @@ export async function show(place, main, signal) {
       : `Nothing was found for “${found.query}”. Fewer or other words may help.`;
   }
 
-  async function load(at = -1) {
+  const load = (at) => (loading = listing(at));
+
+  async function listing(at = -1) {
     if (signal.aborted) return; // taken back from elsewhere
     document.title = `${asked.q || "Find"} · claude-mem`;
     current = -1;
     returning = at;
     list.element.setAttribute("aria-busy", "true");
     try {
-      await (loading = list.load());
+      await list.load();
       if (!list.count) put(list.inner);
       else if (at >= 0 && !isTyping(document.activeElement)) await move(at + 1);
       returning = -1;
@@ -149,7 +151,7 @@ export async function show(place, main, signal) {
     clearTimeout(soon);
     current = -1;
     loading = new Promise((resolve) => {
-      soon = setTimeout(() => resolve(load()), typed ? 90 : 0);
+      soon = setTimeout(() => resolve(listing()), typed ? 90 : 0);
     });
   }
   signal.addEventListener("abort", () => {

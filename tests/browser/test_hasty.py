@@ -183,3 +183,17 @@ def test_a_double_click_on_undo_takes_back_one_thing(context: BrowserContext, wo
     assert worker.get(f"/api/observation/{ref}")["pinned"] is True
     sight.press("u")
     expect(pin(sight)).to_have_attribute("aria-pressed", "false")
+
+
+def test_focus_goes_back_from_a_dialog_though_the_page_was_drawn_anew_behind_it(
+    context: BrowserContext, worker: Worker
+) -> None:
+    ref = named(worker, "tapir")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    pin(sight).focus()
+    sight.press("#")
+    expect(sight.page.get_by_role("button", name="Keep")).to_be_focused()
+    worker.post("/api/memory/edit", id=int(ref), subtitle="It was drawn anew")
+    expect(sight.main()).to_contain_text("It was drawn anew")
+    sight.press("Escape")
+    expect(pin(sight)).to_be_focused()

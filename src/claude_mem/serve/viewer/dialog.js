@@ -1,6 +1,6 @@
 // A dialog: what it asks is built by the caller, and focus goes back where it was. It belongs to its page.
 
-import { h } from "./dom.js";
+import { h, successor } from "./dom.js";
 
 let moves = 0;
 window.addEventListener("hashchange", () => {
@@ -21,6 +21,7 @@ export async function dialog(title, make, first) {
   if (moves !== before || document.querySelector("dialog[open]")) return undefined;
   return new Promise((resolve) => {
     let answer;
+    const from = document.activeElement;
     const close = (value) => {
       answer = value;
       box.close();
@@ -33,6 +34,7 @@ export async function dialog(title, make, first) {
     );
     box.addEventListener("close", () => {
       box.remove();
+      if (document.activeElement === document.body) successor(from)?.focus({ preventScroll: true });
       resolve(answer);
     });
     document.body.append(box);

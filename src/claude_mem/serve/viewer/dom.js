@@ -51,7 +51,7 @@ export function put(parent, ...children) {
 
 // The same in other words: what is focused or unfolded in it stays so.
 export function anew(place, ...children) {
-  const all = () => [...place.querySelectorAll("a, button, input, summary, h1")];
+  const all = () => focusable(place);
   const at = all().indexOf(document.activeElement),
     had = at >= 0 && nameOf(document.activeElement);
   const open = [...place.querySelectorAll("details")].map((each) => each.open);
@@ -61,6 +61,12 @@ export function anew(place, ...children) {
   const same = all().filter((each) => nameOf(each) === had);
   (same.find((each) => each === all()[at]) ?? same[0] ?? all()[at])?.focus({ preventScroll: true });
 }
+
+const focusable = (place) => [...place.querySelectorAll("a, button, input, summary, h1")];
+
+// What came in the place of an element, if it was drawn anew since.
+export const successor = (was) =>
+  was.isConnected ? was : focusable(byId("main")).find((each) => nameOf(each) === nameOf(was));
 
 const nameOf = (element) =>
   element.getAttribute("href") || element.getAttribute("aria-keyshortcuts") || element.tagName;

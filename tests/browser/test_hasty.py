@@ -197,3 +197,16 @@ def test_focus_goes_back_from_a_dialog_though_the_page_was_drawn_anew_behind_it(
     expect(sight.main()).to_contain_text("It was drawn anew")
     sight.press("Escape")
     expect(pin(sight)).to_be_focused()
+
+
+def test_a_question_that_was_answered_does_not_come_back(context: BrowserContext, worker: Worker) -> None:
+    sight = listen(context, worker, f"#/observation/{named(worker, 'tapir')}")
+    previews = asked(sight, "/api/memory/forget")
+    held = Held(sight, "**/api/memory/forget")
+    sight.press("#", "#")
+    held.wait()
+    held.let_go()
+    expect(sight.page.get_by_role("button", name="Keep")).to_be_focused()
+    sight.press("Escape")
+    expect(sight.page.get_by_role("dialog")).to_have_count(0)
+    assert len(previews) == 1

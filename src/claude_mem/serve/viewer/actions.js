@@ -64,7 +64,9 @@ async function inParts(refs, ask, words, after) {
   await after?.();
 }
 
-export async function merge(refs, after) {
+export const merge = (refs, after) => once(`merge ${refs}`, () => merging(refs, after));
+
+async function merging(refs, after) {
   const known = post("/api/observations/batch", { ids: refs, limit: 100 });
   const into = await attempt(() => dialog("Merge duplicates", (close, found) => choice(refs, found, close), known));
   if (!into) return;
@@ -116,19 +118,19 @@ export const mergeInto = (into, ref, after) =>
     }),
   );
 
-export async function forget(refs, after) {
-  await attempt(async () => {
-    const sure = await dialog("Forget for good?", sureToForget, added(refs, {}));
-    if (!sure) return;
-    try {
-      const gone = await added(refs, { confirm: true });
-      toast(`Forgotten: ${tally(gone)}.`);
-    } catch (error) {
-      if (refs.length <= PART) throw error;
-      toast(`${error.message} Some may be forgotten already.`);
-    }
-    await after?.(true);
-  });
+export const forget = (refs, after) => once(`forget ${refs}`, () => attempt(() => forgetting(refs, after)));
+
+async function forgetting(refs, after) {
+  const sure = await dialog("Forget for good?", sureToForget, added(refs, {}));
+  if (!sure) return;
+  try {
+    const gone = await added(refs, { confirm: true });
+    toast(`Forgotten: ${tally(gone)}.`);
+  } catch (error) {
+    if (refs.length <= PART) throw error;
+    toast(`${error.message} Some may be forgotten already.`);
+  }
+  await after?.(true);
 }
 
 const sureToForget = (close, preview) => [

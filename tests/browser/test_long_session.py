@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 from tests.browser import viewing
-from tests.browser.viewing import Sight
+from tests.browser.viewing import Held, Sight
 from tests.contract.recalling import Worker
 
 from claude_mem.testing import workers
@@ -243,3 +243,24 @@ def test_a_link_into_it_opens_there_and_who_comes_back_finds_the_place(
         expect(line(sight, after)).to_be_in_viewport()
         expect(line(sight, after).locator("a.title")).to_be_focused()
         is_small(sight)
+
+
+def test_who_has_begun_to_scroll_is_left_there(
+    context: BrowserContext, long: Worker, order: list[str]
+) -> None:
+    """Though the link led elsewhere, and that comes in last."""
+    sight = viewing.look(context, long, "#/projects")
+    rest = Held(
+        sight,
+        "**/api/session/long-1/events*",
+        lambda said: order[0] not in [each["ref"] for each in said["items"]],
+    )
+    sight.go(f"#/session/long-1?at={order[-300]}")
+    expect(line(sight, order[0])).to_be_visible()
+    rest.wait()
+    sight.page.mouse.wheel(0, 2000)
+    sight.page.wait_for_function("scrollY > 0")
+    rest.let_go()
+    is_loaded(sight, order)
+    sight.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert sight.page.evaluate("scrollY") <= 2000

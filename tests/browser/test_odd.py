@@ -175,7 +175,7 @@ def test_a_list_of_sessions_is_there_once_there_is_one(chromium: Browser, quiet:
         (
             "#/project/nobody",
             "Not there",
-            "No project is called 'nobody'. To see those there are: claude-mem projects",
+            "No project is called 'nobody'. To see all, type claude-mem projects.",
         ),
         ("#/find?project=nobody", "", "nobody"),
         ("#/badger", "That did not work", "badger"),

@@ -6,7 +6,7 @@ import http.client
 import json
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import (
+    APIResponse,
     Browser,
     BrowserContext,
     ConsoleMessage,
@@ -21,6 +22,7 @@ from playwright.sync_api import (
     Locator,
     Page,
     Request,
+    Route,
     expect,
 )
 from tests.contract.recalling import Worker
@@ -89,6 +91,40 @@ class Sight:
         self.page.get_by_role("button", name="Undo").last.click()
 
 
+class Held:
+    """What is asked for there is answered at once, and told when it is let go."""
+
+    def __init__(self, sight: Sight, where: str, which: Callable[[Any], bool] = lambda said: True) -> None:
+        self._sight, self._which = sight, which
+        self._held: list[tuple[Route, APIResponse]] = []
+        self._is_over = False
+        sight.page.route(where, self._hold)
+
+    def _hold(self, route: Route) -> None:
+        answer = route.fetch()
+        if not self._is_over and self._which(answer.json()):
+            self._held.append((route, answer))
+        else:
+            route.fulfill(response=answer)
+
+    def wait(self, count: int = 1) -> None:
+        workers.until(
+            lambda: bool(self._sight.page.evaluate("1")) and len(self._held) >= count, "it is asked for"
+        )
+
+    def let_go(self) -> None:
+        """And heard of, when this returns."""
+        self._is_over = True
+        for route, answer in self._held:
+            route.fulfill(response=answer)
+        all_is_heard(self._sight)
+
+
+def all_is_heard(sight: Sight) -> None:
+    for _ in range(3):
+        sight.page.evaluate("fetch('/api/status').then((answer) => answer.text())")
+
+
 def prompts(sight: Sight) -> Locator:
     return sight.page.locator(".feed .line.prompt .title")
 
@@ -122,6 +158,13 @@ def look(context: BrowserContext, worker: Worker, hash: str = "") -> Sight:
     page.on("console", sight.heard_console)
     page.goto(link(worker) + hash)
     expect(page.locator("main h1")).to_be_attached()
+    return sight
+
+
+def listen(context: BrowserContext, worker: Worker, hash: str) -> Sight:
+    """A new tab that hears what happens."""
+    sight = look(context, worker, hash)
+    expect(sight.page.locator("#state")).to_have_text("up to date")
     return sight
 
 

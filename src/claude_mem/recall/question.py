@@ -40,7 +40,7 @@ class Questions:
             if found is None:
                 raise BadQuestion(
                     "project",
-                    f"No project is called {asked.project!r}. claude-mem projects shows those there are.",
+                    f"No project is called {asked.project!r}. To see all, type claude-mem projects.",
                 )
             return found
         return self._library.project(self._key_of(asked.cwd)) if asked.cwd else None
@@ -69,7 +69,7 @@ class Questions:
         found = self._shelves.session(given.strip())
         if found is None:
             raise BadQuestion(
-                "session", f"There is no session {given!r}. claude-mem sessions shows those there are."
+                "session", f"There is no session {given!r}. To see all, type claude-mem sessions."
             )
         return str(found["claude_session_id"])
 

@@ -9,25 +9,36 @@ import { many } from "./words.js";
 
 const PART = 500; // ids the worker takes at a time
 
-export async function pin(refs, pinned, after) {
-  await inParts(
-    refs,
-    (ids) => post("/api/memory/pin", { ids, pinned }),
-    (count) => `${memories(count)} ${pinned ? "pinned" : "no longer pinned"}.`,
-    after,
+export const pin = (refs, pinned, after) =>
+  once(`pin ${pinned} ${refs}`, () =>
+    inParts(
+      refs,
+      (ids) => post("/api/memory/pin", { ids, pinned }),
+      (count) => `${memories(count)} ${pinned ? "pinned" : "no longer pinned"}.`,
+      after,
+    ),
   );
-}
 
-export async function wrong(refs, isWrong, after) {
-  await inParts(
-    refs,
-    (ids) => post("/api/memory/wrong", { ids, wrong: isWrong }),
-    (count) =>
-      isWrong
-        ? `${memories(count)} marked wrong: not recalled any more.`
-        : `${memories(count)} counted as right again.`,
-    after,
+export const wrong = (refs, isWrong, after) =>
+  once(`wrong ${isWrong} ${refs}`, () =>
+    inParts(
+      refs,
+      (ids) => post("/api/memory/wrong", { ids, wrong: isWrong }),
+      (count) =>
+        isWrong
+          ? `${memories(count)} marked wrong: not recalled any more.`
+          : `${memories(count)} counted as right again.`,
+      after,
+    ),
   );
+
+// What is pressed again before it is done, and shown, is meant once.
+const underway = new Set();
+
+async function once(what, act) {
+  if (underway.has(what)) return;
+  underway.add(what);
+  await act().finally(() => underway.delete(what));
 }
 
 const memories = (count) => many(count, "memory", "memories");
@@ -53,7 +64,9 @@ async function inParts(refs, ask, words, after) {
   await after?.();
 }
 
-export async function merge(refs, after) {
+export const merge = (refs, after) => once(`merge ${refs}`, () => merging(refs, after));
+
+async function merging(refs, after) {
   const known = post("/api/observations/batch", { ids: refs, limit: 100 });
   const into = await attempt(() => dialog("Merge duplicates", (close, found) => choice(refs, found, close), known));
   if (!into) return;
@@ -96,38 +109,40 @@ function choice(refs, found, close) {
   );
 }
 
-export async function mergeInto(into, ref, after) {
-  await attempt(async () => {
-    const done = await post("/api/memory/merge", { into, ids: [ref] });
-    toast(`${ref} merged into ${into}.`, [done.undo], after);
-    await after?.();
-  });
-}
+export const mergeInto = (into, ref, after) =>
+  once(`merge ${ref} ${into}`, () =>
+    attempt(async () => {
+      const done = await post("/api/memory/merge", { into, ids: [ref] });
+      toast(`${ref} merged into ${into}.`, [done.undo], after);
+      await after?.();
+    }),
+  );
 
-export async function forget(refs, after) {
-  await attempt(async () => {
-    const sure = await dialog("Forget for good?", sureToForget, previewed(refs));
-    if (!sure) return;
-    if (sure.session) return await forgetSession(sure.session, after);
-    try {
-      const gone = await added(refs, { confirm: true });
-      toast(`Forgotten: ${tally(gone)}.`);
-    } catch (error) {
-      if (refs.length <= PART) throw error;
-      toast(`${error.message} Some may be forgotten already.`);
-    }
-    await after?.(true);
-  });
+export const forget = (refs, after) => once(`forget ${refs}`, () => attempt(() => forgetting(refs, after)));
+
+async function forgetting(refs, after) {
+  const sure = await dialog("Forget for good?", sureToForget, previewed(refs));
+  if (!sure) return;
+  if (sure.session) return await forgetSession(sure.session, after);
+  try {
+    const gone = await added(refs, { confirm: true });
+    toast(`Forgotten: ${tally(gone)}.`);
+  } catch (error) {
+    if (refs.length <= PART) throw error;
+    toast(`${error.message} Some may be forgotten already.`);
+  }
+  await after?.(true);
 }
 
 // With its title, and all that it said otherwise.
-export async function forgetSession(session, after) {
+export const forgetSession = (session, after) =>
+  once(`forget session ${session}`, () => attempt(() => forgettingSession(session, after)));
+
+async function forgettingSession(session, after) {
   const asked = (more) => post("/api/memory/forget", { session, ...more });
-  await attempt(async () => {
-    if (!(await dialog("Forget for good?", sureToForget, asked({})))) return;
-    toast(`Forgotten: ${tally(await asked({ confirm: true }))}.`);
-    await after?.("session");
-  });
+  if (!(await dialog("Forget for good?", sureToForget, asked({})))) return;
+  toast(`Forgotten: ${tally(await asked({ confirm: true }))}.`);
+  await after?.("session");
 }
 
 const sureToForget = (close, preview) => [

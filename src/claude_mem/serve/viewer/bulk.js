@@ -19,14 +19,20 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
     hidden: true,
   });
 
+  let asking = new AbortController(); // for all that fit; what is no longer looked for is not selected
+
   function draw(note) {
     element.hidden = !chosen.size;
     if (!chosen.size) return;
     const refs = [...chosen],
       changeable = refs.filter((ref) => /^\d+$/.test(ref)),
-      isWrong = narrowing().wrong === "true";
+      isWrong = narrowing().wrong === "true",
+      acted = new Set(refs);
+    // Called again when it is taken back: what is selected by then is somebody's next thought.
     const after = async () => {
-      clear();
+      acted.forEach((ref) => chosen.delete(ref));
+      acted.clear();
+      draw();
       await done();
     };
     const button = (name, usable, act) => h("button", { disabled: !usable, onclick: act }, name);
@@ -53,6 +59,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
   }
 
   function clear() {
+    asking.abort();
     chosen.clear();
     draw();
   }
@@ -64,19 +71,21 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
 
   async function all() {
     const asked = narrowing();
+    asking = new AbortController();
+    const stop = AbortSignal.any([signal, asking.signal]);
     if (!asked.q && !asked.kind) asked.kind = "observation"; // as they are listed
     for (const name of ["wrong", "pinned"]) if (asked[name]) asked[name] = asked[name] === "true";
     for (const name of ["kind", "type"]) if (asked[name]) asked[name] = asked[name].split(",");
     try {
       let found;
       do {
-        found = await post("/api/memory/select", { ...asked, cursor: found?.next }, signal);
+        found = await post("/api/memory/select", { ...asked, cursor: found?.next }, stop);
         found.ids.forEach((ref) => chosen.add(String(ref)));
       } while (found.next && chosen.size < MOST);
       draw(found.more ? `the first ${number(chosen.size)}; do it again for the rest` : "");
       redraw();
     } catch (error) {
-      if (!signal.aborted) toast(error.message);
+      if (!stop.aborted) toast(error.message);
     }
   }
 

@@ -1,12 +1,15 @@
 // A dialog: what it asks is built by the caller, and focus goes back where it was. It belongs to its page.
 
-import { h } from "./dom.js";
+import { h, successor } from "./dom.js";
 
 let moves = 0;
 window.addEventListener("hashchange", () => {
-  moves += 1;
+  goOn();
   leave();
 });
+
+// The page is about something else, under the same address or another.
+export const goOn = () => (moves += 1);
 
 export const leave = (which = "dialog[open]") => document.querySelector(which)?.close();
 
@@ -18,9 +21,17 @@ export async function dialog(title, make, first) {
   if (moves !== before || document.querySelector("dialog[open]")) return undefined;
   return new Promise((resolve) => {
     let answer;
+    const from = document.activeElement;
     const close = (value) => {
       answer = value;
       box.close();
+      over(); // the browser says so later: what is pressed until then would be lost
+    };
+    const over = () => {
+      if (!box.isConnected) return;
+      box.remove();
+      if (document.activeElement === document.body) successor(from)?.focus({ preventScroll: true });
+      resolve(answer);
     };
     const box = h(
       "dialog",
@@ -28,10 +39,7 @@ export async function dialog(title, make, first) {
       h("h2", { id: "dialog-title" }, title),
       make(close, known),
     );
-    box.addEventListener("close", () => {
-      box.remove();
-      resolve(answer);
-    });
+    box.addEventListener("close", over);
     document.body.append(box);
     box.showModal();
     box.scrollTop = 0; // it is read from its beginning, wherever the focus is

@@ -49,10 +49,44 @@ export function put(parent, ...children) {
   return parent;
 }
 
+// The same in other words: what is focused or unfolded in it stays so.
+export function anew(place, ...children) {
+  const all = () => focusable(place);
+  const at = all().indexOf(document.activeElement),
+    had = at >= 0 && nameOf(document.activeElement);
+  const open = [...place.querySelectorAll("details")].map((each) => each.open);
+  put(place, ...children);
+  place.querySelectorAll("details").forEach((each, nth) => (each.open = Boolean(open[nth])));
+  if (!had) return;
+  const same = all().filter((each) => nameOf(each) === had);
+  (same.find((each) => each === all()[at]) ?? same[0] ?? all()[at])?.focus({ preventScroll: true });
+}
+
+const focusable = (place) => [...place.querySelectorAll("a, button, input, summary, h1")];
+
+// What came in the place of an element, if it was drawn anew since.
+export const successor = (was) =>
+  was.isConnected ? was : focusable(byId("main")).find((each) => nameOf(each) === nameOf(was));
+
+const nameOf = (element) =>
+  element.getAttribute("href") || element.getAttribute("aria-keyshortcuts") || element.tagName;
+
 export const byId = (id) => document.getElementById(id);
 
 export const toHeading = () =>
   (document.querySelector("main h1[tabindex]") || byId("main")).focus({ preventScroll: true });
+
+// Whether somebody has scrolled by hand since: then the page leaves them where they are.
+export function moving(signal) {
+  let has = false;
+  const note = () => (has = true);
+  for (const name of ["wheel", "touchmove", "pointerdown"])
+    window.addEventListener(name, note, { passive: true, signal });
+  window.addEventListener("keydown", ({ key }) => (has ||= SCROLLING.includes(key)), { signal });
+  return () => has;
+}
+
+const SCROLLING = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " ", "j", "k"];
 
 export function isTyping(target) {
   return (

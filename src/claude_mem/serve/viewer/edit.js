@@ -44,7 +44,8 @@ export async function edit(memory, after) {
         .map(([name, input]) => [name, SPLIT[name] ? parts(input.value, SPLIT[name]) : input.value]),
     );
   const over = new AbortController();
-  const done = await dialog("Edit this memory", (close) => {
+  let isSent = false;
+  await dialog("Edit this memory", (close) => {
     const problem = h("p", { class: "wrongly", role: "alert", id: "edit-problem" });
     const tell = ({ refs }) => {
       if (refs?.map(String).includes(String(memory.ref)))
@@ -61,15 +62,23 @@ export async function edit(memory, after) {
       event.preventDefault();
       const said = changed();
       if (!Object.keys(said).length) return close();
+      if (isSent) return;
+      isSent = true;
       try {
-        close(await post("/api/memory/edit", { id: memory.id, ...said }));
+        const done = await post("/api/memory/edit", { id: memory.id, ...said });
+        close();
+        toast("Saved.", [done.undo], after); // also for who has left the dialog meanwhile
       } catch (error) {
+        isSent = false;
+        if (!problem.isConnected) return toast(error.message);
         problem.textContent = error.message;
         isSignedOut = error.status === 401;
         for (const input of Object.values(inputs)) input.removeAttribute("aria-invalid");
         inputs[error.field]?.setAttribute("aria-invalid", "true");
         inputs[error.field]?.focus();
+        return;
       }
+      await after?.();
     };
     return h(
       "form",
@@ -85,9 +94,6 @@ export async function edit(memory, after) {
     );
   });
   over.abort();
-  if (!done) return;
-  toast("Saved.", [done.undo], after);
-  await after?.();
 }
 
 const parts = (text, by) =>

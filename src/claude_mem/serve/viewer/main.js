@@ -1,6 +1,6 @@
 // Starts the page: which part of it is shown, and what is always there.
 
-import { byId, h, isTyping, put, toHeading } from "./dom.js";
+import { byId, h, isTyping, moving, put, toHeading } from "./dom.js";
 import { get, isAbort, whenSignedOut } from "./api.js";
 import { link, parse, rename } from "./router.js";
 import * as stream from "./stream.js";
@@ -27,14 +27,18 @@ const broken = new Set(); // pages that could not be loaded
 const left = new Map(); // how far down each step of the way was, when it was left
 let leaving = new AbortController(),
   shown = null,
+  showing = null, // until it is
   steps = 0;
 
 async function show() {
   if (state.now().signedOut) return stream.connect(); // perhaps it is signed in again by now
   const place = parse(location.hash);
   // The search box is the Find page's: while that is shown, another search changes the page and does not begin it anew.
-  if (place.page === "find" && shown?.page === "find" && shown.again) return shown.again(place);
-  if (shown) left.set(shown.step, window.scrollY);
+  if (place.page === "find" && shown?.page === "find" && shown.again) {
+    if (!history.state) history.replaceState({ step: shown.step }, ""); // who comes back to it finds the place as well
+    return shown.again(place);
+  }
+  if (shown?.isThere) left.set(shown.step, window.scrollY);
   leaving.abort();
   // A step that has a number was taken before: somebody comes back to it.
   const back = left.get(history.state?.step),
@@ -42,7 +46,8 @@ async function show() {
   history.replaceState({ step }, "");
   const { signal } = (leaving = new AbortController());
   const isFirst = !shown,
-    mine = (shown = { page: place.page, step });
+    mine = (shown = { page: place.page, step }),
+    hasMoved = moving(signal);
   mark(place);
   const main = byId("main"),
     had = document.activeElement;
@@ -58,8 +63,10 @@ async function show() {
     again?.(parse(location.hash)); // somebody typed on meanwhile
     if (back) {
       await again?.loaded;
-      window.scrollTo(0, back);
+      if (signal.aborted) return;
+      if (!hasMoved()) window.scrollTo(0, back);
     }
+    mine.isThere = true;
   } catch (error) {
     if (isAbort(error) || signal.aborted) return;
     mine.isLost = error.status === 0;
@@ -151,16 +158,17 @@ function signedIn() {
 }
 
 box.addEventListener("input", () => search(box.value));
-byId("ask").addEventListener("submit", (event) => {
+byId("ask").addEventListener("submit", async (event) => {
   event.preventDefault();
-  keys.toFirst();
+  await showing; // what is found may be on its way
+  if (document.activeElement === box) keys.toFirst();
 });
 byId("help").addEventListener("click", keys.help);
 byId("skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address is the page's
   byId("main").focus();
 });
-window.addEventListener("hashchange", show);
+window.addEventListener("hashchange", () => (showing = show()));
 whenSignedOut(signedOut);
 stream.on("signedout", signedOut);
 stream.on("up", signedIn);

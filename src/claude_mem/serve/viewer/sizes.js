@@ -57,8 +57,8 @@ export function sizes(onchange, signal) {
     return isChanged(row) ? `${kept} holds now.` : "";
   }
 
-  // What is being tried out stays, unless it is now kept.
-  async function load(anew = false) {
+  // What is being tried out stays.
+  async function load() {
     const found = await get("/api/settings", null, signal).catch((error) => {
       if (isAbort(error)) throw error;
       unread = error.message;
@@ -67,7 +67,7 @@ export function sizes(onchange, signal) {
       unread = "";
       for (const row of rows) {
         const { value, origin } = found.settings.find((each) => each.key === row.key);
-        keptIs(row, value, anew || !isChanged(row));
+        keptIs(row, value, !isChanged(row));
         row.isElsewhere = origin === "environment";
       }
     }
@@ -90,7 +90,8 @@ export function sizes(onchange, signal) {
             ? `Kept. ${NEXT_START}`
             : "Kept.",
       );
-      await load(true);
+      for (const row of rows) row.kept = changes[row.key] ?? row.kept; // what was typed since is not lost
+      await load();
       onchange();
     } catch (error) {
       problem.textContent = error.message;

@@ -10,7 +10,9 @@ const OFTEN = 15_000;
 const known = { queue: null, working: false, up: null, banners: [], recording: null, signedOut: false };
 const told = new EventTarget();
 const understood = new Set(); // what is past and was read is not said again in this tab
-let timer = 0;
+let timer = 0,
+  asked = 0,
+  heard = 0; // which answer is the latest
 
 export const now = () => known;
 
@@ -71,8 +73,11 @@ function soon() {
 
 export async function look() {
   if (known.signedOut || document.hidden) return;
+  const mine = ++asked;
   try {
     const status = await get("/api/status");
+    if (mine < heard) return;
+    heard = mine;
     Object.assign(known, {
       queue: { ...known.queue, ...status.queue },
       banners: status.banners,

@@ -1,7 +1,7 @@
 // A session's lines through a window: of 5,000 only those near what is in sight are in the page. Unlike those of
 // windowed.js each is as high as it needs; one that was never drawn is taken to be as high as the first of its kind.
 
-import { h, put } from "./dom.js";
+import { anew, h } from "./dom.js";
 
 const WHOLE = 250; // as few are all drawn: the browser's own search finds them
 const SPARE = 15; // lines above and below what is in sight
@@ -50,7 +50,7 @@ export class Story {
 
   renew(event) {
     const item = this.items.get(event.ref);
-    if (item) put(item, this.draw(event));
+    if (item) anew(item, this.draw(event));
   }
 
   paint() {

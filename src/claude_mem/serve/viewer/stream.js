@@ -8,6 +8,7 @@ const heard = new EventTarget();
 let last = "",
   running = null,
   wasUp = false,
+  isLate = false, // what is shown was asked for before anybody listened
   wait = 0,
   timer = 0;
 
@@ -26,7 +27,11 @@ export function start() {
   listen();
 }
 
-const listen = () => (document.hidden ? stop() : connect());
+function listen() {
+  if (!document.hidden) return connect();
+  isLate = !wasUp;
+  stop();
+}
 
 export function stop() {
   clearTimeout(timer);
@@ -45,6 +50,7 @@ export async function connect() {
     if (error.status === 401) return say("signedout");
     wait = longer();
   }
+  isLate = !wasUp;
   if (running !== mine) return;
   say("down", { again: wait });
   timer = setTimeout(connect, wait * (0.75 + Math.random() / 2));
@@ -88,8 +94,10 @@ async function follow(mine) {
 // What was corrected while nobody listened is not told again: everything shown may be another.
 function rejoice() {
   say("up");
-  if (wasUp) say("changed", { what: "all", refs: [] });
+  if (wasUp || isLate) say("changed", { what: "all", refs: [] });
+  if (isLate) say("reset");
   wasUp = true;
+  isLate = false;
 }
 
 function told(block) {

@@ -15,7 +15,9 @@ export function toast(text, undos = [], after = null) {
   if (undos.length) {
     const change = { undos, item, after };
     changes.push(change);
-    item.append(h("button", { class: "undo", onclick: () => takeBack(change) }, "Undo"));
+    // The second half of a double click meets the note that came to lie there.
+    const undo = (event) => event.detail > 1 || takeBack(change);
+    item.append(h("button", { class: "undo", onclick: undo }, "Undo"));
   }
   item.append(h("button", { onclick: () => remove(item), "aria-label": "Dismiss" }, "✕"));
   item.addEventListener("focusin", (event) => {

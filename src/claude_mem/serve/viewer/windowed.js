@@ -1,5 +1,7 @@
 // Shows a long list through a window: of 100,000 rows only those in sight are in the page. Rows are of one height.
 
+import { anew } from "./dom.js";
+
 const PAGE = 100;
 const SPARE = 12; // rows above and below what is in sight
 const AGAIN_MS = 3000; // a page that could not be had is asked for again, while somebody waits for it
@@ -38,6 +40,7 @@ export class Windowed {
     this.asking = new AbortController();
     clearTimeout(this.timer);
     this.pages = new Map();
+    this.coming = new Map(); // when each page is there
     this.drawn = new Map();
     this.next = null;
     this.count = 0;
@@ -61,9 +64,15 @@ export class Windowed {
     return [...this.pages.entries()].sort(([a], [b]) => a - b).flatMap(([, items]) => items);
   }
 
-  async page(number) {
-    if (this.pages.has(number)) return;
-    this.pages.set(number, []); // asked for
+  page(number) {
+    if (!this.pages.has(number)) {
+      this.pages.set(number, []); // asked for
+      this.coming.set(number, this.ask(number));
+    }
+    return this.coming.get(number);
+  }
+
+  async ask(number) {
     const { asking } = this;
     try {
       const got = await this.fetchPage(number * PAGE, PAGE, asking.signal, this.next);
@@ -153,8 +162,7 @@ export class Windowed {
   }
 
   redraw() {
-    this.drawn.forEach((row) => row.remove());
-    this.drawn.clear();
+    for (const [index, row] of this.drawn) if (this.item(index)) anew(row, this.draw(this.item(index), index));
     this.paint();
   }
 

@@ -4,6 +4,7 @@ import { byId, h, isTyping, put } from "../dom.js";
 import { get, isAbort, post } from "../api.js";
 import { on } from "../stream.js";
 import { bind } from "../keys.js";
+import { goOn } from "../dialog.js";
 import { link, memoryLink, rename } from "../router.js";
 import { hit } from "../row.js";
 import { Windowed } from "../windowed.js";
@@ -32,6 +33,7 @@ const left = new Map(); // what was selected and marked at each step of the way,
 export async function show(place, main, signal) {
   let asked = place.query,
     current = -1,
+    returning = -1, // to what was marked, once it is listed
     total = 0,
     loading = null;
   const step = history.state?.step,
@@ -65,7 +67,7 @@ export async function show(place, main, signal) {
     redraw: () => list.redraw(),
     done: () => load(current),
     signal,
-    chosen: before?.chosen,
+    chosen: new Set(before?.chosen),
   });
 
   put(main, h("h1", { class: "unseen", tabindex: -1 }, "Find"), narrow.element, said, list.element, selection.element);
@@ -104,15 +106,19 @@ export async function show(place, main, signal) {
       : `Nothing was found for “${found.query}”. Fewer or other words may help.`;
   }
 
-  async function load(at = -1) {
+  const load = (at) => (loading = listing(at));
+
+  async function listing(at = -1) {
     if (signal.aborted) return; // taken back from elsewhere
     document.title = `${asked.q || "Find"} · claude-mem`;
     current = -1;
+    returning = at;
     list.element.setAttribute("aria-busy", "true");
     try {
-      await (loading = list.load());
+      await list.load();
       if (!list.count) put(list.inner);
       else if (at >= 0 && !isTyping(document.activeElement)) await move(at + 1);
+      returning = -1;
     } catch (error) {
       if (isAbort(error)) return;
       list.settle(0);
@@ -133,31 +139,41 @@ export async function show(place, main, signal) {
     const typed = next.query.q !== asked.q;
     if (JSON.stringify(next.query) === JSON.stringify(asked)) return;
     asked = next.query;
+    goOn();
     if (byId("q").value !== (asked.q || "") && document.activeElement !== byId("q")) byId("q").value = asked.q || "";
     narrow.fill();
     list.asking.abort(); // an answer to what is no longer asked is not waited for
     selection.clear();
     window.scrollTo(0, 0);
     clearTimeout(soon);
-    soon = setTimeout(() => load(), typed ? 90 : 0);
+    current = -1;
+    loading = new Promise((resolve) => {
+      soon = setTimeout(() => resolve(listing()), typed ? 90 : 0);
+    });
   }
   signal.addEventListener("abort", () => {
     clearTimeout(soon);
-    left.set(step, { chosen: selection.chosen, current });
+    left.set(step, { chosen: selection.chosen, current: Math.max(current, returning) });
   });
 
   async function move(by) {
     const next = Math.min(total - 1, Math.max(0, current + by));
     if (!total) return;
     current = next;
-    const row = await list.reach(next);
+    await list.reach(next).catch(() => {}); // it is asked for again
+    if (next !== current) return; // somebody went on while it was on its way
     list.redraw();
-    const at = list.drawn.get(next)?.querySelector("a.title");
-    (at || row?.querySelector("a.title"))?.focus({ preventScroll: true });
+    list.drawn.get(next)?.querySelector("a.title")?.focus({ preventScroll: true });
   }
 
   // What is pressed while the list is on its way holds for it.
   const listed = () => loading?.catch(() => {});
+
+  async function open() {
+    await listed();
+    const memory = list.item(current);
+    if (memory && !signal.aborted) location.hash = memoryLink(memory);
+  }
 
   bind(
     {
@@ -178,9 +194,8 @@ export async function show(place, main, signal) {
         list.drawn.get(current)?.querySelector("a.title")?.focus({ preventScroll: true });
       },
       Enter: (event) => {
-        const memory = list.item(current);
-        if (!memory || event.target?.closest?.("a, button, summary")) return false;
-        location.hash = memoryLink(memory);
+        if (event.target?.closest?.("a, button, summary")) return false;
+        open();
       },
       Escape: () => {
         if (!selection.chosen.size) return false;
@@ -206,11 +221,18 @@ export async function show(place, main, signal) {
         ids = some.map((each) => each.ref);
       const found = await post("/api/observations/batch", { ids, limit: MOST_RENEWED }, signal).catch(() => null);
       if (!found) return;
-      if (found.missing.length) return load();
+      if (found.missing.length) return without(new Set(found.missing.map(String)));
       const now = new Map(found.results.map((each) => [each.ref, each]));
       some.forEach((memory) => Object.assign(memory, now.get(memory.ref), { snippet: memory.snippet }));
       list.redraw();
     }
+  }
+
+  // Who stands in the list stays with the memory they stand at, or comes to the next.
+  function without(gone) {
+    let before = 0;
+    for (let at = 0; at < current; at++) if (gone.has(list.item(at)?.ref)) before++;
+    return load(list.element.contains(document.activeElement) ? current - before : -1);
   }
 
   again.loaded = load(before?.current); // not waited for: who types on is heard

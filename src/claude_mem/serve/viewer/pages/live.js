@@ -1,6 +1,6 @@
 // What happens, as it happens.
 
-import { h, labelled, put } from "../dom.js";
+import { anew, h, labelled, put } from "../dom.js";
 import { get, isAbort, post } from "../api.js";
 import { on } from "../stream.js";
 import { toast } from "../toast.js";
@@ -90,7 +90,7 @@ export async function show(place, main, signal) {
     const isOther = isNews && known.get(session.id)?.status !== session.status;
     known.set(session.id, session);
     const all = [...known.values()].sort((a, b) => b.updated_at_epoch - a.updated_at_epoch).slice(0, SESSIONS);
-    put(
+    anew(
       sessions,
       all.map((each) =>
         h(
@@ -160,7 +160,10 @@ export async function show(place, main, signal) {
     for (let at = 0; at < refs.length; at += MOST_RENEWED) {
       const ids = refs.slice(at, at + MOST_RENEWED);
       const found = await post("/api/observations/batch", { ids, limit: MOST_RENEWED }, signal);
-      found.results.forEach((each) => shown(each.ref)?.replaceWith(item(each, false)));
+      for (const each of found.results) {
+        const place = shown(each.ref);
+        if (place) anew(place, line(each));
+      }
       found.missing.forEach((ref) => shown(String(ref))?.remove());
     }
   }
@@ -169,7 +172,8 @@ export async function show(place, main, signal) {
   const ticking = setInterval(() => look(), 5000); // the age of the oldest grows by itself
   signal.addEventListener("abort", () => clearInterval(ticking));
   const [list] = await Promise.all([get("/api/sessions", { limit: SESSIONS }, signal), names(chosen, signal), fill()]);
-  list.items.reverse().forEach((each) => stand(each, false));
+  const untold = list.items.filter((each) => !known.has(each.id)); // what was told since is newer
+  untold.reverse().forEach((each) => stand(each, false));
 }
 
 async function names(chosen, signal) {

@@ -85,7 +85,7 @@ export async function show(place, main, signal) {
       problem.textContent = "";
       if (found) show(found);
     } catch (error) {
-      if (isAbort(error) || error.status === 401) return;
+      if (mine !== round || isAbort(error) || error.status === 401) return;
       problem.textContent = error.message;
     }
     if (!signal.aborted) timer = setTimeout(() => look(mine), OFTEN);

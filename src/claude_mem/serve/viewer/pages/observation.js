@@ -1,6 +1,6 @@
 // One memory: what it says, where it comes from, and what can be done about it.
 
-import { h, put } from "../dom.js";
+import { anew, h, put } from "../dom.js";
 import { get } from "../api.js";
 import { on } from "../stream.js";
 import { bind } from "../keys.js";
@@ -16,24 +16,24 @@ const FEW = 8;
 
 export async function show(place, main, signal) {
   const ref = place.id;
-  let memory;
+  let memory,
+    asked = 0;
   async function load() {
+    const mine = ++asked;
     const [found, origin] = await Promise.all([
       get(`/api/observation/${encodeURIComponent(ref)}`, null, signal),
       get(`/api/observation/${encodeURIComponent(ref)}/provenance`, null, signal).catch(() => null),
     ]);
-    if (signal.aborted) return;
+    if (signal.aborted || mine !== asked) return; // what was asked later is newer
     memory = found;
     document.title = `${titleOf(memory).slice(0, 80)} · claude-mem`;
-    const had = main.contains(document.activeElement) && document.activeElement.getAttribute("aria-keyshortcuts");
-    put(main, page(memory, origin, after));
-    if (had) main.querySelector(`[aria-keyshortcuts="${had}"]`)?.focus({ preventScroll: true });
+    anew(main, page(memory, origin, after));
   }
   async function after(gone) {
     if (signal.aborted) return; // taken back from elsewhere
     if (gone === "session") location.hash = "#/projects";
     else if (gone === true) location.hash = memory.session_id ? sessionLink(memory.session_id) : "#/";
-    else await load();
+    else await load().catch(forgotten);
   }
   function forgotten(error) {
     if (error.status === 404 && !signal.aborted)

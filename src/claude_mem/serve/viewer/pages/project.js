@@ -1,7 +1,8 @@
 // One project: its year, its files, what is still to be done, and what was pinned.
 
-import { h, put } from "../dom.js";
+import { anew, h } from "../dom.js";
 import { get } from "../api.js";
+import { on } from "../stream.js";
 import { fileLink, link, sessionLink } from "../router.js";
 import { line, standingOf, when } from "../row.js";
 import { folded } from "../fold.js";
@@ -11,14 +12,25 @@ import { leaf, many, number } from "../words.js";
 const FEW = 12;
 
 export async function show(place, main, signal) {
-  const known = await get("/api/project", { project: place.id, days: 371 }, signal).catch((error) => {
+  let latest = null;
+  async function load() {
+    latest?.abort();
+    latest = new AbortController();
+    const until = AbortSignal.any([signal, latest.signal]);
+    draw(place, main, await get("/api/project", { project: place.id, days: 371 }, until), until);
+  }
+  await load().catch((error) => {
     throw error.field === "project" ? Object.assign(error, { status: 404 }) : error; // the page itself is not there
   });
+  on("changed", (event) => event.what !== "settings" && load().catch(() => {}), signal); // there is a next time
+}
+
+function draw(place, main, known, signal) {
   const { project } = known;
   document.title = `${leaf(project.name)} · claude-mem`;
   const inProject = (more) => link("find", "", { project: place.id, ...more });
   const types = Object.entries(known.types || {}).sort(([, a], [, b]) => b - a);
-  put(
+  anew(
     main,
     h(
       "div",

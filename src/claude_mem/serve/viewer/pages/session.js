@@ -1,6 +1,6 @@
 // One session: what was asked and what it came to, and all that happened in it, in order, to be played again.
 
-import { h, put } from "../dom.js";
+import { anew, h, moving, put } from "../dom.js";
 import { get, post } from "../api.js";
 import { on } from "../stream.js";
 import { link, projectLink, rename, sessionLink } from "../router.js";
@@ -21,7 +21,8 @@ const MOST_RENEWED = 100;
 const GATHER_MS = 300;
 
 export async function show(place, main, signal) {
-  const path = `/api/session/${encodeURIComponent(place.id)}`;
+  const path = `/api/session/${encodeURIComponent(place.id)}`,
+    hasMoved = moving(signal);
   let whole = await get(path, null, signal),
     tail = "", // where its last page begins
     timer = 0;
@@ -74,21 +75,24 @@ export async function show(place, main, signal) {
     (event) => {
       if (event.what === "all") return renewAll(path, scrub, signal).then(soon, forgotten);
       const ours = (event.refs || []).map(String).filter((ref) => scrub.known.has(ref));
-      if (ours.length) renew(ours.slice(0, MOST_RENEWED), scrub, signal).catch(() => {});
+      renew(ours, scrub, signal).catch(() => {});
     },
     signal,
   );
   await goOn();
   if (!scrub.known.size) put(story, h("p", { class: "empty" }, "Nothing of it is kept."));
   // Last of all: how far down it is was a guess, until it is drawn.
-  if (place.query.at) requestAnimationFrame(() => scrub.reveal(place.query.at));
+  if (place.query.at) requestAnimationFrame(() => hasMoved() || scrub.reveal(place.query.at));
 }
 
 // Only their own lines: who reads on or plays it is not disturbed.
 async function renew(refs, scrub, signal) {
-  const found = await post("/api/observations/batch", { ids: refs, limit: MOST_RENEWED }, signal);
-  found.results.forEach((each) => scrub.renew(each.ref, each));
-  found.missing.forEach((ref) => scrub.renew(String(ref), null));
+  for (let at = 0; at < refs.length; at += MOST_RENEWED) {
+    const ids = refs.slice(at, at + MOST_RENEWED);
+    const found = await post("/api/observations/batch", { ids, limit: MOST_RENEWED }, signal);
+    found.results.forEach((each) => scrub.renew(each.ref, each));
+    found.missing.forEach((ref) => scrub.renew(String(ref), null));
+  }
 }
 
 async function renewAll(path, scrub, signal) {
@@ -103,15 +107,6 @@ async function renewAll(path, scrub, signal) {
 }
 
 const isMemory = (event) => MEMORIES.includes(event.kind) && !event.isForgotten;
-
-// What is focused or unfolded stays so.
-function anew(place, children) {
-  const focused = [...place.querySelectorAll("a, button, h1, summary")].indexOf(document.activeElement);
-  const open = [...place.querySelectorAll("details")].map((each) => each.open);
-  put(place, children);
-  place.querySelectorAll("details").forEach((each, at) => (each.open = Boolean(open[at])));
-  if (focused >= 0) place.querySelectorAll("a, button, h1, summary")[focused]?.focus({ preventScroll: true });
-}
 
 const about = (whole) => [head(whole), turns(whole)];
 

@@ -50,24 +50,36 @@ export async function show(place, main, signal) {
       ),
     );
   }
-  async function reload(key) {
+  // What was typed since it was sent stays.
+  async function reload(key, sent) {
     const again = await get("/api/settings", null, signal);
     const setting = again.settings.find((each) => each.key === key);
     const old = byId(`row-${key}`);
     if (!setting || !old) return;
-    const had = old.contains(document.activeElement);
+    const had = old.contains(document.activeElement),
+      typed = byId(`value-${key}`).value;
     old.replaceWith(row(setting, reload));
+    if (typed !== sent) byId(`value-${key}`).value = typed;
     if (had) byId(`value-${key}`).focus();
   }
   on(
     "changed",
     async (event) => {
-      if (!["settings", "all"].includes(event.what) || list.contains(document.activeElement)) return; // not under somebody's hands
+      if (!["settings", "all"].includes(event.what)) return;
       const again = await get("/api/settings", null, signal).catch(() => null);
-      if (again) draw(again);
+      for (const each of again?.settings || []) {
+        const old = byId(`row-${each.key}`);
+        if (old && !isInUse(old)) old.replaceWith(row(each, reload));
+      }
     },
     signal,
   );
+}
+
+// Nothing is changed under somebody's hands, nor what they have typed and not kept yet.
+function isInUse(row) {
+  const field = row.querySelector("input, select, textarea");
+  return row.contains(document.activeElement) || field.value !== field.dataset.was;
 }
 
 async function leave(everywhere) {
@@ -83,9 +95,11 @@ function row(setting, reload) {
     id = `value-${key}`,
     about = `about-${key}`;
   const problem = h("p", { class: "wrongly", role: "alert" }, setting.trouble);
-  const input = field(setting, id, about),
-    was = input.value;
+  const input = field(setting, id, about);
+  input.dataset.was = input.value;
+  let sent = null;
   const save = async (value) => {
+    const typed = (sent = input.value);
     problem.textContent = "";
     try {
       const done = await post("/api/settings", { changes: { [key]: value } });
@@ -97,17 +111,21 @@ function row(setting, reload) {
             ? `${key} is ${what}. ${NEXT_START}`
             : `${key} is ${what}.`,
       );
-      await reload(key);
+      await reload(key, typed).catch(() => {}); // it is kept; how it stands is said by the next look
     } catch (error) {
+      if (!input.isConnected) return toast(`${key}: ${error.message}`);
       problem.textContent = error.message;
       input.setAttribute("aria-invalid", "true");
       input.focus();
+    } finally {
+      sent = null;
     }
   };
   const submit = (event) => {
     event.preventDefault();
-    // What is not shown, or not whole, is not to be lost by being sent back: only "Default" and "Remove" take a setting away.
-    if (input.value === was) return toast(`${key} was not changed.`);
+    // What is not shown, or not whole, is not to be lost by being sent back: only "Default" and "Remove" take it away.
+    if (input.value === input.dataset.was) return toast(`${key} was not changed.`);
+    if (input.value === sent) return; // it is on its way
     try {
       save(read(kind, input.value));
     } catch {

@@ -288,6 +288,16 @@ class TestSelecting:
     def test_without_a_question_it_is_what_the_filters_say(self, worker: Worker) -> None:
         ref = saved(worker, "The weasel is alone in its burrow", project="burrow")
         assert worker.post("/api/memory/select", project="burrow")["ids"] == [ref]
+
+    def test_without_a_question_it_is_what_the_list_shows_also_if_it_was_marked_wrong(
+        self, worker: Worker
+    ) -> None:
+        right = saved(worker, "The polecat sleeps by day", project="warren")
+        wrong = saved(worker, "The polecat never hunts rabbits", project="warren")
+        worker.post("/api/memory/wrong", ids=[wrong])
+        listed = [each["ref"] for each in worker.get("/api/observations", project="warren")["items"]]
+        assert worker.post("/api/memory/select", project="warren")["ids"] == listed == [wrong, right]
+        assert worker.post("/api/memory/select", project="warren", wrong=False)["ids"] == [right]
         assert worker.refused("POST", "/api/memory/select", {"project": "nobody"})[::2] == (400, "project")
 
     def test_a_long_list_is_gone_on_with_from_its_next(self, worker: Worker) -> None:

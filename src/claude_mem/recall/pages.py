@@ -127,21 +127,22 @@ class Pages(Reading):
         }
 
     def select(self, query: str, narrowing: Narrowing, *, cursor: str = "") -> Data:
+        filters = self._from.questions.filters(narrowing)
         if query.strip():
-            filters = self._from.questions.filters(narrowing)
             self._from.catch_up()
             filters = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
             hits = self._from.search(query, filters, MOST_SELECTED + 1).hits
             # Near in meaning is not enough here: something is always nearest.
             refs = [hit.card.ref for hit in hits if hit.parts["words"] or hit.parts["file"]]
+            further = None
         else:
-            found = self.search("", narrowing, Page(MOST_SELECTED, cursor=cursor))
-            ids = [each["ref"] for each in found["results"]]
-            return {"ids": ids, "more": found["hasMore"], "next": found["next"]}
+            # As it is listed: also what was marked wrong.
+            cards = self._newest(filters, narrowing, Page(MOST_SELECTED, cursor=cursor))
+            refs, further = [card.ref for card in cards], _next(cards, MOST_SELECTED)
         return {
             "ids": [str(ref) for ref in refs[:MOST_SELECTED]],
             "more": len(refs) > MOST_SELECTED,
-            "next": None,
+            "next": further,
         }
 
     def _figures(self, project: Project, sessions: Sequence[Data]) -> Data:

@@ -63,12 +63,8 @@ class Reading:
             found = self._from.search(query, filters, wanted)
             hits = found.hits[page.offset :]
         else:
-            # Raw evidence is for finding; the newest of it is what the agent is doing this moment.
-            newest = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
-            newest = newest if newest.wrong is not None else replace(newest, wrong=False)
-            manner = Manner(pinned=narrowing.pinned, after=cursor.parse(page.cursor))
-            cards = self._listed(newest, page.limit + 1, page.offset, manner)
-            hits = [self._hit(card) for card in cards]
+            right = filters if filters.wrong is not None else replace(filters, wrong=False)
+            hits = [self._hit(card) for card in self._newest(right, narrowing, page)]
             found = Found(hits, ("time",))
         words = [word.strip('"') for word in expressions(query)[0]]
         return {
@@ -81,6 +77,13 @@ class Reading:
             "note": found.note,
             "next": None if query.strip() else _next([hit.card for hit in hits], page),
         }
+
+    def _newest(self, filters: Filters, narrowing: Narrowing, page: Page) -> list[Card]:
+        """One more than the page holds tells that another follows. Raw evidence is for finding; the newest of
+        it is what the agent is doing this moment."""
+        understood = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
+        manner = Manner(pinned=narrowing.pinned, after=cursor.parse(page.cursor))
+        return self._listed(understood, page.limit + 1, page.offset, manner)
 
     def timeline(
         self, anchor: str, narrowing: Narrowing, *, before: int = 10, after: int = 10, query: str = ""

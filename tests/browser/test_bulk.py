@@ -147,6 +147,17 @@ def test_all_that_a_search_finds_is_marked_wrong_shown_as_such_and_right_again(
     assert sight.all_that_went_wrong() == []
 
 
+@pytest.mark.parametrize(("kind", "shown"), [("observation", 3), ("observation,summary,prompt", 2)])
+def test_all_that_fit_are_those_that_are_listed(
+    context: BrowserContext, quiet: Worker, kind: str, shown: int
+) -> None:
+    quiet.post("/api/memory/wrong", ids=save(quiet, "quoll", 3)[:1])
+    sight = viewing.look(context, quiet, f"#/find?project=zoo&kind={kind}")
+    expect(sight.page.locator(".hit")).to_have_count(shown)
+    select_all(sight)
+    expect(bar(sight)).to_contain_text(f"{shown} memories selected")
+
+
 def test_more_than_the_worker_takes_at_once_is_done_undone_and_forgotten_as_one(
     context: BrowserContext, quiet: Worker
 ) -> None:

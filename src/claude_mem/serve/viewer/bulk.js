@@ -73,7 +73,9 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
     const asked = narrowing();
     asking = new AbortController();
     const stop = AbortSignal.any([signal, asking.signal]);
-    if (!asked.q && !asked.kind) asked.kind = "observation"; // as they are listed
+    // As they are listed: of one kind, also what is marked wrong.
+    if (!asked.q && !asked.kind) asked.kind = "observation";
+    if (asked.kind?.includes(",")) asked.wrong ||= "false";
     for (const name of ["wrong", "pinned"]) if (asked[name]) asked[name] = asked[name] === "true";
     for (const name of ["kind", "type"]) if (asked[name]) asked[name] = asked[name].split(",");
     try {

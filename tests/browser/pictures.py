@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -32,8 +33,17 @@ MEMORY = Path("/tmp/claude-mem-pictures")  # the settings page shows it: no plac
 REPLY = """\
 <observation><type>change</type><title>What the turn changed</title><facts><fact>It was done.</fact></facts>\
 </observation>"""
+TO_THE_TOP = """(each) => scrollBy(0,
+    each.getBoundingClientRect().top - document.querySelector(".top").offsetHeight - 40)"""
 PROMPT = "why does the posh-git prompt string not render in pwsh any more?"
 DAY_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True)
+class Place:
+    hash: str
+    down_to: str = ""  # what is scrolled to
+    key: str = ""  # what is pressed there
 
 
 def main(folder: Path, wanted: list[str]) -> int:
@@ -113,26 +123,30 @@ JOIN sdk_sessions AS ours USING (claude_session_id)
 """
 
 
-def _places(worker: Worker) -> dict[str, str]:
+def _places(worker: Worker) -> dict[str, Place]:
     project = quote(worker.get("/api/projects")["items"][0]["name"], safe="")
     sessions = worker.get("/api/sessions", limit=20)["items"]
     longest = max(sessions, key=lambda each: each["observations"])
+    session, context = f"#/session/{longest['id']}", f"#/context?prompt={quote(PROMPT)}"
     return {
-        "live": "#/",
-        "find": "#/find?q=posh-git%20prompt&kind=observation,summary,prompt",
-        "session": f"#/session/{longest['id']}",
-        "project": f"#/project/{project}",
-        "projects": "#/projects",
-        "file": f"#/file/{quote('website/docs/segments/scm/git.mdx', safe='')}",
-        "observation": "#/observation/5",
-        "cost": "#/cost",
-        "context": f"#/context?prompt={quote(PROMPT)}",
-        "settings": "#/settings",
-        "logs": "#/logs",
+        "live": Place("#/"),
+        "find": Place("#/find?q=posh-git%20prompt&kind=observation,summary,prompt"),
+        "session": Place(session),
+        "replay": Place(session, down_to=".scrub"),
+        "project": Place(f"#/project/{project}"),
+        "projects": Place("#/projects"),
+        "file": Place(f"#/file/{quote('website/docs/segments/scm/git.mdx', safe='')}"),
+        "observation": Place("#/observation/5"),
+        "forget": Place("#/observation/5", key="#"),
+        "cost": Place("#/cost"),
+        "context": Place(context),
+        "why": Place(context, down_to="#for-prompt"),
+        "settings": Place("#/settings"),
+        "logs": Place("#/logs"),
     }
 
 
-def _sheet(browser: Browser, worker: Worker, place: str, path: Path) -> None:
+def _sheet(browser: Browser, worker: Worker, place: Place, path: Path) -> None:
     views = [(size, _look(browser, worker, place, size=size, dark=dark)) for size, dark in VIEWS]
     widths = [round(size[0] * SHOWN / size[1]) for size, _ in views]
     page = browser.new_page(viewport={"width": sum(widths) + GAP * (len(views) - 1), "height": SHOWN})
@@ -147,10 +161,15 @@ def _sheet(browser: Browser, worker: Worker, place: str, path: Path) -> None:
     page.close()
 
 
-def _look(browser: Browser, worker: Worker, place: str, *, size: tuple[int, int], dark: bool) -> bytes:
+def _look(browser: Browser, worker: Worker, place: Place, *, size: tuple[int, int], dark: bool) -> bytes:
     with viewing.context(browser, size=size, dark=dark, still=True) as context:
-        sight = viewing.look(context, worker, place)
+        sight = viewing.look(context, worker, place.hash)
         _rested(sight.page)
+        if place.down_to:
+            sight.page.locator(place.down_to).evaluate(TO_THE_TOP)
+        if place.key:
+            sight.press(place.key)
+            expect(sight.page.get_by_role("dialog")).to_be_visible()
         assert sight.all_that_went_wrong() == []
         return sight.page.screenshot()
 

@@ -8,7 +8,7 @@ import { n, table } from "./table.js";
 // Each column. "opening" is none: it speaks for what was asked, which is not thought of here.
 const MEANING = {
   relevance: "words, coverage, vectors and file together; it decides what is told",
-  score: "relevance times prior; it decides the order. What one session has beyond its three best comes last",
+  score: "relevance times prior; it decides the order. What one session has beyond its three best steps back a little",
   words: "how well its own words fit the prompt; rare words count more",
   coverage: "how much of the prompt its whole session speaks of",
   vectors: "how near its session is in meaning, beside the others found; below 0: less near than most",

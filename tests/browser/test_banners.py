@@ -131,7 +131,8 @@ class TestPaused:
 
 
 class TestUnconnected:
-    REASON, FIX = "Claude Code is not connected, so nothing new is recorded.", "claude-mem install"
+    REASON = "Claude Code is not connected, as far as its settings show: nothing new is recorded."
+    FIX = "claude-mem install"
 
     @pytest.fixture
     def claude(self, tmp_path: Path) -> Path:

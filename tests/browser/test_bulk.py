@@ -147,6 +147,17 @@ def test_all_that_a_search_finds_is_marked_wrong_shown_as_such_and_right_again(
     assert sight.all_that_went_wrong() == []
 
 
+def test_all_that_fit_are_those_that_are_listed_when_nothing_but_blanks_is_looked_for(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    quiet.works("zoo-1", "Feed the quoll at dusk", "src/feed.py", project="zoo")
+    quiet.settle()
+    sight = viewing.look(context, quiet, "#/find?project=zoo&q=+")
+    expect(sight.page.locator(".hit")).to_have_count(1)
+    select_all(sight)
+    expect(bar(sight)).to_contain_text("1 memory selected")
+
+
 @pytest.mark.parametrize(("kind", "shown"), [("observation", 3), ("observation,summary,prompt", 2)])
 def test_all_that_fit_are_those_that_are_listed(
     context: BrowserContext, quiet: Worker, kind: str, shown: int

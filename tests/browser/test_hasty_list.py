@@ -210,3 +210,25 @@ def test_who_came_to_the_list_from_another_search_finds_the_place_again(
     expect(marked).to_have_text(title)
     expect(marked).to_be_focused()
     assert sight.page.evaluate("scrollY") == down
+
+
+def test_a_list_that_is_asked_for_twice_is_busy_until_the_second_is_there_and_keeps_the_place(
+    context: BrowserContext, worker: Worker
+) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    expect(sight.page.locator(".hit").first).to_be_visible()
+    sight.press(*["j"] * 20)
+    marked = sight.page.locator(".hit[aria-current]")
+    ref = marked.get_attribute("data-ref")
+    lists = Held(sight, "**/api/observations?*")
+    sight.press("x")
+    bar(sight).get_by_role("button", name="Pin", exact=True).click()
+    lists.wait(1)
+    sight.press("u")
+    lists.wait(2)
+    expect(sight.page.locator(".window")).to_have_attribute("aria-busy", "true")
+    sight.press("g", "p")
+    sight.heading("Projects")
+    lists.let_go()
+    sight.page.go_back()
+    expect(marked).to_have_attribute("data-ref", str(ref))

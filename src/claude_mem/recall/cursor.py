@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from claude_mem.model.recall import Card, Ref
@@ -15,6 +15,11 @@ _WRITTEN = re.compile(r"(\d{1,15})-([spe]?\d{1,12})", re.ASCII)
 
 def of(card: Card) -> str:
     return f"{max(0, card.created_at)}-{card.ref}"
+
+
+def following(cards: Sequence[Card], limit: int) -> str | None:
+    """Where the next page begins, if there is more than this one holds."""
+    return of(cards[limit - 1]) if len(cards) > limit else None
 
 
 def of_session(row: Mapping[str, Any]) -> str:

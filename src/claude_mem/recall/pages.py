@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from claude_mem.model.recall import KINDS, Card, Filters, MemoryKind, Ref
+from claude_mem.model.recall import KINDS, Filters, MemoryKind, Ref
 from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere, Page
 from claude_mem.ports.library import Project
 from claude_mem.ports.viewing import Ledgers
 from claude_mem.recall import cursor, shown
+from claude_mem.recall.cursor import following
 from claude_mem.recall.question import TYPES
 from claude_mem.recall.reading import UNDERSTOOD, Manner, Reading, Sources
 
@@ -85,7 +86,7 @@ class Pages(Reading):
         return {
             "session": shown.session(found),
             "items": self._whole(cards[: page.limit]),
-            "next": _next(cards, page.limit),
+            "next": following(cards, page.limit),
             "total": sum(counts[kind] for kind in wanted or KINDS),
             "counts": counts,
             "first_at_epoch": found["created_at_epoch"],
@@ -138,7 +139,7 @@ class Pages(Reading):
         else:
             # As it is listed: also what was marked wrong.
             cards = self._newest(filters, narrowing, Page(MOST_SELECTED, cursor=cursor))
-            refs, further = [card.ref for card in cards], _next(cards, MOST_SELECTED)
+            refs, further = [card.ref for card in cards], following(cards, MOST_SELECTED)
         return {
             "ids": [str(ref) for ref in refs[:MOST_SELECTED]],
             "more": len(refs) > MOST_SELECTED,
@@ -201,10 +202,6 @@ def _kinds(asked: Sequence[str]) -> tuple[MemoryKind, ...]:
         if each not in KINDS:
             raise BadQuestion("kind", f"{each!r} is no kind of memory: {', '.join(KINDS)}.")
     return tuple(kind for kind in KINDS if kind in asked)
-
-
-def _next(cards: Sequence[Card], limit: int) -> str | None:
-    return cursor.of(cards[limit - 1]) if len(cards) > limit else None
 
 
 def _words(title: str) -> frozenset[str]:

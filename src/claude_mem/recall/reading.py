@@ -75,7 +75,7 @@ class Reading:
             "hasMore": len(hits) > page.limit,
             "legs": list(found.legs),
             "note": found.note,
-            "next": None if query.strip() else _next([hit.card for hit in hits], page),
+            "next": None if query.strip() else cursor.following([hit.card for hit in hits], page.limit),
         }
 
     def _newest(self, filters: Filters, narrowing: Narrowing, page: Page) -> list[Card]:
@@ -162,12 +162,11 @@ class Reading:
         if kind not in LISTS:
             raise BadQuestion("kind", f"{kind!r} is no list: {', '.join((*LISTS, 'sessions', 'projects'))}.")
         filters = replace(filters, kinds=(LISTS[kind],))
-        manner = Manner(pinned=narrowing.pinned, after=cursor.parse(page.cursor))
-        cards = self._listed(filters, page.limit + 1, page.offset, manner)
+        cards = self._newest(filters, narrowing, page)
         total = None
         if page.count and not filters.concepts:
             total = self._from.library.count(filters, pinned=narrowing.pinned)
-        following = {"next": _next(cards, page), "total": total}
+        following = {"next": cursor.following(cards, page.limit), "total": total}
         return (
             _page(self._whole(cards[: page.limit]), page) | {"hasMore": len(cards) > page.limit} | following
         )
@@ -239,11 +238,6 @@ class Reading:
     def _hit(self, card: Card) -> Hit:
         marks, _ = self._from.truth(card)
         return Hit(card, 0.0, marks=marks)
-
-
-def _next(cards: Sequence[Card], page: Page) -> str | None:
-    """Where the next page begins; None: there is none."""
-    return cursor.of(cards[page.limit - 1]) if len(cards) > page.limit else None
 
 
 def _page(items: list[Data], page: Page) -> Data:

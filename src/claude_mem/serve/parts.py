@@ -48,7 +48,7 @@ def nothing_is_new() -> bool:
     return False
 
 
-def as_ever() -> bool:
+def nobody_can_tell() -> bool:
     return True
 
 
@@ -95,8 +95,8 @@ class Parts:
     """The worker begins to stop: ends what would keep it waiting, as a model's answer does."""
     keep_ready: Callable[[], bool] = nothing_is_new
     """Does some of what makes memory quick to find and ready to tell; False: all of it is done."""
-    is_connected: Callable[[], bool] = as_ever
-    """Whether the coding agent's settings run our hooks, as far as can be seen from here. Asked often."""
+    is_connected: Callable[[], bool] = nobody_can_tell
+    """Whether the coding agent's settings know of us, as far as can be seen from here. Asked often."""
     recalling: Callable[[], dict[str, object]] = nobody_observes
     """How far the indexes and the rendered contexts are, and what sessions were told; {}: nobody recalls."""
     desk: Desk | None = None

@@ -53,7 +53,7 @@ class Running:
     handing_over_to: str | None = None
     trouble: str | None = None  # why nothing can be taken in just now, as one sentence
     heard: bool = False
-    """Something happened since it runs, and was told while it did: somebody is connected."""
+    """Events came in since it runs, also such as had waited for it: somebody is, or was, connected."""
     recording: object = None
     """How recording stood when it was last looked at; None: nobody has."""
     mishaps: Counter[str] = field(default_factory=Counter)

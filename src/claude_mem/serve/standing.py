@@ -117,7 +117,7 @@ def banners(
             Banner("paused", "warning", f"Paused for {since}: nothing is recorded.", "claude-mem on")
         )
     if not connected:
-        told = "Claude Code is not connected, so nothing new is recorded."
+        told = "Claude Code is not connected, as far as its settings show: nothing new is recorded."
         found.append(Banner("unconnected", "warning", told, "claude-mem install"))
     if reason := observer.get("paused"):
         told = f"What was recorded waits, for nobody can observe it now: {reason}"

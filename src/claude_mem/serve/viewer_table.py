@@ -39,7 +39,7 @@ _CORRECTING = (
         "POST",
         "/api/memory/select",
         viewing.select,
-        "What a search comes to, to do something with all of it. Changes nothing.",
+        "What a search comes to, or without q a list, to do something with all of it. Changes nothing.",
         (f.SELECTED, *_ANSWERS),
         body=(recall.QUERY, *recall.NARROWING, recall.ONLY_PINNED, recall.CURSOR),
     ),

@@ -10,7 +10,7 @@ from claude_mem.cli.doctor.finding import Finding
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
 
-LOOK_EVERY_S = 5.0
+LOOK_EVERY_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import { h, put } from "./dom.js";
 import { post } from "./api.js";
 import { toast } from "./toast.js";
 import * as actions from "./actions.js";
+import { usual } from "./filters.js";
 import { many, number } from "./words.js";
 
 const MOST = 10_000;
@@ -73,8 +74,8 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
     const asked = narrowing();
     asking = new AbortController();
     const stop = AbortSignal.any([signal, asking.signal]);
-    // As they are listed: of one kind, also what is marked wrong.
-    if (!asked.q && !asked.kind) asked.kind = "observation";
+    // As they are listed: of one kind, also what is marked wrong. Of a search, not what is raw: it can only be forgotten.
+    if (!asked.q?.trim()) asked.kind ||= usual(asked);
     if (asked.kind?.includes(",")) asked.wrong ||= "false";
     for (const name of ["wrong", "pinned"]) if (asked[name]) asked[name] = asked[name] === "true";
     for (const name of ["kind", "type"]) if (asked[name]) asked[name] = asked[name].split(",");

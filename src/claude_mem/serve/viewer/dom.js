@@ -69,14 +69,16 @@ export const successor = (was) =>
   was.isConnected ? was : focusable(byId("main")).find((each) => nameOf(each) === nameOf(was));
 
 const nameOf = (element) =>
-  element.getAttribute("href") || element.getAttribute("aria-keyshortcuts") || element.tagName;
+  element.getAttribute("href") ||
+  element.getAttribute("aria-keyshortcuts") ||
+  (element.tagName === "BUTTON" ? element.textContent : element.tagName);
 
 export const byId = (id) => document.getElementById(id);
 
 export const toHeading = () =>
   (document.querySelector("main h1[tabindex]") || byId("main")).focus({ preventScroll: true });
 
-// Whether somebody has scrolled by hand since: then the page leaves them where they are.
+// Whether somebody has scrolled or pressed something since: then the page leaves them where they are.
 export function moving(signal) {
   let has = false;
   const note = () => (has = true);

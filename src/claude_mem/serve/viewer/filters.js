@@ -10,8 +10,8 @@ import { brief } from "./words.js";
 const UNDERSTOOD = "observation,summary,prompt";
 const ALL = `${UNDERSTOOD},evidence`;
 
-// A search is over all; a list without one is of observations.
-const usual = ({ q }) => (q?.trim() ? ALL : "observation");
+// Of which kinds it is if none is named: a search is over all, a list without one is of observations.
+export const usual = ({ q }) => (q?.trim() ? ALL : "observation");
 
 export function filters(asked, change, signal) {
   const selects = {};
@@ -57,7 +57,7 @@ export function filters(asked, change, signal) {
     typed("since", "Since", "last week"),
     typed("until", "Until", "yesterday"),
     choice("wrong", "Marked wrong", [
-      h("option", { value: "" }, "in lists"),
+      h("option", { value: "" }, "in lists of one kind"),
       h("option", { value: "true" }, "only those"),
       h("option", { value: "false" }, "left out"),
     ]),

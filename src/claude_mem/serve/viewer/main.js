@@ -31,7 +31,7 @@ let leaving = new AbortController(),
   steps = 0;
 
 async function show() {
-  if (state.now().signedOut) return stream.connect(); // perhaps it is signed in again by now
+  if (state.now().signedOut) return void stream.connect(); // perhaps it is signed in again by now
   const place = parse(location.hash);
   // The search box is the Find page's: while that is shown, another search changes the page and does not begin it anew.
   if (place.page === "find" && shown?.page === "find" && shown.again) {
@@ -154,7 +154,7 @@ function signedIn() {
   tabs.postMessage(true);
   if (state.now().signedOut) state.signed(false);
   else if (!shown?.isLost) return;
-  show();
+  showing = show();
 }
 
 box.addEventListener("input", () => search(box.value));
@@ -176,4 +176,4 @@ state.start();
 keys.start(box);
 history.scrollRestoration = "manual";
 stream.start();
-show();
+showing = show();

@@ -94,7 +94,8 @@ export function sizes(onchange, signal) {
       await load();
       onchange();
     } catch (error) {
-      problem.textContent = error.message;
+      if (panel.isConnected) problem.textContent = error.message;
+      else if (!isAbort(error)) toast(error.message); // also to who went on
     }
   }
 

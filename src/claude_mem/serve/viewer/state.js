@@ -177,12 +177,12 @@ function note({ code, level, fix }) {
 // What stays as it is, is not read aloud again.
 function reword(element, { message, fix }) {
   const [said, helps] = element.children,
-    help = fix.startsWith("claude-mem ") ? `In a terminal: ${fix}` : fix;
+    advice = fix.startsWith("claude-mem ") ? `In a terminal: ${fix}` : fix;
   if (said.textContent !== message) put(said, message);
-  if (helps.textContent !== help)
+  if (helps.textContent !== advice)
     put(
       helps,
-      help.split(COMMAND).map((part, at) => (at % 2 ? h("code", null, part) : part)),
+      advice.split(COMMAND).map((part, at) => (at % 2 ? h("code", null, part) : part)),
     );
 }
 

@@ -64,9 +64,8 @@ const told = (label, text) =>
   text && h("section", { class: "panel" }, h("h2", null, label), h("div", { class: "prose" }, text));
 
 function raw(label, value) {
-  if (value === null || value === undefined || value === "") return null;
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  const read = fieldsOf(text)?.map(({ name, said }, nth) => [
+  if (!value) return null;
+  const read = fieldsOf(value)?.map(({ name, said }, nth) => [
     nth > 0 && "\n",
     name && [h("strong", null, name), said.includes("\n") ? "\n" : "  "],
     said,
@@ -75,7 +74,7 @@ function raw(label, value) {
     "section",
     null,
     h("h2", null, label),
-    h("pre", { class: "text", tabindex: 0, "aria-label": label }, read || text),
+    h("pre", { class: "text", tabindex: 0, "aria-label": label }, read || value),
   );
 }
 

@@ -14,7 +14,7 @@ const MEANING = {
   vectors: "how near its session is in meaning, beside the others found; below 0: less near than most",
   file: "it is about a file that the prompt names, or about its folder",
   prior:
-    "what counts whatever is asked. For it: new, pinned, of this branch; against it: only read, or the code has moved on",
+    "what counts whatever is asked. For it: new, pinned, of this branch; against it: read and not verified, or the code has moved on",
 };
 
 export function why({ hits, floor, beside }) {

@@ -166,11 +166,11 @@ export class Windowed {
     this.paint();
   }
 
-  // Bring a row into sight, and give its element.
+  // Bring a row into sight.
   async reach(index) {
-    if (index < 0 || index >= this.count) return null;
+    if (index < 0 || index >= this.count) return;
     await this.page(Math.floor(index / PAGE));
-    if (!this.inner.isConnected) return null;
+    if (!this.inner.isConnected) return;
     const height = this.rowHeight(),
       box = this.inner.getBoundingClientRect();
     const top = box.top + index * height,
@@ -179,6 +179,5 @@ export class Windowed {
     if (top < head + height) window.scrollBy(0, top - head - height);
     else if (top + 2 * height > end) window.scrollBy(0, top + 2 * height - end);
     this.paint();
-    return this.drawn.get(index) || null;
   }
 }

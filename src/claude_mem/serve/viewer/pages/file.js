@@ -1,7 +1,9 @@
 // One file: what was done to it and learnt about it, across sessions, with what is stale marked.
 
-import { h, put } from "../dom.js";
+import { anew, h } from "../dom.js";
 import { get, isAbort } from "../api.js";
+import { on } from "../stream.js";
+import { renewed } from "../renewed.js";
 import { link, projectLink, sessionLink } from "../router.js";
 import { line } from "../row.js";
 import { toast } from "../toast.js";
@@ -22,7 +24,7 @@ export async function show(place, main, signal) {
   document.title = `${leaf(path)} · claude-mem`;
   const draw = async () => {
     await name(results, titles, project, signal);
-    put(main, page(path, project, results, total, titles, results.length < total && more));
+    anew(main, page(path, project, results, total, titles, results.length < total && more));
   };
   async function more(event) {
     event.target.disabled = true;
@@ -40,6 +42,22 @@ export async function show(place, main, signal) {
     }
   }
   await draw();
+  on("changed", (event) => renew(event).catch(() => {}), signal); // there is a next time
+
+  async function renew(event) {
+    const named = new Set((event.refs || []).map(String));
+    const refs = results.map((each) => each.ref).filter((ref) => event.what === "all" || named.has(ref));
+    if (!refs.length) return;
+    for await (const found of renewed(refs, signal)) {
+      const now = new Map(found.results.map((each) => [each.ref, each])),
+        gone = new Set(found.missing.map(String));
+      const left = results.filter((each) => !gone.has(each.ref));
+      total -= results.length - left.length;
+      left.forEach((each) => Object.assign(each, now.get(each.ref), { snippet: each.snippet }));
+      results.splice(0, results.length, ...left);
+    }
+    await draw();
+  }
 }
 
 // What their sessions are called, of those that are called something.

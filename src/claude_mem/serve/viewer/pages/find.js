@@ -8,7 +8,7 @@ import { goOn } from "../dialog.js";
 import { link, memoryLink, rename } from "../router.js";
 import { hit } from "../row.js";
 import { Windowed } from "../windowed.js";
-import { filters } from "../filters.js";
+import { filters, usual } from "../filters.js";
 import { bulk } from "../bulk.js";
 import { many } from "../words.js";
 
@@ -35,7 +35,8 @@ export async function show(place, main, signal) {
     current = -1,
     returning = -1, // to what was marked, once it is listed
     total = 0,
-    loading = null;
+    loading = null,
+    round = 0; // which listing is the latest
   const step = history.state?.step,
     before = left.get(step);
   const said = h("p", { class: "meta", role: "status" });
@@ -65,7 +66,7 @@ export async function show(place, main, signal) {
   const selection = bulk({
     narrowing: () => ({ q: asked.q, ...narrowing() }),
     redraw: () => list.redraw(),
-    done: () => load(current),
+    done: () => load(standing()),
     signal,
     chosen: new Set(before?.chosen),
   });
@@ -82,7 +83,7 @@ export async function show(place, main, signal) {
       if (offset === 0) tell(found);
       return { items: found.results, hasMore: found.hasMore && offset + limit < MOST_FOUND };
     }
-    const { kind = "observation", ...rest } = narrowing(),
+    const { kind = usual(asked), ...rest } = narrowing(),
       from = next ? { cursor: next, offset: offset - limit } : { offset };
     if (!LISTS[kind]) {
       const found = await get("/api/search", { kind, ...rest, ...from, limit }, stop);
@@ -107,24 +108,27 @@ export async function show(place, main, signal) {
   }
 
   const load = (at) => (loading = listing(at));
+  const standing = () => Math.max(current, returning); // also while the list is on its way
 
   async function listing(at = -1) {
     if (signal.aborted) return; // taken back from elsewhere
+    const mine = ++round;
     document.title = `${asked.q || "Find"} · claude-mem`;
     current = -1;
     returning = at;
     list.element.setAttribute("aria-busy", "true");
     try {
       await list.load();
+      if (mine !== round) return;
       if (!list.count) put(list.inner);
       else if (at >= 0 && !isTyping(document.activeElement)) await move(at + 1);
       returning = -1;
     } catch (error) {
-      if (isAbort(error)) return;
+      if (isAbort(error) || mine !== round) return;
       list.settle(0);
       put(said, h("span", { class: "wrongly" }, error.message));
     } finally {
-      list.element.removeAttribute("aria-busy");
+      if (mine === round) list.element.removeAttribute("aria-busy");
     }
   }
 
@@ -153,7 +157,7 @@ export async function show(place, main, signal) {
   }
   signal.addEventListener("abort", () => {
     clearTimeout(soon);
-    left.set(step, { chosen: selection.chosen, current: Math.max(current, returning) });
+    left.set(step, { chosen: selection.chosen, current: standing() });
   });
 
   async function move(by) {

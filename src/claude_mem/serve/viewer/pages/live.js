@@ -1,10 +1,11 @@
 // What happens, as it happens.
 
 import { anew, h, labelled, put } from "../dom.js";
-import { get, isAbort, post } from "../api.js";
+import { get, isAbort } from "../api.js";
 import { on } from "../stream.js";
 import { toast } from "../toast.js";
 import { age, look, waiting, watch } from "../state.js";
+import { renewed } from "../renewed.js";
 import { isRunning, line, standingOf, when } from "../row.js";
 import { projectLink, sessionLink } from "../router.js";
 import { leaf, many, money, number, short, span } from "../words.js";
@@ -13,7 +14,6 @@ const MOST = 300; // in the page; the rest is in Find
 const FIRST = 15; // the first look is to be small
 const MORE = 50;
 const SESSIONS = 8;
-const MOST_RENEWED = 100; // in one question
 
 export async function show(place, main, signal) {
   document.title = "Live · claude-mem";
@@ -89,13 +89,17 @@ export async function show(place, main, signal) {
     learn(chosen, session.project);
     const isOther = isNews && known.get(session.id)?.status !== session.status;
     known.set(session.id, session);
+    list(isOther ? session : null);
+  }
+
+  function list(news) {
     const all = [...known.values()].sort((a, b) => b.updated_at_epoch - a.updated_at_epoch).slice(0, SESSIONS);
     anew(
       sessions,
       all.map((each) =>
         h(
           "li",
-          { class: isOther && each === session ? "new" : null },
+          { class: each === news ? "new" : null },
           h(
             "span",
             { class: "meta" },
@@ -152,14 +156,23 @@ export async function show(place, main, signal) {
     (event) => {
       const all = [...feed.querySelectorAll("li[data-ref]")].map((each) => each.dataset.ref);
       renew(event.what === "all" ? all : (event.refs || []).map(String).filter(shown)).catch(() => {});
+      if (event.what === "all") relist().catch(() => {}); // there is a next time
     },
     signal,
   );
 
+  // A session that was forgotten is not named any more.
+  async function relist() {
+    const before = [...known.keys()],
+      { items } = await get("/api/sessions", { limit: SESSIONS }, signal),
+      there = new Set(items.map((each) => each.id));
+    before.filter((id) => !there.has(id)).forEach((id) => known.delete(id));
+    items.filter((each) => !known.has(each.id)).forEach((each) => known.set(each.id, each)); // what was told is newer
+    list(null);
+  }
+
   async function renew(refs) {
-    for (let at = 0; at < refs.length; at += MOST_RENEWED) {
-      const ids = refs.slice(at, at + MOST_RENEWED);
-      const found = await post("/api/observations/batch", { ids, limit: MOST_RENEWED }, signal);
+    for await (const found of renewed(refs, signal)) {
       for (const each of found.results) {
         const place = shown(each.ref);
         if (place) anew(place, line(each));
@@ -171,8 +184,12 @@ export async function show(place, main, signal) {
   watch((state) => put(figures, standing(state)), signal);
   const ticking = setInterval(() => look(), 5000); // the age of the oldest grows by itself
   signal.addEventListener("abort", () => clearInterval(ticking));
-  const [list] = await Promise.all([get("/api/sessions", { limit: SESSIONS }, signal), names(chosen, signal), fill()]);
-  const untold = list.items.filter((each) => !known.has(each.id)); // what was told since is newer
+  const [latest] = await Promise.all([
+    get("/api/sessions", { limit: SESSIONS }, signal),
+    names(chosen, signal),
+    fill(),
+  ]);
+  const untold = latest.items.filter((each) => !known.has(each.id)); // what was told since is newer
   untold.reverse().forEach((each) => stand(each, false));
 }
 

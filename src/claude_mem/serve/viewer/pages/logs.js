@@ -73,6 +73,7 @@ export async function show(place, main, signal) {
     round += 1;
     next = "";
     put(lines);
+    note.textContent = "";
     await look(round);
   }
   async function look(mine) {

@@ -1,9 +1,10 @@
 // One memory: what it says, where it comes from, and what can be done about it.
 
-import { anew, h, put } from "../dom.js";
+import { anew, h } from "../dom.js";
 import { get } from "../api.js";
 import { on } from "../stream.js";
 import { bind } from "../keys.js";
+import { forgotten } from "../forgotten.js";
 import { memoryLink, projectLink, sessionLink } from "../router.js";
 import { chip, isGone, marks, titleOf, when } from "../row.js";
 import { body } from "../told.js";
@@ -18,6 +19,7 @@ export async function show(place, main, signal) {
   const ref = place.id;
   let memory,
     asked = 0;
+  const tell = forgotten(main, ref);
   async function load() {
     const mine = ++asked;
     const [found, origin] = await Promise.all([
@@ -33,11 +35,7 @@ export async function show(place, main, signal) {
     if (signal.aborted) return; // taken back from elsewhere
     if (gone === "session") location.hash = "#/projects";
     else if (gone === true) location.hash = memory.session_id ? sessionLink(memory.session_id) : "#/";
-    else await load().catch(forgotten);
-  }
-  function forgotten(error) {
-    if (error.status === 404 && !signal.aborted)
-      put(main, h("h1", { tabindex: -1 }, "Forgotten"), h("p", null, `${ref} is gone for good.`));
+    else await load().catch(tell);
   }
   await load();
   const isOne = () => memory.kind === "observation";
@@ -64,7 +62,7 @@ export async function show(place, main, signal) {
   on(
     "changed",
     (event) => {
-      if (event.what === "all" || (event.refs || []).map(String).includes(memory.ref)) load().catch(forgotten);
+      if (event.what === "all" || (event.refs || []).map(String).includes(memory.ref)) load().catch(tell);
     },
     signal,
   );

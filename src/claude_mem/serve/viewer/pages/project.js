@@ -6,6 +6,7 @@ import { on } from "../stream.js";
 import { fileLink, link, sessionLink } from "../router.js";
 import { line, standingOf, when } from "../row.js";
 import { folded } from "../fold.js";
+import { forgotten } from "../forgotten.js";
 import { year } from "../heat.js";
 import { leaf, many, number } from "../words.js";
 
@@ -17,12 +18,14 @@ export async function show(place, main, signal) {
     latest?.abort();
     latest = new AbortController();
     const until = AbortSignal.any([signal, latest.signal]);
-    draw(place, main, await get("/api/project", { project: place.id, days: 371 }, until), until);
+    const known = await get("/api/project", { project: place.id, days: 371 }, until).catch((error) => {
+      throw error.field === "project" ? Object.assign(error, { status: 404 }) : error; // the page itself is not there
+    });
+    draw(place, main, known, until);
   }
-  await load().catch((error) => {
-    throw error.field === "project" ? Object.assign(error, { status: 404 }) : error; // the page itself is not there
-  });
-  on("changed", (event) => event.what !== "settings" && load().catch(() => {}), signal); // there is a next time
+  await load();
+  const tell = forgotten(main, leaf(place.id));
+  on("changed", (event) => !["settings", "recording"].includes(event.what) && load().catch(tell), signal);
 }
 
 function draw(place, main, known, signal) {

@@ -1,11 +1,13 @@
 // One session: what was asked and what it came to, and all that happened in it, in order, to be played again.
 
 import { anew, h, moving, put } from "../dom.js";
-import { get, post } from "../api.js";
+import { get } from "../api.js";
 import { on } from "../stream.js";
 import { link, projectLink, rename, sessionLink } from "../router.js";
 import { isRunning, standingOf, when } from "../row.js";
 import { folded } from "../fold.js";
+import { forgotten } from "../forgotten.js";
+import { renewed } from "../renewed.js";
 import { replay } from "../replay.js";
 import { forgetSession } from "../actions.js";
 import { brief, leaf, many, span } from "../words.js";
@@ -17,7 +19,6 @@ const PARTS = [
   ["completed", "Completed"],
 ];
 const MEMORIES = ["prompt", "observation", "summary"];
-const MOST_RENEWED = 100;
 const GATHER_MS = 300;
 
 export async function show(place, main, signal) {
@@ -36,14 +37,14 @@ export async function show(place, main, signal) {
     scrub.grow(more);
   }
   // From the page that was the last: on it are those that came since.
-  async function goOn() {
+  async function readOn() {
     for await (const page of pages(`${path}/events`, { cursor: tail }, signal)) {
       tail = page.cursor;
       grow(page.items);
     }
   }
   async function catchUp() {
-    const [is] = await Promise.all([get(path, null, signal), goOn()]);
+    const [is] = await Promise.all([get(path, null, signal), readOn()]);
     if (JSON.stringify(is) !== JSON.stringify(whole)) anew(top, about((whole = is)));
   }
   function soon() {
@@ -51,9 +52,6 @@ export async function show(place, main, signal) {
     timer = setTimeout(() => catchUp().catch(() => {}), GATHER_MS); // there is a next time
   }
   signal.addEventListener("abort", () => clearTimeout(timer));
-  function forgotten(error) {
-    if (error.status === 404) put(main, h("h1", { tabindex: -1 }, "Forgotten"), h("p", null, "It is gone for good."));
-  }
 
   put(main, top, h("h2", null, "What happened, in order"), story);
   const isOurs = (memory) => memory?.session_id === whole.session.id;
@@ -73,13 +71,13 @@ export async function show(place, main, signal) {
   on(
     "changed",
     (event) => {
-      if (event.what === "all") return renewAll(path, scrub, signal).then(soon, forgotten);
+      if (event.what === "all") return renewAll(path, scrub, signal).then(soon, forgotten(main, "It"));
       const ours = (event.refs || []).map(String).filter((ref) => scrub.known.has(ref));
       renew(ours, scrub, signal).catch(() => {});
     },
     signal,
   );
-  await goOn();
+  await readOn();
   if (!scrub.known.size) put(story, h("p", { class: "empty" }, "Nothing of it is kept."));
   // Last of all: how far down it is was a guess, until it is drawn.
   if (place.query.at) requestAnimationFrame(() => hasMoved() || scrub.reveal(place.query.at));
@@ -87,9 +85,7 @@ export async function show(place, main, signal) {
 
 // Only their own lines: who reads on or plays it is not disturbed.
 async function renew(refs, scrub, signal) {
-  for (let at = 0; at < refs.length; at += MOST_RENEWED) {
-    const ids = refs.slice(at, at + MOST_RENEWED);
-    const found = await post("/api/observations/batch", { ids, limit: MOST_RENEWED }, signal);
+  for await (const found of renewed(refs, signal)) {
     found.results.forEach((each) => scrub.renew(each.ref, each));
     found.missing.forEach((ref) => scrub.renew(String(ref), null));
   }
@@ -110,7 +106,7 @@ const isMemory = (event) => MEMORIES.includes(event.kind) && !event.isForgotten;
 
 const about = (whole) => [head(whole), turns(whole)];
 
-const leave = () => (location.hash = "#/projects");
+const toProjects = () => (location.hash = "#/projects");
 
 function head({ session, previous, next }) {
   return h(
@@ -140,7 +136,7 @@ function head({ session, previous, next }) {
       previous && h("a", { class: "button", href: sessionLink(previous.id), title: previous.title }, "← Earlier"),
       next && h("a", { class: "button", href: sessionLink(next.id), title: next.title }, "Later →"),
       h("a", { class: "button", href: link("find", "", { session: session.id }) }, "Search it"),
-      h("button", { class: "grave", onclick: () => forgetSession(session.id, leave) }, "Forget"),
+      h("button", { class: "grave", onclick: () => forgetSession(session.id, toProjects) }, "Forget"),
     ),
   );
 }

@@ -37,7 +37,7 @@ async function ask(method, path, body, signal) {
     headers: body === undefined ? {} : { "Content-Type": "application/json" },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
-  const said = await answer.json().catch(() => ({}));
+  const said = await read(answer);
   if (answer.ok) return said;
   if (answer.status === 401) {
     signedOut();
@@ -51,9 +51,22 @@ async function reached(path, request) {
   try {
     return await fetch(path, request);
   } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Trouble(0, "unreachable", "The worker cannot be reached. It may be starting; this page tries again.");
+    throw isAbort(error) ? error : lost();
   }
 }
+
+// Half an answer is none: who leaves meanwhile stops it, and a worker may die in the middle of it.
+async function read(answer) {
+  try {
+    return await answer.json();
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    if (answer.ok) throw lost();
+    return {};
+  }
+}
+
+const lost = () =>
+  new Trouble(0, "unreachable", "The worker cannot be reached. It may be starting; this page tries again.");
 
 export const isAbort = (error) => error?.name === "AbortError";

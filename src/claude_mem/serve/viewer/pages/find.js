@@ -1,10 +1,11 @@
 // Finds: results as one types, narrowed, walked through by keyboard, and acted upon many at once.
 
 import { byId, h, isTyping, put } from "../dom.js";
-import { get, isAbort, post } from "../api.js";
+import { get, isAbort } from "../api.js";
 import { on } from "../stream.js";
 import { bind } from "../keys.js";
 import { goOn } from "../dialog.js";
+import { renewed } from "../renewed.js";
 import { link, memoryLink, rename } from "../router.js";
 import { hit } from "../row.js";
 import { Windowed } from "../windowed.js";
@@ -13,7 +14,6 @@ import { bulk } from "../bulk.js";
 import { many } from "../words.js";
 
 const MOST_FOUND = 200; // of a search; a list has no end
-const MOST_RENEWED = 100; // at a time
 const LISTS = { observation: "observations", summary: "summaries", prompt: "prompts" }; // of one kind
 const NARROWING = [
   "project",
@@ -214,20 +214,17 @@ export async function show(place, main, signal) {
       if (event.what === "settings") return;
       if (event.what === "all") list.dropUnseen();
       const refs = new Set((event.refs || []).map(String));
-      renew(list.items.filter(({ ref }) => event.what === "all" || refs.has(ref)));
+      renew(list.items.filter(({ ref }) => event.what === "all" || refs.has(ref))).catch(() => {}); // there is a next time
     },
     signal,
   );
 
   async function renew(memories) {
-    for (let at = 0; at < memories.length; at += MOST_RENEWED) {
-      const some = memories.slice(at, at + MOST_RENEWED),
-        ids = some.map((each) => each.ref);
-      const found = await post("/api/observations/batch", { ids, limit: MOST_RENEWED }, signal).catch(() => null);
-      if (!found) return;
+    const refs = memories.map((each) => each.ref);
+    for await (const found of renewed(refs, signal)) {
       if (found.missing.length) return without(new Set(found.missing.map(String)));
       const now = new Map(found.results.map((each) => [each.ref, each]));
-      some.forEach((memory) => Object.assign(memory, now.get(memory.ref), { snippet: memory.snippet }));
+      memories.forEach((memory) => Object.assign(memory, now.get(memory.ref), { snippet: memory.snippet }));
       list.redraw();
     }
   }

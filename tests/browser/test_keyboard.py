@@ -231,6 +231,22 @@ def test_a_question_is_asked_once_and_goes_with_its_page(sight: Sight, worker: W
     assert worker.ask("GET", f"/api/observation/{ref}")[0] == 200
 
 
+LATE = "addEventListener('close', (event) => event.isTrusted && event.stopImmediatePropagation(), true)"
+
+
+def test_a_question_left_by_escape_may_be_asked_again_before_the_browser_says_it_is_closed(
+    sight: Sight, worker: Worker
+) -> None:
+    memory(sight, worker, "tapir")
+    sight.page.evaluate(LATE)
+    dialog = sight.page.get_by_role("dialog")
+    for _ in range(2):
+        sight.press("#")
+        expect(dialog.get_by_role("button", name="Keep")).to_be_focused()
+        sight.press("Escape")
+        expect(dialog).to_have_count(0)
+
+
 def test_a_question_is_not_asked_on_a_page_one_went_on_to(sight: Sight, worker: Worker) -> None:
     memory(sight, worker, "tapir")
     held: list[Route] = []

@@ -11,7 +11,16 @@ window.addEventListener("hashchange", () => {
 // The page is about something else, under the same address or another.
 export const goOn = () => (moves += 1);
 
-export const leave = (which = "dialog[open]") => document.querySelector(which)?.close();
+export function leave(which = "dialog[open]") {
+  const box = document.querySelector(which);
+  if (box) shut(box);
+}
+
+// The browser tells of it later, and until then a key would be lost on the question that is still underway.
+function shut(box) {
+  box.close();
+  box.dispatchEvent(new Event("close"));
+}
 
 // make(close, known) gives what is inside; the promise has what close was given, undefined if it was left.
 // first is what has to be known before: who went on elsewhere meanwhile, or was asked already, is not asked.
@@ -24,8 +33,7 @@ export async function dialog(title, make, first) {
     const from = document.activeElement;
     const close = (value) => {
       answer = value;
-      box.close();
-      over(); // the browser says so later: what is pressed until then would be lost
+      shut(box);
     };
     const over = () => {
       if (!box.isConnected) return;
@@ -40,6 +48,7 @@ export async function dialog(title, make, first) {
       make(close, known),
     );
     box.addEventListener("close", over);
+    box.addEventListener("cancel", () => shut(box)); // Escape
     document.body.append(box);
     box.showModal();
     box.scrollTop = 0; // it is read from its beginning, wherever the focus is

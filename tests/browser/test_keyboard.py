@@ -159,13 +159,12 @@ def test_a_session_is_stepped_through_and_its_raw_text_opened(sight: Sight) -> N
     expect(sight.page.locator("a.title:focus")).to_have_attribute("href", re.compile("#/observation/"))
 
 
-@pytest.mark.parametrize(
-    ("place", "first"), [("#/find", "Kind"), ("#/cost", "Over"), ("#/context", "Project")]
-)
+@pytest.mark.parametrize(("page", "first"), [("Find", "Kind"), ("Cost", "Over"), ("Context", "Project")])
 def test_tab_leads_from_the_search_box_over_the_pages_to_the_content(
-    sight: Sight, place: str, first: str
+    sight: Sight, page: str, first: str
 ) -> None:
-    sight.go(place)
+    sight.go(f"#/{page.lower()}")
+    sight.heading(page)
     expect(sight.page.get_by_label(first, exact=True)).to_be_visible()
     sight.page.locator(".skip").focus()
     for name in ("Search memory", "Live", "Find", "Logs", "Keys", first):
@@ -229,6 +228,20 @@ def test_a_question_is_asked_once_and_goes_with_its_page(sight: Sight, worker: W
     sight.heading("Live")
     expect(dialog).to_have_count(0)
     assert worker.ask("GET", f"/api/observation/{ref}")[0] == 200
+
+
+BUSY = """() => {
+    const press = (key) => new KeyboardEvent("keydown", { key, bubbles: true });
+    const keys = [press("g"), press("p")];
+    document.body.dispatchEvent(keys[0]);
+    for (const end = performance.now() + 1600; performance.now() < end;);
+    document.body.dispatchEvent(keys[1]);
+}"""
+
+
+def test_a_busy_page_still_knows_that_two_keys_were_one(sight: Sight) -> None:
+    sight.page.evaluate(BUSY)
+    sight.heading("Projects")
 
 
 LATE = "addEventListener('close', (event) => event.isTrusted && event.stopImmediatePropagation(), true)"

@@ -65,8 +65,8 @@ function isPlain(event) {
 
 function act(event, box) {
   const { key } = event,
-    isSecond = Date.now() < until;
-  until = key === "g" ? Date.now() + LETTER_MS : 0;
+    isSecond = event.timeStamp < until; // when it was pressed: a busy page hears of it later
+  until = key === "g" ? performance.now() + LETTER_MS : 0;
   if (isSecond && PLACES[key]) {
     location.hash = PLACES[key];
     return true;

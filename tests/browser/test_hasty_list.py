@@ -68,6 +68,26 @@ def test_enter_is_heard_while_the_page_that_finds_is_on_its_way(
     expect(first).to_be_focused()
 
 
+LATE = "addEventListener('hashchange', (event) => event.isTrusted && event.stopImmediatePropagation(), true)"
+
+
+def test_keys_are_the_new_pages_before_the_browser_tells_of_its_address(
+    context: BrowserContext, worker: Worker
+) -> None:
+    sight = listen(context, worker, "")
+    sight.page.add_init_script(LATE)
+    sight.page.reload()
+    sight.heading("Live")
+    sight.press("g", "p")
+    sight.heading("Projects")
+    sight.press("/")
+    sight.page.keyboard.type("okapi")
+    sight.press("Enter")
+    expect(sight.page.locator(".hit a.title").first).to_be_focused()
+    sight.press("g", "l")
+    sight.heading("Live")
+
+
 def test_all_that_fit_an_earlier_search_are_not_selected(context: BrowserContext, worker: Worker) -> None:
     sight = listen(context, worker, "#/find?project=gauges")
     sight.page.locator(".hit input").first.check()
@@ -78,6 +98,37 @@ def test_all_that_fit_an_earlier_search_are_not_selected(context: BrowserContext
     expect(bar(sight)).to_be_hidden()
     held.let_go()
     expect(bar(sight)).to_be_hidden()
+
+
+def test_nothing_can_be_done_to_some_of_all_that_fit(context: BrowserContext, worker: Worker) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    sight.page.locator(".hit input").first.check()
+    held = Held(sight, "**/api/memory/select")
+    bar(sight).get_by_role("button", name="Select all that fit").click()
+    held.wait()
+    expect(bar(sight)).to_contain_text("selecting…")
+    for name in ("Pin", "Mark wrong", "Forget"):
+        expect(bar(sight).get_by_role("button", name=name, exact=True)).to_be_disabled()
+    held.let_go()
+    expect(bar(sight).get_by_role("button", name="Forget")).to_be_enabled()
+    expect(bar(sight)).not_to_contain_text("1 memory selected")
+    bar(sight).get_by_role("button", name="Clear").click()
+    expect(bar(sight)).to_be_hidden()
+
+
+def test_all_that_fit_may_be_asked_for_again_when_they_could_not_be_had(
+    context: BrowserContext, worker: Worker
+) -> None:
+    sight = listen(context, worker, "#/find?project=gauges")
+    sight.page.locator(".hit input").first.check()
+    sight.page.route("**/api/memory/select", lambda route: route.abort())
+    bar(sight).get_by_role("button", name="Select all that fit").click()
+    expect(sight.page.locator("#toasts")).to_contain_text("cannot be reached")
+    expect(bar(sight)).to_contain_text("1 memory selected")
+    sight.page.unroute("**/api/memory/select")
+    bar(sight).get_by_role("button", name="Select all that fit").click()
+    expect(bar(sight)).not_to_contain_text("1 memory selected")
+    expect(bar(sight).get_by_role("button", name="Forget")).to_be_enabled()
 
 
 def test_taking_back_leaves_what_is_selected_since(context: BrowserContext, worker: Worker) -> None:
@@ -160,7 +211,7 @@ def test_who_comes_back_twice_in_haste_finds_the_place(context: BrowserContext, 
     sight.page.go_back()
     expect(marked).to_have_text(title)
     expect(marked).to_be_focused()
-    assert sight.page.evaluate("scrollY") == down
+    sight.page.wait_for_function("down => scrollY === down", arg=down)
 
 
 def test_who_stands_in_a_list_stays_with_the_memory_when_another_is_forgotten(
@@ -209,7 +260,7 @@ def test_who_came_to_the_list_from_another_search_finds_the_place_again(
     sight.page.go_back()
     expect(marked).to_have_text(title)
     expect(marked).to_be_focused()
-    assert sight.page.evaluate("scrollY") == down
+    sight.page.wait_for_function("down => scrollY === down", arg=down)
 
 
 def test_a_list_that_is_asked_for_twice_is_busy_until_the_second_is_there_and_keeps_the_place(

@@ -49,6 +49,13 @@ document.addEventListener("securitypolicyviolation", (event) => window.__violati
     `${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
 """
 
+_GO = """(hash) => new Promise((done) => {
+    const was = location.hash;
+    addEventListener("hashchange", done, { once: true });
+    location.hash = hash;
+    if (location.hash === was) done();
+})"""
+
 
 @dataclass
 class Sight:
@@ -59,8 +66,8 @@ class Sight:
     wrong: list[str] = field(default_factory=list)
 
     def go(self, hash: str) -> None:
-        """As a link leads there."""
-        self.page.evaluate("hash => { location.hash = hash }", hash)
+        """As a link leads there; what was shown before is gone when this returns."""
+        self.page.evaluate(_GO, hash)
 
     def heading(self, text: str) -> None:
         expect(self.page.get_by_role("heading", level=1)).to_contain_text(text)

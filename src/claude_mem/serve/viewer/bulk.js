@@ -20,9 +20,10 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
     hidden: true,
   });
 
-  let asking = new AbortController(); // for all that fit; what is no longer looked for is not selected
+  let asking = new AbortController(), // for all that fit; what is no longer looked for is not selected
+    isAsking = false; // what is done then would be done to some of them
 
-  function draw(note) {
+  function draw(note = isAsking ? "selecting…" : "") {
     element.hidden = !chosen.size;
     if (!chosen.size) return;
     const refs = [...chosen],
@@ -36,13 +37,14 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
       draw();
       await done();
     };
-    const button = (name, usable, act) => h("button", { disabled: !usable, onclick: act }, name);
+    const button = (name, usable, act, kind) =>
+      h("button", { class: kind, disabled: isAsking || !usable, onclick: act }, name);
     const had = element.contains(document.activeElement) && document.activeElement.textContent;
     put(
       element,
       h("strong", null, `${many(refs.length, "memory", "memories")} selected`),
       note && h("span", { class: "meta" }, note),
-      button("Select all that fit", true, all),
+      h("button", { onclick: all }, "Select all that fit"),
       button("Pin", changeable.length, () => actions.pin(changeable, true, after)),
       button("Unpin", changeable.length, () => actions.pin(changeable, false, after)),
       button(isWrong ? "Mark right" : "Mark wrong", changeable.length, () =>
@@ -51,7 +53,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
       button("Merge", changeable.length > 1 && changeable.length <= MOST_MERGED, () =>
         actions.merge(changeable, after),
       ),
-      h("button", { class: "grave", onclick: () => actions.forget(refs, after) }, "Forget"),
+      button("Forget", true, () => actions.forget(refs, after), "grave"),
       h("button", { class: "plain", onclick: reset }, "Clear"),
       changeable.length < refs.length &&
         h("span", { class: "meta" }, "Only observations can be pinned, marked wrong or merged."),
@@ -61,6 +63,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
 
   function clear() {
     asking.abort();
+    isAsking = false;
     chosen.clear();
     draw();
   }
@@ -72,24 +75,29 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
 
   async function all() {
     const asked = narrowing();
-    asking = new AbortController();
-    const stop = AbortSignal.any([signal, asking.signal]);
+    asking.abort();
+    const { signal: over } = (asking = new AbortController()),
+      stop = AbortSignal.any([signal, over]);
     // As they are listed: of one kind, also what is marked wrong. Of a search, not what is raw: it can only be forgotten.
     if (!asked.q?.trim()) asked.kind ||= usual(asked);
     if (asked.kind?.includes(",")) asked.wrong ||= "false";
     for (const name of ["wrong", "pinned"]) if (asked[name]) asked[name] = asked[name] === "true";
     for (const name of ["kind", "type"]) if (asked[name]) asked[name] = asked[name].split(",");
+    isAsking = true;
+    let found;
     try {
-      let found;
       do {
+        draw();
         found = await post("/api/memory/select", { ...asked, cursor: found?.next }, stop);
         found.ids.forEach((ref) => chosen.add(String(ref)));
       } while (found.next && chosen.size < MOST);
-      draw(found.more ? `the first ${number(chosen.size)}; do it again for the rest` : "");
-      redraw();
     } catch (error) {
-      if (!stop.aborted) toast(error.message);
+      if (stop.aborted) return;
+      toast(error.message);
     }
+    isAsking = false;
+    draw(found?.more ? `the first ${number(chosen.size)}; do it again for the rest` : "");
+    redraw();
   }
 
   // It lies over the list: what is scrolled to and what is said keep clear of it (--bulk, in the styles), and what it

@@ -1,6 +1,7 @@
 // A year of days as squares, and the same in a table.
 
 import { h, put, svg } from "./dom.js";
+import { go } from "./router.js";
 import { n, table } from "./table.js";
 import { many, number } from "./words.js";
 
@@ -81,11 +82,7 @@ function squares(counts, most, hrefOf, weeks, CELL) {
           height: CELL - 2,
           rx: 2,
           class: `day heat-${level(count, most)}`,
-          onclick: count
-            ? () => {
-                location.hash = hrefOf(name);
-              }
-            : null,
+          onclick: count ? () => go(hrefOf(name)) : null,
         },
         svg("title", null, `${name}: ${count || "nothing"}`),
       ),

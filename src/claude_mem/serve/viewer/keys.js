@@ -2,6 +2,7 @@
 
 import { byId, h, isTyping } from "./dom.js";
 import { dialog } from "./dialog.js";
+import { go } from "./router.js";
 import { takeBackLast } from "./toast.js";
 
 const PLACES = { l: "#/", f: "#/find", p: "#/projects", c: "#/cost", x: "#/context", s: "#/settings", o: "#/logs" };
@@ -68,7 +69,7 @@ function act(event, box) {
     isSecond = event.timeStamp < until; // when it was pressed: a busy page hears of it later
   until = key === "g" ? performance.now() + LETTER_MS : 0;
   if (isSecond && PLACES[key]) {
-    location.hash = PLACES[key];
+    go(PLACES[key]);
     return true;
   }
   if (key === "/") {

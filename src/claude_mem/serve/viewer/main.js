@@ -2,7 +2,7 @@
 
 import { byId, h, isTyping, moving, put, toHeading } from "./dom.js";
 import { get, isAbort, whenSignedOut } from "./api.js";
-import { link, parse, rename } from "./router.js";
+import { go, link, parse, rename } from "./router.js";
 import * as stream from "./stream.js";
 import * as state from "./state.js";
 import * as keys from "./keys.js";
@@ -125,7 +125,7 @@ function search(typed) {
     rename(hash);
     shown?.again?.(parse(hash));
   } else if (typed.trim()) {
-    location.hash = link("find", "", { q: typed });
+    go(link("find", "", { q: typed }));
   }
 }
 

@@ -26,6 +26,13 @@ export const sessionLink = (session, at) => link("session", session, { at });
 export const projectLink = (name) => link("project", name);
 export const fileLink = (path, project) => link("file", path, { project });
 
+// The browser tells of a new address later: a key pressed until then would be the old page's.
+export function go(hash) {
+  if (hash === location.hash) return;
+  history.pushState(null, "", hash);
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
 // The address changes without leaving the page: typing in the search box is one step back, not twenty.
 export function rename(hash) {
   history.replaceState(history.state, "", hash);

@@ -6,7 +6,7 @@ import { on } from "../stream.js";
 import { bind } from "../keys.js";
 import { goOn } from "../dialog.js";
 import { renewed } from "../renewed.js";
-import { link, memoryLink, rename } from "../router.js";
+import { go, link, memoryLink, rename } from "../router.js";
 import { hit } from "../row.js";
 import { Windowed } from "../windowed.js";
 import { filters, usual } from "../filters.js";
@@ -42,7 +42,7 @@ export async function show(place, main, signal) {
   const said = h("p", { class: "meta", role: "status" });
   const narrow = filters(
     () => asked,
-    (change) => go({ ...asked, ...change }),
+    (change) => askFor({ ...asked, ...change }),
     signal,
   );
   const list = new Windowed({
@@ -132,7 +132,7 @@ export async function show(place, main, signal) {
     }
   }
 
-  function go(query) {
+  function askFor(query) {
     const hash = link("find", "", query);
     rename(hash);
     again({ query: Object.fromEntries(Object.entries(query).filter(([, value]) => value)) });
@@ -176,7 +176,7 @@ export async function show(place, main, signal) {
   async function open() {
     await listed();
     const memory = list.item(current);
-    if (memory && !signal.aborted) location.hash = memoryLink(memory);
+    if (memory && !signal.aborted) go(memoryLink(memory));
   }
 
   bind(

@@ -5,7 +5,7 @@ import { get } from "../api.js";
 import { on } from "../stream.js";
 import { bind } from "../keys.js";
 import { forgotten } from "../forgotten.js";
-import { memoryLink, projectLink, sessionLink } from "../router.js";
+import { go, memoryLink, projectLink, sessionLink } from "../router.js";
 import { chip, isGone, marks, titleOf, when } from "../row.js";
 import { body } from "../told.js";
 import { folded } from "../fold.js";
@@ -33,8 +33,8 @@ export async function show(place, main, signal) {
   }
   async function after(gone) {
     if (signal.aborted) return; // taken back from elsewhere
-    if (gone === "session") location.hash = "#/projects";
-    else if (gone === true) location.hash = memory.session_id ? sessionLink(memory.session_id) : "#/";
+    if (gone === "session") go("#/projects");
+    else if (gone === true) go(memory.session_id ? sessionLink(memory.session_id) : "#/");
     else await load().catch(tell);
   }
   await load();

@@ -3,7 +3,7 @@
 import { anew, h, moving, put } from "../dom.js";
 import { get } from "../api.js";
 import { on } from "../stream.js";
-import { link, projectLink, rename, sessionLink } from "../router.js";
+import { go, link, projectLink, rename, sessionLink } from "../router.js";
 import { isRunning, standingOf, when } from "../row.js";
 import { folded } from "../fold.js";
 import { forgotten } from "../forgotten.js";
@@ -106,7 +106,7 @@ const isMemory = (event) => MEMORIES.includes(event.kind) && !event.isForgotten;
 
 const about = (whole) => [head(whole), turns(whole)];
 
-const toProjects = () => (location.hash = "#/projects");
+const toProjects = () => go("#/projects");
 
 function head({ session, previous, next }) {
   return h(

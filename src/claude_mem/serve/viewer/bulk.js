@@ -58,7 +58,8 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
       changeable.length < refs.length &&
         h("span", { class: "meta" }, "Only observations can be pinned, marked wrong or merged."),
     );
-    if (had) [...element.querySelectorAll("button")].find((each) => each.textContent === had)?.focus();
+    const again = had && [...element.querySelectorAll("button")].find((each) => each.textContent === had);
+    if (again) again.focus({ preventScroll: true }); // it lies over the list, which would be moved out from under it
   }
 
   function clear() {

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Route, expect
+from playwright.sync_api import BrowserContext, Locator, expect
 from tests.browser import viewing
-from tests.browser.viewing import NARROW, WIDE, Sight
+from tests.browser.viewing import NARROW, WIDE, Sight, Unsent
 from tests.contract.recalling import Worker
 
 MORE_THAN_A_PART = 620  # the worker takes 500 at a time
@@ -93,17 +93,12 @@ def test_keys_pressed_while_the_list_is_on_its_way_hold_for_it(
 ) -> None:
     save(quiet, "numbat", 3)
     sight = viewing.look(context, quiet)
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    sight.page.route("**/api/observations?*", hold)
-    with sight.page.expect_request("**/api/observations?*"):
-        sight.press("g", "f")
+    unsent = Unsent(sight, "**/api/observations?*")
+    sight.press("g", "f")
+    unsent.wait()
     expect(sight.page.get_by_label("Type", exact=True)).to_be_visible()
     sight.press("j", "j", "x")
-    held.pop().continue_()
+    unsent.let_go()
     expect(bar(sight)).to_contain_text("1 memory selected")
     expect(sight.page.locator(".hit").nth(1).get_by_role("checkbox")).to_be_checked()
     assert sight.all_that_went_wrong() == []

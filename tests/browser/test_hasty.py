@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
-from tests.browser.viewing import Held, Sight, all_is_heard, listen
+from tests.browser.viewing import Held, Sight, Unsent, all_is_heard, listen
 from tests.contract.recalling import Worker
 
 from claude_mem.testing import workers
@@ -45,14 +45,28 @@ def test_a_pin_pressed_twice_is_set_once_and_taken_back_by_one_undo(
     ref = named(worker, "okapi")
     sight = listen(context, worker, f"#/observation/{ref}")
     pins = asked(sight, "/api/memory/pin")
-    held = Held(sight, "**/api/memory/pin")
+    unsent = Unsent(sight, "**/api/memory/pin")
     sight.press("p", "p")
     pin(sight).click()
-    held.wait()
-    held.let_go()
+    unsent.wait()
+    unsent.let_go()
     expect(pin(sight)).to_have_text("Pinned")
     assert len(pins) == 1
     sight.press("u")
+    expect(pin(sight)).to_have_text("Pin")
+
+
+def test_what_is_shown_as_done_is_taken_back_though_its_answer_is_on_its_way(
+    context: BrowserContext, worker: Worker
+) -> None:
+    ref = named(worker, "okapi")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    held = Held(sight, "**/api/memory/pin")
+    sight.press("p")
+    expect(pin(sight)).to_have_text("Pinned")
+    sight.press("u")
+    held.let_go()
+    expect(sight.page.locator("#toasts")).to_contain_text("Undone.")
     expect(pin(sight)).to_have_text("Pin")
 
 
@@ -175,7 +189,9 @@ def test_a_double_click_on_undo_takes_back_one_thing(context: BrowserContext, wo
     expect(pin(sight)).to_have_attribute("aria-pressed", "true")
     sight.press("w")
     expect(sight.page.locator("main button[aria-keyshortcuts=w]")).to_have_attribute("aria-pressed", "true")
-    box = sight.page.get_by_role("button", name="Undo").last.bounding_box()
+    undo = sight.page.get_by_role("button", name="Undo")
+    expect(undo).to_have_count(2)
+    box = undo.last.bounding_box()
     assert box
     sight.page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(sight.page.locator("main button[aria-keyshortcuts=w]")).to_have_attribute("aria-pressed", "false")
@@ -196,6 +212,20 @@ def test_focus_goes_back_from_a_dialog_though_the_page_was_drawn_anew_behind_it(
     worker.post("/api/memory/edit", id=int(ref), subtitle="It was drawn anew")
     expect(sight.main()).to_contain_text("It was drawn anew")
     sight.press("Escape")
+    expect(pin(sight)).to_be_focused()
+
+
+def test_focus_goes_back_from_a_note_though_the_page_was_drawn_anew_behind_it(
+    context: BrowserContext, worker: Worker
+) -> None:
+    ref = named(worker, "tapir")
+    sight = listen(context, worker, f"#/observation/{ref}")
+    pin(sight).focus()
+    sight.press("p")
+    sight.page.get_by_role("button", name="Dismiss").focus()
+    worker.post("/api/memory/edit", id=int(ref), subtitle="It was drawn behind a note")
+    expect(sight.main()).to_contain_text("It was drawn behind a note")
+    sight.press("Enter")
     expect(pin(sight)).to_be_focused()
 
 

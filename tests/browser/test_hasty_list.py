@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Route, expect
-from tests.browser.viewing import Held, Sight, listen
+from playwright.sync_api import BrowserContext, Locator, expect
+from tests.browser.viewing import Held, Sight, Unsent, listen
 from tests.contract.recalling import Worker
 
 from claude_mem.testing import workers
@@ -52,17 +52,12 @@ def test_enter_is_heard_while_the_page_that_finds_is_on_its_way(
     context: BrowserContext, worker: Worker
 ) -> None:
     sight = listen(context, worker, "#/projects")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    sight.page.route("**/viewer/pages/find.js", hold)
+    unsent = Unsent(sight, "**/viewer/pages/find.js")
     sight.press("/")
     sight.page.keyboard.type("okapi")
     sight.press("Enter")
-    workers.until(lambda: bool(sight.page.evaluate("1") and held), "the page is asked for")
-    held.pop().continue_()
+    unsent.wait()
+    unsent.let_go()
     first = sight.page.locator(".hit a.title").first
     expect(first).to_have_text("The okapi network")
     expect(first).to_be_focused()

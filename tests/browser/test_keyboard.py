@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Route, expect
+from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
-from tests.browser.viewing import Sight
+from tests.browser.viewing import Sight, Unsent
 from tests.contract.recalling import Worker
 
 from claude_mem.testing import workers
@@ -262,18 +262,13 @@ def test_a_question_left_by_escape_may_be_asked_again_before_the_browser_says_it
 
 def test_a_question_is_not_asked_on_a_page_one_went_on_to(sight: Sight, worker: Worker) -> None:
     memory(sight, worker, "tapir")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    sight.page.route("**/api/memory/forget", hold)
-    with sight.page.expect_request("**/api/memory/forget"):
-        sight.press("#")
+    unsent = Unsent(sight, "**/api/memory/forget")
+    sight.press("#")
+    unsent.wait()
     sight.press("g", "p")
     sight.heading("Projects")
     with sight.page.expect_response("**/api/memory/forget"):
-        held.pop().continue_()
+        unsent.let_go()
     all_is_asked(sight)
     expect(sight.page.get_by_role("dialog")).to_have_count(0)
 

@@ -1,11 +1,9 @@
 """What the worker says late, or is asked for while it is away."""
 
-from playwright.sync_api import BrowserContext, Route, expect
+from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
-from tests.browser.viewing import Held, all_is_heard
+from tests.browser.viewing import Held, Unsent, all_is_heard
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
 
 
 def test_what_happens_before_the_first_connection_comes_in(context: BrowserContext, quiet: Worker) -> None:
@@ -98,19 +96,13 @@ def test_the_log_goes_on_after_it_could_not_be_had(context: BrowserContext, quie
     sight = viewing.look(context, quiet, "#/logs")
     log = sight.page.get_by_label("Log, the newest last")
     expect(log.locator("li").first).to_be_visible()
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    sight.page.route("**/api/logs?*", hold)
-    workers.until(lambda: bool(sight.page.evaluate("1") and held), "it is asked for")
+    unsent = Unsent(sight, "**/api/logs?*")
+    unsent.wait()
     sight.page.get_by_label("From level").select_option("DEBUG")
-    workers.until(lambda: bool(sight.page.evaluate("1")) and len(held) == 2, "it is asked for anew")
-    for each in held:
-        each.abort()
+    unsent.wait(2)
+    unsent.drop()
     expect(sight.page.get_by_role("alert")).to_contain_text("cannot be reached")
-    sight.page.unroute_all()
+    unsent.let_go()
     expect(log.locator("li").first).to_be_visible()
     quiet.post("/api/settings", changes={"CLAUDE_MEM_PROMPT_CHARACTERS": 777})
     expect(log).to_contain_text("settings changed: CLAUDE_MEM_PROMPT_CHARACTERS")

@@ -5,8 +5,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Route, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
+from tests.browser.viewing import Unsent
 from tests.contract.recalling import Worker
 
 from claude_mem.testing import hooks, payloads, workers
@@ -35,21 +36,16 @@ def test_forgetting_does_not_pull_back_who_went_elsewhere(context: BrowserContex
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight = viewing.look(context, quiet, "#/observation/1")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
     sight.page.get_by_role("button", name="Forget").click()
     dialog = sight.page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Forget")).to_be_enabled()
-    sight.page.route("**/api/memory/forget", hold)
+    unsent = Unsent(sight, "**/api/memory/forget")
     dialog.get_by_role("button", name="Forget").click()
-    workers.until(lambda: bool(sight.page.evaluate("1") and held), "it is asked to forget")
+    unsent.wait()
     sight.go("#/projects")
     sight.heading("Projects")
     with sight.page.expect_response("**/api/memory/forget"):
-        held[0].continue_()
+        unsent.let_go()
     expect(sight.page.locator("#toasts")).to_contain_text("orgotten")
     sight.heading("Projects")
     assert sight.all_that_went_wrong() == []

@@ -6,7 +6,7 @@ import http.client
 import json
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -98,6 +98,32 @@ class Sight:
         self.page.get_by_role("button", name="Undo").last.click()
 
 
+class Unsent:
+    """What is asked for there reaches the worker when it is let go."""
+
+    def __init__(self, sight: Sight, where: str) -> None:
+        self._sight = sight
+        self._held: list[Route] = []
+        self._is_over = False
+        sight.page.route(where, self._hold)
+
+    def _hold(self, route: Route) -> None:
+        route.continue_() if self._is_over else self._held.append(route)
+
+    def wait(self, count: int = 1) -> None:
+        _wait(self._sight, self._held, count)
+
+    def let_go(self) -> None:
+        self._is_over = True
+        for route in self._held:
+            route.continue_()
+
+    def drop(self) -> None:
+        """What was asked for fails, as without a worker."""
+        while self._held:
+            self._held.pop().abort()
+
+
 class Held:
     """What is asked for there is answered at once, and told when it is let go."""
 
@@ -115,9 +141,7 @@ class Held:
             route.fulfill(response=answer)
 
     def wait(self, count: int = 1) -> None:
-        workers.until(
-            lambda: bool(self._sight.page.evaluate("1")) and len(self._held) >= count, "it is asked for"
-        )
+        _wait(self._sight, self._held, count)
 
     def let_go(self) -> None:
         """And heard of, when this returns."""
@@ -125,6 +149,10 @@ class Held:
         for route, answer in self._held:
             route.fulfill(response=answer)
         all_is_heard(self._sight)
+
+
+def _wait(sight: Sight, held: Sequence[object], count: int) -> None:
+    workers.until(lambda: bool(sight.page.evaluate("1")) and len(held) >= count, "it is asked for")
 
 
 def all_is_heard(sight: Sight) -> None:

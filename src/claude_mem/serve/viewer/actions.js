@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { get, post } from "./api.js";
 import { dialog } from "./dialog.js";
-import { toast } from "./toast.js";
+import { changing, toast } from "./toast.js";
 import { titleOf } from "./row.js";
 import { many } from "./words.js";
 
@@ -45,6 +45,11 @@ const memories = (count) => many(count, "memory", "memories");
 
 // The worker takes so many at a time; one button takes all parts back.
 async function inParts(refs, ask, words, after) {
+  if (await changing(() => asked(refs, ask, words, after))) await after?.();
+}
+
+// Whether anything was done.
+async function asked(refs, ask, words, after) {
   const undos = [],
     done = [],
     missing = [];
@@ -57,11 +62,11 @@ async function inParts(refs, ask, words, after) {
     }
   } catch (error) {
     toast(error.message);
-    if (!done.length) return;
+    if (!done.length) return false;
   }
   const left = missing.length ? ` ${many(missing.length, "is", "are")} not there or cannot be changed so.` : "";
   toast(words(done.length) + left, undos, after);
-  await after?.();
+  return true;
 }
 
 export const merge = (refs, after) => once(`merge ${refs}`, () => merging(refs, after));
@@ -69,13 +74,17 @@ export const merge = (refs, after) => once(`merge ${refs}`, () => merging(refs, 
 async function merging(refs, after) {
   const known = post("/api/observations/batch", { ids: refs, limit: 100 });
   const into = await attempt(() => dialog("Merge duplicates", (close, found) => choice(refs, found, close), known));
-  if (!into) return;
-  await attempt(async () => {
-    const done = await post("/api/memory/merge", { into, ids: refs.filter((ref) => ref !== into) });
-    toast(`${memories(done.merged.length)} merged into ${into}.`, [done.undo], after);
+  if (into) await join(into, refs, (merged) => memories(merged.length), after);
+}
+
+const join = (into, refs, words, after) =>
+  attempt(async () => {
+    await changing(async () => {
+      const done = await post("/api/memory/merge", { into, ids: refs.filter((ref) => ref !== into) });
+      toast(`${words(done.merged)} merged into ${into}.`, [done.undo], after);
+    });
     await after?.();
   });
-}
 
 function choice(refs, found, close) {
   const name = "into";
@@ -109,14 +118,7 @@ function choice(refs, found, close) {
   );
 }
 
-export const mergeInto = (into, ref, after) =>
-  once(`merge ${ref} ${into}`, () =>
-    attempt(async () => {
-      const done = await post("/api/memory/merge", { into, ids: [ref] });
-      toast(`${ref} merged into ${into}.`, [done.undo], after);
-      await after?.();
-    }),
-  );
+export const mergeInto = (into, ref, after) => once(`merge ${ref} ${into}`, () => join(into, [ref], () => ref, after));
 
 export const forget = (refs, after) => once(`forget ${refs}`, () => attempt(() => forgetting(refs, after)));
 

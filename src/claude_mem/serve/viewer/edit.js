@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { post } from "./api.js";
 import { dialog } from "./dialog.js";
 import { on } from "./stream.js";
-import { toast } from "./toast.js";
+import { changing, toast } from "./toast.js";
 import { TYPES } from "./row.js";
 
 const LABELS = [
@@ -65,9 +65,11 @@ export async function edit(memory, after) {
       if (isSent) return;
       isSent = true;
       try {
-        const done = await post("/api/memory/edit", { id: memory.id, ...said });
-        close();
-        toast("Saved.", [done.undo], after); // also for who has left the dialog meanwhile
+        await changing(async () => {
+          const done = await post("/api/memory/edit", { id: memory.id, ...said });
+          close();
+          toast("Saved.", [done.undo], after); // also for who has left the dialog meanwhile
+        });
       } catch (error) {
         isSent = false;
         if (!problem.isConnected) return toast(error.message);

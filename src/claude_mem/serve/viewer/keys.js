@@ -81,7 +81,10 @@ function act(event, box) {
     help();
     return true;
   }
-  if (key === "u" && takeBackLast()) return true;
+  if (key === "u") {
+    takeBackLast();
+    return true;
+  }
   if (bound.has(key)) return bound.get(key)(event) !== false;
   if (key === "j" || key === "k") return step(key === "j" ? 1 : -1);
   return false;

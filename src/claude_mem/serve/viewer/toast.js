@@ -1,12 +1,20 @@
 // Says what was done, with a way to take it back.
 
-import { byId, h, toHeading } from "./dom.js";
+import { byId, h, successor, toHeading } from "./dom.js";
 import { post } from "./api.js";
 
 const STAYS = 12_000;
 const UNDOABLE_STAYS = 300_000; // who needs longer to read, or to think, has it
 const MOST = 3;
 const changes = []; // what can be taken back, the newest last, also when its note is gone
+const underway = new Set(); // what can be taken back as soon as the worker has said how
+
+// Does what ends with a note of what was changed.
+export async function changing(act) {
+  const done = act();
+  underway.add(done);
+  return await done.finally(() => underway.delete(done));
+}
 
 // What was done in several parts is taken back by one button.
 export function toast(text, undos = [], after = null) {
@@ -34,14 +42,16 @@ export function toast(text, undos = [], after = null) {
 function remove(item) {
   const hadFocus = item.contains(document.activeElement);
   item.remove();
-  if (hadFocus) item.from?.isConnected ? item.from.focus({ preventScroll: true }) : toHeading();
+  if (!hadFocus) return;
+  const back = item.from && successor(item.from); // the page may have been drawn anew
+  back ? back.focus({ preventScroll: true }) : toHeading();
 }
 
-// Whether there was something.
-export function takeBackLast() {
+// What is shown to be done is known to be, however late the worker's answer to who did it.
+export async function takeBackLast() {
+  await Promise.allSettled(underway);
   const change = changes.findLast(({ undos }) => undos.every(({ until }) => Date.now() < until));
-  if (change) takeBack(change);
-  return Boolean(change);
+  if (change) await takeBack(change);
 }
 
 async function takeBack(change) {

@@ -186,6 +186,29 @@ def test_the_list_stays_short_however_much_arrives(context: BrowserContext, quie
     assert sight.all_that_went_wrong() == []
 
 
+def test_earlier_ones_are_not_offered_once_what_lies_between_is_gone(
+    context: BrowserContext, quiet: Worker
+) -> None:
+    def arrive(name: str, count: int) -> None:
+        records = [{"title": f"{name} {nth}", "narrative": "So.", "project": "shop"} for nth in range(count)]
+        quiet.post("/api/import", records=records)
+
+    arrive("Earlier", 20)
+    sight = viewing.listen(context, quiet, "")
+    earlier = sight.page.get_by_role("button", name="Earlier")
+    rest = sight.page.get_by_role("link", name="Find has the earlier ones")
+    expect(earlier).to_be_visible()
+    expect(rest).to_be_hidden()
+    arrive("Till", 299)
+    expect(sight.page.locator(".feed > li")).to_have_count(300)
+    expect(sight.page.locator(".feed > li").last).to_contain_text("Earlier 19")
+    expect(earlier).to_be_hidden()
+    rest.click()
+    sight.heading("Find")
+    expect(sight.main().get_by_role("status")).to_contain_text("319 observations")
+    assert sight.all_that_went_wrong() == []
+
+
 def test_a_line_that_ends_at_once_is_no_connection(context: BrowserContext, quiet: Worker) -> None:
     """As of a worker that cannot read its database: it answers, and hangs up."""
     sight = viewing.look(context, quiet)

@@ -7,7 +7,7 @@ import { toast } from "../toast.js";
 import { age, look, waiting, watch } from "../state.js";
 import { renewed } from "../renewed.js";
 import { isRunning, line, standingOf, when } from "../row.js";
-import { projectLink, sessionLink } from "../router.js";
+import { link, projectLink, sessionLink } from "../router.js";
 import { leaf, many, money, number, short, span } from "../words.js";
 
 const MOST = 300; // in the page; the rest is in Find
@@ -28,8 +28,10 @@ export async function show(place, main, signal) {
   const known = new Map(); // sessions by id
   let asked = 0,
     meanwhile = null, // what arrives while the list is on its way
-    next = null; // from where on there are earlier ones
+    next = null, // from where on there are earlier ones
+    isCut = false; // what lay between them and what is shown went, for there was too much
   const earlier = h("button", { hidden: true, onclick: () => more().catch(said) }, "Earlier");
+  const rest = h("a", { hidden: true }, "Find has the earlier ones");
 
   const wanted = (memory) => !chosen.value || memory.project === chosen.value;
   const item = (memory, isNew) => h("li", { class: isNew ? "new" : null, "data-ref": memory.ref }, line(memory));
@@ -37,9 +39,8 @@ export async function show(place, main, signal) {
   async function fill() {
     const mine = ++asked,
       arrived = (meanwhile = []);
-    const { results, ...rest } = await get("/api/search", { limit: FIRST, project: chosen.value }, signal);
+    const { results, ...from } = await get("/api/search", { limit: FIRST, project: chosen.value }, signal);
     if (mine !== asked) return;
-    goesOn(rest.next);
     put(
       feed,
       results.length
@@ -49,6 +50,8 @@ export async function show(place, main, signal) {
             h("p", null, "To remember earlier sessions, in a terminal: ", h("code", null, "claude-mem backfill")),
           ]),
     );
+    isCut = false;
+    goesOn(from.next);
     meanwhile = null;
     arrived.forEach(arrive);
   }
@@ -57,7 +60,10 @@ export async function show(place, main, signal) {
 
   function goesOn(from) {
     next = from;
-    earlier.hidden = !next || feed.children.length >= MOST;
+    const isFull = isCut || feed.children.length >= MOST;
+    earlier.hidden = !next || isFull;
+    rest.hidden = !isCut && !(next && isFull);
+    rest.setAttribute("href", link("find", "", { project: chosen.value }));
   }
 
   async function more() {
@@ -65,7 +71,7 @@ export async function show(place, main, signal) {
     earlier.disabled = true;
     try {
       const found = await get("/api/search", { limit: MORE, cursor: next, project: chosen.value }, signal);
-      if (mine !== asked) return;
+      if (mine !== asked || isCut) return;
       const unseen = found.results.filter(({ ref }) => !shown(ref)).map((memory) => item(memory, false));
       feed.append(...unseen);
       goesOn(found.next);
@@ -82,7 +88,10 @@ export async function show(place, main, signal) {
     feed.querySelector("li.empty")?.remove();
     shown(memory.ref)?.remove(); // told twice after a crash: shown once
     feed.prepend(item(memory, true));
+    if (feed.children.length <= MOST) return;
     while (feed.children.length > MOST) feed.lastChild.remove();
+    isCut = true;
+    goesOn(next);
   }
 
   function stand(session, isNews) {
@@ -130,7 +139,7 @@ export async function show(place, main, signal) {
     h(
       "div",
       { class: "split" },
-      h("div", null, feed, h("div", { class: "bar" }, earlier)),
+      h("div", null, feed, h("div", { class: "bar" }, earlier, rest)),
       h("aside", null, figures, h("div", { class: "panel" }, h("h2", null, "Sessions"), sessions)),
     ),
   );

@@ -23,7 +23,7 @@ def test_half_an_answer_is_said_to_be_none(sight: Sight) -> None:
     def cut(route: Route) -> None:
         route.fulfill(status=200, content_type="application/json", body=route.fetch().text()[:40])
 
-    sight.page.route("**/api/cost?*", cut)
+    sight.route("**/api/cost?*", cut)
     sight.go("#/cost")
     expect(sight.main()).to_contain_text("The worker cannot be reached.")
     sight.page.unroute_all()

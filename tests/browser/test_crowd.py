@@ -182,7 +182,7 @@ def test_the_answer_to_what_is_no_longer_asked_is_not_waited_for(sight: Sight) -
     def answer_the_last(route: Route) -> None:
         route.continue_() if f"q={typed}&" in route.request.url else held.append(route)
 
-    sight.page.route("**/api/search?*", answer_the_last)
+    sight.route("**/api/search?*", answer_the_last)
     sight.page.on("requestfailed", lambda request: dropped.append(request.url))
     searches = asked(sight, "/api/search")
     for count, letter in enumerate(typed, 1):
@@ -233,7 +233,7 @@ def test_a_page_of_the_list_that_could_not_be_had_is_asked_for_again(sight: Sigh
         failed.append(route)
         route.abort() if len(failed) == 1 else route.continue_()
 
-    sight.page.route("**/api/observations?*", fail_once)
+    sight.route("**/api/observations?*", fail_once)
     scroll_to(sight, MANY // 2)
     expect(row(sight, MANY // 2).locator(".hit")).to_be_visible()
     assert len(failed) > 1

@@ -22,7 +22,7 @@ def test_results_come_as_one_types_and_are_those_of_every_other_face(sight: Sigh
 
 
 def test_an_answer_to_what_is_no_longer_asked_is_not_waited_for(sight: Sight) -> None:
-    sight.page.route("**/api/search?q=git&*", lambda route: None)  # never answered
+    sight.route("**/api/search?q=git&*", lambda route: None)  # never answered
     with sight.page.expect_request(lambda request: "q=git&" in request.url):
         sight.page.locator("#q").fill("git")
     with sight.page.expect_event("requestfailed", lambda request: "q=git&" in request.url):

@@ -121,6 +121,26 @@ def test_how_a_memory_was_is_not_shown_after_how_it_is(context: BrowserContext, 
     expect(pin(sight)).to_have_text("Pin")
 
 
+def test_how_a_memory_was_is_not_listed_after_how_it_is(context: BrowserContext, worker: Worker) -> None:
+    ref = named(worker, "tapir")
+    session = worker.get(f"/api/observation/{ref}")["session_id"]
+    for place in ("#/", "#/find?project=zoo", f"#/session/{session}"):
+        sight = listen(context, worker, place)
+        row = sight.main().locator(f':is(.feed li, .hit, .story li)[data-ref="{ref}"]')
+        expect(row).to_be_visible()
+        title = str(worker.get(f"/api/observation/{ref}")["title"])
+        held = Held(sight, "**/api/observations/batch", lambda said: bool(said["results"][0]["pinned"]))
+        worker.post("/api/memory/pin", ids=[ref], pinned=True)
+        held.wait()
+        worker.post("/api/memory/edit", id=int(ref), title=f"{title} again")
+        held.wait(2)
+        worker.post("/api/memory/pin", ids=[ref], pinned=False)
+        expect(row).to_contain_text(f"{title} again")
+        held.let_go()
+        expect(row.locator(".chip.pin")).to_have_count(0)
+        sight.page.close()
+
+
 def test_who_leaves_while_it_is_read_again_meets_no_error(context: BrowserContext, worker: Worker) -> None:
     ref = named(worker, "tapir")
     sight = listen(context, worker, f"#/observation/{ref}")

@@ -116,7 +116,7 @@ def test_all_that_fit_may_be_asked_for_again_when_they_could_not_be_had(
 ) -> None:
     sight = listen(context, worker, "#/find?project=gauges")
     sight.page.locator(".hit input").first.check()
-    sight.page.route("**/api/memory/select", lambda route: route.abort())
+    sight.route("**/api/memory/select", lambda route: route.abort())
     bar(sight).get_by_role("button", name="Select all that fit").click()
     expect(sight.page.locator("#toasts")).to_contain_text("cannot be reached")
     expect(bar(sight)).to_contain_text("1 memory selected")

@@ -8,7 +8,7 @@ from tests.contract.recalling import Worker
 
 def test_what_happens_before_the_first_connection_comes_in(context: BrowserContext, quiet: Worker) -> None:
     sight = viewing.look(context, quiet, "#/projects")
-    sight.page.route("**/stream", lambda route: route.abort())
+    sight.route("**/stream", lambda route: route.abort())
     sight.page.reload()
     sight.go("#/")
     expect(sight.main()).to_contain_text("Nothing is remembered yet")

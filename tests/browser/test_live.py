@@ -149,7 +149,7 @@ def test_what_arrives_while_the_list_is_on_its_way_is_in_it(context: BrowserCont
         )
         route.fulfill(response=answer)
 
-    sight.page.route("**/api/search?*", slow)
+    sight.route("**/api/search?*", slow)
     with sight.page.expect_response("**/api/search?*"):
         sight.page.get_by_label("Project").select_option("shop")
     expect(sight.page.locator("#before")).to_have_count(0)
@@ -213,7 +213,7 @@ def test_a_line_that_ends_at_once_is_no_connection(context: BrowserContext, quie
     """As of a worker that cannot read its database: it answers, and hangs up."""
     sight = viewing.look(context, quiet)
     expect(sight.page.locator("#state")).to_have_text("up to date")
-    sight.page.route("**/stream", lambda route: route.fulfill(content_type="text/event-stream", body=""))
+    sight.route("**/stream", lambda route: route.fulfill(content_type="text/event-stream", body=""))
     sight.page.evaluate("window.dispatchEvent(new Event('online'))")
     note = sight.page.locator("#banner .note")
     expect(note).to_contain_text("The connection to the worker is lost")

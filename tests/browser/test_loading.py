@@ -23,7 +23,7 @@ def test_a_part_that_was_missed_once_is_there_when_it_is_tried_again(
 ) -> None:
     for part in ("pages/cost.js", "plot.js"):
         sight = viewing.look(context, quiet)
-        sight.page.route(f"**/viewer/{part}", lambda route: route.abort())
+        sight.route(f"**/viewer/{part}", lambda route: route.abort())
         sight.go("#/cost")
         sight.heading("That did not work")
         expect(sight.main()).to_contain_text("could not be loaded")
@@ -34,7 +34,7 @@ def test_a_part_that_stays_missing_is_not_asked_for_without_end(
     context: BrowserContext, quiet: Worker
 ) -> None:
     sight = viewing.look(context, quiet)
-    sight.page.route("**/viewer/pages/cost.js", lambda route: route.abort())
+    sight.route("**/viewer/pages/cost.js", lambda route: route.abort())
     sight.go("#/cost")
     for _ in range(2):
         expect(sight.main()).to_contain_text("could not be loaded")

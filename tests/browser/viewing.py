@@ -56,6 +56,8 @@ _GO = """(hash) => new Promise((done) => {
     if (location.hash === was) done();
 })"""
 
+_PROBE = "fetch('/viewer/icon.svg', { cache: 'no-store' }).then((answer) => answer.ok)"
+
 
 @dataclass
 class Sight:
@@ -94,6 +96,19 @@ class Sight:
         for key in keys:
             self.page.keyboard.press(key)
 
+    def route(self, where: str, handler: Callable[[Route], object]) -> None:
+        """From now on: a page that is loaded already goes on by itself for a moment, in Chromium."""
+        self.page.route(where, handler)
+        caught: list[Route] = []
+
+        def catch(route: Route) -> None:
+            caught.append(route)
+            route.continue_()
+
+        self.page.route("**/viewer/icon.svg", catch)
+        workers.until(lambda: bool(self.page.evaluate(_PROBE) and caught), "requests are caught")
+        self.page.unroute("**/viewer/icon.svg", catch)
+
     def undo(self) -> None:
         self.page.get_by_role("button", name="Undo").last.click()
 
@@ -105,7 +120,7 @@ class Unsent:
         self._sight = sight
         self._held: list[Route] = []
         self._is_over = False
-        sight.page.route(where, self._hold)
+        sight.route(where, self._hold)
 
     def _hold(self, route: Route) -> None:
         route.continue_() if self._is_over else self._held.append(route)
@@ -131,7 +146,7 @@ class Held:
         self._sight, self._which = sight, which
         self._held: list[tuple[Route, APIResponse]] = []
         self._is_over = False
-        sight.page.route(where, self._hold)
+        sight.route(where, self._hold)
 
     def _hold(self, route: Route) -> None:
         answer = route.fetch()

@@ -236,7 +236,7 @@ def test_a_spent_budget_is_said_and_where_to_raise_it(context: BrowserContext, t
         expect(observer.get_by_role("row", name="By")).to_have_text(
             "Byofflinein place of anthropic, whose budget is spent"
         )
-        note.get_by_role("link", name="Settings").click()
+        sight.follow(note.get_by_role("link", name="Settings"))
         expect(sight.page.get_by_role("heading", name="The budget")).to_be_visible()
         assert sight.all_that_went_wrong() == []
 

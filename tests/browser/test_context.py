@@ -22,7 +22,7 @@ def _timeless(told: str) -> str:
 
 
 def test_the_preview_is_what_a_session_is_told_and_follows_the_settings(sight: Sight, worker: Worker) -> None:
-    sight.page.get_by_role("link", name="Context").click()
+    sight.follow(sight.page.get_by_role("link", name="Context"))
     project = worker.get("/api/projects")["items"][0]["name"]
     text = sight.page.get_by_label("What a session is told at its start")
     exact = worker.post("/api/context/preview", project=project)["start"]["text"]
@@ -40,7 +40,7 @@ def test_the_preview_is_what_a_session_is_told_and_follows_the_settings(sight: S
 
 
 def test_a_typed_prompt_shows_what_it_would_bring_up_and_why(sight: Sight, worker: Worker) -> None:
-    sight.page.get_by_role("link", name="Context").click()
+    sight.follow(sight.page.get_by_role("link", name="Context"))
     sight.page.get_by_label("For a prompt", exact=True).fill(
         "why does the posh-git prompt string not render in pwsh any more?"
     )
@@ -88,12 +88,12 @@ def test_what_a_start_tells_of_is_counted_by_kind_and_what_it_left_out_is_a_clic
     figures = sight.page.locator(".told").first
     expect(figures).to_contain_text(f"{len(refs) - sums} observations")
     expect(figures).to_contain_text("1 summary" if sums == 1 else f"{sums} summaries")
-    sight.page.get_by_role("link", name="the project's page").click()
+    sight.follow(sight.page.get_by_role("link", name="the project's page"))
     expect(sight.page.get_by_role("heading", name="Open next steps")).to_be_visible()
 
 
 def test_what_fits_but_has_no_room_is_not_said_to_be_unfit(sight: Sight) -> None:
-    sight.page.get_by_role("link", name="Context").click()
+    sight.follow(sight.page.get_by_role("link", name="Context"))
     sight.page.get_by_label("For a prompt", exact=True).fill(
         "why does the posh-git prompt string not render in pwsh any more?"
     )

@@ -172,7 +172,7 @@ def test_forgetting_what_a_session_did_counts_each_kind_of_what_will_go(
     worker.works("dike-1", "Make the dike's pump stop at high water", "src/pump.py", project="dike")
     worker.settle()
     sight = viewing.look(context, worker, "#/session/dike-1")
-    sight.page.get_by_role("link", name="Search it").click()
+    sight.follow(sight.page.get_by_role("link", name="Search it"))
     for kind, count, goes in (
         ("raw tool use", 2, ("2 raw tool uses",)),  # the edit, and what the agent said at last
         ("all but raw", 3, ("1 observation", "1 summary", "1 prompt")),
@@ -270,7 +270,7 @@ def test_what_says_nearly_the_same_is_merged_into_this_one_and_each_says_so(
     expect(sight.page.locator("#toasts")).to_contain_text(f"{other} merged into {saved[0]}")
     expect(origin.get_by_role("heading", name="It replaced")).to_be_visible()
     expect(alike.get_by_role("button")).to_have_count(0)
-    alike.get_by_role("link").click()
+    sight.follow(alike.get_by_role("link"))
     expect(sight.main().locator(".chip", has_text=f"replaced by {saved[0]}")).to_be_visible()
     expect(origin.get_by_role("heading", name="Replaced by")).to_be_visible()
     sight.undo()

@@ -69,7 +69,7 @@ def test_the_numbers_of_each_plot_are_in_tables(context: BrowserContext, paying:
         for name in ("Calls", "Sent", "From cache", "Answered", "Spent"):
             expect(table.get_by_role("columnheader", name=name)).to_be_visible()
         expect(table.locator("tbody")).to_contain_text(f"{cost['total']['output_tokens']:,}")
-    sight.page.get_by_role("group", name="By project").get_by_role("link", name="shop").click()
+    sight.follow(sight.page.get_by_role("group", name="By project").get_by_role("link", name="shop"))
     sight.heading("shop")
     assert sight.all_that_went_wrong() == []
 

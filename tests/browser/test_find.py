@@ -31,7 +31,7 @@ def test_an_answer_to_what_is_no_longer_asked_is_not_waited_for(sight: Sight) ->
 
 
 def test_filters_narrow_the_search_and_are_part_of_the_address(sight: Sight, worker: Worker) -> None:
-    sight.page.get_by_role("link", name="Find", exact=True).click()
+    sight.follow(sight.page.get_by_role("link", name="Find", exact=True))
     page = sight.page
     page.get_by_label("Type", exact=True).select_option("bugfix")
     wanted = worker.get("/api/observations", type="bugfix", limit=100)["items"]
@@ -119,7 +119,7 @@ def test_the_keyboard_walks_opens_and_comes_back(sight: Sight) -> None:
     sight.press("Enter")
     expect(sight.page).to_have_url(re.compile(f"#/observation/{ref}$"))
     sight.heading(title.rstrip("…")[:60])
-    sight.page.go_back()
+    sight.back()
     expect(sight.page.locator("#q")).to_have_value("template")
     expect(hits.nth(1)).to_have_attribute("data-ref", str(ref))
 
@@ -165,7 +165,7 @@ def test_a_burst_of_typing_asks_once(sight: Sight) -> None:
         if "/api/search" in request.url:
             asked.append(request.url)
 
-    sight.page.get_by_role("link", name="Find", exact=True).click()
+    sight.follow(sight.page.get_by_role("link", name="Find", exact=True))
     expect(sight.page.locator(".hit").first).to_be_visible()
     sight.page.on("request", note)
     sight.page.clock.install()

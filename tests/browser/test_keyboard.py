@@ -69,7 +69,7 @@ def test_search_open_edit_save_and_undo(sight: Sight, worker: Worker) -> None:
     assert worker.get("/api/search", q="axolotl")["results"]
     sight.press("u")
     sight.heading("The okapi network")
-    sight.page.go_back()
+    sight.back()
     expect(sight.page.locator(".hit a.title").first).to_be_focused()
 
 
@@ -224,7 +224,7 @@ def test_a_question_is_asked_once_and_goes_with_its_page(sight: Sight, worker: W
     expect(dialog).to_have_count(0)
     sight.press("#")
     expect(dialog).to_be_visible()
-    sight.page.go_back()
+    sight.back()
     sight.heading("Live")
     expect(dialog).to_have_count(0)
     assert worker.ask("GET", f"/api/observation/{ref}")[0] == 200

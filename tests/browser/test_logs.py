@@ -7,7 +7,7 @@ from tests.contract.recalling import Worker
 
 def test_the_log_is_followed_and_sifted(context: BrowserContext, quiet: Worker) -> None:
     sight = viewing.look(context, quiet)
-    sight.page.get_by_role("link", name="Logs").click()
+    sight.follow(sight.page.get_by_role("link", name="Logs"))
     log = sight.page.get_by_label("Log, the newest last")
     expect(log.locator("li").first).to_be_visible()
     sight.page.get_by_label("From level").select_option("ERROR")

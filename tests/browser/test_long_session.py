@@ -239,7 +239,7 @@ def test_a_link_into_it_opens_there_and_who_comes_back_finds_the_place(
         expect(line(sight, after).locator("a.title")).to_be_focused()
         sight.press("Enter")
         expect(sight.page.get_by_role("button", name="Forget")).to_be_visible()
-        sight.page.go_back()
+        sight.back()
         expect(line(sight, after)).to_be_in_viewport()
         expect(line(sight, after).locator("a.title")).to_be_focused()
         is_small(sight)

@@ -121,7 +121,7 @@ def test_of_many_files_and_tool_uses_a_few_are_seen_and_the_rest_unfolds(chromiu
             expect(place.locator("li a:visible")).to_have_count(few)
             place.locator("summary").click()
             expect(place.locator("li a:visible")).to_have_count(len(FILES) + few % 2)
-        sight.page.get_by_role("link", name=FILES[49], exact=True).click()
+        sight.follow(sight.page.get_by_role("link", name=FILES[49], exact=True))
         sight.heading(FILES[49])
 
 
@@ -189,5 +189,5 @@ def test_what_is_not_there_is_said_with_a_way_on(
         expect(sight.main()).to_contain_text(said)
         if heading:
             sight.heading(heading)
-            sight.page.get_by_role("link", name="To the beginning").click()
+            sight.follow(sight.page.get_by_role("link", name="To the beginning"))
             sight.heading("Live")

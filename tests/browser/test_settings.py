@@ -24,7 +24,6 @@ def sight(context: BrowserContext, quiet: Worker) -> Sight:
 
 
 def test_settings_are_explained_validated_and_kept(sight: Sight, quiet: Worker) -> None:
-    sight.page.get_by_role("link", name="Settings").click()
     days = row(sight, "CLAUDE_MEM_EVIDENCE_DAYS")
     expect(days).to_contain_text("How many days the raw text")
     expect(days.locator(".chip")).to_have_text("default")
@@ -48,7 +47,6 @@ def test_settings_are_explained_validated_and_kept(sight: Sight, quiet: Worker) 
 
 def test_a_key_can_be_set_and_never_read_back(sight: Sight, quiet: Worker) -> None:
     key = "sk-never-to-be-seen-again-0123456789"
-    sight.page.get_by_role("link", name="Settings").click()
     ours = row(sight, "CLAUDE_MEM_API_KEY")
     ours.get_by_label("CLAUDE_MEM_API_KEY").fill(key)
     ours.get_by_role("button", name="Save").click()

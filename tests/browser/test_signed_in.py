@@ -95,13 +95,14 @@ class TestTheKeyExpires:
         sight.page.reload()
         expect(sight.page.locator("#state")).to_have_text("up to date")
         context.clear_cookies()
-        sight.page.get_by_role("link", name="Projects").click()
+        sight.follow(sight.page.get_by_role("link", name="Projects"))
         signed_out(sight)
         asked: list[str] = []
         sight.page.on("request", lambda request: asked.append(request.url))
         sight.page.clock.run_for(10 * 60 * 1000)
         assert asked == []
-        sight.page.get_by_role("link", name="Find", exact=True).click()  # but when somebody wants something
+        with sight.page.expect_response("**/stream"):  # but when somebody wants something
+            sight.follow(sight.page.get_by_role("link", name="Find", exact=True))
         signed_out(sight)
         assert {url.rpartition("/")[2] for url in asked} - {"icon.svg"} == {"stream"}
 

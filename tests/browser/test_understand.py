@@ -161,9 +161,9 @@ def test_the_scrubber_passes_over_what_is_left_out_of_sight(sight: Sight, worker
 
 
 def test_a_project_shows_its_year_its_files_and_its_sessions(sight: Sight, worker: Worker) -> None:
-    sight.page.get_by_role("link", name="Projects").click()
+    sight.follow(sight.page.get_by_role("link", name="Projects"))
     project = worker.get("/api/projects")["items"][0]["name"]
-    sight.page.locator("main").get_by_role("link", name="oh-my-posh", exact=True).click()
+    sight.follow(sight.page.locator("main").get_by_role("link", name="oh-my-posh", exact=True))
     sight.heading("oh-my-posh")
     known = worker.get("/api/project", project=project, days=371)
     expect(sight.page.locator(".heat rect.day:not(.heat-0)")).to_have_count(len(known["activity"]))
@@ -219,10 +219,10 @@ def test_a_memory_tells_where_it_comes_from(sight: Sight, worker: Worker) -> Non
     origin = sight.page.locator("aside")
     for said in (memory["branch"], memory["client"], memory["provider"], "Tool uses", "Told to sessions"):
         expect(origin).to_contain_text(said)
-    sight.page.get_by_role("link", name=memory["files_read"][0]).click()
+    sight.follow(sight.page.get_by_role("link", name=memory["files_read"][0]))
     sight.heading(memory["files_read"][0])
-    sight.page.go_back()
-    sight.page.get_by_role("link", name=re.compile("^session ")).click()
+    sight.back()
+    sight.follow(sight.page.get_by_role("link", name=re.compile("^session ")))
     expect(sight.page).to_have_url(re.compile("#/session/"))
     expect(sight.page.locator('.story > li[data-ref="5"]')).to_be_in_viewport()
 
@@ -252,7 +252,7 @@ def test_a_memory_tells_when_it_was_injected_and_into_what(
         sight.page.reload()
         expect(told).to_contain_text("1 time")
         expect(told.locator("li", has_text="at its start")).to_be_visible()
-        told.get_by_role("link", name="hearkeni").click()
+        sight.follow(told.get_by_role("link", name="hearkeni"))
         expect(sight.page).to_have_url(re.compile("#/session/hearkening-1$"))
         assert sight.all_that_went_wrong() == []
 
@@ -292,7 +292,7 @@ def test_a_session_is_left_for_the_one_before_and_found_again(sight: Sight, work
     wholes = [worker.get(f"/api/session/{each['id']}") for each in sessions]
     whole = next(each for each in wholes if each["previous"])
     sight.go(f"#/session/{whole['session']['id']}")
-    sight.page.get_by_role("link", name="← Earlier").click()
+    sight.follow(sight.page.get_by_role("link", name="← Earlier"))
     expect(sight.page).to_have_url(re.compile(f"#/session/{whole['previous']['id']}$"))
-    sight.page.get_by_role("link", name="Later →").click()
+    sight.follow(sight.page.get_by_role("link", name="Later →"))
     expect(sight.page).to_have_url(re.compile(f"#/session/{whole['session']['id']}$"))

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import (
@@ -51,11 +52,14 @@ document.addEventListener("securitypolicyviolation", (event) => window.__violati
 
 _GO = """(hash) => new Promise((done) => {
     const was = location.hash;
-    addEventListener("hashchange", done, { once: true });
+    addEventListener("hashchange", () => done(), { once: true });
     location.hash = hash;
     if (location.hash === was) done();
 })"""
 
+_MOVING = """() => {
+    window.moved = new Promise((done) => addEventListener("hashchange", () => done(), { once: true }));
+}"""
 _PROBE = "fetch('/viewer/icon.svg', { cache: 'no-store' }).then((answer) => answer.ok)"
 
 
@@ -70,6 +74,18 @@ class Sight:
     def go(self, hash: str) -> None:
         """As a link leads there; what was shown before is gone when this returns."""
         self.page.evaluate(_GO, hash)
+
+    def follow(self, link: Locator) -> None:
+        """By clicking; what was shown before is gone when this returns. It leads to another place."""
+        assert link.get_attribute("href") != f"#{urlsplit(self.page.url).fragment}"
+        self.page.evaluate(_MOVING)
+        link.click()
+        self.page.evaluate("moved")
+
+    def back(self) -> None:
+        self.page.evaluate(_MOVING)
+        self.page.go_back()
+        self.page.evaluate("moved")
 
     def heading(self, text: str) -> None:
         expect(self.page.get_by_role("heading", level=1)).to_contain_text(text)

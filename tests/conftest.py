@@ -17,6 +17,7 @@ hypothesis.settings.load_profile("untimed")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the hour-long torture tests too")
+    parser.addoption("--slowly", choices=("page", "hands"), help="slow pages, or slow hands, in a browser")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
-from tests.browser import viewing
+from tests.browser import slowly, viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
 
@@ -21,6 +21,12 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=viewing.CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pace(request: pytest.FixtureRequest) -> Iterator[None]:
+    with slowly.made(request.config.getoption("--slowly")):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -83,12 +83,18 @@ def test_keys_are_the_new_pages_before_the_browser_tells_of_its_address(
     sight.heading("Live")
 
 
-def test_all_that_fit_an_earlier_search_are_not_selected(context: BrowserContext, worker: Worker) -> None:
+def selecting(context: BrowserContext, worker: Worker) -> tuple[Sight, Held]:
+    """One is ticked, and all that fit are on their way."""
     sight = listen(context, worker, "#/find?project=gauges")
     sight.page.locator(".hit input").first.check()
     held = Held(sight, "**/api/memory/select")
     bar(sight).get_by_role("button", name="Select all that fit").click()
     held.wait()
+    return sight, held
+
+
+def test_all_that_fit_an_earlier_search_are_not_selected(context: BrowserContext, worker: Worker) -> None:
+    sight, held = selecting(context, worker)
     sight.page.locator("#q").fill("okapi")
     expect(bar(sight)).to_be_hidden()
     held.let_go()
@@ -96,11 +102,7 @@ def test_all_that_fit_an_earlier_search_are_not_selected(context: BrowserContext
 
 
 def test_nothing_can_be_done_to_some_of_all_that_fit(context: BrowserContext, worker: Worker) -> None:
-    sight = listen(context, worker, "#/find?project=gauges")
-    sight.page.locator(".hit input").first.check()
-    held = Held(sight, "**/api/memory/select")
-    bar(sight).get_by_role("button", name="Select all that fit").click()
-    held.wait()
+    sight, held = selecting(context, worker)
     expect(bar(sight)).to_contain_text("selecting…")
     for name in ("Pin", "Mark wrong", "Forget"):
         expect(bar(sight).get_by_role("button", name=name, exact=True)).to_be_disabled()

@@ -77,8 +77,8 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
   async function all() {
     const asked = narrowing();
     asking.abort();
-    const { signal: over } = (asking = new AbortController()),
-      stop = AbortSignal.any([signal, over]);
+    asking = new AbortController();
+    const stop = AbortSignal.any([signal, asking.signal]);
     // As they are listed: of one kind, also what is marked wrong. Of a search, not what is raw: it can only be forgotten.
     if (!asked.q?.trim()) asked.kind ||= usual(asked);
     if (asked.kind?.includes(",")) asked.wrong ||= "false";

@@ -39,7 +39,7 @@ export async function show(place, main, signal) {
   async function fill() {
     const mine = ++asked,
       arrived = (meanwhile = []);
-    const { results, ...from } = await get("/api/search", { limit: FIRST, project: chosen.value }, signal);
+    const { results, next: from } = await get("/api/search", { limit: FIRST, project: chosen.value }, signal);
     if (mine !== asked) return;
     put(
       feed,
@@ -51,7 +51,7 @@ export async function show(place, main, signal) {
           ]),
     );
     isCut = false;
-    goesOn(from.next);
+    goesOn(from);
     meanwhile = null;
     arrived.forEach(arrive);
   }

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from claude_mem.model.recall import MemoryKind
+
 Data = dict[str, Any]
 
 
@@ -87,6 +89,10 @@ class Desk(Protocol):
     def listed(self, kind: str, narrowing: Narrowing, page: Page) -> Data:
         """{"items", "offset", "limit", "hasMore", "next", "total"} of observations, summaries, prompts
         (results, with all their fields), sessions or projects, the newest first."""
+        ...
+
+    def last_ids(self) -> dict[MemoryKind, int]:
+        """The highest id of each kind of memory; 0: there is none."""
         ...
 
     def remember(self, text: str, given: Mapping[str, object]) -> Data:

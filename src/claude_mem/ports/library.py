@@ -95,6 +95,10 @@ class Library(Protocol):
         """How many such a list has in all."""
         ...
 
+    def last_ids(self) -> dict[MemoryKind, int]:
+        """The highest id of each kind; 0: there is none. Also of what says nothing, as a private prompt."""
+        ...
+
     def touching(self, path: str, project_id: int | None, limit: int) -> list[Touching]:
         """The memories of a file, the newest first: one path is the other's, or the end of it."""
         ...

@@ -171,6 +171,9 @@ class Reading:
             _page(self._whole(cards[: page.limit]), page) | {"hasMore": len(cards) > page.limit} | following
         )
 
+    def last_ids(self) -> dict[MemoryKind, int]:
+        return self._from.library.last_ids()
+
     def _sessions(self, filters: Filters, page: Page) -> Data:
         after = cursor.parse_session(page.cursor)
         rows = self._from.shelves.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)

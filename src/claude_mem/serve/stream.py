@@ -34,11 +34,10 @@ WINDOW = 100
 """Memories fetched at a time: as many wait for a listener to read, and no more."""
 MOST_BEHIND = 10_000
 """Memories a listener can catch up with; past it, reading the lists again is cheaper."""
-LATEST = 20
 SESSIONS = 20
 PASSED_OVER = b":\n\n"
 
-LISTS: dict[MemoryKind, str] = {"prompt": "prompts", "observation": "observations", "summary": "summaries"}
+KINDS: tuple[MemoryKind, ...] = ("prompt", "observation", "summary")
 
 
 async def listen(call: Call) -> Response:
@@ -106,12 +105,13 @@ class _Teller:
         return self.visitor is None or self.running.visitors.knows(self.visitor)
 
     def _first(self) -> list[bytes]:
-        newest = Cursor(**{kind: self._last(kind) for kind in LISTS})
+        last = self.desk.last_ids()
+        newest = Cursor(**{kind: last[kind] for kind in KINDS})
         cursor, events = self.since or newest, [f"retry: {RETRY_MS}\n\n".encode()]
-        behind = max(newest.of(kind) - cursor.of(kind) for kind in LISTS)
+        behind = max(newest.of(kind) - cursor.of(kind) for kind in KINDS)
         if behind > MOST_BEHIND:
             cursor = newest
-        for kind in LISTS:  # after a restore there is less than it was told of
+        for kind in KINDS:  # after a restore there is less than it was told of
             cursor = cursor.at(kind, min(cursor.of(kind), newest.of(kind)))
         self.cursor = cursor
         states = self._new_sessions()
@@ -130,10 +130,10 @@ class _Teller:
 
         By their ids: by time, what was imported or observed late would not be among the newest."""
         events = []
-        for kind in LISTS:
+        for kind in KINDS:
             last = self.cursor.of(kind)
             results = self._after(kind, last)
-            if not results and self._newest(kind) > last + WINDOW:
+            if not results and self.desk.last_ids()[kind] > last + WINDOW:
                 # Looked at again: what lies before the newest is there by now, or is forgotten.
                 results = self._after(kind, last)
                 if not results:
@@ -164,17 +164,6 @@ class _Teller:
         refs = [str(Ref(kind, id)) for id in range(last + 1, last + WINDOW + 1)]
         results: list[dict[str, Any]] = self.desk.details(refs)["results"]
         return results
-
-    def _last(self, kind: MemoryKind) -> int:
-        last = self._newest(kind)
-        while results := self._after(kind, last):
-            last = int(results[-1]["id"])
-        return last
-
-    def _newest(self, kind: MemoryKind) -> int:
-        """By time, which is by id but for a few."""
-        items = self.desk.listed(LISTS[kind], Narrowing(), Page(LATEST))["items"]
-        return max((int(item["id"]) for item in items), default=0)
 
     def _new_sessions(self) -> list[dict[str, Any]]:
         """Those that stand otherwise than when it was last told."""

@@ -124,6 +124,11 @@ class LibraryContract(Ground):
         assert card.text.startswith("by cents")
         assert whole[Ref("summary", 1)][1]["files_edited"] == ["a.py"]
 
+    def test_the_last_id_of_each_kind_is_the_highest_whenever_it_was(self, turn: Read) -> None:
+        assert turn.library.last_ids() == {"observation": 1, "summary": 1, "prompt": 2, "evidence": 3}
+        late = turn.keep("Learned late", at=NOON - HOUR)
+        assert turn.library.last_ids()["observation"] == late.id == 2
+
     # Lists
 
     def test_lists_go_by_time_either_way_and_in_pages(self, read: Read) -> None:

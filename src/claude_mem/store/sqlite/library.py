@@ -60,6 +60,10 @@ class SqliteLibrary:
         with self._readers.read() as db:
             return listing.count(db, filters, pinned=pinned)
 
+    def last_ids(self) -> dict[MemoryKind, int]:
+        with self._readers.read() as db:
+            return {kind: int(execute(db, f"last_{kind}").fetchone()[0]) for kind in KINDS}
+
     def touching(self, path: str, project_id: int | None, limit: int) -> list[Touching]:
         first, last = span(project_id) if project_id is not None else matching.EVERYWHERE
         with self._readers.read() as db:

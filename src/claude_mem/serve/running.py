@@ -47,7 +47,8 @@ class Running:
     """Callers of /stream."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     corrections: deque[Correction] = field(default_factory=lambda: deque(maxlen=MOST_CORRECTIONS))
-    """What people have lately changed in memory, by a number that only grows."""
+    """What people have lately changed in memory, by a number that only grows. Only the event loop
+    touches it: iterating in a thread while the loop appends fails."""
     visitors: Visitors = field(default_factory=Visitors)
     """Browsers that have signed in."""
     handing_over_to: str | None = None
@@ -62,6 +63,10 @@ class Running:
     @property
     def uptime_s(self) -> float:
         return time.monotonic() - self.born
+
+    @property
+    def last_correction(self) -> int:
+        return self.corrections[-1].number if self.corrections else 0
 
     def stop(self) -> None:
         self.stopping.set()
@@ -78,8 +83,7 @@ class Running:
         self.changed = asyncio.Event()
 
     def tell_correction(self, what: str, refs: Sequence[str]) -> None:
-        last = self.corrections[-1].number if self.corrections else 0
-        self.corrections.append(Correction(last + 1, what, tuple(refs)))
+        self.corrections.append(Correction(self.last_correction + 1, what, tuple(refs)))
         self.tell_change()
 
     def swallow(self, where: str, error: BaseException) -> None:

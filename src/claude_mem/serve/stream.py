@@ -8,7 +8,7 @@ listens, nobody looks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +22,7 @@ from claude_mem.ports.desk import Desk, Narrowing, Page
 from claude_mem.serve import asked, pages
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.running import Running
+from claude_mem.serve.running import Correction, Running
 from claude_mem.serve.sse import MEDIA_TYPE, Cursor, event
 
 MOST_LISTENERS = 32
@@ -84,6 +84,7 @@ class _Teller:
 
     async def events(self) -> AsyncIterator[bytes]:
         try:
+            self.corrected = self.running.last_correction
             for event in await asyncio.to_thread(self._first):
                 yield event
             while not self.running.stopping.is_set() and self._may_listen():
@@ -91,7 +92,8 @@ class _Teller:
                 while found := await asyncio.to_thread(self._memories):
                     for event in found:
                         yield event
-                for event in await asyncio.to_thread(self._states):
+                corrections = tuple(self.running.corrections)  # here: the loop appends to them
+                for event in await asyncio.to_thread(self._states, corrections):
                     yield event
                 if await _happens(changed, HEARTBEAT_S):
                     await _happens(self.running.stopping, GATHER_S)  # a burst is one reason to look
@@ -116,7 +118,6 @@ class _Teller:
         self.cursor = cursor
         states = self._new_sessions()
         self.queue, self.observer = self._queue(), self._observer()
-        self.corrected = max((each.number for each in self.running.corrections), default=0)
         projects = self.desk.listed("projects", Narrowing(), Page(100))["items"]
         standing = {"queue": self.queue, "observer": self.observer}
         events.append(self._event("initial", projects=projects, sessions=states, **standing))
@@ -147,7 +148,7 @@ class _Teller:
                     events.append(PASSED_OVER)
         return events
 
-    def _states(self) -> list[bytes]:
+    def _states(self, corrections: Sequence[Correction]) -> list[bytes]:
         events = [self._event("session", session=session) for session in self._new_sessions()]
         if (queue := self._queue()) != self.queue:
             self.queue = queue
@@ -155,9 +156,10 @@ class _Teller:
         if (observer := self._observer()) != self.observer:
             self.observer = observer
             events.append(self._event("observer", observer=observer))
-        for each in [one for one in tuple(self.running.corrections) if one.number > self.corrected]:
-            self.corrected = each.number
-            events.append(self._event("changed", what=each.what, refs=each.refs))
+        for each in corrections:
+            if each.number > self.corrected:
+                self.corrected = each.number
+                events.append(self._event("changed", what=each.what, refs=each.refs))
         return events
 
     def _after(self, kind: MemoryKind, last: int) -> list[dict[str, Any]]:

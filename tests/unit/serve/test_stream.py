@@ -1,13 +1,15 @@
-"""A listener's first event costs the same, however much is remembered."""
+"""A listener is told of all there is, at a cost that does not grow with it."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterator
+import json
+import threading
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from starlette.requests import Request
@@ -17,7 +19,7 @@ from claude_mem.ports.desk import Desk
 from claude_mem.serve import stream
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.parts import Parts
-from claude_mem.serve.running import Running
+from claude_mem.serve.running import Correction, Running
 from claude_mem.settings import Settings
 from claude_mem.wiring import worker
 
@@ -57,27 +59,32 @@ def imported(parts: Parts, what: str, count: int, **more: object) -> None:
     assert parts.desk.take_in(records)["imported"] == count
 
 
+async def listening(running: Running, since: str = "") -> AsyncIterator[bytes]:
+    headers = [(b"last-event-id", since.encode())]
+    request = Request({"type": "http", "method": "GET", "headers": headers, "query_string": b""})
+    response = await stream.listen(Call(running, request, {}, {}))
+    assert isinstance(response, StreamingResponse)
+    return cast(AsyncIterator[bytes], response.body_iterator)
+
+
+async def until(name: str, events: AsyncIterator[bytes]) -> str:
+    """The next event of this name."""
+    async with asyncio.timeout(PATIENCE_S):
+        async for sent in events:
+            if f"event: {name}\n".encode() in sent:
+                return sent.decode()
+    raise AssertionError("the stream ended")
+
+
 def first_event(parts: Parts) -> tuple[str, Counter[str]]:
     """The id of the first event, and what the desk was asked for it."""
     assert parts.desk is not None
     counting = Counting(parts.desk)
 
-    said = asyncio.run(_until(replace(parts, desk=counting), b"event: initial"))
-    return said.splitlines()[0].removeprefix("id: "), counting.questions
+    async def listen() -> str:
+        return await until("initial", await listening(Running(replace(parts, desk=counting))))
 
-
-async def _until(parts: Parts, wanted: bytes, since: str = "") -> str:
-    """The first event that has this in it."""
-    headers = [(b"last-event-id", since.encode())]
-    request = Request({"type": "http", "method": "GET", "headers": headers, "query_string": b""})
-    response = await stream.listen(Call(Running(parts), request, {}, {}))
-    assert isinstance(response, StreamingResponse)
-    async with asyncio.timeout(PATIENCE_S):
-        async for said in response.body_iterator:
-            assert isinstance(said, bytes)
-            if wanted in said:
-                return said.decode()
-    raise AssertionError("the stream ended")
+    return asyncio.run(listen()).splitlines()[0].removeprefix("id: "), counting.questions
 
 
 def test_the_first_event_asks_no_more_after_a_backfill_and_is_past_all_of_it(parts: Parts) -> None:
@@ -96,5 +103,36 @@ def test_what_was_backfilled_beyond_a_gap_that_forgetting_left_is_sent(parts: Pa
     imported(parts, "forgotten", 2 * stream.WINDOW, project="gap", created_at_epoch=LONG_AGO)
     parts.desk.forget({"project": "gap"}, dry_run=False)
     imported(parts, "backfilled", 1, created_at_epoch=LONG_AGO)
-    sent = asyncio.run(_until(parts, b"event: new_observation", since))
-    assert sent.startswith(f"id: p0-o{RECENT + 2 * stream.WINDOW + 1}-s0\n")
+
+    async def listen() -> str:
+        return await until("new_observation", await listening(Running(parts), since))
+
+    assert asyncio.run(listen()).startswith(f"id: p0-o{RECENT + 2 * stream.WINDOW + 1}-s0\n")
+
+
+class OfOneThread(deque[Correction]):
+    """What one thread appends to, another may not iterate over: it would fail, if rarely."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._owner = threading.get_ident()
+
+    def __iter__(self) -> Iterator[Correction]:
+        assert threading.get_ident() == self._owner, "iterated over in another thread"
+        return super().__iter__()
+
+
+def test_corrections_are_read_in_the_thread_that_adds_them_and_sent_once(parts: Parts) -> None:
+    async def listen() -> list[str]:
+        running = Running(parts, corrections=OfOneThread())
+        running.tell_correction("edit", ["1"])  # before anybody listens
+        events = await listening(running)
+        await until("initial", events)
+        sent = []
+        for ref in ("2", "3"):
+            running.tell_correction("edit", [ref])
+            sent.append(await until("changed", events))
+        return sent
+
+    sent = [json.loads(each.partition("data: ")[2]) for each in asyncio.run(listen())]
+    assert [each["refs"] for each in sent] == [["2"], ["3"]]

@@ -121,6 +121,8 @@ def _main(link: str) -> list[str]:
         return []
     try:
         said = posix.read(fd, _GIT_FILE).decode(errors="surrogateescape")
+    except OSError:
+        return []  # a link to a directory, or a pipe that says nothing
     finally:
         posix.close(fd)
     root, inside, _ = said.partition("gitdir:")[2].strip().rpartition("/.git/")

@@ -6,10 +6,10 @@ a kill between the two loses nothing and doubles nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from claude_mem.model.errors import EventUnreadable
+from claude_mem.model.errors import EventUnreadable, StoreDamaged, StoreUnavailable
 from claude_mem.model.event import Event
 from claude_mem.model.origin import Origin
 from claude_mem.model.spooled import Spooled
@@ -22,10 +22,17 @@ MOST_AT_ONCE = 16 * BATCH  # between two calls the worker can stop
 
 Parse = Callable[[Spooled], Event | None]
 
+_STORE_TROUBLE = (StoreUnavailable, StoreDamaged)
+"""Not the event's fault: it stays in the spool and is tried again."""
+
 
 def none_is_excluded(event: Event) -> bool:
     del event
     return False
+
+
+def nothing_to_note(file: Spooled) -> None:
+    del file
 
 
 class Counter(Protocol):
@@ -47,51 +54,85 @@ class Ingest:
         skip_tools: frozenset[str],
         log: Callable[[str], None],
         is_excluded: Callable[[Event], bool] = none_is_excluded,
+        on_committed: Callable[[Spooled], None] = nothing_to_note,
     ) -> None:
+        """`on_committed` hears of every file before it leaves the spool; after a failure it may hear of one
+        again."""
         self._spool, self._store, self._parse = spool, store, parse
         self._origin_of, self._skip_tools, self._log = origin_of, skip_tools, log
-        self._is_excluded = is_excluded
+        self._is_excluded, self._on_committed = is_excluded, on_committed
 
     def drain(self) -> int:
-        """Take in the oldest of what is spooled; returns how many files left the spool, 0: it is empty."""
-        names = self._spool.names()[:MOST_AT_ONCE]
+        """Take in the oldest of what is spooled; returns how many files left the spool, 0: it is empty, or
+        holds only bad files that cannot be moved."""
         batch: list[Spooled] = []
-        for name in names:
-            file = self._read(name)
-            if file is not None:
-                batch.append(file)
+        gone = 0
+        for name in self._spool.names()[:MOST_AT_ONCE]:
+            try:
+                batch.append(self._spool.read(name))
+            except FileNotFoundError:
+                continue
+            except (EventUnreadable, OSError) as error:
+                gone += self._set_aside(name, error)
             if len(batch) >= BATCH or sum(one.size for one in batch) >= BATCH_BYTES:
-                self._take(batch)
+                gone += self._take(batch)
                 batch = []
-        self._take(batch)
-        return len(names)
+        return gone + self._take(batch)
 
-    def _read(self, name: str) -> Spooled | None:
-        try:
-            return self._spool.read(name)
-        except EventUnreadable as error:
-            self._set_aside(name, error)
-        return None
-
-    def _take(self, files: list[Spooled]) -> None:
-        taken, arrivals, skipped = [], [], 0
+    def _take(self, files: list[Spooled]) -> int:
+        """Returns how many left the spool. Whatever is wrong with one event, those behind it are taken in."""
+        gone, taken, arriving = 0, [], []
         for file in files:
             try:
-                event = self._parse(file)
-            except Exception as error:  # whatever it is, one file must not hold up all that come after it
-                self._set_aside(file.name, error)
+                arrival = self._arrival(file)
+            except _STORE_TROUBLE:
+                raise
+            except Exception as error:
+                gone += self._set_aside(file.name, error)
                 continue
             taken.append(file)
-            if event is not None and self.is_wanted(event):
-                arrivals.append(Arrival(event, self._origin_of(event.cwd)))
-            else:
-                skipped += 1
-        if arrivals:
-            self._store.accept(arrivals)
+            if arrival is not None:
+                arriving.append((file, arrival))
+        skipped = len(taken) - len(arriving)
+        for refused, why in self._refused(arriving):
+            taken.remove(refused)
+            gone += self._set_aside(refused.name, why)
         if skipped:
             self._store.count("skipped", skipped)
+        for file in taken:
+            self._note(file)
         if taken:
             self._spool.remove(taken)
+        return gone + len(taken)
+
+    def _arrival(self, file: Spooled) -> Arrival | None:
+        """None: the user does not want it, or it says nothing."""
+        event = self._parse(file)
+        if event is None or not self.is_wanted(event):
+            return None
+        return Arrival(event, self._origin_of(event.cwd))
+
+    def _refused(self, arriving: Sequence[tuple[Spooled, Arrival]]) -> list[tuple[Spooled, Exception]]:
+        """Accept them together; if the store refuses that, one by one. Returns those it refuses alone."""
+        if not arriving:
+            return []
+        try:
+            self._store.accept([arrival for _, arrival in arriving])
+        except _STORE_TROUBLE:
+            raise
+        except Exception as error:
+            if len(arriving) == 1:
+                return [(arriving[0][0], error)]
+            return [refused for one in arriving for refused in self._refused([one])]
+        return []
+
+    def _note(self, file: Spooled) -> None:
+        try:
+            self._on_committed(file)
+        except _STORE_TROUBLE:
+            raise
+        except Exception as error:  # the event itself is safe
+            self._log(f"not noted of {file.name}: {type(error).__name__}: {error}")
 
     def is_wanted(self, event: Event) -> bool:
         """The user's lists: tools whose uses are not worth remembering, projects of which nothing is."""
@@ -104,7 +145,13 @@ class Ingest:
             return Accepted()
         return self._store.accept([Arrival(event, self._origin_of(event.cwd))])
 
-    def _set_aside(self, name: str, error: Exception) -> None:
+    def _set_aside(self, name: str, error: Exception) -> int:
+        """Returns how many files left the spool: none if it cannot be moved, which is tried again."""
         self._log(f"set aside {name}: {type(error).__name__}: {error}")
-        self._spool.set_aside(name)
+        try:
+            self._spool.set_aside(name)
+        except OSError as trouble:
+            self._log(f"cannot be set aside: {name}: {trouble}")
+            return 0
         self._store.count("set_aside")
+        return 1

@@ -7,7 +7,10 @@ from one place.
 from __future__ import annotations
 
 import configparser
+import errno
+import os
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from claude_mem.model.origin import Origin
 
 REMEMBER_MS = 2_000
 MOST_REMEMBERED = 256
+MOST_BYTES = 64 << 20  # packed-refs of a very large repository
 NOWHERE = Origin(key="unknown", name="unknown", root="")
 
 
@@ -43,8 +47,8 @@ def resolve(cwd: Path) -> Origin:
     """The origin of work done in `cwd`; a directory outside any repository is its own project."""
     try:
         return _in_repository(cwd) or _bare_directory(cwd)
-    except (OSError, ValueError, configparser.Error):
-        return _bare_directory(cwd)  # unreadable or damaged: still a place with a name
+    except Exception:  # anybody's files, damaged in any way: still a place with a name
+        return _bare_directory(cwd)
 
 
 def _bare_directory(cwd: Path) -> Origin:
@@ -75,19 +79,19 @@ def _in_repository(cwd: Path) -> Origin | None:
 
 def _linked(top: Path, dot_git: Path) -> Path:
     """A worktree's `.git` is a file that says where its directory is."""
-    _, _, target = dot_git.read_text(encoding="utf-8").partition("gitdir:")
+    _, _, target = _content(dot_git).partition("gitdir:")
     return (top / target.strip()).resolve()
 
 
 def _common_directory(git_dir: Path) -> Path:
     common = git_dir / "commondir"
-    return (git_dir / common.read_text(encoding="utf-8").strip()).resolve() if common.is_file() else git_dir
+    return (git_dir / _content(common).strip()).resolve() if common.is_file() else git_dir
 
 
 def _remote(config: Path) -> str | None:
     """The `origin` remote, else the first one."""
     parser = configparser.ConfigParser(strict=False, interpolation=None, allow_no_value=True)
-    parser.read_string(config.read_text(encoding="utf-8", errors="replace").replace("\t", ""))
+    parser.read_string(_content(config).replace("\t", ""))
     remotes = [section for section in parser.sections() if section.startswith("remote ")]
     chosen = 'remote "origin"' if 'remote "origin"' in remotes else next(iter(remotes), None)
     url = parser.get(chosen, "url", fallback=None) if chosen else None
@@ -107,18 +111,30 @@ def normalised(url: str) -> str:
 
 
 def _head(git_dir: Path, common: Path) -> tuple[str | None, str | None]:
-    head = (git_dir / "HEAD").read_text(encoding="utf-8").strip()
+    head = _content(git_dir / "HEAD").strip()
     if not head.startswith("ref:"):
         return None, head or None  # detached
     ref = head.removeprefix("ref:").strip()
     branch = ref.removeprefix("refs/heads/")
     loose = common / ref
     if loose.is_file():
-        return branch, loose.read_text(encoding="utf-8").strip()
+        return branch, _content(loose).strip()
     packed = common / "packed-refs"
     if packed.is_file():
-        for line in packed.read_text(encoding="utf-8").splitlines():
+        for line in _content(packed).splitlines():
             commit, _, name = line.partition(" ")
             if name == ref:
                 return branch, commit
     return branch, None  # no commit yet
+
+
+def _content(path: Path) -> str:
+    """No pipe or device is waited for, and no more is read than git would write."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(MOST_BYTES).decode("utf-8", "replace")
+    finally:
+        os.close(fd)

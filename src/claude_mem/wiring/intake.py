@@ -40,6 +40,7 @@ class Intake:
         self._ingest = Ingest(
             *(self.spool, store, self._event, self.origin_of, settings.skip_tools, log.warning),
             is_excluded=lambda event: is_excluded(event.cwd, event.project),
+            on_committed=self._note_shown,
         )
         drops.prepare()
         self._weigh_again()
@@ -77,10 +78,6 @@ class Intake:
 
     def _event(self, spooled: Spooled) -> Event | None:
         payload = spooled.payload
-        stamp = payload.pop("claude_mem_context", None)
-        session = payload.get("session_id")
-        if isinstance(stamp, str) and isinstance(session, str):
-            self.on_shown(session, stamp, spooled.at)
         if spooled.by != __version__ or payload.pop("claude_mem_scrub_again", False):
             # Scrubbed by a hook of another version, or by one that could not read the user's own rules.
             payload, _ = scrub.scrub(
@@ -90,6 +87,11 @@ class Intake:
                 globs=self._globs,
             )
         return claude_code.parse(spooled.event, payload, id=spooled.id, at=spooled.at)
+
+    def _note_shown(self, spooled: Spooled) -> None:
+        stamp, session = spooled.payload.get("claude_mem_context"), spooled.payload.get("session_id")
+        if isinstance(stamp, str) and isinstance(session, str):
+            self.on_shown(session, stamp, spooled.at)
 
     def _weigh_again(self) -> None:
         limits = self._settings.spool_max_files, self._settings.spool_max_bytes

@@ -3,15 +3,26 @@
 import json
 import os
 import random
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from claude_mem import settings, wiring
+from claude_mem.capture import drain, ledger
+from claude_mem.clients import claude_code
+from claude_mem.model.errors import StoreUnavailable
+from claude_mem.model.event import Event
 from claude_mem.model.job import State
+from claude_mem.model.origin import Origin
+from claude_mem.model.spooled import Spooled
+from claude_mem.queue.ingest import Ingest
 from claude_mem.serve.parts import Parts
+from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing import hooks, payloads
 
 
@@ -219,3 +230,190 @@ def test_many_private_prompts_at_once_over_the_api_are_all_accepted(parts: Parts
 
     with ThreadPoolExecutor(16) as at_once:
         assert sum(at_once.map(private, range(100))) == 100
+
+
+# No event holds up those that come after it.
+
+BAD_PLACE, GOOD_PLACE = "bad", "good"
+
+
+def in_front_of_a_good_one(data: Path, tmp_path: Path) -> None:
+    for number, place in enumerate((BAD_PLACE, GOOD_PLACE), start=1):
+        cwd = tmp_path / place
+        cwd.mkdir(exist_ok=True)
+        event = payloads.bash(f"toolu_{place}", session=f"s-{place}", cwd=str(cwd))
+        spool(data, str(number), envelope(f"e{number}", event))
+
+
+def loop(place: Path) -> None:
+    (place / "loop").symlink_to("loop")
+    (place / ".git").write_text("gitdir: loop/x\n")
+
+
+def pipe(place: Path) -> None:
+    os.mkfifo(place / ".git")
+
+
+def pipe_as_head(place: Path) -> None:
+    (place / ".git").mkdir()
+    (place / ".git" / "config").write_text("[core]\n")
+    os.mkfifo(place / ".git" / "HEAD")
+
+
+def config_that_stops_its_parser(place: Path) -> None:
+    (place / ".git").mkdir()
+    (place / ".git" / "config").write_text("[core]\nbare\n    true\n")
+
+
+@pytest.mark.parametrize("damage", [loop, pipe, pipe_as_head, config_that_stops_its_parser])
+def test_work_in_a_directory_whose_repository_cannot_be_read_is_recorded_as_of_that_directory(
+    parts: Parts, data: Path, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    (tmp_path / BAD_PLACE).mkdir()
+    damage(tmp_path / BAD_PLACE)
+    in_front_of_a_good_one(data, tmp_path)
+    parts.drain()
+    assert queued(parts) == ["toolu_bad", "toolu_good"]
+    session = parts.store.find("s-bad")
+    assert session is not None
+    assert session.project == BAD_PLACE
+    assert hooks.spooled(data) == []
+
+
+def test_a_linked_git_directory_does_not_stop_an_exclusion_from_being_checked(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (data / "spool").mkdir(parents=True, mode=0o700)
+    monkeypatch.chdir(data)
+    (tmp_path / BAD_PLACE).mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / BAD_PLACE / ".git").symlink_to(tmp_path / "elsewhere")
+    in_front_of_a_good_one(data, tmp_path)
+    (data / "settings.json").write_text('{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["secret"]}')
+    built = wiring.build(settings.load(hooks.environment(data)))
+    try:
+        built.drain()
+        assert queued(built) == ["toolu_bad", "toolu_good"]
+    finally:
+        built.close()
+
+
+def test_an_event_the_database_refuses_is_set_aside_and_the_good_one_behind_it_accepted(
+    parts: Parts, data: Path, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(data / "claude-mem.db")) as db:
+        db.execute(
+            "CREATE TRIGGER refuses BEFORE INSERT ON pending_messages WHEN NEW.tool_use_id = 'toolu_bad'"
+            " BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        )
+    in_front_of_a_good_one(data, tmp_path)
+    parts.drain()
+    assert queued(parts) == ["toolu_good"]
+    assert parts.store.counters()["set_aside"] == 1
+    assert [file.name for file in (data / "spool" / "aside").iterdir()] == ["1.json"]
+    assert hooks.spooled(data) == []
+
+
+class Poison(Exception):
+    """What nobody has thought of."""
+
+
+@dataclass
+class Steps:
+    """The steps of taking in, each of which can be made to fail for the bad event."""
+
+    poisoned: str
+    error: Exception
+
+    def parse(self, file: Spooled) -> Event | None:
+        event = claude_code.parse(file.event, file.payload, id=file.id, at=file.at)
+        self._fail("parse", event)
+        return event
+
+    def is_excluded(self, event: Event) -> bool:
+        self._fail("exclude", event)
+        return False
+
+    def origin_of(self, cwd: str | None) -> Origin:
+        if self.poisoned == "origin" and cwd and cwd.endswith(BAD_PLACE):
+            raise self.error
+        return Origin(key="k", name="n", root="/r")
+
+    def on_committed(self, file: Spooled) -> None:
+        if self.poisoned == "note" and file.payload["session_id"] == "s-bad":
+            raise self.error
+
+    def _fail(self, step: str, event: Event | None) -> None:
+        if self.poisoned == step and event is not None and event.session == "s-bad":
+            raise self.error
+
+
+@pytest.fixture
+def store(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
+    (data / "spool").mkdir(parents=True, mode=0o700)
+    monkeypatch.chdir(data)
+    ledger.reset(0, 0, 1000, 1 << 30)
+    with SqliteStore.open(data / "claude-mem.db", clock=lambda: 1, backups=data / "backups") as opened:
+        yield opened
+
+
+def ingest(store: SqliteStore, steps: Steps) -> Ingest:
+    return Ingest(
+        *(drain.Spool(), store, steps.parse, steps.origin_of, frozenset(), lambda _: None),
+        is_excluded=steps.is_excluded,
+        on_committed=steps.on_committed,
+    )
+
+
+def accepted(store: SqliteStore) -> list[str]:
+    return [job.event.session for job, _ in store.jobs(State.READY, 10)]
+
+
+@pytest.mark.parametrize("step", ["parse", "exclude", "origin"])
+def test_an_event_that_fails_at_any_step_is_set_aside_and_the_good_one_behind_it_accepted(
+    store: SqliteStore, data: Path, tmp_path: Path, step: str
+) -> None:
+    in_front_of_a_good_one(data, tmp_path)
+    ingest(store, Steps(step, Poison())).drain()
+    assert accepted(store) == ["s-good"]
+    assert store.counters()["set_aside"] == 1
+    assert [file.name for file in (data / "spool" / "aside").iterdir()] == ["1.json"]
+    assert hooks.spooled(data) == []
+
+
+def test_what_cannot_be_noted_of_an_accepted_event_holds_up_nothing(
+    store: SqliteStore, data: Path, tmp_path: Path
+) -> None:
+    in_front_of_a_good_one(data, tmp_path)
+    ingest(store, Steps("note", Poison())).drain()
+    assert accepted(store) == ["s-bad", "s-good"]
+    assert hooks.spooled(data) == []
+
+
+def test_a_bad_file_that_cannot_be_moved_holds_up_nothing(
+    store: SqliteStore, data: Path, tmp_path: Path
+) -> None:
+    (data / "spool" / "aside").write_text("a file where the folder should be")
+    in_front_of_a_good_one(data, tmp_path)
+    taking = ingest(store, Steps("parse", Poison()))
+    assert taking.drain() == 1
+    assert accepted(store) == ["s-good"]
+    assert taking.drain() == 0  # it is tried again, and nobody waits for it
+    assert [envelope["id"] for envelope in hooks.spooled(data)] == ["e1"]
+
+
+@pytest.mark.parametrize("step", ["parse", "exclude", "origin", "note"])
+def test_trouble_of_the_store_is_not_the_events_fault_at_any_step(
+    store: SqliteStore, data: Path, tmp_path: Path, step: str
+) -> None:
+    in_front_of_a_good_one(data, tmp_path)
+    steps = Steps(step, StoreUnavailable("disk full"))
+    taking = ingest(store, steps)
+    with pytest.raises(StoreUnavailable):
+        taking.drain()
+    assert len(hooks.spooled(data)) == 2
+    steps.poisoned = ""
+    taking.drain()
+    assert accepted(store) == ["s-bad", "s-good"]
+    assert "set_aside" not in store.counters()
+    assert hooks.spooled(data) == []

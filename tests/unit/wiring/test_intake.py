@@ -10,6 +10,7 @@ from threading import Barrier
 import pytest
 
 from claude_mem.capture import spool
+from claude_mem.model.errors import StoreUnavailable
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing import payloads
@@ -40,3 +41,29 @@ def test_the_spool_may_be_drained_by_several_at_once(tmp_path: Path, monkeypatch
             drained = [threads.submit(drain) for _ in range(DRAINERS)]
             assert sum(each.result() for each in drained) == 300
         assert store.counters() == {"accepted": 300}
+
+
+def test_a_session_start_is_recorded_and_its_showing_noted_though_the_store_fails_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spool").mkdir(mode=0o700)
+    noted: list[str] = []
+    failures = [StoreUnavailable("disk full")]
+
+    def on_shown(session: str, stamp: str, at: int) -> None:
+        if failures:
+            raise failures.pop()
+        noted.append(stamp)
+
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
+        intake = Intake(Settings(tmp_path), store)
+        intake.on_shown = on_shown
+        spool.put(b"SessionStart", payloads.start(claude_mem_context="stamp-1"), time.time_ns())
+        with pytest.raises(StoreUnavailable):
+            intake.drain()
+        assert intake.spool.weigh()[0] == 1
+        intake.drain()
+        assert (noted, intake.spool.weigh()[0]) == (["stamp-1"], 0)
+        assert store.counters()["accepted"] == 1
+        assert "set_aside" not in store.counters()

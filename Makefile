@@ -7,10 +7,13 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet --quiet install
 RUN := $(VENV)/.ready-to-run
 DEV := $(VENV)/.ready-to-test
+ALL := $(VENV)/.ready-to-prove
 LOCKER := build/locker
+# A file's tests share a worker or a browser, so a file stays together.
+PARALLEL := --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs pictures bench fuzz install lock clean tools
+.PHONY: help demo test prove lint docs pictures bench fuzz install lock clean tools
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,9 +21,13 @@ help: ## say what can be made
 demo: $(RUN) ## replay a recorded session in a throwaway data directory, and show what became of it
 	@$(PY) -m claude_mem demo
 
-test: lint tools ## everything that must hold: lint, types, layers, docs, tests
+test: lint tools ## lint, types, layers, docs, and the tests that a change must pass: minutes
 	@echo "== tests"
-	@$(PY) -m pytest
+	@$(PY) -m pytest $(PARALLEL) -m "not prove"
+
+prove: $(ALL) tools ## every test there is: all pages, all of the real client, torture, full Hypothesis
+	@echo "== every test"
+	@$(PY) -m pytest $(PARALLEL) --hypothesis-profile full
 
 pictures: $(DEV) tools ## take the pictures of docs/viewer.md anew
 	@$(PY) -m tests.browser.pictures docs/images
@@ -52,7 +59,7 @@ install: ## install the command claude-mem for daily use
 lock: ## pin the newest dependencies, with their hashes, in requirements/
 	@set -e; python="$$(bash scripts/find-python.sh "$(PYTHON)")"; "$$python" -m venv --clear $(LOCKER)
 	@$(LOCKER)/bin/python -m pip --disable-pip-version-check --quiet --quiet install pip-tools
-	@for lock in "run" "dev --extra dev"; do \
+	@for lock in "run" "dev --extra dev" "prove --extra dev --extra chroma"; do \
 		set -e; set -- $$lock; name=$$1; shift; echo "requirements/$$name.txt"; \
 		CUSTOM_COMPILE_COMMAND="make lock" $(LOCKER)/bin/python -m piptools compile --quiet --upgrade \
 			--generate-hashes --all-build-deps --allow-unsafe --strip-extras "$$@" \
@@ -80,6 +87,11 @@ $(RUN): pyproject.toml requirements/run.txt $(PY)
 $(DEV): requirements/dev.txt $(RUN)
 	@echo "Installing what it needs to be tested ..."
 	@$(PIP) --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+$(ALL): requirements/prove.txt $(DEV)
+	@echo "Installing what the rest of the tests need ..."
+	@$(PIP) --require-hashes --requirement requirements/prove.txt
 	@touch $@
 
 # Without these some tests would prove nothing, so no skipping. Each is a command, and the package it is in.

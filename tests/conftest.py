@@ -10,9 +10,10 @@ from claude_mem.testing import hooks
 # A runner in the background may have been started with SIGINT ignored, and our children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No timed assertions: a busy machine is not a bug.
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")
+# No deadlines: a busy machine is not a bug. `make prove` asks for the full profile.
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=20, stateful_step_count=15)
+hypothesis.settings.register_profile("full", deadline=None, max_examples=100, stateful_step_count=50)
+hypothesis.settings.load_profile("quick")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

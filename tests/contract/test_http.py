@@ -210,19 +210,26 @@ class TestBadInput:
         b'{"claudeSessionId":NaN}',
     )
 
-    @pytest.mark.parametrize("path", POSTS)
     @pytest.mark.parametrize("body", NONSENSE)
-    def test_nonsense_is_a_bad_request_on_every_route(self, worker: Driven, path: str, body: bytes) -> None:
-        reply = worker.tcp("POST", path, body, worker.with_token())
-        assert reply.status == 400
-        assert reply.json["error"]["code"] in ("bad_json", "too_deep")
+    def test_nonsense_is_a_bad_request_on_every_route(
+        self, worker: Driven, subtests: pytest.Subtests, body: bytes
+    ) -> None:
+        for path in self.POSTS:
+            with subtests.test(path=path):
+                reply = worker.tcp("POST", path, body, worker.with_token())
+                assert reply.status == 400
+                assert reply.json["error"]["code"] in ("bad_json", "too_deep")
 
-    @pytest.mark.parametrize("path", [path for path in POSTS if path.startswith("/api/sessions/")])
     @pytest.mark.parametrize("session", [None, "", "   ", 5, ["x"], {"a": 1}, "x" * 5000])
-    def test_a_session_without_an_id_is_refused(self, worker: Driven, path: str, session: object) -> None:
-        status, answer = worker.ask("POST", path, {"claudeSessionId": session})
-        assert status == 400
-        assert answer["error"]["field"] in ("claudeSessionId", "session_id")
+    def test_a_session_without_an_id_is_refused(
+        self, worker: Driven, subtests: pytest.Subtests, session: object
+    ) -> None:
+        for path in self.POSTS:
+            if path.startswith("/api/sessions/"):
+                with subtests.test(path=path):
+                    status, answer = worker.ask("POST", path, {"claudeSessionId": session})
+                    assert status == 400
+                    assert answer["error"]["field"] in ("claudeSessionId", "session_id")
 
     @pytest.mark.parametrize(
         "value",

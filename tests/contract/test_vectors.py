@@ -1,10 +1,13 @@
-"""Both backends of vectors, under the one contract; Chroma in a folder and behind a socket."""
+"""Both backends of vectors, under the one contract; Chroma in a folder and behind a socket.
+
+chromadb is installed by `make prove` alone, so it is imported where it is used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.vectors.memories import Memories, in_two_projects, opened
@@ -13,8 +16,10 @@ from tests.unit.vectors.serving import free_port, serving
 from claude_mem.model.recall import Ref, spot
 from claude_mem.testing.vectors_contract import PROJECTS, Open, VectorsContract
 from claude_mem.vectors.builtin import Builtin
-from claude_mem.vectors.chroma import Chroma
 from claude_mem.vectors.keeper import Keeper
+
+if TYPE_CHECKING:
+    from claude_mem.vectors.chroma import Chroma
 
 EACH = 100
 
@@ -46,6 +51,13 @@ class TestBuiltin(VectorsContract):
             return Builtin(memories.shelf)
 
 
+def chroma(folder: Path, url: str | None) -> Chroma:
+    from claude_mem.vectors.chroma import Chroma
+
+    return Chroma(folder, url)
+
+
+@pytest.mark.prove
 class _Chroma(VectorsContract):
     @pytest.fixture
     def spots(self) -> list[int]:
@@ -65,20 +77,20 @@ class _Chroma(VectorsContract):
         stamp = f"{abs(hash(request.node.nodeid)):x}"
 
         def open_() -> Keeper:
-            made.append(Chroma(*address))
+            made.append(chroma(*address))
             if not made[-1].open(stamp):
                 made[-1].begin(stamp, None)
             return made[-1]
 
         yield open_
-        for chroma in made:
+        for one in made:
             with suppress(Exception):
-                chroma.close()
+                one.close()
 
     @pytest.fixture
     def gone(self, tmp_path: Path) -> Iterator[Keeper]:
-        with closing(Chroma(tmp_path / "none", f"http://127.0.0.1:{free_port()}")) as chroma:
-            yield chroma
+        with closing(chroma(tmp_path / "none", f"http://127.0.0.1:{free_port()}")) as absent:
+            yield absent
 
 
 class TestChromaInAFolder(_Chroma):

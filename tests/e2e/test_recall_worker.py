@@ -118,8 +118,8 @@ def test_a_start_shown_without_a_worker_is_noted_once_even_if_it_is_reported_twi
     assert len(told(data)) == 1, "all that was to be noted is, once the worker has gone"
 
 
+@pytest.mark.prove  # chromadb is installed for it there
 def test_with_vectors_out_of_reach_words_answer_and_it_is_said_why(data: Path) -> None:
-    pytest.importorskip("chromadb")
     address = f"http://127.0.0.1:{workers.free_port()}"
     with workers.running(data, CLAUDE_MEM_VECTORS="chroma", CLAUDE_MEM_CHROMA_URL=address):
         works(data)

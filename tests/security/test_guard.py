@@ -58,8 +58,12 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
 
 @pytest.fixture(autouse=True)
 def nothing_happened(worker: Driven) -> Iterator[None]:
-    """After every refused request the store is as empty as before, and so is the directory."""
     yield
+    assert_nothing_happened(worker)
+
+
+def assert_nothing_happened(worker: Driven) -> None:
+    """After a refused request the store is as empty as before, and so is the directory."""
     assert worker.counters() == {}, "a refused request reached the store"
     assert worker.ask("GET", "/health")[1]["activeSessions"] == 0
     for name in ("activity.flag", "settings.json", "off", "signed-in.json"):
@@ -92,53 +96,61 @@ def assert_hardened(reply: Reply, cached: str = "no-store") -> None:
     assert "server" not in reply.headers
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
 @pytest.mark.parametrize(("what", "headers", "status"), ATTACKS, ids=[attack[0] for attack in ATTACKS])
 def test_every_attack_is_refused_on_every_route(
-    worker: Driven, method: str, path: str, what: str, headers: dict[str, str], status: int
+    worker: Driven, subtests: pytest.Subtests, what: str, headers: dict[str, str], status: int
 ) -> None:
-    reply = attacked(worker, method, path, headers)
-    if path in pages.OPEN and status == 401:  # it asks for a word of its own, and was given none
-        assert_turned_away(reply)
-        return
-    assert reply.status == status, what
-    assert set(reply.json["error"]) == {"code", "message"}
-    assert worker.token.encode() not in reply.raw
-    assert ("www-authenticate" in reply.headers) == (status == 401)
-    assert_hardened(reply)
+    for method, path in ROUTES:
+        with subtests.test(method=method, path=path):
+            reply = attacked(worker, method, path, headers)
+            if path in pages.OPEN and status == 401:  # it asks for a word of its own, and was given none
+                assert_turned_away(reply)
+                continue
+            assert reply.status == status, what
+            assert set(reply.json["error"]) == {"code", "message"}
+            assert worker.token.encode() not in reply.raw
+            assert ("www-authenticate" in reply.headers) == (status == 401)
+            assert_hardened(reply)
+            assert_nothing_happened(worker)
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
 @pytest.mark.parametrize("name", ["token", "access_token", "authorization", "Authorization"])
-def test_a_token_in_the_query_opens_nothing(worker: Driven, method: str, path: str, name: str) -> None:
-    reply = attacked(worker, method, f"{path}?{name}={worker.token}", {"Authorization": ""})
-    if path in pages.OPEN:
-        assert_turned_away(reply)
-    else:
-        assert reply.status == 401
+def test_a_token_in_the_query_opens_nothing(worker: Driven, subtests: pytest.Subtests, name: str) -> None:
+    for method, path in ROUTES:
+        with subtests.test(method=method, path=path):
+            reply = attacked(worker, method, f"{path}?{name}={worker.token}", {"Authorization": ""})
+            if path in pages.OPEN:
+                assert_turned_away(reply)
+            else:
+                assert reply.status == 401
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_the_token_as_a_cookie_opens_nothing(worker: Driven, method: str, path: str) -> None:
-    for name in ("token", guard.cookie_name(worker.port)):
-        reply = attacked(worker, method, path, {"Authorization": "", "Cookie": f"{name}={worker.token}"})
-        if path in pages.OPEN:
-            assert_turned_away(reply)
-        else:
-            assert reply.status == 401
+@pytest.mark.parametrize("name", ["token", None], ids=["any name", "the viewer's name"])
+def test_the_token_as_a_cookie_opens_nothing(
+    worker: Driven, subtests: pytest.Subtests, name: str | None
+) -> None:
+    cookie = f"{name or guard.cookie_name(worker.port)}={worker.token}"
+    for method, path in ROUTES:
+        with subtests.test(method=method, path=path):
+            reply = attacked(worker, method, path, {"Authorization": "", "Cookie": cookie})
+            if path in pages.OPEN:
+                assert_turned_away(reply)
+            else:
+                assert reply.status == 401
 
 
-@pytest.mark.parametrize("path", sorted({path for _, path in ROUTES}))
-def test_a_preflight_is_granted_nothing(worker: Driven, path: str) -> None:
+def test_a_preflight_is_granted_nothing(worker: Driven, subtests: pytest.Subtests) -> None:
     asking = {
         "Authorization": "",
         "Origin": "http://evil.example",
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "authorization",
     }
-    reply = attacked(worker, "OPTIONS", path, asking)
-    assert reply.status == 403
-    assert_hardened(reply)
+    for path in sorted({path for _, path in ROUTES}):
+        with subtests.test(path=path):
+            reply = attacked(worker, "OPTIONS", path, asking)
+            assert reply.status == 403
+            assert_hardened(reply)
 
 
 @pytest.mark.parametrize("path", ["/", "/nowhere", "/favicon.ico", "/../token", "/%2e%2e/token"])
@@ -152,23 +164,24 @@ def test_the_worker_cannot_be_stopped_over_tcp_even_with_the_token(worker: Drive
     assert_hardened(reply)
 
 
-@pytest.mark.parametrize(("method", "path"), READS)
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
-def test_the_token_opens_every_read(worker: Driven, method: str, path: str, host: str) -> None:
+def test_the_token_opens_every_read(worker: Driven, subtests: pytest.Subtests, host: str) -> None:
     own = {
         "Host": f"{host}:{worker.port}",
         "Origin": f"http://{host}:{worker.port}",
         "Sec-Fetch-Site": "same-origin",
     }
-    reply = attacked(worker, method, path, own)
-    if path in NEEDING_MORE:
-        assert reply.status in (400, 404, 503)
-    elif path in pages.OPEN:
-        assert_turned_away(reply)
-    else:
-        nowhere = ("/sessions/victim/status", "/viewer/victim")
-        assert reply.status == (404 if path in nowhere else 200)
-    assert_hardened(reply, "private, no-cache" if path == "/" else "no-store")
+    for method, path in READS:
+        with subtests.test(path=path):
+            reply = attacked(worker, method, path, own)
+            if path in NEEDING_MORE:
+                assert reply.status in (400, 404, 503)
+            elif path in pages.OPEN:
+                assert_turned_away(reply)
+            else:
+                nowhere = ("/sessions/victim/status", "/viewer/victim")
+                assert reply.status == (404 if path in nowhere else 200)
+            assert_hardened(reply, "private, no-cache" if path == "/" else "no-store")
 
 
 def test_a_forwarding_header_changes_nobodys_mind(worker: Driven) -> None:

@@ -63,36 +63,39 @@ def assert_nothing_happened(worker: Driven) -> None:
     assert worker.process.poll() is None
 
 
-@pytest.mark.parametrize(("method", "path"), READS)
 def test_the_cookie_opens_every_read_that_the_token_opens(
-    worker: Driven, cookie: str, method: str, path: str
+    worker: Driven, cookie: str, subtests: pytest.Subtests
 ) -> None:
-    by_cookie = asked(worker, method, path, Cookie=cookie, Sec_Fetch_Site="same-origin")
-    by_token = asked(worker, method, path, Authorization=f"Bearer {worker.token}")
-    assert by_cookie.status == by_token.status
-    assert by_cookie.status not in (401, 403, 421)
-    assert_hardened(by_cookie, by_token.headers["cache-control"])
+    for method, path in READS:
+        with subtests.test(path=path):
+            by_cookie = asked(worker, method, path, Cookie=cookie, Sec_Fetch_Site="same-origin")
+            by_token = asked(worker, method, path, Authorization=f"Bearer {worker.token}")
+            assert by_cookie.status == by_token.status
+            assert by_cookie.status not in (401, 403, 421)
+            assert_hardened(by_cookie, by_token.headers["cache-control"])
 
 
-@pytest.mark.parametrize(("method", "path"), KEYED)
 @pytest.mark.parametrize(("what", "headers", "status"), FOREIGN, ids=[attack[0] for attack in FOREIGN])
 def test_a_cookie_that_another_site_makes_a_browser_send_opens_nothing(
-    worker: Driven, cookie: str, method: str, path: str, what: str, headers: dict[str, str], status: int
+    worker: Driven, cookie: str, subtests: pytest.Subtests, what: str, headers: dict[str, str], status: int
 ) -> None:
     sent = {name.replace("-", "_"): value for name, value in headers.items()}
-    reply = asked(worker, method, path, **({"Cookie": cookie} | sent))
-    assert reply.status == status, what
-    assert_hardened(reply)
-    assert_nothing_happened(worker)
+    for method, path in KEYED:
+        with subtests.test(method=method, path=path):
+            reply = asked(worker, method, path, **({"Cookie": cookie} | sent))
+            assert reply.status == status, what
+            assert_hardened(reply)
+            assert_nothing_happened(worker)
 
 
-@pytest.mark.parametrize(("method", "path"), CHANGES)
 def test_a_change_by_cookie_must_say_where_it_comes_from(
-    worker: Driven, cookie: str, method: str, path: str
+    worker: Driven, cookie: str, subtests: pytest.Subtests
 ) -> None:
-    reply = asked(worker, method, path, Cookie=cookie)
-    assert (reply.status, reply.json["error"]["code"]) == (403, "no_origin")
-    assert_nothing_happened(worker)
+    for method, path in CHANGES:
+        with subtests.test(path=path):
+            reply = asked(worker, method, path, Cookie=cookie)
+            assert (reply.status, reply.json["error"]["code"]) == (403, "no_origin")
+            assert_nothing_happened(worker)
 
 
 def test_a_change_that_says_so_is_made(worker: Driven, cookie: str) -> None:
@@ -103,10 +106,9 @@ def test_a_change_that_says_so_is_made(worker: Driven, cookie: str) -> None:
         worker.ask("POST", "/api/recording", {"paused": False, "session": "victim"})
 
 
-@pytest.mark.parametrize(("method", "path"), KEYED)
 @pytest.mark.parametrize("what", ["another", "twice", "another name", "none", "a wrong token beside it"])
 def test_only_the_one_cookie_that_was_given_out_opens_anything(
-    worker: Driven, cookie: str, method: str, path: str, what: str
+    worker: Driven, cookie: str, subtests: pytest.Subtests, what: str
 ) -> None:
     name, _, value = cookie.partition("=")
     planted = {
@@ -116,10 +118,12 @@ def test_only_the_one_cookie_that_was_given_out_opens_anything(
         "none": {"Cookie": "theme=dark"},
         "a wrong token beside it": {"Cookie": cookie, "Authorization": "Bearer " + "A" * 43},
     }[what]
-    reply = asked(worker, method, path, Origin="http://127.0.0.1:{port}", **planted)
-    assert reply.status == 401
-    assert_hardened(reply)
-    assert_nothing_happened(worker)
+    for method, path in KEYED:
+        with subtests.test(method=method, path=path):
+            reply = asked(worker, method, path, Origin="http://127.0.0.1:{port}", **planted)
+            assert reply.status == 401
+            assert_hardened(reply)
+            assert_nothing_happened(worker)
 
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites(worker: Driven) -> None:

@@ -78,7 +78,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(st.lists(shapes, max_size=12))
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_lines_of_any_shape_become_events_that_can_be_taken_or_none(
     folder: Path, lines: list[dict[str, Any]]
 ) -> None:
@@ -93,7 +93,6 @@ def test_lines_of_any_shape_become_events_that_can_be_taken_or_none(
 
 
 @given(st.binary(max_size=400), st.sampled_from([".jsonl", ".jsonl.gz"]))
-@settings(max_examples=150, deadline=None)
 def test_bytes_of_any_kind_are_read_to_their_end(folder: Path, data: bytes, ending: str) -> None:
     path = folder / f"bytes{ending}"
     path.write_bytes(data)
@@ -131,7 +130,7 @@ def same(told: Told) -> tuple[object, ...]:
 
 
 @given(st.integers(0, len(TEXT)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 def test_a_file_cut_at_any_byte_tells_the_same_up_to_there(folder: Path, at: int) -> None:
     path = folder / f"{SESSION}.jsonl"
     path.write_bytes(TEXT)

@@ -84,7 +84,7 @@ def events(draw: st.DrawFn) -> Event:
     )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3 * settings().max_examples, suppress_health_check=list(HealthCheck))
 @given(st.lists(events(), max_size=12), st.one_of(st.none(), TEXT))
 def test_any_events_give_a_memory_within_its_bounds_and_the_same_one_twice(
     found: list[Event], request: str | None

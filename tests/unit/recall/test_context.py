@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta, timezone
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.recall.cards import DAY, NOW, at, hit
 
@@ -138,7 +138,6 @@ def test_a_pinned_memory_is_not_told_twice() -> None:
     assert told.text.count("#1 ") == 1
 
 
-@settings(max_examples=60)
 @given(
     chars=st.integers(0, 12_000),
     tokens=st.integers(0, 4_000),

@@ -343,7 +343,7 @@ def test_what_the_guard_lets_through_the_transport_takes(tmp_path: Path) -> None
     assert worker.call("search", {"query": large}).status == 200
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.fixed_dictionaries(
         {"jsonrpc": st.just("2.0") | JSON},

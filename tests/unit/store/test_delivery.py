@@ -216,6 +216,6 @@ class Delivery(RuleBasedStateMachine):
 
 
 Delivery.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=settings().max_examples // 2, suppress_health_check=list(HealthCheck)
 )
 TestDelivery = Delivery.TestCase

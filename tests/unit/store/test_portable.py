@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from claude_mem.model.event import Kind
@@ -91,7 +90,6 @@ def out(store: SqlitePortable) -> bytes:
 
 
 @given(RECORDS, st.booleans())
-@hypothesis_settings(max_examples=60)
 def test_whatever_was_taken_in_goes_out_and_in_again_the_same(
     records: list[dict[str, Any]], own: bool
 ) -> None:
@@ -113,7 +111,6 @@ def test_whatever_was_taken_in_goes_out_and_in_again_the_same(
         st.none() | st.booleans() | st.integers() | TEXTS, lambda x: st.lists(x) | st.dictionaries(TEXTS, x)
     )
 )
-@hypothesis_settings(max_examples=60)
 def test_anything_at_all_is_taken_or_refused_and_never_a_fault(value: Any) -> None:
     kinds = [made(kind) | {name: value} for kind in FIELDS for name in FIELDS[kind]]
     with portable() as store:

@@ -9,6 +9,8 @@ import pytest
 from tests.contract import recalling
 from tests.contract.recalling import Worker, over_tcp
 
+from claude_mem.cli import sending
+from claude_mem.cli.sending import Sent
 from claude_mem.serve import control, travelling
 from claude_mem.testing import workers
 
@@ -130,3 +132,27 @@ def test_other_routes_take_no_lines(worker: Worker) -> None:
 def test_one_json_object_is_still_taken(worker: Worker) -> None:
     record = {"title": "A heron fishes", "project": "shop"}
     assert worker.post("/api/import", records=[record])["imported"] == 1
+
+
+def test_what_the_command_line_sends_is_added_up_from_the_workers_own_answers(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_MEM_DATA_DIR", str(worker.data))
+    monkeypatch.setattr(sending, "MOST_RECORDS", 3)
+    project = {"kind": "project", "key": "/home/ada/sent", "name": "sent"}
+    session = {"kind": "session", "session_id": "sent-1", "project": project["key"], "created_at": 1}
+    told = {"kind": "observation", "session_id": "sent-1", "type": "decision", "title": "Sent", "at": 1}
+    records: list[dict[str, Any]] = [
+        project,
+        session,
+        told,
+        told | {"type": "none"},
+        told | {"title": "Too", "at": 2},
+        {"kind": "x"},
+    ]
+    for taken, known in (({"project": 1, "session": 1, "observation": 2}, {}), ({}, {"observation": 2})):
+        sent = sending.send(records, Sent(), own=True)
+        assert (sent.records, sent.refused, [number for number, _ in sent.reasons]) == (6, 2, [4, 6])
+        assert sent.code != 0
+        assert dict(sent.taken) == taken
+        assert known.items() <= sent.known.items()

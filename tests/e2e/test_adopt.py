@@ -84,7 +84,7 @@ def test_its_memory_is_found_by_search_and_its_files_stay_as_they_were(mem: Mem,
     assert set(before) == set(THEIRS)
     done = mem.json("adopt", "--yes")
     assert done["taken"] == TYPICAL | {"observation": 3}
-    assert done["refused"] == {}
+    assert (done["refused"], done["reasons"]) == (0, [])
     assert done["retyped"] == [{"theirs": "security_alert", "ours": "discovery", "count": 1}]
     assert done["left"] == 1, "a raw tool use"
     found = mem("search", "cart cookie", "--project", "shop")
@@ -237,6 +237,24 @@ def test_lines_of_json_from_anywhere_are_adopted_as_a_strangers_words(mem: Mem, 
     assert mem.json("adopt", str(path), "--yes")["taken"] == {}
     found, *_ = mem.json("search", "till beeps")["results"]
     assert (found["title"], found["source"]) == ("The till beeps", "external")
+
+
+def test_what_the_worker_refuses_is_counted_and_said_with_its_number_and_fails_the_command(
+    mem: Mem, tmp_path: Path
+) -> None:
+    lines = [{"text": "The till beeps"}, {"text": "From the year 2999", "date": "2999-01-01T00:00:00Z"}]
+    path = tmp_path / "other.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    done = mem("adopt", str(path), "--yes", "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["refused"]) == (1, 1)
+    assert told["taken"] == {"project": 1, "session": 1, "observation": 1}
+    assert [each["record"] for each in told["reasons"]] == [4], "after a project, a session and the other"
+    (reason,) = told["reasons"]
+    assert "future" in reason["message"]
+    again = mem("adopt", str(path), "--yes")
+    assert again.returncode == 1
+    assert reason["message"] in again.stderr
 
 
 def test_interrupted_it_keeps_what_was_sent_and_goes_on_the_next_time(mem: Mem) -> None:

@@ -67,6 +67,18 @@ def test_one_that_was_taken_in_before_its_session_is_told_stays_where_it_is(
     assert _commits(worker) == before
 
 
+def test_a_commit_that_the_worker_refuses_is_counted_and_said_and_fails_the_command(
+    worker: Path, repo: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "none").mkdir()
+    _committed_by(repo, "Ada " * 300_000)
+    arguments = ("--from", str(tmp_path / "none"), "--git", str(repo), "--yes")
+    told = json.loads(backfill(worker, *arguments, "--json", code=1).stdout)["git"]
+    assert (told["refused"], told["taken"]["observation"]) == (1, 2)
+    assert [each["record"] for each in told["reasons"]] == [5], "the last, after a project and a session"
+    assert told["reasons"][0]["message"] in backfill(worker, *arguments, code=1).stderr
+
+
 def test_of_an_excluded_project_no_commit_is_taken(repo: Path, tmp_path: Path) -> None:
     data, none = tmp_path / "data", tmp_path / "none"
     none.mkdir()
@@ -142,6 +154,16 @@ def _commit(repo: Path, name: str, subject: str, at: str) -> None:
     (repo / name).write_text("x = 1\n")
     _git(repo, "add", "-A")
     _git(repo, "commit", "-q", "-m", subject, at=at)
+
+
+def _committed_by(repo: Path, author: str) -> None:
+    """A commit whose author's name is as long as git itself would not take it from us."""
+    tree, parent = _git(repo, "rev-parse", "HEAD^{tree}").strip(), _git(repo, "rev-parse", "HEAD").strip()
+    who = f"{author.strip()} <ada@example.org> 1784000000 +0000"
+    lines = (f"tree {tree}", f"parent {parent}", f"author {who}", f"committer {who}", "", "Mend the clock")
+    (repo / ".git" / "long").write_text("\n".join(lines) + "\n\nIt was late.\n")
+    sha = _git(repo, "hash-object", "-w", "-t", "commit", ".git/long").strip()
+    _git(repo, "update-ref", "HEAD", sha)
 
 
 def _git(repo: Path, *arguments: str, at: str = f"{DAY}T00:00:00Z") -> str:

@@ -18,6 +18,7 @@ SHOWN = 5
 
 def tell(path: Path, gained: Gained, sent: Sent | None, left: int, *, as_data: bool) -> int:
     """`sent`: None in a dry run."""
+    code = OK if sent is None else sent.code
     if as_data:
         say.data(
             {
@@ -31,15 +32,14 @@ def tell(path: Path, gained: Gained, sent: Sent | None, left: int, *, as_data: b
                 "left": left,
             }
         )
-        return OK
+        return code
     if sent is None:
         print(f"{counted(gained.read) or 'Nothing'} would be adopted from {path}.")
     else:
         print(f"Adopted: {counted(sent.taken) or 'nothing new'}.")
         if known := counted(sent.known):
             print(f"Known already: {known}.")
-        for why, count in sent.refused.most_common(SHOWN):
-            print(f"Refused {count:,}: {why}")
+        sent.say_refused()
     for (kind, why), count in gained.passed_over.most_common(SHOWN):
         print(f"Passed over {counted({kind: count})}: {why}.")
     for (theirs, ours), count in gained.retyped.most_common(SHOWN):
@@ -51,7 +51,7 @@ def tell(path: Path, gained: Gained, sent: Sent | None, left: int, *, as_data: b
         names = ", ".join(nameless[:SHOWN]) + (", …" if len(nameless) > SHOWN else "")
         say.talk(f"Known by name only, so found by search and not told in a directory: {names}.")
     say.talk(f"{path} was only read.")
-    return OK
+    return code
 
 
 def _listed(counts: Counter[tuple[str, str]], *names: str) -> list[dict[str, object]]:

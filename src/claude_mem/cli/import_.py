@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from claude_mem.cli import say
-from claude_mem.cli.columns import fit
-from claude_mem.cli.command import OK, WRONG, Commands, UsageError, json_flag
-from claude_mem.cli.sending import counted
+from claude_mem.cli.command import Commands, UsageError, json_flag
+from claude_mem.cli.sending import Sent, counted
 from claude_mem.cli.ticker import Ticker
 from claude_mem.model.errors import ClaudeMemError
 
 MOST_LINES = 300
 MOST_BYTES = 2 << 20  # of a batch that another line would still be added to
 LONGEST_LINE = 8 << 20
-REASONS_KEPT = 1_000
-REASONS_SHOWN = 20
 
 Absorb = Callable[[bytes], dict[str, Any]]
-
-
-@dataclass(slots=True)
-class Came:
-    """What became of the lines so far."""
-
-    lines: int = 0
-    taken: Counter[str] = field(default_factory=Counter)
-    known: Counter[str] = field(default_factory=Counter)
-    refused: int = 0
-    reasons: list[tuple[int, str]] = field(default_factory=list)  # the first of them, by the line's number
-
-    def refuse(self, number: int, why: str) -> None:
-        self.refused += 1
-        if len(self.reasons) < REASONS_KEPT:
-            self.reasons.append((number, why))
 
 
 def add(commands: Commands) -> None:
@@ -67,22 +46,22 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    came = Came()
+    sent = Sent("line")
     with ExitStack() as stack:
         source = _source(args.file, stack)
         absorb = stack.enter_context(_rehearsing(args.own)) if args.dry_run else _sending(args.own)
         ticker = stack.enter_context(Ticker("Looking ..." if args.dry_run else "Importing ..."))
         try:
-            for first, batch in _batches(source, came):
-                _add(came, first, absorb(batch))
-                ticker.show(f"{came.lines:,} lines")
+            for first, batch in _batches(source, sent):
+                sent.add(first, absorb(batch))
+                ticker.show(f"{sent.records:,} lines")
         except KeyboardInterrupt:
             ticker.wipe()
             if not args.dry_run:
-                kept = counted(came.taken) or "nothing new"
+                kept = counted(sent.taken) or "nothing new"
                 say.talk(f"Interrupted. Taken so far: {kept}. Run it again to go on.")
             raise
-    return _say(args, came)
+    return _say(args, sent)
 
 
 def _source(name: str, stack: ExitStack) -> IO[bytes]:
@@ -120,13 +99,13 @@ def _rehearsing(own: bool) -> Iterator[Absorb]:
         yield absorb
 
 
-def _batches(source: IO[bytes], came: Came) -> Iterator[tuple[int, bytes]]:
+def _batches(source: IO[bytes], sent: Sent) -> Iterator[tuple[int, bytes]]:
     """The number of its first line, and lines; of an endless file no more is held than one batch."""
     first, lines, size = 1, list[bytes](), 0
     while line := source.readline(LONGEST_LINE + 1):
-        came.lines += 1
+        sent.records += 1
         if len(line) > LONGEST_LINE:
-            came.refuse(came.lines, f"It is longer than {say.size(LONGEST_LINE)}.")
+            sent.refuse(sent.records, f"It is longer than {say.size(LONGEST_LINE)}.")
             while line and not line.endswith(b"\n"):
                 line = source.readline(LONGEST_LINE)
             line = b"\n"  # its place, so that the numbers of the others hold
@@ -134,43 +113,19 @@ def _batches(source: IO[bytes], came: Came) -> Iterator[tuple[int, bytes]]:
         size += len(line)
         if len(lines) == MOST_LINES or size > MOST_BYTES:
             yield first, b"".join(lines)
-            first, lines, size = came.lines + 1, [], 0
+            first, lines, size = sent.records + 1, [], 0
     if lines:
         yield first, b"".join(lines)
 
 
-def _add(came: Came, first: int, answer: dict[str, Any]) -> None:
-    came.taken.update(answer["taken"])
-    came.known.update(answer["known"])
-    for place, why in answer["refused"]:
-        came.refuse(first + place, why)
-
-
-def _say(args: argparse.Namespace, came: Came) -> int:
-    code = WRONG if came.refused else OK
-    reasons = sorted(came.reasons)
+def _say(args: argparse.Namespace, sent: Sent) -> int:
     if args.json:
-        say.data(
-            {
-                "dry_run": args.dry_run,
-                "own": args.own,
-                "lines": came.lines,
-                "taken": dict(came.taken),
-                "known": dict(came.known),
-                "refused": came.refused,
-                "reasons": [{"line": number, "message": why} for number, why in reasons],
-            }
-        )
-        return code
-    if not came.lines:
+        say.data({"dry_run": args.dry_run, "own": args.own, "lines": sent.records, **sent.shown()})
+        return sent.code
+    if not sent.records:
         raise ClaudeMemError("There is nothing in it.")
-    print(f"{'Would import' if args.dry_run else 'Imported'}: {counted(came.taken) or 'nothing new'}.")
-    if known := counted(came.known):
+    print(f"{'Would import' if args.dry_run else 'Imported'}: {counted(sent.taken) or 'nothing new'}.")
+    if known := counted(sent.known):
         print(f"Known already: {known}.")
-    if came.refused:
-        say.talk(f"Refused: {say.many(came.refused, 'line')}.")
-        for number, why in reasons[:REASONS_SHOWN]:
-            say.talk(f"  line {number:,}: {fit(why, 160)}")
-        if came.refused > REASONS_SHOWN:
-            say.talk(f"  and {came.refused - REASONS_SHOWN:,} more; --json shows them.")
-    return code
+    sent.say_refused()
+    return sent.code

@@ -14,36 +14,62 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from claude_mem.cli import say
+from claude_mem.cli.columns import fit
+from claude_mem.cli.command import OK, WRONG
 from claude_mem.model.portable import Record
 
 PATH = "/api/import"
 MOST_RECORDS = 500
 MOST_BYTES = 1 << 20
 SHOW_EVERY_S = 0.1
-REASONS_KEPT = 100
+REASONS_KEPT = 1_000
+REASONS_SHOWN = 20
 
 
 @dataclass(slots=True)
 class Sent:
-    """What became of what was sent so far."""
+    """What became of what was sent so far. `what`: what one of it is called, a record or a line of a file."""
 
+    what: str = "record"
     records: int = 0
     taken: Counter[str] = field(default_factory=Counter)  # by kind
     known: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)  # by reason
+    refused: int = 0
+    reasons: list[tuple[int, str]] = field(default_factory=list)  # the first of them, by number from 1
 
-    def add(self, records: int, answer: Mapping[str, Any]) -> None:
-        self.records += records
-        self.taken.update(answer.get("taken", {}))
-        self.known.update(answer.get("known", {}))
-        for error in answer.get("errors", ()):
-            why = str(error["message"])
-            full = why not in self.refused and len(self.refused) >= REASONS_KEPT
-            self.refused["For another reason." if full else why] += 1
+    def add(self, first: int, answer: Mapping[str, Any]) -> None:
+        """The worker's answer to a batch. `first`: the number of its first record."""
+        self.taken.update(answer["taken"])
+        self.known.update(answer["known"])
+        for place, why in answer["refused"]:
+            self.refuse(first + place, why)
+
+    def refuse(self, number: int, why: str) -> None:
+        self.refused += 1
+        if len(self.reasons) < REASONS_KEPT:
+            self.reasons.append((number, why))
+
+    @property
+    def code(self) -> int:
+        return WRONG if self.refused else OK
 
     def shown(self) -> dict[str, object]:
         """As data."""
-        return {"taken": dict(self.taken), "known": dict(self.known), "refused": dict(self.refused)}
+        return {
+            "taken": dict(self.taken),
+            "known": dict(self.known),
+            "refused": self.refused,
+            "reasons": [{self.what: number, "message": why} for number, why in sorted(self.reasons)],
+        }
+
+    def say_refused(self) -> None:
+        if not self.refused:
+            return
+        say.talk(f"Refused: {say.many(self.refused, self.what)}.")
+        for number, why in sorted(self.reasons)[:REASONS_SHOWN]:
+            say.talk(f"  {self.what} {number:,}: {fit(why, 160)}")
+        if self.refused > REASONS_SHOWN:
+            say.talk(f"  and {self.refused - REASONS_SHOWN:,} more; --json shows them.")
 
 
 def send(records: Iterable[Record], sent: Sent, *, own: bool, expected: int | None = None) -> Sent:
@@ -53,7 +79,8 @@ def send(records: Iterable[Record], sent: Sent, *, own: bool, expected: int | No
     query = {"own": "1"} if own else None
     with Progress(sys.stderr, expected) as progress:
         for batch, count in batches(records):
-            sent.add(count, recall("POST", PATH, query, batch))
+            sent.add(sent.records + 1, recall("POST", PATH, query, batch))
+            sent.records += count
             progress.show(sent)
     return sent
 

@@ -30,24 +30,12 @@ def test_nothing_is_no_batch_and_any_text_is_one_line() -> None:
     assert json.loads(body)["text"] == "one\ntwo\u2028 ? ä"
 
 
-def test_answers_are_added_up_and_reasons_counted() -> None:
+def test_reasons_are_bounded_and_what_was_refused_is_counted_all_the_same() -> None:
     sent = Sent()
-    refused = [{"index": 3, "message": "No type."}, {"index": 4, "message": "No type."}]
-    sent.add(10, {"taken": {"session": 2}, "known": {"prompt": 1}, "errors": refused})
-    sent.add(5, {"taken": {"session": 1, "observation": 4}, "known": {}, "errors": []})
-    assert sent.records == 15
-    assert sent.shown() == {
-        "taken": {"session": 3, "observation": 4},
-        "known": {"prompt": 1},
-        "refused": {"No type.": 2},
-    }
-
-
-def test_reasons_are_bounded() -> None:
-    sent = Sent()
-    sent.add(1, {"errors": [{"index": 0, "message": str(number)} for number in range(500)]})
-    assert len(sent.refused) <= sending.REASONS_KEPT + 1
-    assert sent.refused.total() == 500
+    for number in range(sending.REASONS_KEPT + 5):
+        sent.refuse(number, "No type.")
+    assert len(sent.reasons) == sending.REASONS_KEPT
+    assert sent.refused == sending.REASONS_KEPT + 5
 
 
 def test_progress_is_told_with_its_pace_and_what_is_left() -> None:

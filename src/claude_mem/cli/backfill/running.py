@@ -15,6 +15,7 @@ from claude_mem.cli.backfill.bar import Bar
 from claude_mem.cli.backfill.looking import Seen
 from claude_mem.cli.backfill.telling import Teller
 from claude_mem.cli.command import OK, WRONG, UsageError
+from claude_mem.cli.sending import Sent
 from claude_mem.model.errors import ClaudeMemError
 
 MOST_WAITING = 2_000
@@ -142,7 +143,9 @@ def indexed(run: Run) -> None:
         time.sleep(LOOK_EVERY_S)
 
 
-def _end(args: argparse.Namespace, seen: Seen, run: Run | None, sent: Any, spent: dict[str, Any]) -> int:
+def _end(
+    args: argparse.Namespace, seen: Seen, run: Run | None, sent: Sent | None, spent: dict[str, Any]
+) -> int:
     came = run.teller.came if run else None
     told = run.sessions if run else 0
     stopped = run.stopped if run else None
@@ -150,4 +153,6 @@ def _end(args: argparse.Namespace, seen: Seen, run: Run | None, sent: Any, spent
         say.data(saying.outcome(seen, told, came, sent, spent, stopped))
     else:
         print(saying.ended(seen, told, came, sent, spent, stopped))
-    return WRONG if stopped else OK
+        if sent:
+            sent.say_refused()
+    return WRONG if stopped or (sent and sent.refused) else OK

@@ -29,7 +29,8 @@ prove: $(ALL) tools ## every test there is: all pages, all of the real client, t
 	@echo "== every test"
 	@$(PY) -m pytest $(PARALLEL) --hypothesis-profile full
 
-pictures: $(DEV) tools ## take the pictures of docs/viewer.md anew
+pictures: $(DEV) tools ## make docs/demo.md and all pictures again
+	@$(PY) scripts/demo.py
 	@$(PY) -m tests.browser.pictures docs/images
 
 lint: $(DEV) ## style, types, layers, and whether the docs still tell the truth

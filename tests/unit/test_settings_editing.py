@@ -1,5 +1,6 @@
 """What is set, where from, and how the file would read with some of it changed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,18 @@ def test_an_address_sent_back_as_it_was_shown_keeps_its_password() -> None:
     assert editing.changed(table, {"CLAUDE_MEM_BASE_URL": shown}) == table
     other = "https://proxy.example/v2"
     assert editing.changed(table, {"CLAUDE_MEM_BASE_URL": other}) == {"CLAUDE_MEM_BASE_URL": other}
+
+
+def test_how_a_setting_is_worded_changes_neither_its_kind_nor_its_choices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = {key: (each.kind, each.choices) for key, each in described({}, {}).items()}
+    reworded = tuple(replace(each, allowed="an integer, one of these, or a list") for each in SETTINGS)
+    monkeypatch.setattr(editing, "SETTINGS", reworded)
+    assert {key: (each.kind, each.choices) for key, each in described({}, {}).items()} == before
+
+
+def test_a_setting_takes_each_of_its_choices_and_only_choices_are_listed() -> None:
+    for key, each in described({}, {}).items():
+        assert (each.kind == "choice") is bool(each.choices), key
+        assert [each.setting.parse(choice) for choice in each.choices] == list(each.choices), key

@@ -25,7 +25,7 @@ _DEFAULTS = {field.name: field.default for field in fields(Settings) if field.de
 @dataclass(frozen=True, slots=True)
 class Described:
     setting: Setting
-    kind: str  # integer, number, choice, text, list, table, secret
+    kind: str
     choices: tuple[str, ...]
     value: Any  # None for a secret, whatever it is
     default: Any
@@ -74,10 +74,6 @@ def key_of(name: str) -> str:
     return next((setting.key for setting in SETTINGS if setting.field == name), name)
 
 
-def is_secret(key: str) -> bool:
-    return key.endswith("_KEY")
-
-
 def _described(
     setting: Setting, table: Mapping[str, object], environ: Mapping[str, str], in_force: Settings
 ) -> Described:
@@ -95,11 +91,11 @@ def _described(
         value = default if given is None else _parsed(setting, given, where)
     except SettingsError as error:
         trouble = str(error)
-    secret = is_secret(key)
+    secret = setting.takes.kind == "secret"
     return Described(
         setting,
-        _kind(setting),
-        _choices(setting),
+        setting.takes.kind,
+        setting.takes.choices,
         None if secret else _shown(value),
         None if secret else _plain(default),
         origin,
@@ -113,7 +109,7 @@ def _parsed(setting: Setting, value: object, where: str) -> Any:
     try:
         return setting.parse(value)
     except (ValueError, TypeError, RecursionError, re.error):
-        shown = "(hidden)" if is_secret(setting.key) else str(value)[:200]
+        shown = "(hidden)" if setting.takes.kind == "secret" else str(value)[:200]
         raise SettingsError(setting.key, shown, setting.allowed, where) from None
 
 
@@ -137,32 +133,3 @@ def _shown(value: Any) -> Any:
         parts = urlsplit(plain)
         return urlunsplit(parts._replace(netloc=f"…@{parts.netloc.rpartition('@')[2]}"))
     return plain
-
-
-def _kind(setting: Setting) -> str:
-    allowed = setting.allowed
-    if is_secret(setting.key):
-        return "secret"
-    for beginning, kind in (
-        ("a whole number", "integer"),
-        ("a number", "number"),
-        ("a list", "list"),
-        ("an object", "table"),
-    ):
-        if allowed.startswith(beginning):
-            return kind
-    return "choice" if _choices(setting) else "text"
-
-
-def _choices(setting: Setting) -> tuple[str, ...]:
-    """Those named, if it takes no other word."""
-    try:
-        setting.parse("no word that anybody would choose")
-    except (ValueError, TypeError):
-        words = tuple(re.split(r", | or ", setting.allowed))
-    else:
-        return ()
-    try:
-        return tuple(str(setting.parse(word)) for word in words)
-    except (ValueError, TypeError):
-        return ()

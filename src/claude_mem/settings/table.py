@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from claude_mem.settings.values import Parse, amount, integer, one_of, patterns, text, url, words
+from typing import Any
+
+from claude_mem.settings.values import (
+    AMOUNT,
+    LIST,
+    NAMES,
+    SECRET,
+    TABLE,
+    TEXT,
+    URL,
+    Takes,
+    integer,
+    one_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,8 +25,12 @@ class Setting:
     key: str
     field: str
     meaning: str
-    allowed: str
-    parse: Parse
+    allowed: str  # in words, for people: what it takes is decided by `takes`
+    takes: Takes
+
+    def parse(self, value: object) -> Any:
+        """Raises ValueError or TypeError."""
+        return self.takes.parse(value)
 
 
 GROUPS = {
@@ -31,35 +48,35 @@ GROUPS = {
             "model",
             "The model that observes; without it, the provider's cheap one.",
             "a model's name",
-            text,
+            TEXT,
         ),
         Setting(
             "CLAUDE_MEM_SUMMARY_MODEL",
             "summary_model",
             "The model for batches that end a turn; without it, the one that observes.",
             "a model's name",
-            text,
+            TEXT,
         ),
         Setting(
             "CLAUDE_MEM_API_KEY",
             "api_key",
             "The provider's key; without it ANTHROPIC_API_KEY or OPENAI_API_KEY.",
             "a key",
-            text,
+            SECRET,
         ),
         Setting(
             "CLAUDE_MEM_BASE_URL",
             "base_url",
             "The address of an OpenAI-compatible endpoint, or of another that speaks Anthropic's protocol.",
             "an address such as http://127.0.0.1:11434/v1",
-            url,
+            URL,
         ),
         Setting(
             "CLAUDE_CODE_PATH",
             "claude_path",
             "Where the claude command is, if not on the PATH.",
             "a path",
-            text,
+            TEXT,
         ),
         Setting(
             "CLAUDE_MEM_VERBOSITY",
@@ -73,14 +90,14 @@ GROUPS = {
             "mode",
             "What to look for: `code`, or a file of yours in modes/ in the data directory.",
             "the name of a mode",
-            text,
+            TEXT,
         ),
         Setting(
             "CLAUDE_MEM_LANGUAGE",
             "language",
             "The language memory is written in; without it, the model's choice.",
             "a language's name, such as Deutsch",
-            text,
+            TEXT,
         ),
     ),
     "The budget": (
@@ -89,7 +106,7 @@ GROUPS = {
             "daily_usd",
             "How many US dollars a day may cost, where prices are known. 0: no limit.",
             "a number from 0 to 1000000",
-            amount,
+            AMOUNT,
         ),
         Setting(
             "CLAUDE_MEM_DAILY_TOKENS",
@@ -103,7 +120,7 @@ GROUPS = {
             "session_usd",
             "How many US dollars one session may cost, where prices are known. 0: no limit.",
             "a number from 0 to 1000000",
-            amount,
+            AMOUNT,
         ),
         Setting(
             "CLAUDE_MEM_SESSION_TOKENS",
@@ -119,7 +136,7 @@ GROUPS = {
             "skip_tools",
             "Tools whose uses are not worth remembering.",
             "a list of tool names, or one string with commas",
-            lambda value: frozenset(words(value)),
+            NAMES,
         ),
         Setting(
             "CLAUDE_MEM_EXCLUDED_PROJECTS",
@@ -127,28 +144,28 @@ GROUPS = {
             "Projects of which nothing is recorded, and which are told nothing. With a slash: a directory "
             "and all below it; without: a project's name. The environment cannot set it.",
             'a list of globs such as ["~/clients/*", "payroll"]',
-            words,
+            LIST,
         ),
         Setting(
             "CLAUDE_MEM_EXCLUDE_PATHS",
             "exclude_paths",
             "Further files whose contents are never recorded, as globs. The environment cannot set it.",
             'a list such as ["*.secret", "**/vault/*"]',
-            words,
+            LIST,
         ),
         Setting(
             "CLAUDE_MEM_SECRET_PATTERNS",
             "secret_patterns",
             "Further secrets to redact: names and regular expressions. The environment cannot set it.",
             'an object such as {"employee-id": "E[0-9]{6}"}',
-            patterns,
+            TABLE,
         ),
         Setting(
             "CLAUDE_MEM_WATCH",
             "watch",
             "Folders whose transcripts are read while they grow, for clients without hooks.",
             'a list such as ["~/.claude/projects"], or one string with commas',
-            words,
+            LIST,
         ),
     ),
     "What sessions are told": (
@@ -188,7 +205,7 @@ GROUPS = {
             "chroma_url",
             "The address of a Chroma server; without it, chroma/ in the data directory.",
             "an address such as http://127.0.0.1:8000",
-            url,
+            URL,
         ),
     ),
     "How long it is kept": (

@@ -1,16 +1,26 @@
-"""Reads one setting's value from JSON or from the environment's text; raises ValueError or TypeError."""
+"""What values a setting takes, and how one is read from JSON or from the environment's text."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-Parse = Callable[[object], Any]
+Kind = Literal["integer", "number", "choice", "text", "list", "table", "secret"]
 
 
-def integer(low: int, high: int) -> Parse:
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """What a setting takes. `parse` raises ValueError or TypeError for anything else."""
+
+    kind: Kind  # how a page shows it
+    parse: Callable[[object], Any]
+    choices: tuple[str, ...] = ()
+
+
+def integer(low: int, high: int) -> Takes:
     def parse(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise TypeError
@@ -19,7 +29,7 @@ def integer(low: int, high: int) -> Parse:
             raise ValueError
         return number
 
-    return parse
+    return Takes("integer", parse)
 
 
 def words(value: object) -> tuple[str, ...]:
@@ -39,13 +49,13 @@ def patterns(value: object) -> tuple[tuple[str, str], ...]:
     return tuple(table.items())
 
 
-def one_of(*allowed: str) -> Parse:
+def one_of(*allowed: str) -> Takes:
     def parse(value: object) -> str:
         if value not in allowed:
             raise ValueError
         return str(value)
 
-    return parse
+    return Takes("choice", parse, allowed)
 
 
 def amount(value: object) -> float:
@@ -68,3 +78,12 @@ def url(value: object) -> str | None:
     if address is not None and not re.match(r"https?://[^/\s]+", address):
         raise ValueError
     return address
+
+
+AMOUNT = Takes("number", amount)
+LIST = Takes("list", words)
+NAMES = Takes("list", lambda value: frozenset(words(value)))
+TABLE = Takes("table", patterns)
+TEXT = Takes("text", text)
+URL = Takes("text", url)
+SECRET = Takes("secret", text)

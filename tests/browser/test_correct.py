@@ -41,6 +41,8 @@ def test_an_edit_is_found_at_once_and_can_be_taken_back(
 ) -> None:
     sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
     before = worker.get(f"/api/observation/{saved[0]}")
+    edited = sight.page.get_by_text("edited", exact=True)
+    expect(edited).to_have_count(0)
     sight.page.get_by_role("button", name="Edit").click()
     dialog = sight.page.get_by_role("dialog")
     dialog.get_by_label("Title", exact=True).fill("The axolotl network")
@@ -49,6 +51,7 @@ def test_an_edit_is_found_at_once_and_can_be_taken_back(
     dialog.get_by_label("Concepts").fill("gotcha, how-it-works")
     dialog.get_by_role("button", name="Save").click()
     sight.heading("The axolotl network")
+    expect(edited).to_be_visible()
     after = worker.get(f"/api/observation/{saved[0]}")
     assert (after["title"], after["type"]) == ("The axolotl network", "decision")
     assert after["facts"] == ["It is in the cellar.", "It has two gates."]

@@ -87,7 +87,7 @@ function page(memory, origin, after) {
           memory.project && h("a", { href: projectLink(memory.project) }, leaf(memory.project)),
           memory.session_id &&
             h("a", { href: sessionLink(memory.session_id, memory.ref) }, `session ${brief(memory.session_id)}`),
-          memory.edited_at && h("span", null, "edited"),
+          memory.edited_at_epoch && h("span", null, "edited"),
         ),
       ),
       buttons(memory, after),

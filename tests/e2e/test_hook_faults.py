@@ -150,6 +150,37 @@ def test_a_payload_of_100_megabytes_is_capped_and_marked_and_keeps_its_tool_use_
     assert len(json.dumps(envelope)) < 200_000
 
 
+def test_an_edit_of_a_lock_file_over_the_cap_is_spooled_with_its_session_and_is_no_drop(awake: Path) -> None:
+    package = {
+        "version": "1.0.0",
+        "resolved": "https://example.org/a.tgz",
+        "cpu": ["x64"],
+        "dependencies": {},
+    }
+    lock = json.dumps({"packages": {f"node_modules/a{n}": package for n in range(12_500)}}, indent=2)
+    assert len(lock) > 2_100_000
+    edit = payloads.payload(
+        "PostToolUse",
+        tool_name="Edit",
+        tool_input={
+            "file_path": "/home/u/proj/package-lock.json",
+            "old_string": "1.0.0",
+            "new_string": "1.0.1",
+        },
+        tool_response={"filePath": "/home/u/proj/package-lock.json", "originalFile": lock},
+        tool_use_id="toolu_1",
+    )
+    answered = hooks.run(awake, edit)
+    assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
+    assert drops(awake) == {}
+    (envelope,) = hooks.spooled(awake)
+    kept = envelope["payload"]
+    assert (kept["session_id"], kept["tool_use_id"]) == (payloads.SESSION, "toolu_1")
+    assert kept["tool_input"]["new_string"] == "1.0.1"
+    assert kept["tool_response"]["originalFile"].startswith('{\n  "packages"')
+    assert kept["claude_mem_cut_off"] is True
+
+
 def test_long_fields_keep_head_and_tail_around_a_mark(awake: Path) -> None:
     hooks.run(awake, payloads.bash("toolu_1", stdout="head" + "x" * 200_000 + "tail"))
     (envelope,) = hooks.spooled(awake)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from claude_mem.capture import exclude, scrub, secrets, tags
+from claude_mem.capture import exclude, salvage, scrub, secrets, tags
 
 SIZE = 12_000
 MOST = 3.0
@@ -192,3 +192,21 @@ def test_scrubbing_a_long_list_is_linear(item: object) -> None:
 @pytest.mark.parametrize("piece", ["://", "://a:", "<private", "\\", "token ", ".env", "x"])
 def test_asking_whether_a_payload_is_suspect_is_linear(piece: str) -> None:
     assert_linear(lambda text: scrub.is_suspect(text.encode()), piece)
+
+
+HOSTILE_CUTS = [
+    *('\\"', "\\\\", "\\u00e9", "\\n", "{", "}", "[", "]", "{}", "[]", ",", ":", "x", " ", '"', "[1,", "[{"),
+    *('"a":"b",', '"a",', "1,", "[],", '\\"a\\": {', "\\\\\\u12", '"a":1,'),
+]
+
+
+@pytest.mark.parametrize("inside", ['"', "[", "{", ""])
+@pytest.mark.parametrize("piece", HOSTILE_CUTS)
+def test_salvaging_looks_at_each_character_once(piece: str, inside: str) -> None:
+    """Counted, not timed: a token that is begun is taken, so that no search begins in it again."""
+    head = '{"session_id":"s","a":' + inside + piece * (SIZE // len(piece))
+    assert not set('"{}[]') & set(salvage.TOKEN.sub("", head))
+    if '"' not in piece.replace('\\"', "") and inside == '"':
+        kept = salvage.salvage(head, "")
+        assert kept is not None
+        assert kept["session_id"] == "s"

@@ -59,8 +59,6 @@ def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, by
     event = payload.get("hook_event_name") or BY_VERB.get(verb)
     if not isinstance(event, str):
         raise NotAPayload
-    if not whole:
-        payload["claude_mem_cut_off"] = True
     try:
         rules, globs = custom_rules()
     except (OSError, ValueError, AttributeError, TypeError):
@@ -75,12 +73,15 @@ def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, by
 def read(head: bytes, tail: bytes, whole: bool) -> dict[str, object]:
     """The payload, or what there is of it. Raises NotAPayload."""
     payload = parse(head.decode(errors="replace")) if whole else None
+    is_whole = payload is not None
     if payload is None:
-        from claude_mem.capture import salvage  # two patterns to compile, which the whole ones need not pay
+        from claude_mem.capture import salvage  # its patterns are compiled for these few only
 
         payload = salvage.salvage(head.decode(errors="replace"), tail.decode(errors="replace"))
     if payload is None:
         raise NotAPayload
+    if not is_whole:
+        payload["claude_mem_cut_off"] = True
     return payload
 
 

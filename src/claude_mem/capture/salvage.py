@@ -1,7 +1,7 @@
 """Makes a readable payload of one that was cut off: by our cap, by a deadline, or by whoever sent it.
 
-The head keeps what it holds; the string that was cut is closed and marked. What the client names last, the
-tool use's id, is looked for in the tail.
+All whole members are kept. A string that was cut is closed and marked; half a number, and half a name, are
+left out. What the client names last, the tool use's id, is looked for in the tail.
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 
 from claude_mem.capture.payload import parse
+from claude_mem.capture.scrub import IDENTITY_KEYS
 
 MARK = "[… cut off …]"
 LONGEST_WORD = 512
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+DEEPEST = 200  # `json` gives up at some depth, and with it the whole payload; `scrub` does long before
+# A string without an end is a token as well, and none gives back what it has taken: whatever the text, each
+# character is looked at once.
+TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+("?)|[{}\[\]]', re.DOTALL)
+_WHOLE_CHARACTERS = re.compile(r'(?:[^\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
 _CLOSER = {"{": "}", "[": "]"}
 _USE_ID = re.compile(r'"tool_use_id"\s*:\s*"([\w.:-]{1,128})"')
 
@@ -28,34 +33,37 @@ def salvage(head: str, tail: str) -> dict[str, object] | None:
     return payload
 
 
-def _without_last_word(text: str) -> str:
-    whole = text[:-LONGEST_WORD]
-    return whole + text[-LONGEST_WORD:].rpartition(" ")[0] if len(text) > LONGEST_WORD else text
-
-
 def _closed(head: str) -> str:
-    """The head with its last, unfinished member closed or dropped. One pass."""
-    open_brackets: list[str] = []
-    end = 0
-    for token in _TOKEN.finditer(head):
-        end = token.end()
-        mark = token.group()
+    """The head up to the end of its last whole member, with what was cut of a string, and closed."""
+    closers: list[str] = []
+    whole = end = 0  # where the last whole member ends, and the last token
+    key = ""
+    for token in TOKEN.finditer(head):
+        mark, start = token.group(), token.start()
         if mark in _CLOSER:
-            open_brackets.append(_CLOSER[mark])
-        elif mark in ("}", "]") and open_brackets:
-            open_brackets.pop()
-    rest, closers = head[end:], "".join(reversed(open_brackets))
-    if '"' in rest:  # inside a string: a value if a colon or a comma in a list leads to it
-        opening = rest.index('"')
-        string = rest[opening + 1 :]
-        string = _without_last_word(string)  # half a secret is no longer known for one
-        while string.endswith("\\") or re.search(r"\\u[0-9a-fA-F]{0,3}$", string):
-            string = string[: string.rindex("\\")]
-        is_value = ":" in rest[:opening] or (open_brackets and open_brackets[-1] == "]")
-        kept = f'{head[:end]}{rest[:opening]}"{string}{MARK}"'
-        return (kept if is_value else f"{kept}:null") + closers
-    # Between tokens: a lone key, a half number, a colon or a comma. Null closes each of them.
-    rest = rest.rstrip()
-    if rest.endswith(":"):
-        return head[:end] + rest + "null" + closers
-    return head[:end] + re.sub(r"[,\s]*[-+.\w]*$", "", rest) + closers
+            closers.append(_CLOSER[mark])
+            whole = token.end()
+        elif mark in ("}", "]"):
+            if closers:
+                closers.pop()
+            whole = token.end()
+        elif closers[-1:] == ["}"] and not head[end:start].rstrip().endswith(":"):
+            whole = max(whole, head.rfind(",", end, start))  # a key; before it, a number may have ended
+            key = mark
+        elif token.group(1):
+            whole = token.end()
+        elif not (len(closers) == 1 and key.strip('"') in IDENTITY_KEYS):  # half a name is another name
+            return f'{head[:start]}"{_without_last_word(mark[1:])}{MARK}"' + "".join(reversed(closers))
+        end = token.end()
+        if len(closers) > DEEPEST:
+            break
+    else:
+        whole = max(whole, head.rfind(",", end))  # the numbers before it are whole
+    return head[:whole] + "".join(reversed(closers))
+
+
+def _without_last_word(string: str) -> str:
+    """Half a secret is no longer known for one. Escapes are whole."""
+    kept = string[:-LONGEST_WORD] + string[-LONGEST_WORD:].rpartition(" ")[0]
+    whole = _WHOLE_CHARACTERS.match(kept)
+    return whole.group() if whole else ""

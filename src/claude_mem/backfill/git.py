@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from claude_mem.model import leash
 from claude_mem.model.errors import ClaudeMemError
 
 WITHIN_S = 60.0
@@ -21,23 +22,10 @@ MOST_MESSAGE = 200_000
 _PIECE = 64 << 10
 _LATEST_S = 253_402_300_799  # the end of the year 9999
 
-_LEASH = (
-    *("-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
-    *("-c", "diff.relative=false", "-c", "i18n.logOutputEncoding=UTF-8"),
-    *("--no-optional-locks", "--no-pager", "--literal-pathspecs"),
-)
 _QUIET = (
     *("--no-color", "--no-notes", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-decorate"),
     *("--name-only", "--no-renames", "--diff-merges=off", "-z"),
 )
-_ENVIRONMENT = {
-    "LC_ALL": "C",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-}
-_PASSED_ON = ("PATH", "HOME", "XDG_CONFIG_HOME")  # the user's own configuration says whom git trusts
 
 
 class Unanswered(ClaudeMemError):
@@ -132,9 +120,8 @@ def _edges(shallow: Path) -> frozenset[str]:
 
 class _Git:
     def __init__(self, repo: Path, deadline: float, environ: Mapping[str, str] | None) -> None:
-        given = os.environ if environ is None else environ
         self._repo, self._deadline = repo, deadline
-        self._environ = {name: given[name] for name in _PASSED_ON if name in given} | _ENVIRONMENT
+        self._environ = leash.environment(os.environ if environ is None else environ)
 
     def said(self, *question: str) -> str:
         return b"".join(self.pieces(*question)).decode("utf-8", "replace")
@@ -144,7 +131,7 @@ class _Git:
         with tempfile.TemporaryFile() as complaint:
             try:
                 process = subprocess.Popen(  # noqa: S603 - an argument list of our own words
-                    ["git", *_LEASH, *question],  # noqa: S607 - which git is the user's choice
+                    ["git", *leash.OPTIONS, *question],  # noqa: S607 - which git is the user's choice
                     cwd=self._repo,
                     env=self._environ,
                     stdin=subprocess.DEVNULL,

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from claude_mem.model import leash
 from claude_mem.recall.truth import RepoFacts, Touch
 
 WITHIN_S = 2.0  # all questions together
@@ -27,25 +28,8 @@ MOST_BYTES = 16 << 20
 _MOST_FOLDERS = 2_000
 _TRUNKS = ("main", "master", "trunk", "develop")
 
-_LEASH = (
-    *("-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.pager=cat", "-c", "safe.bareRepository=explicit", "-c", "diff.relative=false"),
-    *("--no-optional-locks", "--no-pager", "--literal-pathspecs"),
-)
 _HEAD = re.compile(r"\x01[0-9a-f]+ \d+(?: [0-9a-f]+)* ?")
 _QUIET_LOG = ("--no-color", "--no-notes", "--no-mailmap", "--no-show-signature")
-_ENVIRONMENT = {
-    "LC_ALL": "C",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-}
-_PASSED_ON = (
-    "PATH",
-    "HOME",
-    "XDG_CONFIG_HOME",
-)  # the user's own configuration names the directories git trusts
 
 
 class _Unanswered(Exception):
@@ -59,8 +43,7 @@ class Repository:
         self, root: str | Path, *, within_s: float = WITHIN_S, environ: Mapping[str, str] | None = None
     ) -> None:
         self._root, self._within_s = Path(root), within_s
-        given = os.environ if environ is None else environ
-        self._environ = {name: given[name] for name in _PASSED_ON if name in given} | _ENVIRONMENT
+        self._environ = leash.environment(os.environ if environ is None else environ)
         self._lock = threading.Lock()
         # The top of the tree, its git directory, and the one that worktrees share.
         self._places: tuple[Path, Path, Path] | None = None
@@ -168,7 +151,7 @@ class Repository:
             raise _Unanswered
         try:
             process = subprocess.Popen(  # noqa: S603 - an argument list of our own words
-                ["git", *_LEASH, *question],  # noqa: S607 - which git is the user's choice
+                ["git", *leash.OPTIONS, *question],  # noqa: S607 - which git is the user's choice
                 cwd=self._root,
                 env=self._environ,
                 stdin=subprocess.DEVNULL,

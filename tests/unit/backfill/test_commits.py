@@ -101,13 +101,20 @@ def test_a_commit_is_told_with_its_subject_body_files_and_the_time_of_its_author
 def test_twice_and_from_another_clone_is_the_same(repo: Repository, tmp_path: Path) -> None:
     repo.commit("Add a cart", "cart.py")
     repo.commit("Add a cart", "cart.py")
-    repo("clone", "-q", "--bare", str(repo.path), str(tmp_path / "bare.git"))
+    repo("clone", "-q", str(repo.path), str(tmp_path / "clone"))
     memory = Memory(tmp_path)
     assert memory.take(read(repo.path)).taken == {"project": 1, "session": 1, "observation": 2}
     before = memory.everything()
-    for path in (repo.path, tmp_path / "bare.git"):
+    for path in (repo.path, tmp_path / "clone"):
         assert memory.take(read(path)).known == {"project": 1, "session": 1, "observation": 2}
     assert memory.everything() == before
+
+
+def test_a_bare_repository_planted_in_a_folder_is_not_entered(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("Add a cart", "cart.py")
+    repo("clone", "-q", "--bare", str(repo.path), str(tmp_path / "planted"))
+    with pytest.raises(git.Unanswered):
+        read(tmp_path / "planted")
 
 
 def test_all_that_nobody_is_known_to_have_made_is_one_session_at_the_end_of_the_list(

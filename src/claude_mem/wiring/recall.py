@@ -10,11 +10,13 @@ from datetime import UTC, datetime, tzinfo
 
 from claude_mem.model.origin import Origin
 from claude_mem.ports.desk import Data
+from claude_mem.ports.library import Project
 from claude_mem.recall import fence
 from claude_mem.recall.carrying import Arriving, Leaving
 from claude_mem.recall.correcting import Correcting
 from claude_mem.recall.desk import Desk
 from claude_mem.recall.occasions import Occasions, Size
+from claude_mem.recall.packing import Rendered
 from claude_mem.recall.question import Questions
 from claude_mem.recall.reading import Sources
 from claude_mem.recall.search import Search
@@ -123,7 +125,8 @@ def assemble(
         Size(settings.context_characters, settings.context_tokens, settings.prompt_characters),
         housing.placed,
     )
-    contexts = Contexts(settings.data_dir, shelves, keeping, occasions.start, now)
+    start = _by_git(truth_of, occasions.start)
+    contexts = Contexts(settings.data_dir, shelves, keeping, start, now)
     fresh, told = Freshness(store.readers, library, contexts, housing.looked_for), Told(store.readers)
     house = House(settings, store, keeping, contexts, housing)
     copying = threading.Lock()
@@ -151,9 +154,8 @@ def assemble(
         house.keep()
 
     def close() -> None:
-        notes.close()
-        if keeper:
-            keeper.close()
+        for each in (notes, truth_of, *((keeper,) if keeper else ())):
+            each.close()
 
     elsewhere = Elsewhere(settings, copying)
     kept_at = refusing_excluded(settings, origin_of)
@@ -184,6 +186,19 @@ def _drained(drain: Callable[[], int]) -> Callable[[], None]:
             pass
 
     return drained
+
+
+def _by_git(
+    truth_of: GitTruth, start: Callable[[Project, str], Rendered]
+) -> Callable[[Project, str], Rendered]:
+    """In the background git is waited for: what it says now stands until the next rendering."""
+
+    def started(project: Project, session: str) -> Rendered:
+        if project.root:
+            truth_of.facts(project.root)
+        return start(project, session)
+
+    return started
 
 
 def _rendered(fresh: Freshness) -> bool:

@@ -19,6 +19,7 @@ from claude_mem.model.origin import Origin
 REMEMBER_MS = 2_000
 MOST_REMEMBERED = 256
 MOST_BYTES = 64 << 20  # packed-refs of a very large repository
+NO_REF = "refs/heads/.invalid"  # git keeps the branch in a reftable, where only git reads it
 NOWHERE = Origin(key="unknown", name="unknown", root="")
 
 
@@ -62,8 +63,9 @@ def _in_repository(cwd: Path) -> Origin | None:
             continue
         git_dir = dot_git if dot_git.is_dir() else _linked(top, dot_git)
         common = _common_directory(git_dir)
-        main_root = common.parent if common.name == ".git" else common
-        remote = _remote(common / "config")
+        config = _config(common)
+        main_root = _main_root(top, git_dir, common, config)
+        remote = _remote(config)
         branch, commit = _head(git_dir, common)
         return Origin(
             key=remote or str(main_root),
@@ -88,13 +90,27 @@ def _common_directory(git_dir: Path) -> Path:
     return (git_dir / _content(common).strip()).resolve() if common.is_file() else git_dir
 
 
-def _remote(config: Path) -> str | None:
-    """The `origin` remote, else the first one."""
+def _main_root(top: Path, git_dir: Path, common: Path, config: configparser.ConfigParser) -> Path:
+    """The main working tree; of a bare repository with worktrees, the repository itself."""
+    if git_dir == common:
+        return top  # a submodule's git directory lies elsewhere, too
+    if common.name == ".git":
+        return common.parent
+    main = config.get("core", "worktree", fallback=None)  # a submodule's, seen from one of its worktrees
+    return (common / main).resolve() if main else common
+
+
+def _config(common: Path) -> configparser.ConfigParser:
     parser = configparser.ConfigParser(strict=False, interpolation=None, allow_no_value=True)
-    parser.read_string(_content(config).replace("\t", ""))
-    remotes = [section for section in parser.sections() if section.startswith("remote ")]
+    parser.read_string(_content(common / "config").replace("\t", ""))
+    return parser
+
+
+def _remote(config: configparser.ConfigParser) -> str | None:
+    """The `origin` remote, else the first one."""
+    remotes = [section for section in config.sections() if section.startswith("remote ")]
     chosen = 'remote "origin"' if 'remote "origin"' in remotes else next(iter(remotes), None)
-    url = parser.get(chosen, "url", fallback=None) if chosen else None
+    url = config.get(chosen, "url", fallback=None) if chosen else None
     return normalised(url) if url else None
 
 
@@ -115,6 +131,8 @@ def _head(git_dir: Path, common: Path) -> tuple[str | None, str | None]:
     if not head.startswith("ref:"):
         return None, head or None  # detached
     ref = head.removeprefix("ref:").strip()
+    if ref == NO_REF:
+        return None, None
     branch = ref.removeprefix("refs/heads/")
     loose = common / ref
     if loose.is_file():

@@ -118,3 +118,45 @@ def test_after_a_clock_set_back_an_answer_is_asked_again(repository: Path) -> No
 
 def test_no_working_directory_is_nowhere() -> None:
     assert Origins(lambda: 0).of(None) is NOWHERE
+
+
+@pytest.fixture
+def submodule(repository: Path, tmp_path: Path) -> Path:
+    library = tmp_path / "library"
+    git(tmp_path, "clone", "-q", str(repository), str(library))
+    git(
+        repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "libs/library"
+    )
+    git(repository / "libs" / "library", "remote", "remove", "origin")
+    return repository / "libs" / "library"
+
+
+def test_a_submodules_root_is_its_working_tree(submodule: Path) -> None:
+    origin = resolve(submodule)
+    assert (origin.root, origin.key, origin.name) == (str(submodule), str(submodule), "library")
+    assert origin.worktree is None
+    assert origin.commit == git(submodule, "rev-parse", "HEAD")
+
+
+def test_a_worktree_of_a_submodule_belongs_to_the_submodule(submodule: Path, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere"
+    git(submodule, "worktree", "add", "-q", "-b", "topic", str(other))
+    main, linked = resolve(submodule), resolve(other)
+    assert linked.key == main.key
+    assert linked.root == main.root == str(submodule)
+    assert (linked.branch, linked.worktree) == ("topic", str(other))
+
+
+def test_a_repository_whose_git_directory_lies_elsewhere_is_its_working_tree(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "kept").mkdir()
+    git(tmp_path / "shop", "init", "-q", "--separate-git-dir", str(tmp_path / "kept" / "shop-git"))
+    origin = resolve(tmp_path / "shop")
+    assert (origin.root, origin.name, origin.branch) == (str(tmp_path / "shop"), "shop", "main")
+
+
+def test_the_branch_of_a_reftable_repository_is_not_known_without_git(repository: Path) -> None:
+    """Git writes this HEAD beside a reftable, for programs that read files."""
+    (repository / ".git" / "HEAD").write_text("ref: refs/heads/.invalid\n")
+    origin = resolve(repository)
+    assert (origin.root, origin.branch, origin.commit) == (str(repository), None, None)

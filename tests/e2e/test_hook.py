@@ -1,11 +1,15 @@
 """The hook process, run as the client runs it."""
 
 import json
+import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from claude_mem import wiring
+from claude_mem.capture import drops, notice
 from claude_mem.testing import hooks, payloads
 
 CONTINUE = {"continue": True, "suppressOutput": True}
@@ -116,9 +120,98 @@ def test_what_the_worker_left_to_be_told_is_told_at_the_next_start_and_only_ther
     assert "systemMessage" not in hooks.run(awake, payloads.start()).json
 
 
-def test_only_the_standard_library_is_loaded_and_nothing_heavy_on_the_fast_path(awake: Path) -> None:
-    import subprocess
+def leave_drops(data: Path, monkeypatch: pytest.MonkeyPatch, **counts: int) -> None:
+    """As hooks count them."""
+    monkeypatch.chdir(data)
+    for reason, number in counts.items():
+        for _ in range(number):
+            drops.count(reason)
 
+
+def fill_spool(data: Path) -> None:
+    hooks.run(data, payloads.bash("toolu_1"))
+    ledger = data / "spool" / ".ledger"
+    last, files, size, _, most_bytes = ledger.read_text().split()
+    ledger.write_text(f"{last} {files} {size} {1:020d} {most_bytes}\n")
+
+
+def test_all_that_is_due_at_a_start_is_shown_at_that_start(
+    awake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_spool(awake)
+    (awake / "notice").write_text("the database was damaged")
+    leave_drops(awake, monkeypatch, late=2)
+    shown = hooks.run(awake, payloads.start()).json["systemMessage"]
+    problem, left, missed = shown.split("\n")
+    assert notice.SAYS["spool_full"] in problem
+    assert left == "the database was damaged"
+    assert notice.SAID["late"] in missed
+    assert "2 events" in missed
+    assert not (awake / "notice").exists()
+
+
+def test_a_start_that_is_itself_lost_is_not_counted_among_those_before_it(awake: Path) -> None:
+    fill_spool(awake)
+    (problem,) = hooks.run(awake, payloads.start()).json["systemMessage"].split("\n")
+    assert notice.SAYS["spool_full"] in problem
+    hooks.run(awake, payloads.bash("toolu_2"))
+    problem, missed = hooks.run(awake, payloads.start()).json["systemMessage"].split("\n")
+    assert notice.SAYS["spool_full"] in problem
+    assert "1 event:" in missed
+
+
+def test_the_reasons_shown_are_those_of_what_is_new(awake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_drops(awake, monkeypatch, disk_full=5)
+    first = hooks.run(awake, payloads.start()).json["systemMessage"]
+    assert notice.SAID["disk_full"] in first
+    leave_drops(awake, monkeypatch, late=1)
+    second = hooks.run(awake, payloads.start()).json["systemMessage"]
+    assert "1 event:" in second
+    assert notice.SAID["late"] in second
+    assert notice.SAID["disk_full"] not in second
+    leave_drops(awake, monkeypatch, late=2, io_error=1, unreadable=1)
+    third = hooks.run(awake, payloads.start()).json["systemMessage"]
+    assert "4 events:" in third
+    assert all(f"{notice.SAID[reason]} ({n})" in third for reason, n in (("late", 2), ("io_error", 1)))
+    assert "systemMessage" not in hooks.run(awake, payloads.start()).json
+
+
+def test_input_that_could_not_be_read_is_told_of_like_any_other_loss(awake: Path) -> None:
+    hooks.run(awake, b"garbage")
+    assert "1 event:" in hooks.run(awake, payloads.start()).json["systemMessage"]
+    assert "systemMessage" not in hooks.run(awake, payloads.start()).json
+
+
+def test_what_was_not_shown_is_shown_at_the_next_start(awake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (awake / "notice").write_text("the database was damaged")
+    leave_drops(awake, monkeypatch, late=1)
+    reading, writing = os.pipe()
+    os.close(reading)  # the client has gone
+    try:
+        subprocess.run(
+            hooks.command(),
+            input=payloads.start(),
+            stdout=writing,
+            env=hooks.environment(awake),
+            timeout=hooks.DEADLINE_S,
+            check=True,
+        )
+    finally:
+        os.close(writing)
+    left, missed = hooks.run(awake, payloads.start()).json["systemMessage"].split("\n")
+    assert left == "the database was damaged"
+    assert notice.SAID["late"] in missed
+    assert "systemMessage" not in hooks.run(awake, payloads.start()).json
+
+
+def test_two_notices_of_the_worker_are_both_shown_and_the_same_one_once(awake: Path) -> None:
+    for message in ("the database was damaged", "the key was refused", "the database was damaged"):
+        wiring.leave_notice(awake, message)
+    shown = hooks.run(awake, payloads.start()).json["systemMessage"]
+    assert sorted(shown.split("\n")) == ["the database was damaged", "the key was refused"]
+
+
+def test_only_the_standard_library_is_loaded_and_nothing_heavy_on_the_fast_path(awake: Path) -> None:
     probe = (
         "import sys; sys.path.insert(0, sys.argv[1]); import posix\n"
         "posix._exit_for_real = posix._exit\n"

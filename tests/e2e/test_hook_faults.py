@@ -18,7 +18,7 @@ CONTINUE = {"continue": True, "suppressOutput": True}
 
 
 def drops(data: Path) -> dict[str, int]:
-    counted = dict(line.split() for line in (data / "drops").read_text().splitlines())
+    counted = dict(line.split()[:2] for line in (data / "drops").read_text().splitlines())
     return {reason: int(number) for reason, number in counted.items() if int(number)}
 
 

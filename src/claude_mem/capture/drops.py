@@ -1,21 +1,21 @@
 """Counts what could not be kept, in a file that can be written on a full disk.
 
-One line of fixed width per reason, made in full when the file is made and afterwards changed in place.
+One line of fixed width per reason, made in full when the file is made and afterwards changed in place:
+
+    <reason> <how many were lost> <of how many of them the user was told>
 """
 
 from __future__ import annotations
 
+import errno
 import posix
 
 from claude_mem.capture import ledger, places, stdin
 
 REASONS = ("spool_full", "disk_full", "io_error", "late", "unreadable", "crashed")
-TOLD = "told"  # not a reason: how many of them the user has been told of
 WIDTH = 12
-_LINES = (*REASONS, TOLD)
-_NAME = max(map(len, _LINES))
-_LINE = _NAME + 1 + WIDTH + 1
-NO_SPACE = (28, 122)  # ENOSPC, EDQUOT
+_NAME = max(map(len, REASONS))
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class NotAPayload(Exception):
@@ -37,76 +37,74 @@ def reason(error: BaseException) -> str:
 
 def prepare() -> None:
     """Make the file, so that there is something to change in place when the disk is full."""
-    fd = posix.open(places.DROPS, posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW, 0o600)
-    try:
-        posix.lockf(fd, posix.F_LOCK, 0)
-        known = parse(posix.pread(fd, 4096, 0))
-        lines = b"".join(b"%-*s %0*d\n" % (_NAME, name.encode(), WIDTH, known[name]) for name in _LINES)
-        posix.pwrite(fd, lines, 0)
-    finally:
-        posix.close(fd)
+    _change(posix.O_CREAT, {}, {})
 
 
 def parse(content: bytes) -> dict[str, int]:
-    """The numbers by their names; what is not there is 0."""
-    counts = dict.fromkeys(_LINES, 0)
-    for line in content.splitlines():
-        name, _, number = line.decode("ascii", "replace").partition(" ")
-        if name in counts and number.strip().isdigit():
-            counts[name] = int(number)
-    return counts
+    """How many were lost, by reason; what is not there is 0."""
+    return _column(content, 0)
 
 
 def read() -> dict[str, int]:
     """Drops by reason."""
-    try:
-        fd = _open()
-    except OSError:
-        return dict.fromkeys(REASONS, 0)
-    try:
-        counts = parse(posix.pread(fd, 4096, 0))
-    finally:
-        posix.close(fd)
-    return {reason: counts[reason] for reason in REASONS}
+    return parse(_content())
 
 
 def count(reason: str) -> None:
     """One more was dropped for `reason`. Raises OSError where even that cannot be written."""
-    try:
-        fd = _open()
-    except FileNotFoundError:
-        prepare()
-        fd = _open()
-    try:
-        posix.lockf(fd, posix.F_LOCK, 0)
-        counts = parse(posix.pread(fd, 4096, 0))
-        _put(fd, reason, counts[reason] + 1)
-    finally:
-        posix.close(fd)
+    _change(posix.O_CREAT, {reason: 1}, {})
 
 
-def take_news() -> tuple[int, str] | None:
-    """How many the user has not been told of yet, and the reason of most; told once."""
+def news() -> dict[str, int]:
+    """How many the user has not been told of yet, by reason; only reasons that have some."""
+    content = _content()
+    told = _column(content, 1)
+    new = {reason: lost - told[reason] for reason, lost in parse(content).items()}
+    return {reason: number for reason, number in new.items() if number > 0}
+
+
+def tell(shown: dict[str, int]) -> None:
+    """The user has been told of as many. What was dropped meanwhile stays news."""
+    if shown:
+        _change(0, {}, shown)
+
+
+def _column(content: bytes, which: int) -> dict[str, int]:
+    counts = dict.fromkeys(REASONS, 0)
+    for line in content.decode("ascii", "replace").splitlines():
+        name, *numbers = line.split() or [""]
+        if name in counts and len(numbers) > which and numbers[which].isdigit():
+            counts[name] = int(numbers[which])
+    return counts
+
+
+def _content() -> bytes:
     try:
-        fd = _open()
+        fd = posix.open(places.DROPS, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
     except OSError:
-        return None
+        return b""
     try:
-        posix.lockf(fd, posix.F_LOCK, 0)
-        counts = parse(posix.pread(fd, 4096, 0))
-        worth_telling = {reason: counts[reason] for reason in REASONS if reason != "unreadable"}
-        total = sum(worth_telling.values())
-        if total <= counts[TOLD]:
-            return None
-        _put(fd, TOLD, total)
+        return posix.pread(fd, 4096, 0)
     finally:
         posix.close(fd)
-    return total - counts[TOLD], max(worth_telling, key=lambda reason: worth_telling[reason])
 
 
-def _open() -> int:
-    return posix.open(places.DROPS, posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW)
-
-
-def _put(fd: int, name: str, number: int) -> None:
-    posix.pwrite(fd, b"%0*d" % (WIDTH, number), _LINES.index(name) * _LINE + _NAME + 1)
+def _change(flags: int, lost: dict[str, int], told: dict[str, int]) -> None:
+    """Add to the numbers. The content's length stays the same, and one write replaces it."""
+    fd = posix.open(places.DROPS, posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW | flags, 0o600)
+    try:
+        posix.lockf(fd, posix.F_LOCK, 0)
+        content = posix.pread(fd, 4096, 0)
+        had, knew = _column(content, 0), _column(content, 1)
+        lines = [
+            b"%-*s %0*d %0*d\n"
+            % (
+                *(_NAME, reason.encode()),
+                *(WIDTH, had[reason] + lost.get(reason, 0)),
+                *(WIDTH, knew[reason] + told.get(reason, 0)),
+            )
+            for reason in REASONS
+        ]
+        posix.pwrite(fd, b"".join(lines), 0)
+    finally:
+        posix.close(fd)

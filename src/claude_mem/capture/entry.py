@@ -12,6 +12,10 @@ import time
 
 from claude_mem.capture import places, private, scrub, spool, stdin, wake
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ALL_WITHIN_S = 8.0  # a starved machine is no reason to lose an event; installed hooks may take 10 s
 COUNT_WITHIN_S = 0.5
 ANSWER = b'{"continue": true, "suppressOutput": true}\n'
@@ -37,6 +41,10 @@ RECORDED = frozenset(
 """PreToolUse is answered but not recorded: what it tells comes again, with the outcome, after the tool."""
 
 
+_when_answered: list[Callable[[], None]] = []
+"""What may be done only once the answer is written: a client that has gone was told nothing."""
+
+
 def main(verb: str) -> None:
     """Never returns, never fails: exits 0 with a valid answer whatever happens."""
     answer = None
@@ -55,6 +63,8 @@ def main(verb: str) -> None:
         rest = answer or (b"" if verb == SILENT else ANSWER)
         while rest:
             rest = rest[posix.write(1, rest) :]
+        for settle in _when_answered:
+            settle()
     finally:
         posix._exit(0)
 
@@ -94,8 +104,10 @@ def _capture(verb: str) -> bytes | None:
     ):  # else the user is working; what went wrong is counted, and told at the next start
         from claude_mem.capture import notice
 
-        message = notice.take(problem)
-        shown = notice.tell(message, shown or ANSWER) if message else shown
+        message, was_shown = notice.due(problem)
+        if message:
+            shown = notice.tell(message, shown or ANSWER)
+            _when_answered.append(was_shown)
     return shown
 
 
@@ -141,9 +153,9 @@ def _starts(verb: str, event: bytes) -> bool:
 
 def _record(
     verb: str, event: bytes, head: bytes, tail: bytes, whole: bool
-) -> tuple[bytes, bytes | None, str | None]:
+) -> tuple[bytes, bytes | None, tuple[str, str] | None]:
     """Spool the event, and wake the worker or ask it. Returns the event's name, what the model is to be shown
-    (as an answer), and what went wrong (counted by then)."""
+    (as an answer), and what went wrong (the reason, counted by then, and a sentence)."""
     shown, asks = None, False  # where a start finds nothing rendered, and for every prompt
     try:
         payload: bytes | None = head
@@ -167,7 +179,7 @@ def _record(
             drops.count(reason)
         except OSError:
             pass  # nothing can be written at all; it is still told
-        return event, shown, notice.describe(reason, error)
+        return event, shown, (reason, notice.describe(reason, error))
     try:
         if asks or event == b"UserPromptSubmit":
             shown = _ask(event, payload)

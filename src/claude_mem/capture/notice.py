@@ -6,6 +6,10 @@ import posix
 
 from claude_mem.capture import drops, places
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 SAYS = {
     "spool_full": "the spool is full, because no worker drains it",
     "disk_full": "the disk is full",
@@ -19,9 +23,12 @@ SAID = {
     "disk_full": "the disk was full",
     "io_error": "the data directory could not be written",
     "late": "writing took too long",
+    "unreadable": "the hook was given something it could not read",
     "crashed": "the hook failed",
 }
-MOST_BYTES = 2000
+MOST_LINES = 10  # that the worker may leave
+LONGEST_LINE = 800
+MOST_BYTES = MOST_LINES * LONGEST_LINE * 4  # in UTF-8
 
 
 def describe(reason: str, error: BaseException) -> str:
@@ -38,29 +45,56 @@ def tell(message: str, answer: bytes) -> bytes:
     return answer.rstrip()[:-1] + b', "systemMessage": ' + json.dumps(message).encode() + b"}\n"
 
 
-def take(problem: str | None) -> str | None:
-    """At a session's start: the problem of this moment, else what the worker left to be told, else what could
-    not be kept since the last start. Each is told once."""
-    left, dropped = _take(), drops.take_news()
-    return problem or left or (_missed(*dropped) if dropped else None)
+def due(problem: tuple[str, str] | None) -> tuple[str, Callable[[], None]]:
+    """At a session's start: all that the user is to be told, in a line each, and what is to be called once it
+    was shown. The problem of this moment (its reason, and a sentence), what the worker left to be told, what
+    could not be saved since the last start."""
+    left, file = _left()
+    new = drops.news()
+    before = dict(new)
+    if problem and problem[0] in before:
+        before[problem[0]] -= 1  # this start, of which the problem tells
+    sentences = (problem[1] if problem else "", left, _missed(before, records_again=problem is None))
+
+    def shown() -> None:
+        _remove(file)
+        drops.tell(new)
+
+    return "\n".join(filter(None, sentences)), shown
 
 
-def _missed(number: int, mostly: str) -> str:
-    events = "1 event" if number == 1 else f"{number} events"
-    return f"claude-mem could not keep {events}: {SAID[mostly]}. It records again. Run: claude-mem doctor"
+def _missed(lost: dict[str, int], *, records_again: bool) -> str:
+    reasons = {reason: number for reason, number in lost.items() if number}
+    if not reasons:
+        return ""
+    total = sum(reasons.values())
+    events = "1 event" if total == 1 else f"{total} events"
+    why = ", ".join(
+        SAID[reason] if len(reasons) == 1 else f"{SAID[reason]} ({number})"
+        for reason, number in reasons.items()
+    )
+    again = " It records again." if records_again else ""
+    return f"claude-mem could not save {events}: {why}.{again} Run: claude-mem doctor"
 
 
-def _take() -> str:
+def _left() -> tuple[str, int]:
+    """What the worker left to be told, and which file it is in."""
     try:
         fd = posix.open(places.NOTICE, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
     except OSError:
-        return ""
+        return "", 0
     try:
-        message = posix.read(fd, MOST_BYTES).decode(errors="replace").strip()
+        return posix.read(fd, MOST_BYTES).decode(errors="replace").strip(), posix.fstat(fd).st_ino
+    except OSError:
+        return "", 0
     finally:
         posix.close(fd)
+
+
+def _remove(file: int) -> None:
+    """Not one that the worker has put there since: that was not shown."""
     try:
-        posix.unlink(places.NOTICE)
+        if file and posix.lstat(places.NOTICE).st_ino == file:
+            posix.unlink(places.NOTICE)
     except OSError:
         pass  # told again rather than not at all
-    return message

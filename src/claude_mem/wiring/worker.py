@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from claude_mem import __version__
-from claude_mem.capture import drops, places
+from claude_mem.capture import drops, notice, places
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.session import INTERRUPTED_AFTER_MS
 from claude_mem.serve.parts import Parts
@@ -118,13 +118,18 @@ def describe(recovered: Recovered) -> str:
 
 
 def leave_notice(data_dir: Path, message: str) -> None:
-    """To be told at the next session start. The newest stands: it is the state of things."""
-    temporary = data_dir / f"{places.NOTICE}.tmp"
+    """To be shown at the next session start, after what was not shown yet; each once. A worker that fails in
+    ever new ways leaves the newest of them."""
+    path, temporary = data_dir / places.NOTICE, data_dir / f"{places.NOTICE}.tmp"
+    line = " ".join(message.split())[: notice.LONGEST_LINE]
     try:
+        is_ours = path.is_file() and not path.is_symlink()
+        waiting = path.read_text(encoding="utf-8", errors="replace").splitlines() if is_ours else []
+        lines = [*(other for other in waiting if other != line), line][-notice.MOST_LINES :]
         temporary.unlink(missing_ok=True)
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
-            file.write(message)
-        temporary.rename(data_dir / places.NOTICE)
+            file.write("\n".join(lines))
+        temporary.rename(path)
     except OSError:
         log.exception("the notice could not be left: %s", message)

@@ -247,7 +247,7 @@ def test_what_went_wrong_is_on_the_screen_once_at_the_start(home: Claude) -> Non
         leave(terminal)
         blocked.unlink()
         begin(terminal)
-        terminal.wait_for("claude-mem could not keep 3 events: the data directory could not be written.")
+        terminal.wait_for("claude-mem could not save 3 events: the data directory could not be written.")
         second = say(terminal, "Hi again.", "Hello.")
         leave(terminal)
         begin(terminal)

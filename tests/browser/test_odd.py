@@ -51,7 +51,7 @@ class Odd:
 def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Odd]:
     with workers.running(tmp_path_factory.mktemp("odd") / "data") as data:
         worker = Worker(data)
-        session = f"session-{'s' * 60}"
+        session = f"team/alpha 50%2F off? #é {'s' * 60}"
         told = {"cwd": DEEP, "prompt_id": "p-1"}
         edits = [
             payloads.payload(

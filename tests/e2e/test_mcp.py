@@ -164,6 +164,14 @@ class TestAsking:
             missing = await called(client, "get_session", id="no-such-session")
             assert missing.is_error
             assert text(missing).endswith(".")
+            odd = {
+                "claudeSessionId": "team/alpha 50%2F off? #é",
+                "prompt": "Name it oddly",
+                "cwd": "/srv/shop",
+            }
+            assert control.request(remembering, "POST", "/api/sessions/init", odd)[0] == 200
+            shown = await found(client, "get_session", id=odd["claudeSessionId"])
+            assert shown["session"]["session_id"] == odd["claudeSessionId"]
 
         talk(remembering, conversation)
 

@@ -99,6 +99,16 @@ def test_json_is_exactly_what_http_answers(worker: Worker) -> None:
     assert as_data(worker, "show", first) == worker.post("/api/observations/batch", ids=[first])
 
 
+def test_a_session_is_shown_by_an_id_with_anything_in_it(worker: Worker) -> None:
+    id = "team/alpha 50%2F off? #é"
+    worker.works(id, "Name sessions oddly", "src/odd.py", project="odd")
+    worker.settle()
+    assert as_data(worker, "show", "--session", id)["session"]["session_id"] == id
+    unknown = claude_mem(worker.data, "show", "--session", "team/beta")
+    assert unknown.returncode == 1
+    assert "team/beta" in unknown.stderr
+
+
 @pytest.mark.parametrize(
     "question", ["why does login fail?", "basket totals", "src/burrs.py", "what did I do"]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -81,7 +82,7 @@ def session(found: dict[str, Any], paint: Paint) -> str:
     for name, label in (("previous", "Before"), ("next", "After")):
         if isinstance(found.get(name), dict):
             other = found[name].get("session_id") or found[name].get("id")
-            lines += ["", f"{label} it: claude-mem show --session {other}"]
+            lines += ["", f"{label} it: claude-mem show --session {shlex.quote(str(other))}"]
     return "\n".join(lines)
 
 

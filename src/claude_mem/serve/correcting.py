@@ -44,7 +44,7 @@ async def merge(call: Call) -> Response:
 
 
 async def undo(call: Call) -> Response:
-    undone = await asyncio.to_thread(_correcting(call).undo, str(call.request.path_params["id"]))
+    undone = await asyncio.to_thread(_correcting(call).undo, call.id)
     call.running.tell_correction("undo", undone["refs"])
     return JSONResponse(undone)
 

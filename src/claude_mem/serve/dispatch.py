@@ -9,12 +9,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from claude_mem.model.errors import EventUnreadable, StoreError
 from claude_mem.ports.correcting import ChangedMeanwhile
 from claude_mem.ports.desk import BadQuestion, NotThere
 from claude_mem.serve import guard, message
-from claude_mem.serve.endpoint import LINES, Call, Endpoint, pick, pick_query
+from claude_mem.serve.endpoint import LINES, Call, Endpoint, pick, pick_query, routed_path
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.running import Running
 
@@ -38,8 +39,19 @@ def build(table: Sequence[Endpoint], running: Running) -> Starlette:
             Exception: _broken,
         },
     )
+    app.add_middleware(_BySegments)
     app.router.redirect_slashes = False  # a redirect would be built from the Host header
     return app
+
+
+class _BySegments:
+    """Routes by what the caller sent, not by what it decodes to: there a slash of an id divides the path."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app({**scope, "path": routed_path(scope["raw_path"])}, receive, send)
 
 
 def _route(path: str, methods: dict[str, Endpoint], running: Running) -> Route:

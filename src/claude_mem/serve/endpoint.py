@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
+from urllib.parse import unquote
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -57,6 +58,11 @@ class Call:
     query: dict[str, object]
     lines: bytes | None = None  # a body of one JSON object a line, where the endpoint takes such
 
+    @property
+    def id(self) -> str:
+        """What stands for `{id}` in the path."""
+        return str(self.request.path_params["id"]).replace("%2F", "/").replace("%25", "%")
+
     async def named(self) -> frozenset[str]:
         """The fields the body has, also those that are null."""
         return frozenset(message.parse(await self.request.body()))
@@ -79,6 +85,13 @@ class Endpoint:
     takes_lines: bool = False  # instead of one JSON object, also many: one a line
     is_open: bool = False  # no key is asked for: it asks itself who is there
     is_deep: bool = False  # `{id}` may have slashes in it
+
+
+def routed_path(raw: bytes) -> str:
+    """The path that routes are matched with: decoded, but for slashes within a segment, so that an id with a
+    slash is still one segment. `Call.id` decodes these."""
+    segments = map(unquote, raw.decode("ascii", "replace").split("/"))
+    return "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
 
 
 def pick(fields: Sequence[Field], found: Mapping[str, object]) -> dict[str, object]:

@@ -36,7 +36,7 @@ async def home(call: Call) -> Response:
 
 
 async def file(call: Call) -> Response:
-    return await _served(call, str(call.request.path_params["id"]))
+    return await _served(call, call.id)
 
 
 async def _served(call: Call, name: str) -> Response:

@@ -45,7 +45,7 @@ def listing(kind: str) -> Handler:
 
 
 async def observation(call: Call) -> Response:
-    ref = Ref.parse(str(call.request.path_params["id"]))
+    ref = Ref.parse(call.id)
     found = await asyncio.to_thread(asked.desk(call).details, [str(ref)]) if ref else {"results": []}
     if not found["results"]:
         raise Refusal(404, "not_found", "Nothing is remembered under that id.")
@@ -67,7 +67,7 @@ async def batch(call: Call) -> Response:
 
 
 async def session(call: Call) -> Response:
-    return await _told(asked.desk(call).session, str(call.request.path_params["id"]))
+    return await _told(asked.desk(call).session, call.id)
 
 
 async def file(call: Call) -> Response:

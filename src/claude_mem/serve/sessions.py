@@ -166,6 +166,6 @@ async def _find(call: Call, key: int | str) -> Session | None:
 
 
 def _key(call: Call) -> int | str:
-    text = str(call.request.path_params["id"])
+    text = call.id
     is_number = text.isascii() and text.isdigit() and len(text) <= 18
     return int(text) if is_number else text

@@ -24,13 +24,13 @@ SIZES = ("context_characters", "context_tokens", "prompt_characters")
 
 
 async def provenance(call: Call) -> Response:
-    return await _told(_viewing(call).provenance, str(call.request.path_params["id"]))
+    return await _told(_viewing(call).provenance, call.id)
 
 
 async def events(call: Call) -> Response:
     page = Page(asked.number(call.query, "limit", EVENTS), cursor=asked.text(call.query, "cursor"))
     kinds = asked.narrowing(call.query).kinds
-    return await _told(_viewing(call).events, str(call.request.path_params["id"]), kinds, page)
+    return await _told(_viewing(call).events, call.id, kinds, page)
 
 
 async def project(call: Call) -> Response:

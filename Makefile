@@ -39,6 +39,7 @@ lint: $(DEV) ## style, types, layers, and whether the docs still tell the truth
 	@$(PY) -m ruff format --check .
 	@echo "== types"
 	@$(PY) -m mypy
+	@$(PY) -m mypy --platform darwin --cache-dir .mypy_cache/darwin src
 	@echo "== layers"
 	@$(VENV)/bin/lint-imports
 	@echo "== docs"

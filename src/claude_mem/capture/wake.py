@@ -20,8 +20,9 @@ def poke() -> bool:
     """Send one line; False when nobody listens. A worker that is busy or stopped still counts as there."""
     import _socket  # half the price of `socket`
 
-    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_NONBLOCK)
+    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
+        sock.setblocking(False)
         sock.connect(places.HOOK_SOCK)
         sock.send(b'{"type":"wake","version":"%s"}\n' % __version__.encode())
     except BlockingIOError:

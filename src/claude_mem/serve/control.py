@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -138,13 +139,13 @@ class _Target:
         self._pid, self._fd = pid, -1
 
     def __enter__(self) -> Callable[[signal.Signals], None]:
-        if hasattr(os, "pidfd_open"):
+        if sys.platform == "linux" and hasattr(os, "pidfd_open"):
             with suppress(OSError):  # gone already, or an old kernel: the look that follows decides
                 self._fd = os.pidfd_open(self._pid)
         return self._send
 
     def _send(self, number: signal.Signals) -> None:
-        if self._fd >= 0:
+        if sys.platform == "linux" and self._fd >= 0:
             signal.pidfd_send_signal(self._fd, number)
         else:
             os.kill(self._pid, number)

@@ -63,17 +63,18 @@ class _Connection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self.sock.settimeout(self.timeout)
-            with _address(self._data_dir) as address:
-                self.sock.connect(address)
+            with address(self._data_dir, places.WORKER_SOCK) as path:
+                self.sock.connect(path)
         except BaseException:
             self.close()
             raise
 
 
 @contextmanager
-def _address(data_dir: Path) -> Iterator[str]:
-    """A path short enough for a socket's address, however long the data directory's is."""
-    path = str(data_dir / places.WORKER_SOCK)
+def address(data_dir: Path, name: str) -> Iterator[str]:
+    """A path to a socket in the data directory that fits into a socket's address, however long the
+    directory's own path is."""
+    path = str(data_dir / name)
     if len(os.fsencode(path)) <= LONGEST_ADDRESS:
         yield path
         return
@@ -81,10 +82,10 @@ def _address(data_dir: Path) -> Iterator[str]:
     here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         if sys.platform == "linux":
-            yield f"/proc/self/fd/{folder}/{places.WORKER_SOCK}"
+            yield f"/proc/self/fd/{folder}/{name}"
         else:
             os.fchdir(folder)
-            yield places.WORKER_SOCK
+            yield name
     finally:
         os.fchdir(here)
         os.close(here)

@@ -118,15 +118,12 @@ def _worker(chosen: Settings) -> facts.Worker:
 
 def _hook_socket_answers(data_dir: Path) -> bool:
     """Ask as a recall hook does, and wait for the one line that comes back."""
+    from claude_mem.serve import wire
+
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(ANSWER_WITHIN_S)
-        folder = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            # Through the descriptor, because a socket's address has room for 108 bytes only.
-            near = Path(f"/proc/self/fd/{folder}")
-            client.connect(str((near if near.exists() else data_dir) / places.HOOK_SOCK))
-        finally:
-            os.close(folder)
+        with wire.address(data_dir, places.HOOK_SOCK) as path:
+            client.connect(path)
         client.sendall(b'{"type":"ask","question":"doctor"}\n')
         return client.recv(4096) != b""
 

@@ -143,6 +143,7 @@ HEALTH = (
     Field("activeSessions", "integer", "Sessions somebody may still work in.", 2),
     Field("queue", "object", "The queue at a glance.", fields=QUEUE),
     Field("mishaps", "object", "Failures the worker outlived, by where.", {}),
+    Field("hungAsks", "integer", "Recall hooks' questions that were given up, and still run.", 0),
     Field("observer", "object", "Who observes, why, and what holds it up.", {"provider": "offline"}),
     Field("recall", "object", "How far recall is; null when that cannot be read.", fields=RECALL),
 )

@@ -60,6 +60,7 @@ def _health(running: Running) -> dict[str, object]:
         "activeSessions": active,
         "queue": queue,
         "mishaps": dict(running.mishaps),
+        "hungAsks": running.hung_asks(),
         "observer": parts.observing(),
         "recall": _recall(parts),
     }

@@ -37,7 +37,8 @@ class HookLine:
 
     def __init__(self, running: Running, on_wake: Callable[[str], None]) -> None:
         self._running, self._on_wake = running, on_wake
-        self._ask = Answering(running.parts.ask, running.swallow)
+        self._ask = ask = Answering(running.parts.ask, running.swallow)
+        running.hung_asks = lambda: ask.hung
         self._server: asyncio.Server | None = None
         self._busy: set[asyncio.Task[None]] = set()
         self._open: set[asyncio.Task[None]] = set()

@@ -41,6 +41,9 @@ def text(running: Running) -> str:
                 "sessions_open", "gauge", "Sessions somebody may still work in.", parts.store.count_open()
             ),
             _family("mishaps_total", "counter", "Failures the worker outlived.", "where", running.mishaps),
+            _single(
+                "hung_asks", "gauge", "Recall hooks' questions that did not return.", running.hung_asks()
+            ),
             _single("uptime_seconds", "gauge", "Since the worker started.", round(running.uptime_s, 3)),
             _single("resident_memory_bytes", "gauge", "Memory the worker occupies.", resident_bytes()),
             *_recall(parts.recalling()),

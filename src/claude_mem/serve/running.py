@@ -9,7 +9,7 @@ import resource
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from claude_mem.serve.parts import Parts
@@ -59,6 +59,8 @@ class Running:
     """How recording stood when it was last looked at; None: nobody has."""
     mishaps: Counter[str] = field(default_factory=Counter)
     """What a loop of ours swallowed so as to go on, by the loop's name."""
+    hung_asks: Callable[[], int] = lambda: 0
+    """How many questions of recall hooks have not returned though their askers have left."""
 
     @property
     def uptime_s(self) -> float:

@@ -1,10 +1,16 @@
 """Doctor's screen: the answer first, nothing wider than the screen but what is to be copied."""
 
 import io
+from pathlib import Path
 
+from tests.unit.serve import driving
+
+from claude_mem.capture import recall
 from claude_mem.cli import say
 from claude_mem.cli.doctor import render
 from claude_mem.cli.doctor.finding import Finding
+from claude_mem.cli.doctor.gather import gather
+from claude_mem.cli.doctor.judge import judge
 
 PLAIN = say.Paint(io.StringIO())
 
@@ -37,3 +43,17 @@ def test_long_findings_are_wrapped_but_paths_stay_whole() -> None:
     screen = render([Finding("directory", "bad", f"{path} cannot be written " + "at all " * 20)], PLAIN, 80)
     assert path in screen
     assert all(len(line) <= 80 for line in screen.splitlines() if path not in line)
+
+
+def test_questions_that_the_worker_never_answers_are_warned_of(tmp_path: Path) -> None:
+    question = recall.ASK % (b"0.1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
+    with driving.started(tmp_path / "data", "--ask-within-s", "0.05") as worker:
+
+        def warned() -> list[Finding]:
+            worker.say(question, replies=1)
+            found = judge(gather({"CLAUDE_MEM_DATA_DIR": str(worker.data)}))
+            return [each for each in found if each.check == "asks"]
+
+        (finding,) = driving.until("a question hangs", warned)
+    assert finding.level == "warn"
+    assert finding.next

@@ -125,6 +125,7 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("worker", version="0.9"), "worker", "warn", "0.9"),
         (changed("worker", trouble="The disk is full."), "worker", "bad", "The disk is full."),
         (changed("worker", mishaps=2), "mishaps", "warn", "2 failures"),
+        (changed("worker", hung_asks=3), "asks", "warn", "3 questions"),
         (changed("worker", hook_socket_answers=False), "socket", "bad", "nobody answers"),
         (changed("worker", hook_socket_answers=Unknown("refused")), "socket", "bad", "refused"),
         (changed("worker", port=37778), "port", "warn", "37778"),

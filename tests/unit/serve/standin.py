@@ -4,6 +4,7 @@ Files in its data directory steer it from outside: `disk-is-full` makes every wr
 makes a drain last as long as it is there, `bug` makes receiving fail as a bug would, `build-is-slow` makes
 the start last as long as it is there, `session-is-busy` keeps a session from being let go of,
 `model-hangs` makes observing last until it is ended, and `store-is-damaged` makes it find the damage.
+A question of a hook about the prompt "hang" is never answered.
 """
 
 from __future__ import annotations
@@ -162,6 +163,11 @@ def build(settings: Settings, version: str = "0.1.0") -> Parts:
             (folder / "asking").touch()
             let_go.wait()
 
+    def ask(question: dict[str, object]) -> str:
+        if question.get("payload") == {"prompt": "hang"}:
+            let_go.wait()
+        return ""
+
     def abort(session_id: int) -> bool:
         (folder / f"aborting-{session_id}").touch()
         return not (folder / "session-is-busy").exists()
@@ -177,6 +183,7 @@ def build(settings: Settings, version: str = "0.1.0") -> Parts:
         drops=lambda: {"spool_full": 2},
         maintain=(folder / "maintained").touch,
         close=lambda: (folder / "closed").touch() if folder.exists() else None,
+        ask=ask,
         pump=pump,
         abort=abort,
         let_go=let_go.set,
@@ -185,6 +192,7 @@ def build(settings: Settings, version: str = "0.1.0") -> Parts:
 
 
 def main() -> int:
+    from claude_mem.serve import answering
     from claude_mem.serve.lifecycle import run
 
     parser = argparse.ArgumentParser()
@@ -194,7 +202,9 @@ def main() -> int:
     parser.add_argument("--from-hook", action="store_true")
     parser.add_argument("--successor", type=json.loads)
     parser.add_argument("--delete-timeout-ms", type=int, default=15_000)
+    parser.add_argument("--ask-within-s", type=float, default=answering.WITHIN_S)
     given = parser.parse_args()
+    answering.WITHIN_S = given.ask_within_s
     return run(
         Settings(given.data_dir, worker_port=given.port, delete_timeout_ms=given.delete_timeout_ms),
         lambda settings: build(settings, given.version),

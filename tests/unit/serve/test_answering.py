@@ -9,11 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 from tests.unit.serve.standin import build
 
 from claude_mem.capture import recall
-from claude_mem.serve import answering, listen
+from claude_mem.serve import answering, figures, listen
 from claude_mem.serve.answering import Answering, Question
+from claude_mem.serve.endpoint import Call
 from claude_mem.serve.hookline import HookLine
 from claude_mem.serve.running import Running
 from claude_mem.settings import Settings
@@ -160,3 +162,77 @@ def test_whoever_asks_after_the_end_is_told_nothing() -> None:
         return await answers({})
 
     assert asyncio.run(ask()) == ""
+
+
+class SomeHang(Hanging):
+    """Only questions with this prompt hang; the others are answered."""
+
+    def ask(self, question: Question) -> str:
+        return super().ask(question) if question["payload"] == {"prompt": "hang"} else "memory"
+
+    async def hangs(self, folder: Path, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+        """Asks until so many more lookups hang, each left by its asker soon."""
+        with monkeypatch.context() as hasty:
+            hasty.setattr(answering, "WITHIN_S", 0.05)
+            while times:
+                assert json.loads(await say(folder, HANG))["context"] == ""
+                times -= self.at_work.acquire(blocking=False)
+
+
+HANG = recall.ASK % (b"1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
+
+
+async def told_hung(running: Running) -> int:
+    """As /health has it."""
+    answer = await figures.health(Call(running, Request({"type": "http"}), {}, {}))
+    return int(json.loads(bytes(answer.body))["hungAsks"])
+
+
+async def none_hangs(running: Running) -> None:
+    while await told_hung(running):
+        await asyncio.sleep(0.01)
+
+
+def test_lookups_that_hang_give_their_places_and_threads_back_and_health_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging = SomeHang()
+
+    async def talk(running: Running, _: HookLine) -> None:
+        for hung in (answering.THREADS, 2 * answering.THREADS):  # as many as there are places, in all
+            await hanging.hangs(tmp_path, monkeypatch, answering.THREADS)
+            assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
+            assert await told_hung(running) == hung
+        hanging.let_go.set()
+        await none_hangs(running)
+        assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
+
+    try:
+        assert serving(tmp_path, hanging.ask, talk).mishaps == Counter()
+    finally:
+        hanging.let_go.set()
+
+
+def test_no_more_threads_than_the_bound_are_given_to_lookups_that_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging = SomeHang()
+
+    async def talk(running: Running, _: HookLine) -> None:
+        await hanging.hangs(tmp_path, monkeypatch, answering.MOST_THREADS)
+        for _again in range(2):
+            assert json.loads(await say(tmp_path, ASK))["context"] == ""
+        assert await told_hung(running) == answering.MOST_THREADS
+        assert len(ours()) == answering.MOST_THREADS
+        hanging.let_go.set()
+        await none_hangs(running)
+        assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
+
+    def ours() -> set[threading.Thread]:
+        return {each for each in threading.enumerate() if each.name.startswith("ask-")} - before
+
+    before = set(threading.enumerate())
+    try:
+        serving(tmp_path, hanging.ask, talk)
+    finally:
+        hanging.let_go.set()

@@ -56,6 +56,7 @@ class Worker:
     hook_socket_answers: bool | Unknown = False
     trouble: str | None = None  # why it can take nothing in just now
     mishaps: int = 0  # failures its loops have swallowed so as to go on
+    hung_asks: int = 0  # recall hooks' questions that do not return
     observer: str | None = None  # who observes, as it says itself
     paused: str | None = None  # why nobody does at the moment
     spent_up: str | None = None  # which budget kept the last batch from the model

@@ -99,6 +99,7 @@ def _worker(chosen: Settings) -> facts.Worker:
             answers = facts.Unknown(error.strerror or str(error))
     health = now.health or {}
     trouble, mishaps, observer = health.get("reason"), health.get("mishaps"), health.get("observer")
+    hung = health.get("hungAsks")
     watch = observer if isinstance(observer, dict) else {}
     return facts.Worker(
         state=now.state,
@@ -110,6 +111,7 @@ def _worker(chosen: Settings) -> facts.Worker:
         hook_socket_answers=answers,
         trouble=trouble if isinstance(trouble, str) else None,
         mishaps=sum(mishaps.values()) if isinstance(mishaps, dict) else 0,
+        hung_asks=hung if isinstance(hung, int) else 0,
         observer=watch.get("provider"),
         paused=watch.get("paused"),
         spent_up=watch.get("spentUp"),

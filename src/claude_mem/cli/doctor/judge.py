@@ -162,6 +162,14 @@ def _worker(fact: Worker) -> list[Finding]:
     if fact.mishaps:
         says = f"{say.many(fact.mishaps, 'failure')} since it started; it went on"
         found.append(Finding("mishaps", "warn", says, next="claude-mem worker logs"))
+    if fact.hung_asks:
+        says = f"{say.many(fact.hung_asks, 'question')} of hooks did not return; prompts may get no memory"
+        found.append(Finding("asks", "warn", says, next="claude-mem worker restart"))
+    return found + _reached(fact)
+
+
+def _reached(fact: Worker) -> list[Finding]:
+    found = []
     if fact.hook_socket_answers is True:
         found.append(Finding("socket", "ok", "hook.sock answers"))
     else:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from starlette.responses import JSONResponse, Response
 
@@ -45,21 +48,30 @@ def _read(log: Path, after: str) -> tuple[str, str | None]:
     place = _PLACE.fullmatch(after)
     told = b""
     following = None
-    for path in (log.with_name(f"{log.name}.1"), log):
-        try:
-            with path.open("rb") as file:
-                found = path.stat()
-                start = 0
-                if place and found.st_ino == int(place[1]):
-                    told, start = b"", min(int(place[2]), found.st_size)
-                file.seek(max(start, found.st_size - MOST_BYTES))
-                piece = file.read(MOST_BYTES)
-        except OSError:
-            continue
-        whole = piece[: piece.rfind(b"\n") + 1]  # a line that is being written comes whole the next time
-        told += whole
-        following = f"{found.st_ino}-{_end(start, found.st_size, whole)}"
+    with ExitStack() as stack:
+        for file in _opened(log, stack):
+            found = os.fstat(file.fileno())  # of what was opened: by now the name may be another file's
+            start = 0
+            if place and found.st_ino == int(place[1]):
+                told, start = b"", min(int(place[2]), found.st_size)
+            file.seek(max(start, found.st_size - MOST_BYTES))
+            piece = file.read(MOST_BYTES)
+            whole = piece[: piece.rfind(b"\n") + 1]  # a line that is being written comes whole the next time
+            told += whole
+            following = f"{found.st_ino}-{_end(start, found.st_size, whole)}"
     return told[-MOST_BYTES:].decode("utf-8", "replace"), following
+
+
+def _opened(log: Path, stack: ExitStack) -> list[BinaryIO]:
+    """The rotated one, and the log. Opened the other way round: rotated in between, the log is found twice,
+    and nothing is missed."""
+    files: list[BinaryIO] = []
+    for path in (log, log.with_name(f"{log.name}.1")):
+        with suppress(OSError):
+            files.append(stack.enter_context(path.open("rb")))
+    if len(files) == 2 and os.path.sameopenfile(*(file.fileno() for file in files)):
+        del files[1]
+    return files[::-1]
 
 
 def _end(start: int, size: int, whole: bytes) -> int:

@@ -53,6 +53,34 @@ def test_nothing_is_lost_when_it_is_rotated(log: Path) -> None:
     assert told(log)[0] == [f"number {number}" for number in range(7)]
 
 
+class RotatedWhenOpened(type(Path())):  # type: ignore[misc]  # the class of paths here is known when it runs
+    """A log that is rotated the moment after a file of it was opened."""
+
+    rotates_after: str
+
+    def open(self, *how: Any, **more: Any) -> Any:
+        file = Path(self).open(*how, **more)  # noqa: SIM115 - its caller closes it
+        if self.name == RotatedWhenOpened.rotates_after:
+            RotatedWhenOpened.rotates_after = ""
+            Path(self).with_name("worker.log").rename(self.with_name("worker.log.1"))
+            Path(self).with_name("worker.log").write_text(line(6) + line(7))
+        return file
+
+
+@pytest.mark.parametrize("opened", ["worker.log", "worker.log.1"])
+def test_nothing_is_lost_or_told_twice_when_it_is_rotated_while_it_is_read(log: Path, opened: str) -> None:
+    log.with_name("worker.log.1").write_text(line(900) + line(901))
+    _, following = told(log)
+    with log.open("a") as file:
+        file.write(line(5))
+    RotatedWhenOpened.rotates_after = opened
+    during, following = told(RotatedWhenOpened(log), following)
+    assert not RotatedWhenOpened.rotates_after
+    after, following = told(log, following)
+    assert during + after == ["number 5", "number 6", "number 7"]
+    assert told(log, following)[0] == []
+
+
 def test_graver_ones_only_with_where_they_passed(log: Path) -> None:
     with log.open("a") as file:
         file.write(line(5, "ERROR") + '  File "x.py", line 1\nbuiltins.ValueError\n' + line(6, "WARNING"))

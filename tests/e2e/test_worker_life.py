@@ -18,7 +18,7 @@ from tests.unit.serve.driving import answers, until
 
 from claude_mem.model.errors import WorkerFailed, WorkerHung
 from claude_mem.serve import control, lock
-from claude_mem.testing import hooks
+from claude_mem.testing import hooks, workers
 
 PAYLOAD = (
     b'{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/","tool_name":"Read","tool_use_id":"toolu_%d",'
@@ -388,6 +388,16 @@ class TestDoorsAndFloor:
             (data / "spool" / "00000000000000000002-1-aaaa.json").write_text("{}")
             until("it is drained without a wake", lambda: spooled(data) == 0, within_s=10)
             assert worker.counters()["accepted"] == 2
+
+    def test_a_step_of_the_upkeep_that_fails_is_counted_and_the_next_ones_are_done(self, data: Path) -> None:
+        stuck = data / "context" / "in-the-way"  # a directory where only files are made
+        stuck.mkdir(parents=True)
+        os.utime(stuck, (1, 1))
+        with workers.running(data):
+            until("a backup is made", lambda: any((data / "backups").glob("*.db")))
+            health = control.status(data).health
+            assert health is not None
+            assert health["mishaps"] == {"maintain.contexts": 1}
 
     def test_everything_is_its_owners_alone_under_any_umask(self, data: Path) -> None:
         data.mkdir()

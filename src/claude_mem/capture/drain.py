@@ -63,10 +63,10 @@ class Spool:
         raise EventUnreadable("not an event's envelope")
 
     def remove(self, done: Sequence[Spooled]) -> None:
-        """They are committed: take them out of the spool and off its ledger."""
-        for spooled in done:
-            os.unlink(f"{places.SPOOL}/{spooled.name}")
-        ledger.discharge(len(done), sum(spooled.size for spooled in done))
+        """They are committed: take them out of the spool and off its ledger. A hook that could not sync its
+        event takes that out by itself, and off the ledger too."""
+        removed = [spooled for spooled in done if _unlink(f"{places.SPOOL}/{spooled.name}")]
+        ledger.discharge(len(removed), sum(spooled.size for spooled in removed))
 
     def set_aside(self, name: str) -> None:
         """Keep a bad file where nobody trips over it again."""
@@ -101,20 +101,33 @@ class Spool:
         """They are gone on return; which they were."""
         gone = self.aside(is_meant)
         for path in gone:
-            os.unlink(path)
+            _unlink(path)
         return gone
 
     def tidy(self, now_s: float) -> int:
         """Remove what killed hooks left half-written, and what nobody has asked for in a season: files that
         were set aside, and the markers and switches of sessions long over."""
-        gone = self.stale(now_s)
-        for path in gone:
-            os.unlink(path)
-        return len(gone)
+        return sum(_unlink(path) for path in self.stale(now_s))
 
     def stale(self, now_s: float) -> list[str]:
         """What `tidy` removes."""
-        return [path for path, age_s in _removable() if now_s - os.lstat(path).st_mtime > age_s]
+        found = []
+        for path, age_s in _removable():
+            try:
+                if now_s - os.lstat(path).st_mtime > age_s:
+                    found.append(path)
+            except FileNotFoundError:
+                continue  # its hook has finished it meanwhile
+        return found
+
+
+def _unlink(path: str) -> bool:
+    """Whether it was there to be removed."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _removable() -> Iterator[tuple[str, int]]:

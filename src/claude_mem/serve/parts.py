@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -74,8 +74,8 @@ class Parts:
     """Files and bytes waiting in the spool."""
     drops: Callable[[], dict[str, int]]
     """What could not be kept, by reason."""
-    maintain: Callable[[], None]
-    """Hourly upkeep: backup, interrupted sessions, clean-up."""
+    maintain: Mapping[str, Callable[[], object]]
+    """Hourly upkeep: backup, interrupted sessions, clean-up. Steps by their names, in this order."""
     close: Callable[[], None]
     """After everything else has ended."""
     ask: Callable[[dict[str, object]], str] = no_answer

@@ -118,12 +118,15 @@ async def keep_house(running: Running, root: Path) -> None:
     except OSError as error:
         running.swallow("tighten", error)
     while not running.stopping.is_set():
-        try:
-            await asyncio.to_thread(running.parts.maintain)
-        except StoreDamaged as error:
-            _leave_it_to_the_next(running, error)
-        except Exception as error:  # a backup that failed is tried again; the worker goes on
-            running.swallow("maintain", error)
+        for name, step in running.parts.maintain.items():
+            if running.stopping.is_set():
+                break
+            try:
+                await asyncio.to_thread(step)
+            except StoreDamaged as error:
+                _leave_it_to_the_next(running, error)
+            except Exception as error:  # it is tried again in an hour; the other steps are done now
+                running.swallow(f"maintain.{name}", error)
         await _until(running.stopping, MAINTAIN_EVERY_S)
 
 

@@ -46,13 +46,15 @@ class House:
         self._room = SqliteRoom(store.path, store.readers, store.writer)
         self.overview, self.rename, self.merge = housing.overview, housing.rename, housing.merge
 
-    def keep(self) -> None:
-        """What the worker does by itself, every hour."""
-        self._housing.projects.finish_merging()
-        copies.clear(self._backups)
-        self._contexts.tidy()
-        self._let_go()
-        self._room.keep()
+    def upkeep(self) -> dict[str, Callable[[], object]]:
+        """What the worker does by itself, every hour: steps, of which none needs the others."""
+        return {
+            "merges": self._housing.projects.finish_merging,
+            "copies": lambda: copies.clear(self._backups),
+            "contexts": self._contexts.tidy,
+            "evidence": self._let_go,
+            "room": self._room.keep,
+        }
 
     def collect(self, *, dry_run: bool) -> Data:
         old, large = self._old(), self._excess()

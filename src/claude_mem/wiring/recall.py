@@ -58,7 +58,8 @@ class Recalling:
     ask: Callable[[dict[str, object]], str]
     step: Callable[[], bool]
     """Does some of what is to be kept ready; False: all of it is."""
-    maintain: Callable[[], None]
+    finish_forgetting: Callable[[], object]
+    """What a kill interrupted."""
     shown: Callable[[], dict[str, object]]
     """How far the indexes and the rendered contexts are, and what sessions were told; cheap."""
     shown_at_start: Callable[[str, str, int], None]
@@ -149,10 +150,6 @@ def assemble(
             return True
         return _rendered(fresh) or bool(embedding and alone(lambda: embedding.step(now())))
 
-    def maintain() -> None:
-        keeping.finish_forgetting()  # what a kill interrupted
-        house.keep()
-
     def close() -> None:
         for each in (notes, truth_of, *((keeper,) if keeper else ())):
             each.close()
@@ -168,7 +165,7 @@ def assemble(
         desk=Desk(sources, writing, leaving, arriving, occasions, figures),
         ask=unless_excluded(settings, occasions.answer),
         step=step,
-        maintain=maintain,
+        finish_forgetting=keeping.finish_forgetting,
         shown=standing,
         shown_at_start=notes.shown_at_start,
         fence=fence.fenced,

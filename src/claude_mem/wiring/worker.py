@@ -51,13 +51,10 @@ def _build(settings: Settings) -> Parts:
         store.close()
         raise
 
-    def maintain() -> None:
-        store.interrupt_silent(now() - INTERRUPTED_AFTER_MS)
-        intake.tidy()
-        recalling.maintain()
+    def backup() -> None:
+        recalling.finish_forgetting()  # else what was to be forgotten would live on in the copy
         with recalling.copying:
             store.backup_if_due()
-        store.checkpoint()
 
     def close() -> None:
         observing.let_go()
@@ -73,7 +70,13 @@ def _build(settings: Settings) -> Parts:
         drain=intake.drain,
         spooled=intake.spool.weigh,
         drops=drops.read,
-        maintain=maintain,
+        maintain={
+            "sessions": lambda: store.interrupt_silent(now() - INTERRUPTED_AFTER_MS),
+            "spool": intake.tidy,
+            **recalling.house.upkeep(),
+            "backup": backup,
+            "checkpoint": store.checkpoint,
+        },
         close=close,
         pump=observing.pump.step,
         abort=lambda session_id: observing.pump.abort(session_id, 0),

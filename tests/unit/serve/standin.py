@@ -181,7 +181,7 @@ def build(settings: Settings, version: str = "0.1.0") -> Parts:
         drain=drain,
         spooled=lambda: (len(files := spooled()), sum(file.stat().st_size for file in files)),
         drops=lambda: {"spool_full": 2},
-        maintain=(folder / "maintained").touch,
+        maintain={"upkeep": (folder / "maintained").touch},
         close=lambda: (folder / "closed").touch() if folder.exists() else None,
         ask=ask,
         pump=pump,

@@ -72,6 +72,12 @@ def kept(store: SqliteStore) -> tuple[int, int]:
     return told, learnt
 
 
+def keep(house: House) -> None:
+    """As the worker does, every hour."""
+    for step in house.upkeep().values():
+        step()
+
+
 def items(house: House) -> dict[str, int]:
     return {item["what"]: item["count"] or item["bytes"] for item in house.collect(dry_run=True)["items"]}
 
@@ -83,7 +89,7 @@ def test_evidence_past_its_size_goes_the_oldest_first_and_nothing_else(
     house = house_of(data, store, evidence_mb=1)
     assert 9 <= items(house)["evidence_large"] <= 21
     assert kept(store) == (20, 20), "saying so changes nothing"
-    house.keep()
+    keep(house)
     told, learnt = kept(store)
     assert 9 <= told <= 10
     assert learnt == 20
@@ -98,7 +104,7 @@ def test_without_a_limit_or_below_it_all_evidence_stays(
     data: Path, store: SqliteStore, settings: dict[str, int]
 ) -> None:
     sessions(store, 20, 100_000)
-    house_of(data, store, **settings).keep()
+    keep(house_of(data, store, **settings))
     assert kept(store) == (20, 20)
 
 
@@ -110,7 +116,7 @@ def test_evidence_past_its_age_goes_and_the_room_it_took_is_given_back(
     house = house_of(data, store, evidence_days=30)
     assert items(house)["evidence_old"] == 200
     before = (data / "claude-mem.db").stat().st_size
-    house.keep()
+    keep(house)
     store.checkpoint()
     assert kept(store) == (5, 105)
     assert (data / "claude-mem.db").stat().st_size < before / 4
@@ -147,7 +153,7 @@ def test_what_a_killed_worker_was_rewriting_goes_by_itself_but_not_what_this_one
     dead, alive = (data / "backups" / f".forgetting-{pid}-ab" for pid in (7, os.getpid()))
     for shop in (dead, alive):
         shop.mkdir(parents=True)
-    house_of(data, store).keep()
+    keep(house_of(data, store))
     assert (dead.exists(), alive.exists()) == (False, True)
 
 

@@ -48,6 +48,29 @@ def imported(data: Path, *arguments: str) -> dict[str, Any]:
     return found
 
 
+def test_sessions_of_directories_that_are_gone_are_of_the_repository_they_were_in(
+    worker: Path, tmp_path: Path
+) -> None:
+    gone = "/home/u/gone/parcel"
+    folder = tmp_path / "projects"
+    for number, cwd in enumerate(
+        (gone, f"{gone}/.worktrees/3", f"{gone}/web/src", f"{gone}.worktrees/topic", "/home/u/gone/other")
+    ):
+        day = f"2026-07-{10 + number}"
+        transcripts.session(folder / str(number), f"s{number}", cwd=cwd, day=day, turns=1, uses=1)
+    moving = transcripts.session(folder / "5", "s5", cwd=gone, day="2026-07-20", turns=1, uses=1)
+    first, *rest = moving.read_text().splitlines(keepends=True)
+    moved = "".join(rest).replace(f'"cwd":"{gone}"', f'"cwd":"{gone}/docs"')
+    moving.write_text(first + moved)
+    assert imported(worker, "--from", str(folder))["imported"] == 6
+    found = Worker(worker).get("/api/projects/overview")["items"]
+    assert {(each["name"], each["root"], each["sessions"]) for each in found} == {
+        ("parcel", gone, 5),
+        ("other", "/home/u/gone/other", 1),
+    }
+    assert Worker(worker).get("/api/stats")["projects"] == 2
+
+
 needs_real = pytest.mark.skipif(
     not transcripts.REAL.is_dir(), reason=f"THE NINE REAL TRANSCRIPTS ARE NOT AT {transcripts.REAL}"
 )

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from claude_mem.backfill import agents, lines
 from claude_mem.backfill.lines import Line, Tally
+from claude_mem.model.origin import around, worktree_of
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 DEEPEST = 4  # folders below the root: projects/<project>/<session>, with some to spare for archives
@@ -152,11 +153,34 @@ def _tail(path: Path, reach: int) -> tuple[list[bytes], bool]:
         return file.read(reach).splitlines(), size <= reach
 
 
+def root_of(cwd: str) -> str:
+    """Of a worktree, its repository."""
+    worktree = worktree_of(cwd)
+    return worktree[0] if worktree else cwd
+
+
+def roots_first(transcripts: Sequence[Transcript]) -> list[Transcript]:
+    """In their order, but one that began in a directory comes before all that began below it: where that is
+    gone, its project is known by then, and theirs is no other."""
+    first: dict[str, Transcript] = {}
+    for each in transcripts:
+        first.setdefault(root_of(each.cwd or ""), each)
+    ordered: dict[Path, Transcript] = {}
+    for each in transcripts:
+        for above in reversed(around(root_of(each.cwd or ""))):
+            if above in first:
+                ordered.setdefault(first[above].path, first[above])
+        ordered.setdefault(each.path, each)
+    return list(ordered.values())
+
+
 def _is_in(cwd: str | None, project: str) -> bool:
-    here, there = _parts(cwd or ""), _parts(project)
-    if "/" not in project and "\\" not in project:
-        return here[-1:] == there
-    return bool(there) and here[: len(there)] == there
+    there = _parts(project)
+    for here in (_parts(cwd or ""), _parts(root_of(cwd or ""))):
+        is_named = "/" not in project and "\\" not in project
+        if there and (here[-1:] if is_named else here[: len(there)]) == there:
+            return True
+    return False
 
 
 def _parts(directory: str) -> list[str]:

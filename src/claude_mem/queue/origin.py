@@ -12,9 +12,10 @@ import os
 import re
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from claude_mem.model.origin import Origin
+from claude_mem.model.origin import Origin, worktree_of
 
 REMEMBER_MS = 2_000
 MOST_REMEMBERED = 256
@@ -45,15 +46,26 @@ class Origins:
 
 
 def resolve(cwd: Path) -> Origin:
-    """The origin of work done in `cwd`; a directory outside any repository is its own project."""
+    """The origin of work done in `cwd`; a directory outside any repository is a project of its own, unless
+    it was a worktree."""
+    found = _repository(cwd)
+    place = worktree_of(str(cwd)) if found is None else None
+    if place is None:
+        return found or _plain(cwd)
+    main, worktree = place
+    origin = _repository(Path(main)) or _plain(Path(main))
+    return replace(origin, worktree=worktree, branch=None, commit=None)
+
+
+def _plain(cwd: Path) -> Origin:
+    return Origin(key=str(cwd), name=cwd.name or str(cwd), root=str(cwd), plain=True)
+
+
+def _repository(cwd: Path) -> Origin | None:
     try:
-        return _in_repository(cwd) or _bare_directory(cwd)
+        return _in_repository(cwd)
     except Exception:  # anybody's files, damaged in any way: still a place with a name
-        return _bare_directory(cwd)
-
-
-def _bare_directory(cwd: Path) -> Origin:
-    return Origin(key=str(cwd), name=cwd.name or str(cwd), root=str(cwd))
+        return None
 
 
 def _in_repository(cwd: Path) -> Origin | None:

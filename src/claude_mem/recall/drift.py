@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from claude_mem.model.origin import around, worktree_of
 from claude_mem.ports.housekeeping import Housed
 
 MOST_ASKED = 8
@@ -35,13 +36,23 @@ def hints(
             found.append(Hint(project, same, what))
         elif not there[project.root]:
             others = [one for one in placed if one is not project and there[one.root]]
-            moved = _moved(project, others, has_commit)
-            found += [moved] if moved else []
+            hint = _part(project, others) or _moved(project, others, has_commit)
+            found += [hint] if hint else []
     return found
 
 
 def _is_same(one: Housed, other: Housed) -> bool:
     return one.root == other.root or (one.remote is not None and one.remote == other.remote)
+
+
+def _part(project: Housed, others: Sequence[Housed]) -> Hint | None:
+    """A worktree or a folder of another project."""
+    worktree = worktree_of(project.root)
+    for root in around(worktree[0] if worktree else project.root):
+        whole = next((one for one in others if one.root == root), None)
+        if whole:
+            return Hint(project, whole, f"{project.root} is gone, and was a part of {root}")
+    return None
 
 
 def _moved(project: Housed, others: Sequence[Housed], has_commit: Callable[[str, str], bool]) -> Hint | None:

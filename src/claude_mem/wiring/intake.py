@@ -13,6 +13,7 @@ from claude_mem.capture import careful, drain, drops, ledger, scrub, tags
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.event import Event
+from claude_mem.model.origin import Origin
 from claude_mem.model.spooled import Spooled
 from claude_mem.ports.store import Accepted
 from claude_mem.queue.ingest import Ingest
@@ -33,13 +34,15 @@ class Intake:
         self._marking = threading.Lock()
         self._draining = threading.Lock()
         self.spool = drain.Spool()
-        self.origin_of = Origins(now).of
+        self.place_of = Origins(now).of
+        """Where a directory lies, by the disk and its path alone."""
         self.on_shown: Callable[[str, str, int], None] = nobody_was_shown
         """Hears of a session that was shown a rendered context: the session, the rendering's stamp, when."""
-        is_excluded = exclusion(settings)
+        self._is_excluded = exclusion(settings)
+        self._store = store
         self._ingest = Ingest(
-            *(self.spool, store, self._event, self.origin_of, settings.skip_tools, log.warning),
-            is_excluded=lambda event: is_excluded(event.cwd, event.project),
+            *(self.spool, store, self._event, self.place_of, settings.skip_tools, log.warning),
+            is_excluded=self._is_of_excluded,
             on_committed=self._note_shown,
         )
         drops.prepare()
@@ -66,6 +69,10 @@ class Intake:
         event = claude_code.parse(name, kept, id=f"api-{at:013d}-{os.urandom(8).hex()}", at=at)
         return self._ingest.accept(event) if event else Accepted()
 
+    def origin_of(self, cwd: str | None) -> Origin:
+        """Of the project that work in a directory belongs to."""
+        return self._store.belonging(self.place_of(cwd))
+
     def is_wanted(self, event: Event) -> bool:
         return self._ingest.is_wanted(event)
 
@@ -75,6 +82,11 @@ class Intake:
 
     def tidy(self) -> None:
         self.spool.tidy(time.time())
+
+    def _is_of_excluded(self, event: Event) -> bool:
+        """A worktree that is gone is known by its repository's name, too."""
+        by_place = self._is_excluded(event.cwd, event.project)
+        return by_place or self._is_excluded(self.place_of(event.cwd).root, None)
 
     def _event(self, spooled: Spooled) -> Event | None:
         payload = spooled.payload

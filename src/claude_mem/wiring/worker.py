@@ -46,7 +46,7 @@ def _build(settings: Settings) -> Parts:
         observing = observer.assemble(settings, store, tell)
         recalling = recall.assemble(settings, store, intake.origin_of, intake.cleaned, intake.drain)
         intake.on_shown = recalling.shown_at_start
-        past = Retelling(settings, store, intake.origin_of, intake.is_wanted)
+        past = Retelling(settings, store, intake.place_of, intake.is_wanted)
     except BaseException:
         store.close()
         raise

@@ -56,6 +56,27 @@ def test_only_one_project_or_only_what_went_on_since(tmp_path: Path) -> None:
     assert sessions(found.find(tmp_path, since=EPOCH + 21_000)) == ["d", "c"]
 
 
+def test_the_sessions_of_a_repositorys_worktrees_are_of_its_project(tmp_path: Path) -> None:
+    session(tmp_path, "a", 1, "/home/u/parcel")
+    session(tmp_path, "b", 10, "/home/u/parcel/.worktrees/3")
+    session(tmp_path, "c", 20, "/home/u/parcel.worktrees/topic")
+    session(tmp_path, "d", 30, "D:\\work\\parcel\\.claude\\worktrees\\x")
+    assert sessions(found.find(tmp_path, project="parcel")) == ["d", "c", "b", "a"]
+    assert sessions(found.find(tmp_path, project="/home/u/parcel")) == ["c", "b", "a"]
+    assert sessions(found.find(tmp_path, project="D:\\work\\parcel")) == ["d"]
+
+
+def test_a_directory_comes_before_what_lies_below_it_and_else_the_newest_first(tmp_path: Path) -> None:
+    session(tmp_path, "root-old", 1, "/home/u/parcel")
+    session(tmp_path, "root", 2, "/home/u/parcel")
+    session(tmp_path, "other", 10, "/home/u/other")
+    session(tmp_path, "web", 20, "/home/u/parcel/web")
+    session(tmp_path, "deep", 30, "/home/u/parcel/web/src")
+    session(tmp_path, "home", 3, "/home/u")
+    ordered = found.roots_first(found.find(tmp_path).transcripts)
+    assert [each.session for each in ordered] == ["root", "web", "deep", "other", "home", "root-old"]
+
+
 def test_a_single_file_and_a_projects_own_folder_are_found_too(tmp_path: Path) -> None:
     path = session(tmp_path, "a", 1)
     assert sessions(found.find(path)) == ["a"]

@@ -298,6 +298,23 @@ def test_a_linked_git_directory_does_not_stop_an_exclusion_from_being_checked(
         built.close()
 
 
+def test_a_worktree_that_is_gone_is_excluded_with_its_repository(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (data / "spool").mkdir(parents=True, mode=0o700)
+    monkeypatch.chdir(data)
+    (data / "settings.json").write_text('{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["payroll"]}')
+    built = wiring.build(settings.load(hooks.environment(data)))
+    try:
+        for number, place in enumerate(("payroll/.worktrees/3", "payroll.worktrees/3", "shop/.worktrees/3")):
+            event = payloads.bash(f"toolu_{number}", cwd=f"/home/u/gone/{place}")
+            spool(data, str(number), envelope(f"e{number}", event))
+        built.drain()
+        assert queued(built) == ["toolu_2"]
+    finally:
+        built.close()
+
+
 def test_an_event_the_database_refuses_is_set_aside_and_the_good_one_behind_it_accepted(
     parts: Parts, data: Path, tmp_path: Path
 ) -> None:

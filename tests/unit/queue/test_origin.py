@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -160,3 +161,45 @@ def test_the_branch_of_a_reftable_repository_is_not_known_without_git(repository
     (repository / ".git" / "HEAD").write_text("ref: refs/heads/.invalid\n")
     origin = resolve(repository)
     assert (origin.root, origin.branch, origin.commit) == (str(repository), None, None)
+
+
+GONE = "/gone/code/shop"
+
+
+@pytest.mark.parametrize(
+    ("cwd", "worktree"),
+    [
+        (f"{GONE}/.worktrees/3", f"{GONE}/.worktrees/3"),
+        (f"{GONE}/.worktrees/3/src/deep", f"{GONE}/.worktrees/3"),
+        (f"{GONE}/worktrees/3", f"{GONE}/worktrees/3"),
+        (f"{GONE}/.claude/worktrees/agent-1/src", f"{GONE}/.claude/worktrees/agent-1"),
+        (f"{GONE}/.git/worktrees/3", f"{GONE}/.git/worktrees/3"),
+        (f"{GONE}.worktrees/topic", f"{GONE}.worktrees/topic"),
+        (f"{GONE}__worktrees/topic/src", f"{GONE}__worktrees/topic"),
+    ],
+)
+def test_a_worktree_that_is_gone_belongs_to_its_repository(cwd: str, worktree: str) -> None:
+    origin = resolve(Path(cwd))
+    assert (origin.key, origin.name, origin.root) == (GONE, "shop", GONE)
+    assert (origin.worktree, origin.branch) == (worktree, None)
+
+
+@pytest.mark.parametrize(
+    "cwd", ["/home/ann/worktrees/shop", "/Users/ann/.cursor/worktrees/x", "/worktrees/x"]
+)
+def test_a_folder_of_worktrees_in_a_home_says_nothing_of_the_repository(cwd: str) -> None:
+    assert resolve(Path(cwd)).root == cwd
+
+
+@pytest.mark.parametrize("place", [".worktrees/3", ".claude/worktrees/3", "../shop.worktrees/3"])
+def test_a_deleted_worktree_belongs_to_the_repository_that_is_still_there(
+    repository: Path, place: str
+) -> None:
+    git(repository, "remote", "add", "origin", "git@example.com:team/shop.git")
+    gone = (repository / place).resolve()
+    git(repository, "worktree", "add", "-q", "-b", "topic", str(gone))
+    before = resolve(gone)
+    shutil.rmtree(gone)
+    after = resolve(gone)
+    assert (after.key, after.name, after.root) == (before.key, before.name, before.root)
+    assert after.key == "example.com/team/shop"

@@ -42,6 +42,17 @@ def test_a_directory_that_is_gone_is_looked_for_by_its_commit_and_then_by_its_na
     assert (by_name.into.id, by_name.why) == (3, "/a/shop is gone, and /c/shop has its name")
 
 
+def test_a_directory_that_is_gone_is_part_of_the_project_around_it() -> None:
+    shop = project(1, "/a/shop", "/a/shop")
+    worktree, home = (
+        project(2, "/a/shop/.worktrees/3", "/a/shop/.worktrees/3"),
+        project(3, "/home/a", "/home/a"),
+    )
+    in_home = project(4, "/home/a/notes", "/home/a/notes")
+    assert found([worktree, shop, in_home, home], {"/a/shop", "/home/a"}) == [(2, 1)]
+    assert found([worktree, shop], {"/a/shop", worktree.root}) == []
+
+
 def test_it_may_also_be_the_one_last_worked_in_that_is_gone() -> None:
     gone = project(1, "/a/shop", "/a/shop", last_commit="c0ffee")
     assert found([gone, project(2, "/b/shop", "/b/shop")], {"/b/shop"}, {"/b/shop": "c0ffee"}) == [(1, 2)]

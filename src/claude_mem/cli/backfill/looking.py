@@ -58,7 +58,7 @@ def look(args: argparse.Namespace) -> Seen:
             done.append(each)
         else:
             fresh.append(each)
-    return Seen(folder, now, there, tuple(fresh), tuple(live), tuple(done), tuple(barred))
+    return Seen(folder, now, there, tuple(found.roots_first(fresh)), tuple(live), tuple(done), tuple(barred))
 
 
 def estimates(transcripts: Sequence[Transcript], chosen: Settings) -> tuple[Estimate, ...]:

@@ -163,13 +163,15 @@ def _quoted(text: str) -> str:
 
 
 def _projects(transcripts: Sequence[Transcript]) -> list[str]:
-    by_cwd: dict[str, list[Transcript]] = {}
+    from claude_mem.backfill.found import root_of
+
+    by_root: dict[str, list[Transcript]] = {}
     for each in transcripts:
-        by_cwd.setdefault(each.cwd or "unknown", []).append(each)
-    shown = list(by_cwd.items())
+        by_root.setdefault(root_of(each.cwd or "unknown"), []).append(each)
+    shown = list(by_root.items())
     lines = [
-        f"  {_short(Path(cwd))}: {say.many(len(some), 'session')}, {_size(sum(each.size for each in some))}"
-        for cwd, some in shown[:PROJECTS_SHOWN]
+        f"  {_short(Path(root))}: {say.many(len(some), 'session')}, {_size(sum(each.size for each in some))}"
+        for root, some in shown[:PROJECTS_SHOWN]
     ]
     if len(shown) > PROJECTS_SHOWN:
         lines.append(f"  and {len(shown) - PROJECTS_SHOWN} more directories")

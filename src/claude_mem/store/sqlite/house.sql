@@ -2,14 +2,14 @@
 -- Each statement has a name and a purpose.
 
 -- name: projects_to_keep
--- All projects with what a person needs to tell them apart, the one last worked in first.
+-- All projects that have sessions, with what a person needs to tell them apart, the one last worked in first.
 SELECT p.id, p.key, p.name, p.root, p.remote, p.named, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
        (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NULL)
        + (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NOT NULL) AS observations,
        (SELECT c.commit_sha FROM sdk_sessions AS c WHERE c.project_id = p.id AND c.commit_sha IS NOT NULL
         ORDER BY c.updated_at_epoch DESC LIMIT 1) AS last_commit
 FROM projects AS p
-LEFT JOIN sdk_sessions AS s ON s.project_id = p.id
+CROSS JOIN sdk_sessions AS s ON s.project_id = p.id
 GROUP BY p.id ORDER BY last_at DESC, p.id;
 
 -- name: project_characters

@@ -30,7 +30,6 @@ def accept(db: sqlite3.Connection, arrivals: Sequence[Arrival], now: int) -> Acc
         session_ids.append(standing.id)
         if _take_in(db, arrival, standing, now):
             fresh += 1
-            standings.project(arrival)
     standings.write_back()
     duplicate = len(session_ids) - fresh
     if fresh:

@@ -92,7 +92,7 @@ class SqliteLibrary:
     def project(self, given: str) -> Project | None:
         """By its key, else by its name; of several with one name, the one last worked in."""
         with self._readers.read() as db:
-            row = execute(db, "project_by_key", given=given).fetchone()
+            row = execute(db, "live_project_by_key", given=given).fetchone()
             row = row or execute(db, "projects_by_name", given=given).fetchone()
         return None if row is None else Project(row["id"], row["key"], row["name"], row["root"])
 

@@ -10,6 +10,19 @@ SELECT id FROM projects
 WHERE id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :key),
                     (SELECT p.id FROM projects AS p WHERE p.key = :key));
 
+-- name: is_alias
+-- Whether a key is one of a project that was merged into another.
+SELECT 1 FROM project_aliases WHERE key = :key;
+
+-- name: project_around
+-- The project with sessions whose root is the nearest of some directories; above a repository, only another one counts.
+SELECT p.id, p.key, p.name, p.root, p.remote FROM projects AS p
+WHERE p.root IN (SELECT value FROM json_each(:roots))
+  AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)
+  AND (NOT :in_repository OR p.root = :root OR p.remote IS NOT NULL
+       OR EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.branch IS NOT NULL))
+ORDER BY LENGTH(p.root) DESC, p.id LIMIT 1;
+
 -- name: add_project
 -- A project seen for the first time.
 INSERT INTO projects (key, name, root, remote, created_at, created_at_epoch)

@@ -199,18 +199,25 @@ SELECT id, key, name, root FROM projects
 WHERE id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :given),
                     (SELECT p.id FROM projects AS p WHERE p.key = :given));
 
+-- name: live_project_by_key
+-- The same, if it has sessions.
+SELECT p.id, p.key, p.name, p.root FROM projects AS p
+WHERE p.id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :given),
+                      (SELECT o.id FROM projects AS o WHERE o.key = :given))
+  AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id);
+
 -- name: projects_by_name
 -- Projects by the name people see; the one last worked in first. What strangers did somewhere is no work here.
 SELECT p.id, p.key, p.name, p.root FROM projects AS p
-WHERE p.name = :given
+WHERE p.name = :given AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)
 ORDER BY (SELECT MAX(s.updated_at_epoch) FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.client <> 'import') DESC;
 
 -- name: projects_with_figures
--- All projects, the one last worked in first.
+-- All projects that have sessions, the one last worked in first.
 SELECT p.id, p.key, p.name, p.root, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
        (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id) AS observations
 FROM projects AS p
-LEFT JOIN sdk_sessions AS s ON s.project_id = p.id
+CROSS JOIN sdk_sessions AS s ON s.project_id = p.id
 GROUP BY p.id ORDER BY last_at DESC, p.id LIMIT :limit OFFSET :offset;
 
 -- name: count_sessions
@@ -301,7 +308,8 @@ WHERE p.id > :after AND p.kind IN ('pre_compact', 'post_compact') AND s.past = 0
 
 -- name: memory_figures
 -- How much is remembered in all.
-SELECT (SELECT COUNT(*) FROM projects) AS projects, (SELECT COUNT(*) FROM sdk_sessions) AS sessions,
+SELECT (SELECT COUNT(*) FROM projects AS p WHERE EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)) AS projects,
+       (SELECT COUNT(*) FROM sdk_sessions) AS sessions,
        (SELECT COUNT(*) FROM user_prompts) AS prompts, (SELECT COUNT(*) FROM observations) AS observations,
        (SELECT COUNT(*) FROM session_summaries) AS summaries;
 

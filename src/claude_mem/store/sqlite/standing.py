@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from claude_mem.model.event import Event, Kind
 from claude_mem.model.origin import Origin
+from claude_mem.model.origin import around as paths_around
 from claude_mem.model.past import PREFIX
 from claude_mem.model.session import Status, follow
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite.queries import execute
-from claude_mem.store.sqlite.storable import iso, text
+from claude_mem.store.sqlite.storable import array, iso, text
 
 _BELIEVABLE = 2**31
 """A prompt's number from a caller who has lost count must not use up all numbers there are."""
@@ -148,7 +149,8 @@ class Standings:
 
 def project(db: sqlite3.Connection, origin: Origin, at: int) -> int:
     """The id of an origin's project; it is made if it is new."""
-    row = execute(db, "find_project", key=text(origin.key)).fetchone()
+    row = around(db, origin) if origin.plain else None
+    row = row or execute(db, "find_project", key=text(origin.key)).fetchone()
     if row is not None:
         return int(row["id"])
     added = execute(
@@ -163,6 +165,27 @@ def project(db: sqlite3.Connection, origin: Origin, at: int) -> int:
     )
     assert added.lastrowid is not None
     return added.lastrowid
+
+
+def around(db: sqlite3.Connection, origin: Origin) -> sqlite3.Row | None:
+    """The project that a plain directory's work belongs to, if one is known: its own, or that of the nearest
+    directory above. A repository that is gone is not taken for a part of what was never one."""
+    if execute(db, "is_alias", key=text(origin.key)).fetchone():
+        return None
+    roots = array([text(root) for root in paths_around(origin.root)])
+    in_repository = int(origin.branch is not None)
+    found: sqlite3.Row | None = execute(
+        db, "project_around", roots=roots, in_repository=in_repository, root=text(origin.root)
+    ).fetchone()
+    return found
+
+
+def belonging(db: sqlite3.Connection, origin: Origin) -> Origin:
+    """The same place, as one of the project that its work belongs to."""
+    row = around(db, origin) if origin.plain else None
+    if row is None:
+        return origin
+    return replace(origin, key=row["key"], name=row["name"], root=row["root"], remote=row["remote"])
 
 
 def called(db: sqlite3.Connection, project_id: int, origin: Origin, otherwise: str) -> str:

@@ -12,6 +12,7 @@ from claude_mem.model.batch import Batch, Gathered
 from claude_mem.model.errors import StoreDamaged
 from claude_mem.model.job import Figures, Job, Lease, State
 from claude_mem.model.observation import Memory
+from claude_mem.model.origin import Origin
 from claude_mem.model.prompt import Spend
 from claude_mem.model.session import Session
 from claude_mem.ports.clock import Clock
@@ -30,6 +31,7 @@ from claude_mem.store.sqlite import (
     schema,
     sessions,
     spending,
+    standing,
 )
 from claude_mem.store.sqlite.connection import empty_log, open_reader
 from claude_mem.store.sqlite.files import clear_drafts, private_directory
@@ -85,6 +87,10 @@ class SqliteStore:
 
     def accept(self, arrivals: Sequence[Arrival]) -> Accepted:
         return self.writer.run(lambda db: inbox.accept(db, arrivals, self._clock()))
+
+    def belonging(self, origin: Origin) -> Origin:
+        with self.readers.read() as db:
+            return standing.belonging(db, origin)
 
     # Past
 

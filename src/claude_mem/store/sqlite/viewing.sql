@@ -31,8 +31,8 @@ WHERE how = 'modified' AND (spot >> 25) & 3 = 0
 GROUP BY path ORDER BY changes DESC, spot DESC LIMIT :limit;
 
 -- name: project_names
--- What projects are called, the one last worked in first.
-SELECT p.name FROM projects AS p LEFT JOIN sdk_sessions AS s ON s.project_id = p.id
+-- What projects that have sessions are called, the one last worked in first.
+SELECT p.name FROM projects AS p CROSS JOIN sdk_sessions AS s ON s.project_id = p.id
 GROUP BY p.name ORDER BY MAX(s.updated_at_epoch) DESC, p.name LIMIT :limit;
 
 -- name: branches_of

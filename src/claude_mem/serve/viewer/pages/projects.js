@@ -16,8 +16,6 @@ export async function show(place, main, signal) {
     items.push(...page.items);
     if (!page.hasMore) break;
   }
-  const isEmpty = (each) => !each.sessions && !each.observations;
-  items.sort((a, b) => isEmpty(a) - isEmpty(b)); // else as they come
   put(
     main,
     h("h1", { tabindex: -1 }, "Projects"),
@@ -32,11 +30,7 @@ export async function show(place, main, signal) {
             ],
             number(each.sessions),
             number(each.observations),
-            isEmpty(each)
-              ? h("span", { class: "soft" }, "nothing yet")
-              : each.last_at_epoch
-                ? when(each.last_at_epoch)
-                : "never",
+            each.last_at_epoch ? when(each.last_at_epoch) : "never",
           ]),
         )
       : h("p", { class: "empty" }, "No project has a memory yet."),

@@ -595,14 +595,16 @@ def test_doctor_names_a_data_directory_that_cannot_be_made(cli: Cli, tmp_path: P
         "a file": f"{wanted} cannot be made: {wanted.parent} is not a directory",
         "a link": f"{wanted} is a link that leads nowhere",
     }[above]
-    broken = cli("doctor", env=env)
-    assert (broken.returncode, broken.stdout.splitlines()[0]) == (1, f"recording: no, because {reason}")
+    report, levels = findings(cli, env)
+    assert (report["recording"], report["because"], levels["directory"]) == (False, reason, "bad")
     hooks.run(wanted, payloads.prompt("hello"))
     assert not wanted.exists(), "and a hook indeed cannot"
 
     wanted.unlink(missing_ok=True) if above == "a link" else wanted.parent.unlink(missing_ok=True)
     wanted.parent.mkdir(exist_ok=True)
-    assert "is not there yet; the first hook makes it" in cli("doctor", env=env).stdout
+    report, levels = findings(cli, env)
+    assert (report["recording"], levels["directory"]) == (True, "ok")
+    assert not wanted.exists(), "doctor only looks"
 
 
 def test_doctor_works_with_broken_settings_a_broken_database_and_things_in_the_way(

@@ -76,6 +76,6 @@ def test_the_locks_name_no_index_and_pin_every_file_by_its_hash() -> None:
 
 def test_the_readme_has_two_commands_of_its_own_and_no_path_of_a_machine_it_was_written_on() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"^### `make (\w+)`$", page, re.MULTILINE) == ["demo", "test"]
+    assert re.findall(r"^- \*\*`make (\w+)`\*\*", page, re.MULTILINE) == ["demo", "test"]
     for text in (page.read_text(encoding="utf-8") for page in PAGES):
         assert not re.search(r"/(root|work|tmp)/", text)

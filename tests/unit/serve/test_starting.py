@@ -6,7 +6,7 @@ import pytest
 
 from claude_mem.serve import starting
 
-NOW = time.time_ns() // 1_000_000
+HOUR_MS = 3_600_000
 
 
 def test_a_start_is_under_way_from_its_beginning_to_its_end(tmp_path: Path) -> None:
@@ -22,7 +22,8 @@ def test_a_start_is_under_way_from_its_beginning_to_its_end(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_who_has_been_starting_for_an_hour_is_not(tmp_path: Path, hours: int) -> None:
-    (tmp_path / "starting.json").write_text(json.dumps({"doing": "", "since": NOW - hours * 3_600_000}))
+    since = time.time_ns() // 1_000_000 - hours * HOUR_MS
+    (tmp_path / "starting.json").write_text(json.dumps({"doing": "", "since": since}))
     assert not starting.is_under_way(tmp_path)
 
 

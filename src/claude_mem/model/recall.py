@@ -56,7 +56,15 @@ def spot(project_id: int, session_db_id: int, ref: Ref) -> int:
 
 
 def ref_at(place: int) -> Ref:
-    return Ref(KINDS[place >> _ID_BITS & (1 << _KIND_BITS) - 1], place & (1 << _ID_BITS) - 1)
+    return Ref(kind_at(place), id_at(place))
+
+
+def kind_at(place: int) -> MemoryKind:
+    return KINDS[place >> _ID_BITS & (1 << _KIND_BITS) - 1]
+
+
+def id_at(place: int) -> int:
+    return place & (1 << _ID_BITS) - 1
 
 
 def session_at(place: int) -> int:
@@ -120,6 +128,7 @@ class Filters:
     until: int | None = None
     superseded: bool | None = None  # True: only those; False: none of those
     wrong: bool | None = None  # likewise, of those that are marked wrong
+    pinned: bool = False  # True: only those
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -27,6 +27,8 @@ class Matched:
     expression: str
     scores: dict[int, float]
     is_phrase: bool = False
+    rows: int | None = None
+    """In how many memories it is, where `scores` has only those of them that pass a filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,31 @@ class Place:
     ref: Ref
 
 
+class Passing(Protocol):
+    """Which memories pass some filters. Of one search, and of its thread."""
+
+    @property
+    def few(self) -> Collection[int] | None:
+        """The spots of all that pass, but for evidence; None: they are too many to be listed."""
+        ...
+
+    def __call__(self, spots: Iterable[int]) -> set[int]:
+        """Those of these that pass."""
+        ...
+
+
 class Library(Protocol):
     """Reads memories. Each call sees one state of the store; any thread may call it."""
 
-    def match(self, wording: Wording, within: tuple[int, int] | None) -> Matches:
-        """What each expression matches in a span (or in all)."""
+    def passing(self, filters: Filters) -> Passing | None:
+        """None: nothing is asked but the project, and what is marked wrong is too little to be in the way."""
+        ...
+
+    def match(
+        self, wording: Wording, within: tuple[int, int] | None, passing: Passing | None = None
+    ) -> Matches:
+        """What each expression matches in a span (or in all). Expressions that are too frequent to be weighed
+        are looked for among those that pass."""
         ...
 
     def cards(self, refs: Sequence[Ref]) -> list[Card]:
@@ -84,14 +106,13 @@ class Library(Protocol):
         limit: int,
         offset: int = 0,
         newest_first: bool = True,
-        pinned: bool = False,
         after: Place | None = None,
     ) -> list[Card]:
         """By time, without a query; at one moment what was asked comes before what was done, and that before
-        what was understood of it. By file as far as the index is; filters by concept are the caller's."""
+        what was understood of it. By file as far as the index is."""
         ...
 
-    def count(self, filters: Filters, *, pinned: bool = False) -> int:
+    def count(self, filters: Filters) -> int:
         """How many such a list has in all."""
         ...
 
@@ -99,11 +120,18 @@ class Library(Protocol):
         """The highest id of each kind; 0: there is none. Also of what says nothing, as a private prompt."""
         ...
 
-    def touching(self, path: str, project_id: int | None, limit: int) -> list[Touching]:
-        """The memories of a file, the newest first: one path is the other's, or the end of it."""
+    def touched(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
+        """The spots of a file's memories, the newest first, and how each is about it (see `Touching`): one
+        path is the other's, or the end of it."""
         ...
 
-    def beside(self, folder: str, project_id: int | None) -> list[tuple[int, str]]:
+    def touching(self, path: str, filters: Filters, limit: int) -> list[Touching]:
+        """The same, with their cards."""
+        ...
+
+    def beside(
+        self, folder: str, project_id: int | None, passing: Passing | None = None
+    ) -> list[tuple[int, str]]:
         """Spots of the memories of files in a folder and below it, and the files' paths."""
         ...
 

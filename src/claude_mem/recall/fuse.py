@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
-from claude_mem.model.recall import MemoryKind, idf, ref_at, session_at
+from claude_mem.model.recall import MemoryKind, idf, kind_at, session_at
 from claude_mem.ports.library import Matches
 
 COVERAGE = 1.0
@@ -55,7 +55,7 @@ class Fused:
 def weigh(matches: Matches, share: float = 1.0) -> Fused:
     """What the words say. `share`: how much of it counts, beside what else speaks for a memory."""
     singles = [each for each in matches.matched if not each.is_phrase]
-    rarity = [idf(len(each.scores), matches.total) for each in singles]
+    rarity = [idf(len(each.scores) if each.rows is None else each.rows, matches.total) for each in singles]
     mass = (sum(rarity) or 1.0) / share
     words: dict[int, float] = {}
     for each in matches.matched:
@@ -75,11 +75,17 @@ def fuse(weighed: Fused, cosines: Mapping[int, float], weight: float, extra: dic
 
 
 def ranked(
-    fused: Fused, near: Mapping[int, float], per_session: int, kinds: Collection[MemoryKind] = ()
+    fused: Fused,
+    near: Mapping[int, float],
+    per_session: int,
+    kinds: Collection[MemoryKind] = (),
+    only: Collection[int] | None = None,
 ) -> Iterator[int]:
-    """The spots of these kinds (none: of all), the best first, but of each session only its few best before
-    all the rest."""
+    """The spots of these kinds (none: of all), and `only` these, the best first, but of each session only its
+    few best before all the rest."""
     scored = _scored(fused, near)
+    if only is not None:
+        scored = [(score, place) for score, place in scored if place in only]
     leading, _ = _parted(nlargest(LEADING, scored), per_session, kinds)
     yield from leading
     first, rest = _parted(sorted(scored, reverse=True), per_session, kinds)
@@ -108,7 +114,7 @@ def _parted(
     first: list[int] = []
     rest: list[int] = []
     for _, place in best:
-        if kinds and ref_at(place).kind not in kinds:
+        if kinds and kind_at(place) not in kinds:
             continue  # what nobody asked for takes no one's place
         session = session_at(place)
         seen[session] += 1

@@ -20,4 +20,5 @@ def fits(card: Card, filters: Filters) -> bool:
         and (filters.until is None or card.created_at < filters.until)
         and (filters.superseded is None or (card.superseded_by is not None) == filters.superseded)
         and (filters.wrong is None or card.wrong == filters.wrong)
+        and (not filters.pinned or card.pinned)
     )

@@ -155,12 +155,12 @@ class Occasions:
             return Rendered()
         short = _inside(path, cwd, project.root)
         known = _refs(told)
+        observed = Filters(project_id=project.id, kinds=("observation",), wrong=False)
         hits = [
             self._hit(each.card)
-            for each in self.library.touching(short, project.id, LOOKED_AT)
+            for each in self.library.touching(short, observed, LOOKED_AT)
             if each.card.session != session
             and each.card.ref not in known
-            and not each.card.wrong
             and any(file == path or _is_it(file, short) for file in each.card.files)
         ]
         return fileside.render_file(short, hits, self.clock(), tz=self.zone())
@@ -208,7 +208,7 @@ class Occasions:
         last, earlier = lately.leading(summaries)
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
-        pinned = self.library.listed(standing, limit=LOOKED_AT, pinned=True)
+        pinned = self.library.listed(replace(standing, pinned=True), limit=LOOKED_AT)
         recent = self.library.listed(standing, limit=LOOKED_AT)
         sessions, observations = self.shelves.figures(project.id)
         work = Work(files, self.origin_of(project.root).branch if project.root else None)

@@ -100,7 +100,7 @@ class Pages(Reading):
         since = self._from.clock() - days * DAY_MS
         activity = self._ledgers.activity(project.id, since)
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
-        pinned = self._from.library.listed(standing, limit=PINNED, pinned=True)
+        pinned = self._from.library.listed(replace(standing, pinned=True), limit=PINNED)
         sessions = self._from.shelves.sessions(Filters(project_id=project.id), limit=SESSIONS)
         return {
             "project": self._figures(project, sessions),
@@ -138,7 +138,7 @@ class Pages(Reading):
             further = None
         else:
             # As it is listed: also what was marked wrong.
-            cards = self._newest(filters, narrowing, Page(MOST_SELECTED, cursor=cursor))
+            cards = self._newest(filters, Page(MOST_SELECTED, cursor=cursor))
             refs, further = [card.ref for card in cards], following(cards, MOST_SELECTED)
         return {
             "ids": [str(ref) for ref in refs[:MOST_SELECTED]],

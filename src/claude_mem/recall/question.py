@@ -62,6 +62,7 @@ class Questions:
             until=self.time("until", asked.until, project)[1],
             superseded=asked.superseded,
             wrong=asked.wrong,
+            pinned=asked.pinned,
         )
 
     def session(self, given: str) -> str:

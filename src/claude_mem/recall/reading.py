@@ -11,7 +11,6 @@ from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere, Page
 from claude_mem.ports.keeping import Keeping
 from claude_mem.ports.library import Library, Place, Shelves
 from claude_mem.recall import cursor, shown
-from claude_mem.recall.narrow import fits
 from claude_mem.recall.question import Questions
 from claude_mem.recall.search import Found, Search, Truth
 
@@ -45,7 +44,6 @@ class Manner:
     """In which order a list is, of what, and where it goes on."""
 
     newest_first: bool = True
-    pinned: bool = False
     after: Place | None = None
 
 
@@ -64,7 +62,7 @@ class Reading:
             hits = found.hits[page.offset :]
         else:
             right = filters if filters.wrong is not None else replace(filters, wrong=False)
-            hits = [self._hit(card) for card in self._newest(right, narrowing, page)]
+            hits = [self._hit(card) for card in self._newest(right, page)]
             found = Found(hits, ("time",))
         words = [word.strip('"') for word in expressions(query)[0]]
         return {
@@ -78,12 +76,11 @@ class Reading:
             "next": None if query.strip() else cursor.following([hit.card for hit in hits], page.limit),
         }
 
-    def _newest(self, filters: Filters, narrowing: Narrowing, page: Page) -> list[Card]:
+    def _newest(self, filters: Filters, page: Page) -> list[Card]:
         """One more than the page holds tells that another follows. Raw evidence is for finding; the newest of
         it is what the agent is doing this moment."""
         understood = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
-        manner = Manner(pinned=narrowing.pinned, after=cursor.parse(page.cursor))
-        return self._listed(understood, page.limit + 1, page.offset, manner)
+        return self._listed(understood, page.limit + 1, page.offset, Manner(after=cursor.parse(page.cursor)))
 
     def timeline(
         self, anchor: str, narrowing: Narrowing, *, before: int = 10, after: int = 10, query: str = ""
@@ -143,13 +140,11 @@ class Reading:
         filters = self._from.questions.filters(narrowing)
         filters = filters if filters.wrong is not None else replace(filters, wrong=False)
         self._from.catch_up()
-        touching = self._from.library.touching(path.strip(), filters.project_id, MOST_RESULTS)
-        cards = [each.card for each in touching]
-        how = {each.card.ref: each.how for each in touching}
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
-        understood = [card for card in cards if card.ref.kind != "evidence"]
-        chosen = [card for card in (understood or cards) if fits(card, filters)]
-        results = [shown.result(self._hit(card)) | {"how": how[card.ref]} for card in chosen[:limit]]
+        understood = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
+        touching = self._from.library.touching
+        chosen = touching(path.strip(), understood, limit) or touching(path.strip(), filters, limit)
+        results = [shown.result(self._hit(each.card)) | {"how": each.how} for each in chosen]
         return {"path": path, "results": results}
 
     def listed(self, kind: str, narrowing: Narrowing, page: Page) -> Data:
@@ -162,10 +157,8 @@ class Reading:
         if kind not in LISTS:
             raise BadQuestion("kind", f"{kind!r} is no list: {', '.join((*LISTS, 'sessions', 'projects'))}.")
         filters = replace(filters, kinds=(LISTS[kind],))
-        cards = self._newest(filters, narrowing, page)
-        total = None
-        if page.count and not filters.concepts:
-            total = self._from.library.count(filters, pinned=narrowing.pinned)
+        cards = self._newest(filters, page)
+        total = self._from.library.count(filters) if page.count else None
         following = {"next": cursor.following(cards, page.limit), "total": total}
         return (
             _page(self._whole(cards[: page.limit]), page) | {"hasMore": len(cards) > page.limit} | following
@@ -207,32 +200,13 @@ class Reading:
         return None, self._from.clock()
 
     def _listed(self, filters: Filters, limit: int, offset: int, manner: Manner | None = None) -> list[Card]:
-        """By time; where the store cannot filter (concepts), page by page until there are enough."""
-        library, passed = self._from.library, 0
+        """By time."""
         manner = manner or Manner()
-        found: list[Card] = []
-
-        def listed(limit: int, offset: int) -> list[Card]:
-            return library.listed(
-                filters,
-                limit=limit,
-                offset=offset,
-                newest_first=manner.newest_first,
-                pinned=manner.pinned,
-                after=manner.after,
-            )
-
         if filters.file:
             self._from.catch_up()
-        if not filters.concepts:
-            return listed(limit, offset)
-        while len(found) < offset + limit and passed < 20 * MOST_RESULTS:
-            cards = listed(MOST_RESULTS, passed)
-            found += [card for card in cards if fits(card, filters)]
-            passed += MOST_RESULTS
-            if len(cards) < MOST_RESULTS:
-                break
-        return found[offset : offset + limit]
+        return self._from.library.listed(
+            filters, limit=limit, offset=offset, newest_first=manner.newest_first, after=manner.after
+        )
 
     def _whole(self, cards: Sequence[Card]) -> list[Data]:
         kept = self._from.library.whole([card.ref for card in cards])

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from claude_mem.model.recall import NEAREST, Card, Filters, Hit, ref_at, span, spot
 from claude_mem.model.wording import expressions
-from claude_mem.ports.library import Library, Matches, Wording
+from claude_mem.ports.library import Library, Matches, Passing, Wording
 from claude_mem.ports.vectors import VectorsUnavailable
 from claude_mem.recall import fuse, pathwise, rank
 from claude_mem.recall.narrow import fits
@@ -20,7 +20,7 @@ CHUNK = 120
 PER_SESSION = 5
 """Of one session, so many are looked at before any session's others."""
 MOST_LOOKED_AT = 3_000
-"""Memories whose rows are read for one search, however narrow the filters are."""
+"""Memories whose rows are read for one search."""
 MOST_SPREAD = 200
 HURRIED_ROWS = 3_000
 """Matches that are weighed when somebody waits: those of the rarest words."""
@@ -42,9 +42,16 @@ class Near(Protocol):
         ...
 
     def cosines(
-        self, query: str, within: tuple[int, int] | None, spots: Iterable[int], *, nearest: bool = True
+        self,
+        query: str,
+        within: tuple[int, int] | None,
+        spots: Iterable[int],
+        *,
+        nearest: bool = True,
+        passing: Passing | None = None,
     ) -> dict[int, float]:
-        """Of these spots, and (it takes longer) of those nearest to the query. Raises VectorsUnavailable."""
+        """Of these spots, and (it takes longer) of those nearest to the query that pass. Raises
+        VectorsUnavailable."""
         ...
 
 
@@ -76,58 +83,88 @@ class Search:
         within = None if filters.project_id is None else span(filters.project_id)
         words, phrases = expressions(query)
         wording = Wording(words, phrases, HURRIED_ROWS) if hurried else Wording(words, phrases)
-        matches = self._library.match(wording, within) if words or phrases else Matches(0)
+        # Who waits gets what the rarest words find; the rest is left out as it is come upon.
+        passing = None if hurried else self._library.passing(filters)
+        matches = self._library.match(wording, within, passing) if words or phrases else Matches(0)
         share = BESIDE_A_PATH if pathwise.is_only_paths(query) else 1.0
         weighed = fuse.weigh(matches, share)
-        cosines, legs, note = self._closeness(query, within, weighed.words, hurried)
+        said = _passed(weighed.words, passing)
+        cosines, legs, note = self._closeness(query, within, said, hurried, passing)
         weight = self._near.weight * share if self._near else 0.0
-        fused = fuse.fuse(weighed, cosines, weight, self._files(query, filters))
-        places = fuse.ranked(fused, cosines, PER_SESSION, filters.kinds)
-        at_once = HURRIED_CHUNK if hurried else CHUNK
-        hits = self._hits(places, fused, filters, work or Work(), most, at_once)
-        if hits and not fused.words and not fused.extra:
+        fused = fuse.fuse(weighed, cosines, weight, self._files(query, filters, passing))
+        lifted = _passed(fused.extra, passing)
+        only = None if passing is None else said.keys() | lifted.keys() | passing(cosines)
+        places = fuse.ranked(fused, cosines, PER_SESSION, filters.kinds, only)
+        looking = _Looking(most, min(most, len(said) + len(lifted)), HURRIED_CHUNK if hurried else CHUNK)
+        hits = self._hits(places, fused, filters if passing is None else None, work or Work(), looking)
+        if hits and not said and not lifted:
             note = NEAREST
         return Found(hits, legs, note)
 
     def _closeness(
-        self, query: str, within: tuple[int, int] | None, words: Mapping[int, float], hurried: bool
+        self,
+        query: str,
+        within: tuple[int, int] | None,
+        words: Mapping[int, float],
+        hurried: bool,
+        passing: Passing | None,
     ) -> tuple[dict[int, float], tuple[str, ...], str | None]:
         if self._near is None or not query.strip() or (hurried and not self._near.is_ready()):
             return {}, ("text",), None
         leading = nlargest(CHUNK, words, key=words.__getitem__)
         try:
-            return self._near.cosines(query, within, leading, nearest=not hurried), ("text", "vectors"), None
+            found = self._near.cosines(query, within, leading, nearest=not hurried, passing=passing)
         except VectorsUnavailable as why:
             return {}, ("text",), str(why)
+        return found, ("text", "vectors"), None
 
-    def _files(self, query: str, filters: Filters) -> dict[int, float]:
+    def _files(self, query: str, filters: Filters, passing: Passing | None) -> dict[int, float]:
+        """What a session did about a file counts whole, whatever of it passes."""
+        anything = Filters(filters.project_id)
         found: dict[int, float] = {}
         for path in pathwise.paths(query)[:MOST_PATHS]:
+            about = dict(self._library.touched(path, anything, MOST_OF_A_FILE))
+            if passing is not None:
+                about |= self._library.touched(path, filters, MOST_OF_A_FILE)
             touched: dict[str, list[int]] = {"modified": [], "read": [], "named": []}
-            for each in self._library.touching(path, filters.project_id, MOST_OF_A_FILE):
-                card = each.card
-                touched[each.how].append(spot(card.project_id, card.session_db_id, card.ref))
-            beside = [self._library.beside(folder, filters.project_id) for folder in pathwise.folders(path)]
+            for place, how in about.items():
+                touched[how].append(place)
+            beside = [
+                [
+                    *self._library.beside(folder, filters.project_id),
+                    *(
+                        self._library.beside(folder, filters.project_id, passing)
+                        if passing is not None
+                        else ()
+                    ),
+                ]
+                for folder in pathwise.folders(path)
+            ]
             lifts = pathwise.lifts(touched["modified"], touched["read"], touched["named"], beside)
             for place, lift in lifts.items():
                 found[place] = found.get(place, 0.0) + lift
         return found
 
     def _hits(
-        self, places: Iterator[int], fused: fuse.Fused, filters: Filters, work: Work, most: int, at_once: int
+        self,
+        places: Iterator[int],
+        fused: fuse.Fused,
+        filters: Filters | None,
+        work: Work,
+        looking: _Looking,
     ) -> list[Hit]:
-        """Looks on for those that say what was asked, though as many were found by meaning alone."""
-        now = self._clock()
+        """Looks on for those that say what was asked, though as many were found by meaning alone. `filters`:
+        what is still to be left out."""
+        now, most = self._clock(), looking.most
         hits: list[Hit] = []
         said = looked_at = 0
-        enough = min(most, len(fused.words) + len(fused.extra))
-        while (len(hits) < most or said < enough) and looked_at < MOST_LOOKED_AT:
-            chunk = list(islice(places, at_once))
+        while (len(hits) < most or said < looking.saying) and looked_at < MOST_LOOKED_AT:
+            chunk = list(islice(places, looking.at_once))
             if not chunk:
                 break
             looked_at += len(chunk)
             for card in self._library.cards([ref_at(place) for place in chunk]):
-                if fits(card, filters):
+                if filters is None or fits(card, filters):
                     place = spot(card.project_id, card.session_db_id, card.ref)
                     marks, truth = self._truth(card)
                     prior = rank.prior(card, now, work, truth)
@@ -136,3 +173,19 @@ class Search:
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))
         ordered = rank.ordered(rank.answers_first(hits))
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]
+
+
+@dataclass(frozen=True, slots=True)
+class _Looking:
+    """When enough was looked at."""
+
+    most: int
+    saying: int  # of those that say it
+    at_once: int
+
+
+def _passed(scores: Mapping[int, float], passing: Passing | None) -> Mapping[int, float]:
+    if passing is None:
+        return scores
+    passed = passing(scores)
+    return {place: score for place, score in scores.items() if place in passed}

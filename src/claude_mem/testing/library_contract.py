@@ -48,7 +48,7 @@ class Read:
         return ref
 
     def listed(self, **asked: Any) -> list[str]:
-        names = ("limit", "offset", "newest_first", "pinned")
+        names = ("limit", "offset", "newest_first")
         how: dict[str, Any] = {"limit": 100} | {name: asked.pop(name) for name in names if name in asked}
         return [str(card.ref) for card in self.library.listed(Filters(**asked), **how)]
 
@@ -168,6 +168,12 @@ class LibraryContract(Ground):
             ({"file": "ill.py"}, []),
             ({"file": "till.py", "project_id": 999}, []),
             ({"client": "cursor"}, ["2"]),
+            ({"concepts": ("io", "api")}, ["3", "1"]),
+            ({"concepts": ("io",), "project_id": 1}, ["1"]),
+            ({"concepts": ("i",)}, []),
+            ({"pinned": True}, ["2"]),
+            ({"pinned": True, "project_id": 1}, ["2"]),
+            ({"pinned": True, "project_id": 999}, []),
             ({"since": NOON + HOUR}, ["3", "2"]),
             ({"until": NOON + HOUR}, ["1"]),
             ({"superseded": True}, []),
@@ -179,12 +185,20 @@ class LibraryContract(Ground):
         ids=str,
     )
     def test_a_list_is_narrowed(self, read: Read, asked: dict[str, Any], found: list[str]) -> None:
-        read.keep("one", type="bugfix", files_modified=("src/Till.py",))
-        read.keep("two", session="s2", client="cursor", at=NOON + HOUR, files_read=("src/x.rs",))
+        read.keep("heron one", type="bugfix", files_modified=("src/Till.py",), concepts=("io", "a b"))
+        two = read.keep("heron two", session="s2", client="cursor", at=NOON + HOUR, files_read=("src/x.rs",))
         dev = replace(ORIGIN, branch="dev")
-        read.keep("three", origin=dev, session="s3", at=NOON + 2 * HOUR, files_read=("src/till.py",))
+        later: dict[str, Any] = {"at": NOON + 2 * HOUR, "files_read": ("src/till.py",), "concepts": ("api",)}
+        read.keep("heron three", origin=dev, session="s3", **later)
+        read.keeping.pin(two, pinned=True)
         assert read.listed(**asked) == found
         assert read.library.count(Filters(**asked)) == len(found)
+        passing = read.library.passing(Filters(**asked))
+        if passing is not None:
+            (herons,) = read.library.match(Wording(('"heron"',)), None).matched
+            passed = passing(herons.scores)
+            assert {str(ref_at(place)) for place in passed} == set(found)
+            assert passing.few is None or passed <= set(passing.few)
 
     def test_of_a_file_is_what_was_done_to_it_and_not_what_was_said_of_it(
         self, turn: Read, events: Events
@@ -192,14 +206,6 @@ class LibraryContract(Ground):
         turn.store.accept(arrivals(events.prompt("what is src/Till.py for?", "s2", at=NOON + HOUR)))
         turn.index()
         assert turn.listed(file="src/till.py") == ["e2"]
-
-    def test_what_is_pinned_is_listed_alone(self, read: Read) -> None:
-        ref = read.keep("one")
-        read.keep("two", session="s2")
-        read.keeping.pin(ref, pinned=True)
-        assert read.listed(pinned=True) == [str(ref)]
-        assert read.listed(pinned=True, project_id=read.project()) == [str(ref)]
-        assert read.listed(pinned=True, project_id=999) == []
 
     # Matching
 
@@ -231,17 +237,19 @@ class LibraryContract(Ground):
 
     def test_a_file_is_found_by_its_path_the_end_of_it_or_a_longer_one(self, turn: Read) -> None:
         for asked in ("src/Till.py", "till.py", "/home/a/shop/src/Till.py", "src\\till.py"):
-            (touching,) = turn.library.touching(asked, None, 10)
+            (touching,) = turn.library.touching(asked, Filters(), 10)
             assert (str(touching.card.ref), touching.how) == ("e2", "modified")
-        assert turn.library.touching("ill.py", None, 10) == []
-        assert turn.library.touching("src", None, 10) == []
-        assert turn.library.touching("src/Till.py", 999, 10) == []
+        assert turn.library.touching("ill.py", Filters(), 10) == []
+        assert turn.library.touching("src", Filters(), 10) == []
+        assert turn.library.touching("src/Till.py", Filters(999), 10) == []
 
     def test_a_files_memories_are_the_newest_first_and_no_more_than_asked_for(self, read: Read) -> None:
         for number in range(4):
             read.keep(f"t{number}", session=f"s{number}", at=NOON + number, files_read=("src/x.py",))
-        touching = read.library.touching("x.py", read.project(), 2)
+        touching = read.library.touching("x.py", Filters(read.project()), 2)
         assert [str(each.card.ref) for each in touching] == ["4", "3"]
+        touched = read.library.touched("x.py", Filters(read.project(), until=NOON + 3), 2)
+        assert [(str(ref_at(place)), how) for place, how in touched] == [("3", "read"), ("2", "read")]
 
     def test_files_beside_are_those_in_a_folder_and_below_it(self, read: Read) -> None:
         read.keep("one", files_modified=("src/a.py", "src/deep/b.py", "src0/c.py", "srcs/d.py", "a/src/e.py"))

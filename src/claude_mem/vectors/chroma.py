@@ -32,6 +32,10 @@ AT_ONCE = 1_000
 """Its servers refuse larger requests, and its SQLite more variables than some thousands."""
 
 
+MOST_NEAREST = 10_000
+"""More takes longer than anybody waits."""
+
+
 REFUSALS = (InvalidArgumentError, InvalidDimensionException, NotFoundError)
 
 
@@ -74,7 +78,7 @@ class Chroma:
         where = within and {"$and": [{"spot": {"$gte": within[0]}}, {"spot": {"$lte": within[1]}}]}
         question = {
             "query_embeddings": [vector],
-            "n_results": limit,
+            "n_results": min(limit, MOST_NEAREST),
             "where": where,
             "include": ["distances"],
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -191,6 +192,42 @@ class House:
     def _changed(self) -> None:
         self.changes += 1
         self.indexing.catch_up()
+
+
+def copied(memory: House, ref: Ref, times: int, sessions: int = 1) -> None:
+    """An observation once more, so often, each with a number and a millisecond later, spread over as many
+    sessions (`s1-0`, `s1-1`, …). In one transaction, and not indexed yet."""
+
+    def copy(db: sqlite3.Connection) -> int:
+        observation = _row(db, "observations", ref.id)
+        session = _row(db, "sdk_sessions", observation["session_id"])
+        names = [f"{session['claude_session_id']}-{number}" for number in range(sessions)]
+        ids = [_insert(db, "sdk_sessions", session | {"claude_session_id": name}) for name in names]
+        for number in range(times):
+            _insert(
+                db,
+                "observations",
+                observation
+                | {
+                    "title": f"{observation['title']} {number}",
+                    "session_id": ids[number % sessions],
+                    "created_at_epoch": observation["created_at_epoch"] + 1 + number,
+                    "content_key": None,
+                },
+            )
+        return times
+
+    memory.store.writer.run(copy)
+
+
+def _row(db: sqlite3.Connection, table: str, id: int) -> dict[str, Any]:
+    row = db.execute(f"SELECT * FROM {table} WHERE id = ?", (id,)).fetchone()
+    return {name: row[name] for name in row.keys() if name != "id"}  # noqa: SIM118 - a Row is no dict
+
+
+def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
+    values = ", ".join(f":{name}" for name in row)
+    return db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})", row).lastrowid or 0
 
 
 @contextmanager

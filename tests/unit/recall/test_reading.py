@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.unit.recall.remembering import DAY, ELSEWHERE, House
+from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied
 
 from claude_mem.model.observation import Observation, Summary
 from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere, Page
@@ -194,3 +194,18 @@ def test_lists_of_everything(memory: House) -> None:
     }  # fmt: skip
     page = memory.reading.listed("sessions", Narrowing(project="mill"), Page())
     assert [each["session_id"] for each in page["items"]] == ["m"]
+
+
+def test_a_list_by_concept_reaches_the_oldest(memory: House) -> None:
+    """Thousands of newer ones have another concept."""
+    wanted = [
+        memory.keep(f"Rare {n}", concepts=("gotcha",), days_ago=90 + n, indexed=False) for n in range(5)
+    ]
+    copied(memory, memory.keep("Common", concepts=("how-it-works",), indexed=False), 4_100)
+    page = memory.reading.listed("observations", Narrowing(concepts=("gotcha",)), Page(limit=3, count=True))
+    assert refs(page["items"]) == [str(ref) for ref in wanted[:3]]
+    assert (page["hasMore"], page["total"]) == (True, 5)
+    rest = Page(limit=3, cursor=page["next"])
+    last = memory.reading.listed("observations", Narrowing(concepts=("gotcha",)), rest)
+    assert refs(last["items"]) == [str(ref) for ref in wanted[3:]]
+    assert not last["hasMore"]

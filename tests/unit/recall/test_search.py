@@ -226,9 +226,7 @@ class Failing:
     def is_ready(self) -> bool:
         return self._ready
 
-    def cosines(
-        self, query: str, within: Any, spots: Iterable[int], *, nearest: bool = True
-    ) -> dict[int, float]:
+    def cosines(self, query: str, within: Any, spots: Iterable[int], **how: Any) -> dict[int, float]:
         self.asked += 1
         raise VectorsUnavailable("nobody answers at the address")
 
@@ -256,9 +254,7 @@ def test_what_only_the_vectors_know_is_found_too(tmp_path: Path) -> None:
         def is_ready(self) -> bool:
             return True
 
-        def cosines(
-            self, query: str, within: Any, spots: Iterable[int], *, nearest: bool = True
-        ) -> dict[int, float]:
+        def cosines(self, query: str, within: Any, spots: Iterable[int], **how: Any) -> dict[int, float]:
             return {spot(1, 1, Ref("observation", 1)): 0.9}
 
     with house(tmp_path, Close()) as memory:
@@ -271,9 +267,7 @@ def test_all_that_say_it_come_before_those_only_the_vectors_know(tmp_path: Path)
     class Close(Failing):
         weight = 0.05
 
-        def cosines(
-            self, query: str, within: Any, spots: Iterable[int], *, nearest: bool = True
-        ) -> dict[int, float]:
+        def cosines(self, query: str, within: Any, spots: Iterable[int], **how: Any) -> dict[int, float]:
             return {spot(1, 1 + n, Ref("observation", 20 + n)): n / 1000 for n in range(1, 151)}
 
     with house(tmp_path, Close()) as memory:

@@ -12,7 +12,7 @@ from claude_mem.model.likeness import content_key
 from claude_mem.model.observation import Memory, Observation
 from claude_mem.model.origin import Origin
 from claude_mem.model.prompt import Spend
-from claude_mem.model.recall import Ref, spot
+from claude_mem.model.recall import Filters, Ref, spot
 from claude_mem.ports.library import Wording
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.embedding import SqliteEmbedding
@@ -111,7 +111,7 @@ def test_the_indexes_go_with_what_is_another_sessions_now(
     index.catch_up()
     here = spot(1, 2, Ref("observation", 1))
     library = SqliteLibrary(store.readers)
-    assert [each.card.session for each in library.touching("keys.py", 1, 10)] == ["older"]
+    assert [each.card.session for each in library.touching("keys.py", Filters(1), 10)] == ["older"]
     found = library.match(Wording(("timeout",), ()), None).matched
     assert [list(each.scores) for each in found] == [[here]]
     assert [place for rows in vectors.newest(None, 10, 10) for place, _ in rows] == [here]

@@ -35,6 +35,10 @@ WALKS = {
     "list_prompt": "likewise",
     "list_evidence": "likewise",
     "list_session": "likewise",
+    "spots_observation": "likewise",
+    "spots_summary": "likewise",
+    "spots_prompt": "likewise",
+    "spots_evidence": "likewise",
     "count_observation": "counts a list, and says so; asked for once, not with each page",
     "count_summary": "likewise",
     "count_prompt": "likewise",
@@ -160,6 +164,52 @@ def test_of_a_project_the_few_that_are_meant_are_looked_at_and_no_others(
         steps = explained(db, statement)
         assert steps[0] == f"SEARCH m USING {by}"
         assert not [step for step in steps if step == "SCAN observations"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("observation", ["where_types", "where_right"]),
+        ("observation", ["where_since", "where_standing", "where_own_client", "where_own_branch"]),
+        ("observation", ["where_concepts"]),
+        ("summary", ["where_since", "where_branch", "where_client"]),
+        ("prompt", ["where_until", "where_branch", "where_client"]),
+        ("evidence", ["where_since", "where_own_branch", "where_client"]),
+    ],
+)
+def test_whether_some_memories_pass_is_asked_of_their_rows_alone(
+    db: sqlite3.Connection, kind: str, names: list[str]
+) -> None:
+    where = " AND ".join(conditions()[name] for name in ("where_about", *names))
+    statement = f"{queries()[f'spots_{kind}'].rstrip(';')} WHERE {where} {conditions()['no_more']}"
+    steps = explained(db, statement)
+    assert steps[0] == "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)"
+    walks = [
+        step for step in steps if step.startswith("SCAN") and "json_each" not in step and " c " not in step
+    ]
+    assert walks in ([], ["SCAN sdk_sessions"]), "sessions are few beside what is in them"
+
+
+@pytest.mark.parametrize(
+    ("names", "step"),
+    [
+        (
+            ["where_own_project", "where_type", "where_right"],
+            "observations_by_type (type=? AND project_id=?)",
+        ),
+        (
+            ["where_own_project", "where_since"],
+            "observations_by_project_id (project_id=? AND created_at_epoch>?)",
+        ),
+        (["where_besides", "where_session"], "observations_by_session (session_id=?)"),
+    ],
+)
+def test_the_few_that_pass_are_listed_along_an_index(
+    db: sqlite3.Connection, names: list[str], step: str
+) -> None:
+    where = " AND ".join(conditions()[name] for name in names)
+    statement = f"{queries()['spots_observation'].rstrip(';')} WHERE {where} {conditions()['no_more']}"
+    assert explained(db, statement)[0] == f"SEARCH m USING INDEX {step}"
 
 
 @pytest.mark.parametrize("name", ["types_of_project", "project_figures", "projects_with_figures"])

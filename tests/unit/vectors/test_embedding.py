@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.vectors.letters import Letters
 from tests.unit.vectors.memories import OTHER, Memories, opened
 from tests.unit.vectors.serving import free_port, serving
 
@@ -23,29 +24,6 @@ from claude_mem.vectors.embedding import BATCH, LOOK_MS, RETRY_MS, Embedding
 from claude_mem.vectors.keeper import Keeper
 from claude_mem.vectors.late import Late
 from claude_mem.vectors.near import Nearby
-
-
-class Letters:
-    """An embedder whose vectors count letters; what it was given is kept."""
-
-    weight = 0.5
-
-    def __init__(self, name: str = "letters", size: int = SIZE) -> None:
-        self.name, self.size = name, size
-        self.given: list[str] = []
-        self.broken: str | None = None
-
-    def is_ready(self) -> bool:
-        return True
-
-    def embed(self, texts: Sequence[str]) -> list[Any]:
-        if self.broken:
-            raise VectorsUnavailable(self.broken)
-        self.given += texts
-        return [
-            vector(*(text.count(chr(97 + at)) + 0.1 for at in range(self.size)), size=self.size)
-            for text in texts
-        ]
 
 
 @pytest.fixture

@@ -32,6 +32,10 @@ m.type = :type
 -- Of some types.
 m.type IN (SELECT value FROM json_each(:types))
 
+-- name: where_concepts
+-- About one of some concepts.
+EXISTS (SELECT 1 FROM json_each(m.concepts) AS c WHERE c.value IN (SELECT value FROM json_each(:concepts)))
+
 -- name: where_about
 -- About a file, by the index of files.
 m.id IN (SELECT value FROM json_each(:about))
@@ -83,6 +87,10 @@ m.id IN (SELECT id FROM observations WHERE pinned = 1)
 -- name: where_less_active
 -- Sessions, after one in their list.
 (m.updated_at_epoch, m.id) < (:place_at, :place_id)
+
+-- name: no_more
+-- In no order.
+LIMIT :limit
 
 -- name: newest_first
 -- By time.

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from claude_mem.model.recall import KINDS, Card, Filters, MemoryKind, Ref, ref_at, span, spot
-from claude_mem.ports.library import Matches, Place, Project, Touching, Wording
+from claude_mem.model.recall import KINDS, Card, Filters, MemoryKind, Ref, kind_at, ref_at, span
+from claude_mem.ports.library import Matches, Passing, Place, Project, Touching, Wording
 from claude_mem.store.sqlite import cards, listing, matching
+from claude_mem.store.sqlite.about import of_file
+from claude_mem.store.sqlite.passing import MANY_WRONG, SqlitePassing
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.readers import Readers
 from claude_mem.store.sqlite.wordbook import placed
@@ -16,7 +20,7 @@ from claude_mem.store.sqlite.wordbook import placed
 SIZES_HOLD = 0.02
 """A span is counted again when the index has grown by this part of it."""
 LOOKED_AT = 5_000
-"""Memories of files of one name that are looked at: `__init__.py` may have a hundred thousand."""
+"""Memories of a file whose times are compared, where no filter leaves fewer."""
 BESIDE = 2_000
 """Of those in a folder, which say less."""
 
@@ -27,11 +31,22 @@ class SqliteLibrary:
         self._sizes: dict[tuple[int, int], tuple[int, int]] = {}
         self._frequent = matching.Frequent()
 
-    def match(self, wording: Wording, within: tuple[int, int] | None) -> Matches:
+    def passing(self, filters: Filters) -> SqlitePassing | None:
+        if filters in (Filters(filters.project_id), Filters(filters.project_id, wrong=False)):
+            with self._readers.read() as db:
+                wrong = listing.listed(db, replace(filters, wrong=True), listing.Manner(MANY_WRONG + 1))
+            if filters.wrong is None or len(wrong) <= MANY_WRONG:
+                return None
+        return SqlitePassing(self._readers, filters)
+
+    def match(
+        self, wording: Wording, within: tuple[int, int] | None, passing: Passing | None = None
+    ) -> Matches:
         with self._readers.read() as db:
             everything = matching.size_of_all(db)
             sizes = matching.Sizes(self._size(db, within, everything) if within else everything, everything)
-            return Matches(sizes.span, tuple(matching.match(db, wording, within, sizes, self._frequent)))
+            found = matching.match(db, wording, within, sizes, self._frequent, passing)
+            return Matches(sizes.span, tuple(found))
 
     def cards(self, refs: Sequence[Ref]) -> list[Card]:
         with self._readers.read() as db:
@@ -48,41 +63,46 @@ class SqliteLibrary:
         limit: int,
         offset: int = 0,
         newest_first: bool = True,
-        pinned: bool = False,
         after: Place | None = None,
     ) -> list[Card]:
         with self._readers.read() as db:
-            chosen = listing.listed(db, filters, listing.Manner(limit, offset, newest_first, pinned, after))
+            chosen = listing.listed(db, filters, listing.Manner(limit, offset, newest_first, after))
             by_ref = {card.ref: card for card in cards.cards(db, chosen)}
         return [by_ref[ref] for ref in chosen if ref in by_ref]
 
-    def count(self, filters: Filters, *, pinned: bool = False) -> int:
+    def count(self, filters: Filters) -> int:
         with self._readers.read() as db:
-            return listing.count(db, filters, pinned=pinned)
+            return listing.count(db, filters)
 
     def last_ids(self) -> dict[MemoryKind, int]:
         with self._readers.read() as db:
             return {kind: int(execute(db, f"last_{kind}").fetchone()[0]) for kind in KINDS}
 
-    def touching(self, path: str, project_id: int | None, limit: int) -> list[Touching]:
-        first, last = span(project_id) if project_id is not None else matching.EVERYWHERE
+    def touched(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
         with self._readers.read() as db:
-            _, base = placed(path)
-            named = execute(db, "files_named", base=base, first=first, last=last, limit=LOOKED_AT)
-            how = {row["spot"]: row["how"] for row in named if _is_same(path, row["path"])}
-            found = [
-                Touching(card, how[spot(card.project_id, card.session_db_id, card.ref)])
-                for card in cards.cards(db, [ref_at(place) for place in how])
-            ]
-        found.sort(key=lambda each: (each.card.created_at, each.card.ref.id), reverse=True)
-        return found[:limit]
+            return list(_touched(db, path, filters, limit).values())
 
-    def beside(self, folder: str, project_id: int | None) -> list[tuple[int, str]]:
+    def touching(self, path: str, filters: Filters, limit: int) -> list[Touching]:
+        with self._readers.read() as db:
+            found = _touched(db, path, filters, limit)
+            by_ref = {card.ref: card for card in cards.cards(db, list(found))}
+        return [Touching(by_ref[ref], how) for ref, (_, how) in found.items() if ref in by_ref]
+
+    def beside(
+        self, folder: str, project_id: int | None, passing: Passing | None = None
+    ) -> list[tuple[int, str]]:
         first, last = span(project_id) if project_id is not None else matching.EVERYWHERE
         folder, _ = placed(f"{folder}/x")
+        limit = BESIDE if passing is None else -1
+        found: list[tuple[int, str]] = []
         with self._readers.read() as db:
-            found = execute(db, "files_under", folder=folder, first=first, last=last, limit=BESIDE)
-            return [(row["spot"], row["path"]) for row in found]
+            rows = execute(db, "files_under", folder=folder, first=first, last=last, limit=limit)
+            while len(found) < BESIDE and (some := list(islice(rows, BESIDE))):
+                passed = passing(row["spot"] for row in some) if passing is not None else None
+                found += [
+                    (row["spot"], row["path"]) for row in some if passed is None or row["spot"] in passed
+                ]
+        return found[:BESIDE]
 
     def counted(self, session: str) -> dict[MemoryKind, int]:
         with self._readers.read() as db:
@@ -116,8 +136,15 @@ class SqliteLibrary:
         return size
 
 
-def _is_same(asked: str, stored: str) -> bool:
-    """One is the end of the other: a file is asked for by a whole path and remembered by a short one, or the
-    other way round."""
-    asked, stored = (f"/{path.replace(chr(92), '/').strip('/').lower()}" for path in (asked, stored))
-    return asked.endswith(stored) or stored.endswith(asked)
+def _touched(db: sqlite3.Connection, path: str, filters: Filters, limit: int) -> dict[Ref, tuple[int, str]]:
+    """In their order: where each lies, and how it is about the file."""
+    kinds = filters.kinds or KINDS
+    meant = (
+        (ref_at(place), (place, how))
+        for place, how in of_file(db, path, filters.project_id)
+        if kind_at(place) in kinds
+    )
+    is_narrowed = replace(filters, kinds=(), wrong=None) != Filters(filters.project_id)
+    found = dict(islice(meant, None if is_narrowed else LOOKED_AT))
+    newest = listing.listed(db, filters, listing.Manner(limit), listing.by_kind(found))
+    return {ref: found[ref] for ref in newest}

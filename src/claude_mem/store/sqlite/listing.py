@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from claude_mem.model.recall import KINDS, Filters, MemoryKind, Ref
@@ -15,66 +16,89 @@ _ORDER: tuple[MemoryKind, ...] = ("prompt", "evidence", "observation", "summary"
 """At one moment: what was asked, what was done, what was understood of it, what it came to."""
 
 
+Named = Mapping[MemoryKind, frozenset[int]]
+"""Memories by their ids."""
+
+
 @dataclass(frozen=True, slots=True)
 class Manner:
     limit: int
     offset: int = 0
     newest_first: bool = True
-    pinned: bool = False
     after: Place | None = None
 
 
-def listed(db: sqlite3.Connection, filters: Filters, manner: Manner) -> list[Ref]:
+def listed(db: sqlite3.Connection, filters: Filters, manner: Manner, among: Named | None = None) -> list[Ref]:
+    """`among`: of these alone."""
     kinds = filters.kinds or KINDS
-    named = _named(db, filters)
+    meant = named(db, filters, among)
     if len(kinds) == 1:
-        return [Ref(kinds[0], id) for _, id in _dated(db, kinds[0], filters, manner, named)]
+        return [Ref(kinds[0], id) for _, id in _dated(db, kinds[0], filters, manner, meant)]
     found: list[tuple[int, int, int]] = []
     whole = replace(manner, limit=manner.limit + manner.offset, offset=0)
     for kind in kinds:
-        found += [(at, _ORDER.index(kind), id) for at, id in _dated(db, kind, filters, whole, named)]
+        found += [(at, _ORDER.index(kind), id) for at, id in _dated(db, kind, filters, whole, meant)]
     found.sort(reverse=manner.newest_first)
     page = found[manner.offset : manner.offset + manner.limit]
     return [Ref(_ORDER[kind], id) for _, kind, id in page]
 
 
-def count(db: sqlite3.Connection, filters: Filters, *, pinned: bool = False) -> int:
-    named = _named(db, filters)
-    return sum(
-        _count(db, kind, filters, pinned, named)
-        for kind in filters.kinds or KINDS
-        if _can_be(kind, filters, pinned=pinned)
+def count(db: sqlite3.Connection, filters: Filters) -> int:
+    meant = named(db, filters)
+    return sum(_count(db, kind, filters, meant) for kind in filters.kinds or KINDS if can_be(kind, filters))
+
+
+def named(db: sqlite3.Connection, filters: Filters, among: Named | None = None) -> Named | None:
+    """What was done to the file that is asked about (that somebody spoke of it does not count), of `among`;
+    None: nothing is named."""
+    if filters.file is None:
+        return among
+    found = by_kind(ref for ref, how in about(db, filters.file, filters.project_id) if how != "named")
+    return (
+        found if among is None else {kind: among.get(kind, frozenset()) & ids for kind, ids in found.items()}
     )
 
 
-def _named(db: sqlite3.Connection, filters: Filters) -> frozenset[Ref]:
-    """What was done to the file that is asked about; that somebody spoke of it does not count."""
-    if filters.file is None:
-        return frozenset()
-    return frozenset(ref for ref, how in about(db, filters.file, filters.project_id) if how != "named")
+def by_kind(refs: Iterable[Ref]) -> Named:
+    ids: dict[MemoryKind, set[int]] = {}
+    for ref in refs:
+        ids.setdefault(ref.kind, set()).add(ref.id)
+    return {kind: frozenset(some) for kind, some in ids.items()}
 
 
-def _count(
-    db: sqlite3.Connection, kind: MemoryKind, filters: Filters, pinned: bool, named: frozenset[Ref]
-) -> int:
-    wanted = _wanted(kind, filters, pinned)
+def passing(
+    db: sqlite3.Connection, kind: MemoryKind, filters: Filters, meant: Named | None, limit: int
+) -> list[tuple[int, int, int]]:
+    """No more than `limit`, in no order: a memory's id, its session's, its project's."""
+    wanted = _wanted(kind, filters, meant)
+    parts = [queries()[f"spots_{kind}"].rstrip(";"), *_where(wanted), conditions()["no_more"]]
+    rows = db.execute(" ".join(parts), _given(kind, filters, meant) | {"limit": limit}).fetchall()
+    return [(row["id"], row["session_id"], row["project_id"]) for row in rows]
+
+
+def _count(db: sqlite3.Connection, kind: MemoryKind, filters: Filters, meant: Named | None) -> int:
+    wanted = _wanted(kind, filters, meant)
     statement = " ".join([queries()[f"count_{kind}"].rstrip(";"), *_where(wanted)])
-    (found,) = db.execute(statement, _given(kind, filters, named)).fetchone()
+    (found,) = db.execute(statement, _given(kind, filters, meant)).fetchone()
     return int(found)
 
 
 def _dated(
-    db: sqlite3.Connection, kind: MemoryKind, filters: Filters, manner: Manner, named: frozenset[Ref]
+    db: sqlite3.Connection,
+    kind: MemoryKind,
+    filters: Filters,
+    manner: Manner,
+    meant: Named | None,
 ) -> list[tuple[int, int]]:
     """When, and which."""
-    if not _can_be(kind, filters, pinned=manner.pinned):
+    if not can_be(kind, filters):
         return []
     filters, beside = _from_there(kind, filters, manner)
     order = conditions()["newest_first" if manner.newest_first else "oldest_first"]
-    wanted = [*_wanted(kind, filters, manner.pinned), *beside]
+    wanted = [*_wanted(kind, filters, meant), *beside]
     statement = " ".join([queries()[f"list_{kind}"].rstrip(";"), *_where(wanted), order])
     place = manner.after
-    given = _given(kind, filters, named) | {
+    given = _given(kind, filters, meant) | {
         "limit": manner.limit,
         "offset": manner.offset,
         "place_at": place.at if place else None,
@@ -83,9 +107,10 @@ def _dated(
     return [(row["created_at_epoch"], row["id"]) for row in db.execute(statement, given)]
 
 
-def _can_be(kind: MemoryKind, filters: Filters, *, pinned: bool) -> bool:
-    """Only observations have types, are superseded, wrong or pinned."""
-    return kind == "observation" or not (filters.types or filters.superseded or filters.wrong or pinned)
+def can_be(kind: MemoryKind, filters: Filters) -> bool:
+    """Only observations have types and concepts, are superseded, wrong or pinned."""
+    theirs = filters.types or filters.concepts or filters.superseded or filters.wrong or filters.pinned
+    return kind == "observation" or not theirs
 
 
 def _from_there(kind: MemoryKind, filters: Filters, manner: Manner) -> tuple[Filters, list[str]]:
@@ -103,11 +128,11 @@ def _from_there(kind: MemoryKind, filters: Filters, manner: Manner) -> tuple[Fil
     return replace(filters, since=since if filters.since is None else max(since, filters.since)), []
 
 
-def _wanted(kind: MemoryKind, filters: Filters, pinned: bool) -> list[str]:
+def _wanted(kind: MemoryKind, filters: Filters, meant: Named | None) -> list[str]:
     is_observation = kind == "observation"
     own = "own_" if is_observation else ""
     # They leave a few, wherever in the project those are; going by the project's time would pass all of it.
-    few = filters.session is not None or filters.file is not None or bool(filters.wrong) or pinned
+    few = filters.session is not None or meant is not None or bool(filters.wrong) or filters.pinned
     besides, of_project = few and is_observation, filters.project_id is not None
     return [
         name
@@ -117,22 +142,23 @@ def _wanted(kind: MemoryKind, filters: Filters, pinned: bool) -> list[str]:
             ("where_session", filters.session is not None),
             ("where_since", filters.since is not None),
             ("where_until", filters.until is not None),
-            ("where_type", len(filters.types) == 1),
-            ("where_types", len(filters.types) > 1),
-            ("where_about", filters.file is not None),
+            ("where_type", len(filters.types) == 1 and not few),
+            ("where_types", len(filters.types) > 1 or (bool(filters.types) and few)),
+            ("where_concepts", bool(filters.concepts)),
+            ("where_about", meant is not None),
             (f"where_{own or ('own_' if kind == 'evidence' else '')}branch", filters.branch is not None),
             (f"where_{own}client", filters.client is not None),
             ("where_superseded", is_observation and filters.superseded is True),
             ("where_standing", is_observation and filters.superseded is False),
             ("where_wrong", is_observation and filters.wrong is True),
             ("where_right", is_observation and filters.wrong is False),
-            ("where_pinned", pinned),
+            ("where_pinned", filters.pinned),
         )
         if asked
     ]
 
 
-def _given(kind: MemoryKind, filters: Filters, named: frozenset[Ref]) -> dict[str, object]:
+def _given(kind: MemoryKind, filters: Filters, meant: Named | None) -> dict[str, object]:
     return {
         "project_id": filters.project_id,
         "session": filters.session,
@@ -140,7 +166,8 @@ def _given(kind: MemoryKind, filters: Filters, named: frozenset[Ref]) -> dict[st
         "until": filters.until,
         "type": next(iter(filters.types), None),
         "types": json.dumps(filters.types),
-        "about": json.dumps([ref.id for ref in named if ref.kind == kind]),
+        "concepts": json.dumps(filters.concepts),
+        "about": json.dumps(list((meant or {}).get(kind, ()))),
         "branch": filters.branch,
         "client": filters.client,
     }

@@ -2,6 +2,7 @@
 
 Counting matches costs a thirtieth of weighing them, so every word is counted first. Frequent words add little
 to BM25 and would take nearly all of its time; they are left out as soon as the rarer ones fill the bound.
+Under a filter they are looked for among those that pass, within the same bound: few of those may have them.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import math
 import sqlite3
 from dataclasses import dataclass
+from itertools import islice
 
 from claude_mem.model.recall import idf
 from claude_mem.model.wording import beginning, is_only_a_beginning
-from claude_mem.ports.library import Matched, Wording
+from claude_mem.ports.library import Matched, Passing, Wording
 from claude_mem.store.sqlite.queries import execute
 
 EVERYWHERE = (0, 2**63 - 1)
 NEWEST = 2_000
+AT_ONCE = 5_000
 COUNTED = 10_000
 """SQLite weighs a word by how often it is anywhere, and walks over all of that to know it. One that more
 memories have says little, and in a span it is taken to be said once where it is said. So is the beginning of
@@ -69,6 +72,7 @@ def match(
     within: Span | None,
     sizes: Sizes,
     frequent: Frequent | None = None,
+    passing: Passing | None = None,
 ) -> list[Matched]:
     span, most = within or EVERYWHERE, wording.most_rows
     frequent = frequent or Frequent()
@@ -79,8 +83,10 @@ def match(
         if weighed > most:
             break
         found.append(Matched(word, _weighed(db, word, span, rows, sizes) if rows else {}))
-    if not any(each.scores for each in found):
-        found += _newest(db, [word for rows, word in counted if rows], span)
+    if passing is not None:
+        found += _left_out(db, [word for _, word in counted[len(found) :]], span, most, sizes, passing)
+    if not any(each.scores if passing is None else passing(each.scores) for each in found):
+        found += _newest(db, [word for rows, word in counted if rows], span, passing)
     nowhere = {
         word.strip('"*')
         for rows, word in counted
@@ -93,6 +99,9 @@ def match(
         weighed += rows
         if rows and weighed <= few:
             found.append(Matched(phrase, _weighed(db, phrase, span, rows, sizes), is_phrase=True))
+        elif rows and passing is not None:
+            passed = _among(db, phrase, span, few, passing)
+            found.append(Matched(phrase, dict.fromkeys(passed, idf(rows, sizes.span)), is_phrase=True))
     return found
 
 
@@ -133,14 +142,37 @@ def _weighed(
     return {spot: score * factor for spot, score in found}
 
 
-def _newest(db: sqlite3.Connection, words: list[str], span: Span) -> list[Matched]:
+def _left_out(
+    db: sqlite3.Connection, words: list[str], span: Span, most: int, sizes: Sizes, passing: Passing
+) -> list[Matched]:
+    """What frequent words match of those that pass: again the rarest first, and no more than the bound."""
+    matched = sorted((len(spots := _among(db, word, span, most + 1, passing)), word, spots) for word in words)
+    found, weighed = [], 0
+    for count, word, spots in matched:
+        weighed += count
+        if weighed > most:
+            break
+        rows = _count(db, word, span, sizes.all)
+        found.append(Matched(word, dict.fromkeys(spots, idf(rows, sizes.span)), rows=rows))
+    return found
+
+
+def _newest(db: sqlite3.Connection, words: list[str], span: Span, passing: Passing | None) -> list[Matched]:
     """Every word is everywhere: those that have all of them, else the rarest; and of those the newest."""
-    first, last = span
     for expression in (" AND ".join(words), *words[:1]):
-        if expression:
-            newest = execute(
-                db, "newest_matches", expression=expression, first=first, last=last, limit=NEWEST
-            ).fetchall()
-            if newest:
-                return [Matched(expression, dict.fromkeys((row[0] for row in newest), 1.0))]
+        if expression and (newest := _among(db, expression, span, NEWEST, passing)):
+            return [Matched(expression, dict.fromkeys(newest, 1.0))]
     return []
+
+
+def _among(
+    db: sqlite3.Connection, expression: str, span: Span, limit: int, passing: Passing | None
+) -> list[int]:
+    """The newest matches that pass."""
+    first, last = span
+    everything = -1 if passing is not None else limit
+    rows = execute(db, "newest_matches", expression=expression, first=first, last=last, limit=everything)
+    found: list[int] = []
+    while len(found) < limit and (some := [row[0] for row in islice(rows, AT_ONCE)]):
+        found += some if passing is None else sorted(passing(some), reverse=True)
+    return found[:limit]

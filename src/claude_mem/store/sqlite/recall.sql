@@ -164,6 +164,24 @@ SELECT m.id, m.created_at_epoch FROM user_prompts AS m CROSS JOIN sdk_sessions A
 SELECT m.id, m.created_at_epoch FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
 
+-- name: spots_observation
+-- Where observations lie in the indexes, to be narrowed in the same way.
+SELECT m.id, m.session_id, m.project_id FROM observations AS m;
+
+-- name: spots_summary
+-- Likewise, of summaries; from the sessions on where those are narrowed.
+SELECT m.id, m.session_id, s.project_id FROM session_summaries AS m JOIN sdk_sessions AS s ON s.id = m.session_id;
+
+-- name: spots_prompt
+-- Likewise, of prompts.
+SELECT m.id, m.session_id, s.project_id FROM user_prompts AS m JOIN sdk_sessions AS s
+    ON s.id = m.session_id AND m.prompt IS NOT NULL;
+
+-- name: spots_evidence
+-- Likewise, of events that say something.
+SELECT m.id, m.session_id, s.project_id FROM pending_messages AS m JOIN sdk_sessions AS s
+    ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
+
 -- name: count_observation
 -- How many such a list has.
 SELECT COUNT(*) FROM observations AS m;

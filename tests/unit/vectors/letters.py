@@ -1,0 +1,32 @@
+"""An embedder that needs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from claude_mem.ports.vectors import VectorsUnavailable
+from claude_mem.testing.vectors_contract import SIZE, vector
+
+
+class Letters:
+    """An embedder whose vectors count letters; what it was given is kept."""
+
+    weight = 0.5
+
+    def __init__(self, name: str = "letters", size: int = SIZE) -> None:
+        self.name, self.size = name, size
+        self.given: list[str] = []
+        self.broken: str | None = None
+
+    def is_ready(self) -> bool:
+        return True
+
+    def embed(self, texts: Sequence[str]) -> list[Any]:
+        if self.broken:
+            raise VectorsUnavailable(self.broken)
+        self.given += texts
+        return [
+            vector(*(text.count(chr(97 + at)) + 0.1 for at in range(self.size)), size=self.size)
+            for text in texts
+        ]

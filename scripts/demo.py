@@ -6,6 +6,7 @@ Run it with `make pictures`. Everything in both comes from the demo's own output
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -66,15 +67,14 @@ def _lines(demo: dict[str, Any]) -> Iterator[Line]:
     yield [("tool", "  ● Bash  "), ("text", commands[-1])]
     yield []
     yield [("dim", "Session 2, a new conversation")]
+    yield [("mem", "  claude-mem adds at the start:")]
+    for line in _start(demo["recalled"]["context"]):
+        yield [("mem", "  │ "), ("text", line)]
+    yield []
     yield from _wrapped("> ", demo["recalled"]["prompt"], "you")
-    yield [("mem", "  claude-mem adds to the prompt, as quoted evidence:")]
-    for memory in _memories(demo["recalled"]["reminder"]):
-        number, _, rest = memory.partition(" ")
-        kind, _, text = rest.partition(": ")
-        body = textwrap.wrap(text, WIDTH - 13, max_lines=3, placeholder=" …")
-        yield [("mem", "  │ "), ("key", f"{number:<4}"), ("dim", kind.rpartition(" ")[2])]
-        for line in body:
-            yield [("mem", "  │ "), ("text", f"    {line}")]
+    yield [("mem", "  claude-mem adds to the prompt:")]
+    for line in textwrap.wrap(_observation(demo["recalled"]["reminder"]), WIDTH - 4):
+        yield [("mem", "  │ "), ("text", line)]
     yield []
     yield [("dim", "$ "), ("you", f"claude-mem search '{demo['recalled']['question']}'")]
     for found in demo["recalled"]["found"]:
@@ -82,10 +82,16 @@ def _lines(demo: dict[str, Any]) -> Iterator[Line]:
             yield [("key", f"  #{found['id']}  "), ("dim", f"{found['type']:<8}"), ("text", found["title"])]
 
 
-def _memories(fenced: str) -> list[str]:
-    """The entries of a prompt's memory, without their dates."""
-    entries = [line[2:] for line in fenced.splitlines() if line.startswith("- #")]
-    return [f"{entry.split(' ', 1)[0]} {entry.split(') ', 1)[1]}" for entry in entries]
+def _start(fenced: str) -> Iterator[str]:
+    """The entries of a session's start: what the last session did, and titles of earlier work."""
+    for line in fenced.splitlines():
+        if line.startswith("- "):
+            yield textwrap.shorten(re.sub(r" ~\d+$", "", line[2:]), WIDTH - 4, placeholder=" …")
+
+
+def _observation(fenced: str) -> str:
+    """The first observation among the memories of a prompt: `#7 date kind: text`."""
+    return next(line[2:] for line in fenced.splitlines() if re.match(r"- #\d", line))
 
 
 def _wrapped(mark: str, text: str, colour: str) -> Iterator[Line]:
@@ -107,8 +113,8 @@ def _svg(lines: list[Line]) -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high}" '
-        f'viewBox="0 0 {wide:.0f} {high}" role="img" aria-label="A session fixes a bug; the next session is '
-        'given that memory with its first prompt about it, and a search finds it.">'
+        f'viewBox="0 0 {wide:.0f} {high}" role="img" aria-label="A session fixes a bug; the next session '
+        'starts with what was done, gets the details with its first prompt about it, and a search finds it.">'
         f"<style>text{{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace}}"
         f"{style}</style>"
         f'<rect width="100%" height="100%" rx="9" fill="#161b22"/>{dots}{"".join(rows)}</svg>\n'

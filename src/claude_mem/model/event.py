@@ -60,10 +60,15 @@ class Event:
 
         A tool use is named by its id. Other events of a turn are named by the turn and what they say: two
         hooks registered for one event (a plugin and a settings file) report the same thing under two ids.
+        So is a tool use without an id: two that did exactly the same in one turn count once, for they cannot
+        be told from one that was reported twice, and the second teaches nothing.
         """
         if self.tool is not None and self.tool.use_id:
             return f"{self.kind}:{self.tool.use_id}"
         if self.prompt_id:
-            said = hashlib.sha256(f"{self.text}\0{self.note}\0{self.agent_id}".encode(errors="replace"))
-            return f"{self.kind}:{self.prompt_id}:{said.hexdigest()[:16]}"
+            said = [self.text, self.note, self.agent_id]
+            if self.tool is not None:
+                said += [self.tool.name, self.tool.input, self.tool.response]
+            digest = hashlib.sha256("\0".join(map(str, said)).encode(errors="replace"))
+            return f"{self.kind}:{self.prompt_id}:{digest.hexdigest()[:16]}"
         return self.id

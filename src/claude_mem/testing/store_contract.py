@@ -115,6 +115,18 @@ class StoreContract(Ground):
         assert store.figures().ready == 1
         assert (store.counters()["accepted"], store.counters()["duplicate"]) == (1, 2)
 
+    def test_two_tool_uses_of_a_prompt_without_ids_are_both_accepted(
+        self, store: Store, events: Events
+    ) -> None:
+        made, tested = (
+            events.tool(prompt_id="p1", tool=ToolCall("Bash", f'{{"command": "{command}"}}', "ok"))
+            for command in ("make", "make test")
+        )
+        again = replace(tested, id="under another name")
+        assert store.accept(arrivals(made, tested)).fresh == 2
+        assert store.accept(arrivals(tested, again)).fresh == 0
+        assert ids([job for job, _ in store.jobs(State.READY, 9)]) == [made.id, tested.id]
+
     def test_an_effect_reported_under_two_ids_counts_once(self, store: Store, events: Events) -> None:
         event = events.tool()
         accepted = store.accept(arrivals(event, replace(event, id="another hook's")))

@@ -87,6 +87,25 @@ def test_the_same_prompt_reported_by_two_hooks_has_one_effect_and_two_stops_of_a
     assert parse(payloads.stop("one")).effect_key != parse(payloads.stop("two")).effect_key
 
 
+def without_id(command: str, stdout: str = "ok", **fields: object) -> bytes:
+    given = json.loads(payloads.bash("", command, stdout)) | fields
+    del given["tool_use_id"]
+    return json.dumps(given).encode()
+
+
+def test_two_tool_uses_of_a_prompt_without_an_id_are_told_apart_by_what_they_did() -> None:
+    one = parse(without_id("make"), "a").effect_key
+    assert one == parse(without_id("make"), "b").effect_key, "delivered again, also by another hook"
+    for other in (
+        without_id("make test"),
+        without_id("make", stdout="failed"),
+        without_id("make", tool_name="Shell"),
+        without_id("make", agent_id="agent-1"),
+        without_id("make", prompt_id="p-2"),
+    ):
+        assert parse(other, "b").effect_key != one
+
+
 def test_without_any_id_of_the_clients_every_report_counts() -> None:
     payload = payloads.prompt("hi", prompt_id=None)
     assert parse(payload, "a").effect_key != parse(payload, "b").effect_key

@@ -83,9 +83,9 @@ def _lines(demo: dict[str, Any]) -> Iterator[Line]:
 
 
 def _start(fenced: str) -> Iterator[str]:
-    """The entries of a session's start: what the last session did, and titles of earlier work."""
+    """The titles of earlier work at a session's start."""
     for line in fenced.splitlines():
-        if line.startswith("- "):
+        if line.startswith("- #"):
             yield textwrap.shorten(re.sub(r" ~\d+$", "", line[2:]), WIDTH - 4, placeholder=" …")
 
 

@@ -36,7 +36,7 @@ class Sources:
     truth: Truth
     clock: Callable[[], int]
     catch_up: Callable[[], None]
-    """Brings the index in step: what was saved a moment ago is found."""
+    """Brings the index in step, if the store can be written: what was saved a moment ago is found."""
 
 
 @dataclass(frozen=True, slots=True)

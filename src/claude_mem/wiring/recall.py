@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
+from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.origin import Origin
 from claude_mem.ports.desk import Data
 from claude_mem.ports.library import Project
@@ -87,8 +89,9 @@ def assemble(
     one_at_a_time = threading.Lock()
 
     def catch_up() -> None:
-        """What was added a moment ago is found; nobody waits until a whole index is made anew."""
-        with one_at_a_time:
+        """What was added a moment ago is found; nobody waits until a whole index is made anew. Where nothing can
+        be written, as on a full disk, what is indexed already has to do: reading needs no writing."""
+        with one_at_a_time, suppress(StoreUnavailable):
             for _ in range(MOST_STEPS):
                 if not indexing.step():
                     break

@@ -64,7 +64,7 @@ class TestTheSecondGeneration:
         assert (status, again["duplicate"], again["sessionDbId"]) == (202, True, answer["sessionDbId"])
 
     def test_a_tool_on_the_skip_list_is_understood_and_not_queued(self, worker: Driven) -> None:
-        use = {"claudeSessionId": "two-5", "tool_name": "TodoWrite"}
+        use = {"claudeSessionId": "two-5", "tool_name": "Skill"}
         status, answer = worker.ask("POST", "/api/sessions/observations", use)
         assert (status, answer["status"]) == (200, "skipped")
 

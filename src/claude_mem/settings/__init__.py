@@ -31,9 +31,7 @@ class Settings:
     worker_port: int = 37777
     spool_max_files: int = ledger.MOST_FILES
     spool_max_bytes: int = ledger.MOST_BYTES
-    skip_tools: frozenset[str] = frozenset(
-        {"ListMcpResourcesTool", "SlashCommand", "Skill", "TodoWrite", "AskUserQuestion"}
-    )
+    skip_tools: frozenset[str] = frozenset({"ListMcpResourcesTool", "SlashCommand", "Skill"})
     secret_patterns: tuple[tuple[str, str], ...] = ()
     exclude_paths: tuple[str, ...] = ()
     excluded_projects: tuple[str, ...] = ()

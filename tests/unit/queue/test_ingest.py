@@ -20,6 +20,7 @@ from claude_mem.model.event import Event
 from claude_mem.model.job import State
 from claude_mem.model.origin import Origin
 from claude_mem.model.spooled import Spooled
+from claude_mem.ports.desk import Narrowing, Page
 from claude_mem.queue.ingest import Ingest
 from claude_mem.serve.parts import Parts
 from claude_mem.store.sqlite import SqliteStore
@@ -157,11 +158,51 @@ def test_order_follows_the_names_not_the_times_inside(parts: Parts, data: Path) 
 
 
 def test_tools_on_the_skip_list_are_counted_and_not_queued(parts: Parts, data: Path) -> None:
-    skipped = payloads.payload("PostToolUse", tool_name="TodoWrite", tool_input={}, tool_use_id="toolu_1")
+    skipped = payloads.payload("PostToolUse", tool_name="Skill", tool_input={}, tool_use_id="toolu_1")
     spool(data, "1", envelope("e1", skipped))
     parts.drain()
     assert queued(parts) == []
     assert parts.store.counters()["skipped"] == 1
+
+
+def observed(parts: Parts, data: Path, **tool: object) -> None:
+    """A turn in which one tool was used, through ingest and the observer, with the settings as they come."""
+    hooks.run(data, payloads.prompt("Set up the database"))
+    hooks.run(data, payloads.payload("PostToolUse", prompt_id="p-1", tool_use_id="toolu_1", **tool))
+    hooks.run(data, payloads.stop("Asked and noted."))
+    hooks.run(data, payloads.end())
+    parts.drain()
+    while parts.store.figures().ready:
+        parts.pump()
+
+
+def test_with_default_settings_an_answer_to_a_question_becomes_a_decision(parts: Parts, data: Path) -> None:
+    question = {"question": "Which database?", "header": "Store", "options": [{"label": "PostgreSQL"}]}
+    answers = {"Which database?": "PostgreSQL"}
+    observed(
+        *(parts, data),
+        tool_name="AskUserQuestion",
+        tool_input={"questions": [question]},
+        tool_response={"questions": [question], "answers": answers},
+    )
+    (decision,) = parts.desk.listed("observations", Narrowing(types=("decision",)), Page())["items"]
+    assert "PostgreSQL" in decision["title"]
+
+
+def test_with_default_settings_an_open_to_do_becomes_a_next_step(parts: Parts, data: Path) -> None:
+    todos = [
+        {"content": "Write the schema", "status": "completed", "activeForm": "Writing the schema"},
+        {"content": "Load the test data", "status": "pending", "activeForm": "Loading the test data"},
+    ]
+    observed(
+        *(parts, data),
+        tool_name="TodoWrite",
+        tool_input={"todos": todos},
+        tool_response={"oldTodos": [], "newTodos": todos},
+    )
+    (summary,) = parts.desk.listed("summaries", Narrowing(), Page())["items"]
+    assert "Load the test data" in summary["next_steps"]
+    assert "Write the schema" not in summary["next_steps"]
 
 
 def test_what_an_older_hook_let_through_is_scrubbed_again(parts: Parts, data: Path) -> None:

@@ -7,13 +7,16 @@ created_at, created_at_epoch, files, branch, score, snippet, tokens, pinned, sup
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from claude_mem.model.recall import MemoryKind
 
 Data = dict[str, Any]
+
+Changed = Callable[[Collection[int] | None], None]
+"""Memory was changed, in these projects (None: in any): what is rendered of them is to be made anew."""
 
 
 class BadQuestion(ValueError):

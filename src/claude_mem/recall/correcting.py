@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from claude_mem.model.recall import Card, Ref
 from claude_mem.ports.correcting import Revising, Revision, Value
-from claude_mem.ports.desk import BadQuestion, Data, NotThere
+from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
 from claude_mem.ports.library import Library
 from claude_mem.recall.question import TYPES
 from claude_mem.recall.writing import LONGEST_TEXT, LONGEST_TITLE, MOST_ITEMS
@@ -30,8 +30,7 @@ class _Undo:
 
 
 class Correcting:
-    """`clean`: takes out of a text what may not be kept; `changed`: what is rendered from memory is to be
-    made anew."""
+    """`clean`: takes out of a text what may not be kept."""
 
     def __init__(
         self,
@@ -39,7 +38,7 @@ class Correcting:
         revising: Revising,
         clock: Callable[[], int],
         clean: Callable[[str], str],
-        changed: Callable[[], None],
+        changed: Changed,
     ) -> None:
         self._library, self._revising, self._clock = library, revising, clock
         self._clean, self._changed = clean, changed
@@ -91,7 +90,7 @@ class Correcting:
                 raise NotThere("It cannot be undone any more: that was done already, or is too long ago.")
             self._revising.revise(undo.before, expected=undo.after)
             del self._undos[token]
-        self._changed()
+        self._tell(undo.before)
         return {"status": "undone", "what": undo.what, "refs": [str(each.id) for each in undo.before]}
 
     def forgot(self) -> None:
@@ -128,8 +127,12 @@ class Correcting:
             standing = [(name, undo) for name, undo in self._undos.items() if undo.until >= self._clock()]
             self._undos = dict(standing[1 - MOST_UNDOS :])
             self._undos[token] = _Undo(until, what, tuple(before), after)
-        self._changed()
+        self._tell(before)
         return {"token": token, "until": until}
+
+    def _tell(self, revised: Sequence[Revision]) -> None:
+        cards = self._library.cards([Ref("observation", each.id) for each in revised])
+        self._changed({card.project_id for card in cards})
 
     def _text(self, given: Mapping[str, object], name: str, most: int) -> str | None:
         value = given[name]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from claude_mem.model.origin import Origin
-from claude_mem.ports.desk import BadQuestion, Data, NotThere
+from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
 from claude_mem.ports.housekeeping import Housed, Projects
 from claude_mem.ports.library import Project, Shelves
 from claude_mem.recall import drift, shown
@@ -19,8 +19,8 @@ DIRECTORIES = 3
 @dataclass(frozen=True, slots=True)
 class Housing:
     """`is_there`: whether a directory is; `has_commit`: whether the repository in one has a commit; `moved`:
-    what is known of where projects lie is to be looked up anew; `changed`: what is rendered from memory, too;
-    `alone`: runs something while nobody makes vectors, which are of places in the index."""
+    what is known of where projects lie is to be looked up anew; `alone`: runs something while nobody makes
+    vectors, which are of places in the index."""
 
     projects: Projects
     shelves: Shelves
@@ -28,7 +28,7 @@ class Housing:
     is_there: Callable[[str], bool]
     has_commit: Callable[[str, str], bool]
     moved: Callable[[], None]
-    changed: Callable[[], None]
+    changed: Changed
     clean: Callable[[str], str]
     alone: Callable[[Callable[[], int]], int]
 
@@ -51,7 +51,7 @@ class Housing:
         if len(name) > LONGEST_NAME:
             raise BadQuestion("name", f"The name is longer than {LONGEST_NAME} characters.")
         self.projects.rename(project.id, name)
-        self.changed()
+        self.changed([project.id])
         return {"key": project.key, "before": project.name, "name": name}
 
     def merge(self, given: str, into: str, *, dry_run: bool) -> Data:
@@ -68,7 +68,7 @@ class Housing:
         if not dry_run:
             self.alone(lambda: self.projects.merge(gone.id, stays.id))
             self.moved()
-            self.changed()
+            self.changed([gone.id, stays.id])
         return told
 
     def placed(self, project: Project, origin: Origin) -> Project:

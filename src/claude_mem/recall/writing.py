@@ -12,7 +12,7 @@ from typing import cast
 from claude_mem.model.observation import Observation, ObservationType
 from claude_mem.model.origin import Origin
 from claude_mem.model.recall import Card, Filters, Hit, MemoryKind, Ref, Source
-from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere
+from claude_mem.ports.desk import BadQuestion, Changed, Data, Narrowing, NotThere
 from claude_mem.ports.keeping import Doomed, Elsewhere, Keeping, Lying, Selection, Wanted
 from claude_mem.ports.library import Library
 from claude_mem.recall import shown
@@ -29,7 +29,7 @@ SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 class Writing:
     """`drained`: nothing waits outside the store; `clean`: takes out of a text what may not be kept;
-    `changed`: what is rendered from memory is to be made anew; `elsewhere`: where else memories lie."""
+    `elsewhere`: where else memories lie."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Writing:
         clock: Callable[[], int],
         drained: Callable[[], None],
         clean: Callable[[str], str],
-        changed: Callable[[], None],
+        changed: Changed,
         elsewhere: Elsewhere,
     ) -> None:
         self._library, self._keeping, self._questions = library, keeping, questions
@@ -49,7 +49,7 @@ class Writing:
 
     def remember(self, text: str, given: Mapping[str, object]) -> Data:
         ref, new, title = self._keep(text, given, source="user", provider="user")
-        self._changed()
+        self._tell([ref])
         return {"status": "saved" if new else "known", "id": ref.id, "ref": str(ref), "title": title}
 
     def pin(self, ref: str, *, pinned: bool) -> Data:
@@ -58,7 +58,7 @@ class Writing:
             raise BadQuestion("ids", f"{ref!r} cannot be pinned: only observations can, by their number.")
         if not self._keeping.pin(meant, pinned=pinned):
             raise NotThere(f"There is no observation {ref}.")
-        self._changed()
+        self._tell([meant])
         return {"ref": str(meant), "pinned": pinned}
 
     def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Data:
@@ -74,7 +74,7 @@ class Writing:
             # Elsewhere first: killed on the way, the same question still finds here what to look for there.
             lying = self._elsewhere.forget(wanted, exports=exports)
             counts = asdict(self._keeping.forget(doomed))
-            self._changed()
+            self._changed(None)  # nobody can say any more where it was told
             lying = _told_once([*lying, *self._elsewhere.forget(wanted, exports=False)])
         copies = [one for one in lying if one.kind in ("backup", "aside")]
         return {
@@ -100,17 +100,21 @@ class Writing:
     def take_in(self, records: Sequence[Mapping[str, object]]) -> Data:
         if len(records) > MOST_RECORDS:
             raise BadQuestion("records", f"At most {MOST_RECORDS:,} records at a time.")
-        imported, skipped, errors = 0, 0, []
+        imported, skipped, errors = [], 0, []
         for index, record in enumerate(records):
             try:
-                _, new, _ = self._keep(_told(record), record, source="external", provider="import")
+                ref, new, _ = self._keep(_told(record), record, source="external", provider="import")
             except BadQuestion as error:
                 errors.append({"index": index, "field": error.field, "message": str(error)})
             else:
-                imported, skipped = imported + new, skipped + (not new)
+                imported += [ref] if new else []
+                skipped += not new
         if imported:
-            self._changed()
-        return {"imported": imported, "skipped": skipped, "errors": errors}
+            self._tell(imported)
+        return {"imported": len(imported), "skipped": skipped, "errors": errors}
+
+    def _tell(self, refs: Sequence[Ref]) -> None:
+        self._changed({card.project_id for card in self._library.cards(refs)})
 
     def _keep(
         self, text: str, given: Mapping[str, object], *, source: Source, provider: str

@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,7 +36,7 @@ class Contexts:
     ) -> None:
         self._data_dir, self._shelves, self._keeping = data_dir, shelves, keeping
         self._start, self._clock = start, clock
-        self._known: dict[str, str] = {}  # file: what it says
+        self._known: dict[str, tuple[int, str]] = {}  # file: of which project, and what it says
 
     def render(self, project: Project) -> None:
         told = self._start(project, "")
@@ -44,16 +44,21 @@ class Contexts:
             places.directory_context(os.fsencode(cwd))
             for cwd in self._shelves.directories(project.id, DIRECTORIES)
         ]
-        self._write(names, told)
+        self._write(names, project.id, told)
 
     def render_session(self, project: Project, session: str) -> None:
-        self._write([places.session_context(session.encode(errors="replace"))], self._start(project, session))
+        name = places.session_context(session.encode(errors="replace"))
+        self._write([name], project.id, self._start(project, session))
 
-    def clear(self) -> None:
-        """Something was forgotten: no rendering may outlive it."""
-        self._known.clear()
-        for file in self._files():
-            file.unlink(missing_ok=True)
+    def clear(self, projects: Collection[int] | None = None) -> None:
+        """Something was forgotten or changed: no rendering of these projects (None: of any) may outlive it,
+        nor one of an earlier worker, of which nobody knows what it tells."""
+        self._known = {
+            name: (project_id, text)
+            for name, (project_id, text) in self._known.items()
+            if projects is not None and project_id not in projects
+        }
+        self.drop_others()
 
     def drop_others(self) -> None:
         """Files that were not written here."""
@@ -79,8 +84,8 @@ class Contexts:
         folder = self._data_dir / places.CONTEXT
         return list(folder.iterdir()) if folder.is_dir() else []
 
-    def _write(self, names: list[str], told: Rendered) -> None:
-        fresh = [name for name in names if self._known.get(name) != told.text]
+    def _write(self, names: list[str], project_id: int, told: Rendered) -> None:
+        fresh = [name for name in names if self._known.get(name) != (project_id, told.text)]
         if not fresh:
             return
         stamp = secrets.token_hex(8)
@@ -89,7 +94,7 @@ class Contexts:
         content = f"{stamp}\n{answer(told.text)}" if told.text else f"{stamp}\n"
         for name in fresh:
             _put(self._data_dir / name, content.encode())
-            self._known[name] = told.text
+            self._known[name] = project_id, told.text
 
 
 def answer(text: str) -> str:

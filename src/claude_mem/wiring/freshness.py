@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from threading import Lock
 
 from claude_mem.ports.desk import Data
@@ -32,15 +32,19 @@ class Freshness:
     ) -> None:
         self._readers, self._library, self._contexts, self._placed = readers, library, contexts, placed
         self._marks: Marks | None = None  # None: nothing was rendered yet
+        self._again: set[int] = set()  # projects whose memory was changed since
         self._compacted: dict[str, int] = {}  # session: project
         self._rendering = Lock()
 
-    def anew(self) -> None:
-        """Something was forgotten or changed: what was rendered is gone on return, also what is just being
-        written by one who read it before."""
+    def anew(self, projects: Collection[int] | None = None) -> None:
+        """Something was forgotten or changed in these projects (None: in any): what was rendered of them is
+        gone on return, also what is just being written by one who read it before."""
         with self._rendering:
-            self._contexts.clear()
-            self._marks = None
+            self._contexts.clear(projects)
+            if projects is None:
+                self._marks = None
+            else:
+                self._again.update(projects)
 
     def step(self) -> bool:
         """Render what changed; False: nothing did."""
@@ -50,7 +54,7 @@ class Freshness:
     def _step(self) -> bool:
         with self._readers.read() as db:
             news: News = since(db, self._marks)
-        if news.marks == self._marks:
+        if news.marks == self._marks and not self._again:
             return False
         changed = {project.id: project for project in self._changed(news)}
         for project in changed.values():
@@ -59,6 +63,7 @@ class Freshness:
         if self._marks is None:
             self._contexts.drop_others()  # of an earlier worker: what they say may be forgotten by now
         self._marks = news.marks
+        self._again.clear()
         return True
 
     def _render_compacted(self, news: News, changed: Mapping[int, Project]) -> None:
@@ -78,7 +83,7 @@ class Freshness:
     def _changed(self, news: News) -> list[Project]:
         if self._marks is None:
             return list(map(self._placed, self._library.projects(AT_START)))
-        found = map(self._library.project_by_id, news.projects)
+        found = map(self._library.project_by_id, {*news.projects, *self._again})
         return [self._placed(project) for project in found if project is not None]
 
     def waiting(self) -> int:
@@ -88,7 +93,7 @@ class Freshness:
     def is_due(self) -> bool:
         """Whether something changed that is not rendered yet."""
         with self._readers.read() as db:
-            return since(db, self._marks).marks != self._marks
+            return bool(self._again) or since(db, self._marks).marks != self._marks
 
     def figures(self) -> Data:
         with self._readers.read() as db:

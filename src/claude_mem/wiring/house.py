@@ -10,7 +10,7 @@ from pathlib import Path
 from claude_mem.capture import places
 from claude_mem.capture.drain import Spool
 from claude_mem.model.origin import Origin
-from claude_mem.ports.desk import Data
+from claude_mem.ports.desk import Changed, Data
 from claude_mem.recall.housing import Housing
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore, asides, backup, copies
@@ -122,7 +122,7 @@ def housing_of(
     store: SqliteStore,
     origin_of: Callable[[str], Origin],
     truth: GitTruth,
-    changed: Callable[[], None],
+    changed: Changed,
     clean: Callable[[str], str],
     alone: Alone,
 ) -> Housing:

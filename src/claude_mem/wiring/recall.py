@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -89,8 +89,8 @@ def assemble(
     one_at_a_time = threading.Lock()
 
     def catch_up() -> None:
-        """What was added a moment ago is found; nobody waits until a whole index is made anew. Where nothing can
-        be written, as on a full disk, what is indexed already has to do: reading needs no writing."""
+        """What was added a moment ago is found; nobody waits until a whole index is made anew. Where nothing
+        can be written, as on a full disk, what is indexed already has to do: reading needs no writing."""
         with one_at_a_time, suppress(StoreUnavailable):
             for _ in range(MOST_STEPS):
                 if not indexing.step():
@@ -111,8 +111,8 @@ def assemble(
         with embedded_by_one:
             return work()
 
-    def changed() -> None:
-        fresh.anew()
+    def changed(projects: Collection[int] | None) -> None:
+        fresh.anew(projects)
         catch_up()
 
     housing = housing_of(store, origin_of, truth_of, changed, clean, alone)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC
@@ -189,7 +189,8 @@ class House:
     def told(self, session: str) -> list[Injection]:
         return list(self.keeping.injections(session=session))
 
-    def _changed(self) -> None:
+    def _changed(self, projects: Collection[int] | None) -> None:
+        del projects
         self.changes += 1
         self.indexing.catch_up()
 

@@ -26,7 +26,7 @@ def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Correcting]:
         keeping = SqliteKeeping(store.readers, store.writer, clock)
         keeping.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
         library, revising = SqliteLibrary(store.readers), SqliteRevising(store.writer)
-        yield Correcting(library, revising, clock, str, lambda: None)
+        yield Correcting(library, revising, clock, str, lambda _projects: None)
 
 
 def test_for_an_hour(correcting: Correcting, clock: SettableClock) -> None:

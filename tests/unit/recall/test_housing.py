@@ -40,7 +40,7 @@ class House:
             self.there.__contains__,
             lambda root, commit: False,
             lambda: self.told.append("moved"),
-            lambda: self.told.append("changed"),
+            lambda _projects: self.told.append("changed"),
             lambda text: text.replace("hunter2", ""),
             lambda work: work(),
         )

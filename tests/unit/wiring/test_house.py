@@ -45,7 +45,7 @@ def house_of(data: Path, store: SqliteStore, **settings: int) -> House:
     contexts = Contexts(data, shelves, keeping, lambda _project, _session: Rendered(), now)
     origin_of = {"": Origin("k", "n", "")}.__getitem__
     truth = GitTruth(SqliteLibrary(store.readers), origin_of)
-    housing = housing_of(store, origin_of, truth, lambda: None, str, lambda work: work())
+    housing = housing_of(store, origin_of, truth, lambda _projects: None, str, lambda work: work())
     return House(Settings(data, **settings), store, keeping, contexts, housing)  # type: ignore[arg-type]
 
 

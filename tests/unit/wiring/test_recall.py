@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from claude_mem.capture import places
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.model.observation import Observation
+from claude_mem.model.observation import Memory, Observation
+from claude_mem.model.origin import Origin
 from claude_mem.ports.desk import Narrowing, Page
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.testing.faults import fill, small_disk
-from claude_mem.testing.store_contract import NOON, ORIGIN
+from claude_mem.testing.keeping_contract import ELSEWHERE
+from claude_mem.testing.store_contract import NOON, ORIGIN, Events, arrivals
 from claude_mem.wiring import recall
 from claude_mem.wiring.clock import now
+
+
+def origin_of(cwd: str) -> Origin:
+    return ELSEWHERE if cwd.startswith(ELSEWHERE.root) else ORIGIN
 
 
 @contextmanager
 def recalling(data: Path) -> Iterator[tuple[recall.Recalling, SqliteStore]]:
     with SqliteStore.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
         settings = Settings(data, vectors="off")
-        assembled = recall.assemble(settings, store, lambda _cwd: ORIGIN, str, lambda: 0)
+        assembled = recall.assemble(settings, store, origin_of, str, lambda: 0)
         try:
             yield assembled, store
         finally:
@@ -47,7 +54,7 @@ def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
             pass
         remember(store, "heron", 1)
         hog = fill(disk)
-        with pytest.raises(StoreUnavailable):
+        with suppress(StoreUnavailable):
             for number in range(2, 1000):
                 remember(store, "heron", number)  # the log may have room for the first few
         with pytest.raises(StoreUnavailable):
@@ -62,3 +69,89 @@ def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
         hog.unlink()
         store.checkpoint()
         assert len(assembled.desk.search("heron", Narrowing(), Page())["results"]) > 1
+
+
+def worked(store: SqliteStore, *origins: Origin) -> None:
+    """A session in each project, with something to tell: 1, 2, …"""
+    events = Events()
+    for origin in origins:
+        store.accept(arrivals(events.prompt("go on", origin.name, cwd=origin.root), origin=origin))
+        lease = store.lease(10)
+        assert lease is not None
+        store.settle(lease, Memory((Observation("change", f"Did it in {origin.name}"),)))
+
+
+def rendered(data: Path) -> dict[str, bytes]:
+    """By the project's name."""
+    files = {each.name: data / places.directory_context(each.root.encode()) for each in (ORIGIN, ELSEWHERE)}
+    return {name: file.read_bytes() for name, file in files.items() if file.exists()}
+
+
+CHANGES: dict[str, Callable[[recall.Recalling], object]] = {
+    "pin": lambda made: made.desk.pin("1", pinned=True),
+    "pins": lambda made: made.correcting.pin(["1"], pinned=True),
+    "edit": lambda made: made.correcting.edit("1", {"title": "Did another thing"}),
+    "wrong": lambda made: made.correcting.mark_wrong(["1"], wrong=True),
+    "remember": lambda made: made.desk.remember("the till rounds up", {"project": ORIGIN.key}),
+    "import": lambda made: made.desk.take_in([{"text": "the till rounds up", "project": ORIGIN.key}]),
+    "rename": lambda made: made.house.rename(ORIGIN.key, "store"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changes_in_one_project_leaves_the_context_of_the_others_alone(
+    tmp_path: Path, change: str
+) -> None:
+    with recalling(tmp_path) as (made, store):
+        worked(store, ORIGIN, ELSEWHERE)
+        while made.step():
+            pass
+        before = rendered(tmp_path)
+        assert before.keys() == {ORIGIN.name, ELSEWHERE.name}
+        CHANGES[change](made)
+        assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}, "what is out of date is gone"
+        assert made.shown()["context"] == {"fresh": False}
+        while made.step():
+            pass
+        after = rendered(tmp_path)
+        assert after[ELSEWHERE.name] == before[ELSEWHERE.name]
+        assert after.keys() == before.keys()
+        assert after[ORIGIN.name] != before[ORIGIN.name]
+        assert made.shown()["context"] == {"fresh": True}
+
+
+def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:
+    with recalling(tmp_path) as (made, store):
+        worked(store, ORIGIN, ELSEWHERE)
+        while made.step():
+            pass
+        before = rendered(tmp_path)
+        undo = made.correcting.edit("1", {"title": "Did another thing"})["undo"]
+        made.correcting.undo(undo["token"])
+        assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}
+        while made.step():
+            pass
+        assert b"Did it in shop" in rendered(tmp_path)[ORIGIN.name]
+
+
+def test_merged_projects_are_both_rendered_anew(tmp_path: Path) -> None:
+    with recalling(tmp_path) as (made, store):
+        worked(store, ORIGIN, ELSEWHERE)
+        while made.step():
+            pass
+        made.house.merge(ELSEWHERE.key, ORIGIN.key, dry_run=False)
+        assert rendered(tmp_path) == {}
+        while made.step():
+            pass
+        here, there = rendered(tmp_path).values()
+        assert here == there
+        assert f"Did it in {ELSEWHERE.name}".encode() in here
+
+
+def test_after_a_forgetting_no_context_is_left(tmp_path: Path) -> None:
+    with recalling(tmp_path) as (made, store):
+        worked(store, ORIGIN, ELSEWHERE)
+        while made.step():
+            pass
+        made.desk.forget({"refs": ["1"]}, dry_run=False)
+        assert rendered(tmp_path) == {}

@@ -16,7 +16,7 @@ from pathlib import Path
 from claude_mem.backfill import git
 from claude_mem.backfill.gained import Gained, Project
 from claude_mem.backfill.git import Commit
-from claude_mem.model.observation import ObservationType
+from claude_mem.model.commit import type_of
 from claude_mem.model.portable import Record
 
 CLIENT = "git"
@@ -30,19 +30,6 @@ SessionOf = Callable[[str, str, int], str | None]
 must not change its mind about one that was taken in: that would take it in again, for another session."""
 Clean = Callable[[str], str]
 
-_KINDS: dict[str, ObservationType] = {
-    **dict.fromkeys(
-        ("feat", "feature", "add", "adds", "added", "implement", "implements", "support"), "feature"
-    ),
-    **dict.fromkeys(("introduce", "introduces", "allow", "allows", "new"), "feature"),
-    **dict.fromkeys(("fix", "fixes", "fixed", "bugfix", "hotfix", "bug", "revert", "correct"), "bugfix"),
-    **dict.fromkeys(
-        ("refactor", "refactors", "refactored", "perf", "simplify", "extract", "rename"), "refactor"
-    ),
-    **dict.fromkeys(("cleanup", "restructure", "reorganize", "move", "split", "inline"), "refactor"),
-}
-_FIRST_WORD = re.compile(r"^(?:[^\w\s]+\s*|:\w+:\s*)?\[?(\w+)\]?(?:\([^)]{1,80}\))?!?:?(?=\s|$)")
-_MENTIONS_FIX = re.compile(r"\b(?:fix(?:es|ed)?|bug|regression|crash(?:es)?)\b", re.I)
 _TRAILER = re.compile(r"(?:[A-Z][\w-]+-[Bb]y: |🤖|Generated with |Change-Id: |git-svn-id: )")
 
 _NOTHING_SAID = re.compile(
@@ -124,7 +111,7 @@ def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) 
     return {
         "kind": "observation",
         "session_id": session,
-        "type": type_of(commit.subject),
+        "type": type_of(commit.subject) or "change",
         "title": clean(commit.subject).strip()[:MOST_TITLE],
         "narrative": body or None,
         "facts": [clean(fact) for fact in facts],
@@ -140,17 +127,6 @@ def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) 
 def session_id(project: Project) -> str:
     """Of the session in which a repository's commits are that no known session made."""
     return f"{CLIENT}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
-
-
-def type_of(subject: str) -> ObservationType:
-    """By the first word, conventional or not."""
-    first = _FIRST_WORD.match(subject)
-    word = first[1].lower() if first else ""
-    if word in _KINDS:
-        return _KINDS[word]
-    if word in ("docs", "doc", "chore", "ci", "build", "test", "tests", "style", "deps", "release"):
-        return "change"
-    return "bugfix" if _MENTIONS_FIX.search(subject) else "change"
 
 
 def noise(commit: Commit) -> str | None:

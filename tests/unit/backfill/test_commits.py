@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.backfill.absorbing import Memory
+from tests.unit.providers.acting import Acting
 
 from claude_mem.backfill import commits, git
 from claude_mem.backfill.gained import Gained, Project
@@ -161,28 +162,19 @@ def test_a_terse_subject_is_kept_when_a_body_says_more(repo: Repository) -> None
     assert [each["title"] for each in observations(read(repo.path))] == ["wip"]
 
 
-@pytest.mark.parametrize(
-    ("subject", "type"),
-    [
-        ("fix: the cart", "bugfix"),
-        ("Fix the cart", "bugfix"),
-        ("The cart no longer crashes", "bugfix"),
-        ("Cart: avoid a crash", "bugfix"),
-        ("feat(cart)!: empty it", "feature"),
-        ("Add a cart", "feature"),
-        ("refactor: split the cart", "refactor"),
-        ("Rename the cart", "refactor"),
-        ("perf(db): fewer queries", "refactor"),
-        ("docs: the fix of the cart", "change"),
-        ("chore: tidy", "change"),
-        ("🐛 fix the cart", "bugfix"),
-        ("[fix] the cart", "bugfix"),
-        ("Fixture for carts", "change"),
-        ("", "change"),
-    ],
-)
-def test_the_type_is_guessed_from_the_subject(subject: str, type: str) -> None:
-    assert commits.type_of(subject) == type
+def test_a_commit_has_the_type_it_had_when_a_session_made_it(repo: Repository) -> None:
+    subjects = (
+        *("style: sort the imports", "Add a cart", "feat(cart)!: empty it", "The cart no longer crashes"),
+        *("perf(db): fewer queries", "Rename the cart", "Behebe den Absturz", "Carts for everybody"),
+    )
+    live = {}
+    for number, subject in enumerate(subjects):
+        repo.commit(subject, f"{number}.py")
+        made = Acting("commit it").run(
+            f"git commit -m '{subject}'", f"[main aaaaaaa] {subject}\n 1 file changed"
+        )
+        live[subject] = made.only().type
+    assert {each["title"]: each["type"] for each in observations(read(repo.path))} == live
 
 
 def test_a_commit_belongs_to_the_session_that_made_it(repo: Repository) -> None:

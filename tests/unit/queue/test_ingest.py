@@ -168,7 +168,8 @@ def test_tools_on_the_skip_list_are_counted_and_not_queued(parts: Parts, data: P
 def observed(parts: Parts, data: Path, **tool: object) -> None:
     """A turn in which one tool was used, through ingest and the observer, with the settings as they come."""
     hooks.run(data, payloads.prompt("Set up the database"))
-    hooks.run(data, payloads.payload("PostToolUse", prompt_id="p-1", tool_use_id="toolu_1", **tool))
+    ids = {"prompt_id": "p-1", "tool_use_id": "toolu_1"}
+    hooks.run(data, payloads.payload("PostToolUse", payloads.SESSION, **ids, **tool))
     hooks.run(data, payloads.stop("Asked and noted."))
     hooks.run(data, payloads.end())
     parts.drain()
@@ -185,6 +186,7 @@ def test_with_default_settings_an_answer_to_a_question_becomes_a_decision(parts:
         tool_input={"questions": [question]},
         tool_response={"questions": [question], "answers": answers},
     )
+    assert parts.desk is not None
     (decision,) = parts.desk.listed("observations", Narrowing(types=("decision",)), Page())["items"]
     assert "PostgreSQL" in decision["title"]
 
@@ -200,6 +202,7 @@ def test_with_default_settings_an_open_to_do_becomes_a_next_step(parts: Parts, d
         tool_input={"todos": todos},
         tool_response={"oldTodos": [], "newTodos": todos},
     )
+    assert parts.desk is not None
     (summary,) = parts.desk.listed("summaries", Narrowing(), Page())["items"]
     assert "Load the test data" in summary["next_steps"]
     assert "Write the schema" not in summary["next_steps"]

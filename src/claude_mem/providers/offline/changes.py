@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from claude_mem.model.commit import FIXES
 from claude_mem.model.observation import Observation, ObservationType
 from claude_mem.providers.offline import findings, headlines, mending, outline, paths, requests
-from claude_mem.providers.offline.commits import FIXES, Commit
+from claude_mem.providers.offline.commits import Commit
 from claude_mem.providers.offline.details import details
 from claude_mem.providers.offline.mending import Mended
 from claude_mem.providers.offline.renames import is_renamed, renames
@@ -106,7 +107,7 @@ def _committed(turn: Turn, group: Group) -> Observation:
     commit = group.commit
     assert commit is not None
     mends = _mends(turn, group)
-    kind = commit.kind or ("bugfix" if FIXES.search(commit.subject) else _type(turn, group, mends))
+    kind = commit.kind or _type(turn, group, mends)
     files = unique([*(change.path for change in group.changes), *commit.files])
     where = " ".join(part for part in (commit.sha, f"on {commit.branch}" if commit.branch else "") if part)
     verb = "amended" if commit.amended else "commit"

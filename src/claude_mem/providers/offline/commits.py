@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from claude_mem.model.commit import type_of
 from claude_mem.model.observation import ObservationType
 from claude_mem.providers.offline.shell import Simple
 from claude_mem.providers.offline.steps import Ran
@@ -16,32 +17,6 @@ _STAT = re.compile(r"^ ?(\d+ files? changed(?:, \d+ insertions?\(\+\))?(?:, \d+ 
 _MODE = re.compile(r"^ (?:create|delete) mode \d+ (.+)$", re.M)
 _STAT_LINE = re.compile(r"^ (\S[^|\n]{0,300}?) +\| +(?:\d+|Bin)", re.M)
 _TRAILER = re.compile(r"^(?:[A-Z][\w-]+(?:-[Bb]y|-[Ii]d)?: |🤖|\[?Generated with |Entire-)", re.M)
-_CONVENTIONAL = re.compile(r"^(?:[^\w\s]+\s*)?(\w+)(?:\([^)]{1,80}\))?!?:\s")
-_KINDS: dict[str, ObservationType] = {
-    "feat": "feature",
-    "feature": "feature",
-    "fix": "bugfix",
-    "bugfix": "bugfix",
-    "hotfix": "bugfix",
-    "revert": "bugfix",
-    "refactor": "refactor",
-    "perf": "refactor",
-    "style": "refactor",
-    "docs": "change",
-    "doc": "change",
-    "chore": "change",
-    "ci": "change",
-    "build": "change",
-    "test": "change",
-    "tests": "change",
-    "deps": "change",
-    "release": "change",
-}
-FIXES = re.compile(
-    r"\b(?:fix(?:es|ed|ing)?|bug(?:s|fix)?|regression|behebe?n?|behoben|repariert?|korrigiert?|fehler|corrig\w+|répar\w+|arregl\w+|correg\w+|corrij\w+"
-    r"|исправ\w*|ошибк\w*|почин\w*)\b|修复|修正|错误|不具合|バグ|直し|버그|수정",
-    re.I,
-)
 _HEAD = 8
 _SHORT_M = re.compile(r"-[a-zA-Z]{0,8}m")  # -m, and in a cluster: -am, -qam
 
@@ -59,9 +34,8 @@ class Commit:
 
     @property
     def kind(self) -> ObservationType | None:
-        """By its conventional prefix; None if it has none."""
-        found = _CONVENTIONAL.match(self.subject)
-        return _KINDS.get(found[1].lower()) if found else None
+        """By its subject; None if that does not say."""
+        return type_of(self.subject)
 
 
 def read(at: int, ran: Ran, simples: list[Simple]) -> list[Commit]:

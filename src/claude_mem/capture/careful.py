@@ -59,12 +59,9 @@ def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, by
     event = payload.get("hook_event_name") or BY_VERB.get(verb)
     if not isinstance(event, str):
         raise NotAPayload
-    try:
-        rules, globs = custom_rules()
-    except (OSError, ValueError, AttributeError, TypeError):
-        # The user's rules are not known, and a broken file must not stop a hook: the worker, which does not
-        # start before the file is mended, applies them.
-        rules, globs = (), scrub.DEFAULT_GLOBS
+    rules, globs, is_all = custom_rules()
+    if not is_all:
+        # The file is broken, perhaps because it is being written. The worker may have read it before that.
         payload["claude_mem_scrub_again"] = True
     kept = clean(event, payload, rules, globs)
     return event.encode(errors="replace"), None if kept is None else _encode(kept)
@@ -172,19 +169,17 @@ def _dumps(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """The user's own secret patterns and excluded paths. Raises OSError or ValueError when the file is there
-    and cannot be read; `settings` checks and explains what is in it."""
+def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], bool]:
+    """The user's own secret patterns and excluded paths, as far as they can be read, and whether the file
+    could be; `settings` explains what could not."""
+    from claude_mem.capture import rules
+
     try:
-        with open(places.SETTINGS, encoding="utf-8") as file:
-            settings = json.load(file)
+        said, problem = rules.table(places.content(places.SETTINGS, places.MOST_SETTINGS))
     except FileNotFoundError:
-        return (), scrub.DEFAULT_GLOBS
-    patterns = settings.get("CLAUDE_MEM_SECRET_PATTERNS", {})
-    globs = settings.get("CLAUDE_MEM_EXCLUDE_PATHS", [])
-    patterns = json.loads(patterns) if isinstance(patterns, str) else patterns
-    globs = globs.split(",") if isinstance(globs, str) else globs
-    return (
-        tuple((str(name), str(pattern)) for name, pattern in patterns.items()),
-        (*scrub.DEFAULT_GLOBS, *(str(glob).strip() for glob in globs)),
-    )
+        return (), scrub.DEFAULT_GLOBS, True
+    except OSError:
+        return (), scrub.DEFAULT_GLOBS, False
+    patterns, _ = rules.patterns(said.get(rules.PATTERNS, {}))
+    globs, _ = rules.globs(said.get(rules.PATHS, []))
+    return patterns, (*scrub.DEFAULT_GLOBS, *globs), problem is None

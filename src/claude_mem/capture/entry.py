@@ -239,14 +239,11 @@ _read: list[bytes] = []
 
 
 def _settings() -> bytes:
-    """What `settings.json` says, unparsed; read once."""
+    """What `settings.json` says, unparsed; read once. Empty for what is no file or cannot be read: the worker
+    says so."""
     if not _read:
         try:
-            fd = posix.open(places.SETTINGS, posix.O_RDONLY | posix.O_CLOEXEC)
+            _read.append(places.content(places.SETTINGS, places.MOST_SETTINGS))
         except OSError:
-            return b""
-        try:
-            _read.append(posix.read(fd, 1 << 20))
-        finally:
-            posix.close(fd)
+            _read.append(b"")
     return _read[0]

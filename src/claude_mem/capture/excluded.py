@@ -19,25 +19,19 @@ _GIT_FILE = 4096
 def is_hook_excluded(
     settings: bytes, event: bytes, head: bytes, tail: bytes = b"", whole: bool = True
 ) -> bool:
-    """Of a payload. Settings that cannot be read say nothing here: the worker, which does not start before
-    they are mended, looks again."""
+    """Of a payload. What can be read of the setting holds."""
     globs = _plain_globs(settings)
     if globs is None:
-        try:
-            globs = read(settings)
-        except (ValueError, AttributeError, TypeError):
-            return False
+        globs = read(settings)
     home = posix.environ.get(b"HOME", b"").decode(errors="surrogateescape")
     return bool(globs) and is_excluded(_directory(event, head, tail, whole), globs, home)
 
 
 def read(settings: bytes) -> tuple[str, ...]:
-    """The user's globs. Raises as `json` does; `settings` checks and explains what is in the file."""
-    import json
+    """The user's globs, as far as they can be read; `settings` explains what cannot."""
+    from claude_mem.capture import rules
 
-    said = json.loads(settings).get(KEY, [])
-    globs = said.split(",") if isinstance(said, str) else said
-    return tuple(str(glob).strip() for glob in globs if str(glob).strip())
+    return rules.globs(rules.table(settings)[0].get(KEY, []))[0]
 
 
 def _plain_globs(settings: bytes) -> tuple[str, ...] | None:

@@ -24,6 +24,7 @@ HOOK_SOCK = "hook.sock"
 TOKEN = "token"  # noqa: S105 - the name of the file, not a password
 SIGNED_IN = "signed-in.json"
 SETTINGS = "settings.json"
+MOST_SETTINGS = 1 << 20  # bytes; no more are read
 MODES = "modes"
 BACKUPS = "backups"
 LOGS = "logs"
@@ -33,6 +34,8 @@ START_LOG = "logs/start.log"
 START_STAMP = "start.stamp"
 DROPS = "drops"
 NOTICE = "notice"
+SETTINGS_NOTICE = "notice.settings"
+SETTINGS_TOLD = "notice.settings.told"
 ACTIVITY = "activity.flag"
 
 
@@ -61,6 +64,21 @@ def is_there(name: str) -> bool:
     except OSError:
         pass
     return True
+
+
+def content(file: str | bytes, most: int) -> bytes:
+    """What a file holds, its first bytes if there are more. Raises OSError, also for what is no file: a pipe
+    would keep its reader waiting."""
+    fd = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
+    try:
+        if posix.fstat(fd).st_mode & 0o170000 != 0o100000:
+            raise OSError(22, "it is not a file")
+        read = posix.read(fd, most)
+        while len(read) < most and (more := posix.read(fd, most - len(read))):
+            read += more
+        return read
+    finally:
+        posix.close(fd)
 
 
 def directory_context(directory: bytes) -> str:

@@ -95,10 +95,15 @@ def test_the_list_is_read_the_same_with_and_without_a_parser(value: str) -> None
 
 
 @pytest.mark.parametrize(
-    "value", ["[]", "7", '{"a": "proj"}', "null", '["proj"', "[7]", '["proj" "x"]', '["x",]']
+    "value", ["[]", "7", '{"a": "proj"}', "null", "[7]", '["x",]', '"', '["proj', "[" * 100_000]
 )
 def test_what_is_no_list_of_globs_excludes_nothing(value: str) -> None:
     assert not is_hook_excluded(f'{{"{KEY}": {value}}}'.encode(), b"PostToolUse", payloads.bash("t"))
+
+
+@pytest.mark.parametrize("value", ['["proj"', '["proj" "x"]', '["proj",]', '["proj", 7]', '"[\\"proj\\"]"'])
+def test_what_can_be_read_of_a_broken_list_excludes(value: str) -> None:
+    assert is_hook_excluded(f'{{"{KEY}": {value}}}'.encode(), b"PostToolUse", payloads.bash("t"))
 
 
 def test_a_list_of_nothing_but_plain_strings_needs_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:

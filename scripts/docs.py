@@ -29,7 +29,7 @@ No colour where standard output is no terminal, or `NO_COLOR` is set.
 |--:|---|
 | 0 | ok |
 | 1 | something is wrong; a sentence on standard error says what |
-| 2 | the command line or a setting is wrong |
+| 2 | the command line is wrong |
 | 130 | interrupted with Ctrl-C |
 | 141 | nobody reads the output any more |
 
@@ -40,8 +40,19 @@ SETTINGS = """\
 # Settings
 
 Each setting is a key of `settings.json` in the data directory, and an environment variable of the same name,
-which wins. An unknown key or a bad value is an error that names the key, the value and what is allowed; the
-worker does not start with it, and hooks go on recording. After a change: `claude-mem worker restart`.
+which wins. After a change: `claude-mem worker restart`.
+
+Nothing in the file or the environment stops claude-mem:
+
+- A key that is not a setting is ignored, and stays in the file: the TypeScript claude-mem shares it.
+- A value that cannot be used is replaced by the default, or by what the setting names below under "If it
+  cannot be read". The next session start tells you, once.
+- If the file cannot be used at all (it is not JSON, larger than 1 MiB, or no file), defaults apply. What can
+  be read of excluded projects, excluded files and secret patterns still applies. No model is asked until the
+  file is corrected, or the environment names the provider and its address. The file is not overwritten.
+
+`claude-mem doctor` and the worker's log list all of these. The viewer and the HTTP API refuse to save a bad
+value.
 
 ```json
 {
@@ -96,9 +107,17 @@ def settings_page() -> str:
                 f"### `{setting.key}`\n",
                 f"{setting.meaning}\n",
                 f"- Allowed: {setting.allowed}",
-                f"- Default: {_shown(defaults[setting.field])}\n",
+                f"- Default: {_shown(defaults[setting.field])}",
+                *([f"- If it cannot be read: {unread}"] if (unread := _unread(setting)) else []),
+                "",
             ]
     return "\n".join((MADE, SETTINGS, *rows, SWITCHES))
+
+
+def _unread(setting: settings.Setting) -> str:
+    if setting.takes.readable:
+        return "the entries that can be read apply"
+    return _shown(setting.instead) if setting.instead is not None else ""
 
 
 def _shown(value: object) -> str:

@@ -1,12 +1,15 @@
 """How it is set: each kind of setting, what is refused, what the environment says; keys never come out."""
 
 import json
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
+
+from claude_mem.testing import workers
 
 
 def row(sight: Sight, key: str) -> Locator:
@@ -184,3 +187,19 @@ def test_every_browser_is_signed_out_at_once(
         ).click()
         other.heading("You are signed out")
         assert elsewhere.request.get(f"http://127.0.0.1:{quiet.port}/api/status").status == 401
+
+
+def test_a_value_that_cannot_be_used_is_said_at_the_top_and_beside_the_setting(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    (data / "settings.json").write_text('{"CLAUDE_MEM_LOG_LEVEL": "LOUD", "CLAUDE_MEM_PORTT": 1}')
+    with workers.running(data):
+        sight = viewing.look(context, Worker(data), "#/settings")
+        note = sight.page.locator(".note.warning")
+        expect(note).to_contain_text("CLAUDE_MEM_LOG_LEVEL")
+        expect(note).to_contain_text("CLAUDE_MEM_WORKER_PORT")
+        expect(row(sight, "CLAUDE_MEM_LOG_LEVEL").get_by_role("alert")).to_contain_text("LOUD")
+        expect(sight.page.get_by_label("CLAUDE_MEM_LOG_LEVEL")).to_have_value("INFO")
+        assert sight.all_that_went_wrong() == []

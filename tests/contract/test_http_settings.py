@@ -9,6 +9,7 @@ from tests.contract import recalling
 from tests.contract.recalling import Worker
 
 from claude_mem.settings import SETTINGS
+from claude_mem.testing import incumbent
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +89,24 @@ class TestSettings:
         before = self.by_key(worker)
         assert worker.refused("POST", "/api/settings", {"changes": changes})[::2] == (400, field)
         assert self.by_key(worker) == before
+
+    def test_what_others_have_in_the_file_stays_as_it_is(self, worker: Worker) -> None:
+        file = worker.data / "settings.json"
+        theirs = incumbent.SETTINGS | {
+            "CLAUDE_MEM_NESTED": {"b": [1, 2.5, None, {"a": True}], "a": ""},
+            "CLAUDE_MEM_LETTERS": "日本 é \ud800 \u0000",
+            "CLAUDE_MEM_LOG_LEVEL": "WARN",
+            "CLAUDE_MEM_BIG": 12345678901234567890123,
+        }
+        file.write_text(json.dumps(theirs))
+        try:
+            worker.post("/api/settings", changes={"CLAUDE_MEM_DAILY_TOKENS": 5})
+            assert json.loads(file.read_text()) == theirs | {"CLAUDE_MEM_DAILY_TOKENS": 5}
+            assert list(json.loads(file.read_text()))[: len(theirs)] == list(theirs)
+            level = self.by_key(worker)["CLAUDE_MEM_LOG_LEVEL"]
+            assert (level["value"], "WARN" in level["trouble"]) == ("INFO", True)
+        finally:
+            file.unlink()
 
     def test_a_file_that_cannot_be_read_is_left_alone(self, worker: Worker) -> None:
         file = worker.data / "settings.json"

@@ -117,13 +117,6 @@ def test_the_version_is_said_in_one_line_and_as_data(cli: Cli) -> None:
     assert cli.json("version")["claude-mem"] == __version__
 
 
-def test_a_bad_setting_is_one_sentence_that_names_it_and_exits_2(cli: Cli) -> None:
-    said = cli("worker", "start", env={"CLAUDE_MEM_WORKER_PORT": "eighty"})
-    assert (said.returncode, said.stdout) == (2, "")
-    assert said.stderr.count("\n") == 1
-    assert "CLAUDE_MEM_WORKER_PORT is 'eighty'" in said.stderr
-
-
 def test_a_reader_that_leaves_early_is_no_error_worth_words(cli: Cli) -> None:
     read, write = os.pipe()
     os.close(read)
@@ -260,8 +253,6 @@ def test_a_worker_that_hangs_is_named_and_a_restart_cures_it(cli: Cli) -> None:
 def test_a_worker_can_be_stopped_whatever_the_settings_file_holds(cli: Cli, data: Path) -> None:
     cli("worker", "start")
     (data / "settings.json").write_text("rubbish")
-    assert cli.json("worker", "status")["state"] == "running"
-    assert cli("worker", "restart").returncode == 2
     assert cli.json("worker", "status")["state"] == "running"
     assert cli("worker", "stop").returncode == 0
 
@@ -619,7 +610,7 @@ def test_doctor_works_with_broken_settings_a_broken_database_and_things_in_the_w
     (data / "drops").mkdir(mode=0o700)
     (data / "worker.lock").mkdir(mode=0o700)
     report, levels = findings(cli)
-    assert (levels["settings"], levels["database"], levels["drops"]) == ("bad", "bad", "warn")
+    assert (levels["settings"], levels["database"], levels["drops"]) == ("warn", "bad", "warn")
     assert report["recording"] is True
     assert "CLAUDE_MEM_BOGUS" in cli("doctor").stdout
     (data / "worker.lock").rmdir()
@@ -638,17 +629,3 @@ def test_doctor_counts_what_could_not_be_kept(cli: Cli, data: Path) -> None:
     assert {reason: number for reason, number in report["facts"]["drops"].items() if number} == {
         "unreadable": 1
     }
-
-
-def test_doctor_names_a_mode_file_that_cannot_be_read(cli: Cli, data: Path) -> None:
-    cli.hook(payloads.prompt("hello"))
-    (data / "modes").mkdir(mode=0o700)
-    (data / "modes" / "law.toml").write_text("types = 3")
-    (data / "modes" / "law.toml").chmod(0o600)
-    cli.env["CLAUDE_MEM_MODE"] = "law"
-    assert cli("worker", "start").returncode == 1
-    assert "law.toml" in (data / "notice").read_text()  # the next session start tells it
-    report, levels = findings(cli)
-    assert (levels["mode"], report["observing_because"]) == ("bad", "the mode cannot be read")
-    assert "law.toml" in str(report["findings"])
-    assert report["recording"] is True

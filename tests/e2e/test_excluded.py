@@ -83,7 +83,7 @@ def test_what_a_session_would_be_told_at_its_start_is_not_shown_there(data: Path
 def test_settings_that_cannot_be_read_lose_nothing_and_the_worker_looks_again(data: Path) -> None:
     excluding(data, "payroll")
     whole = (data / "settings.json").read_text()
-    (data / "settings.json").write_text(whole[:-2])
+    (data / "settings.json").write_text(whole[: whole.index("payroll") + 3])  # as if it was being written
     with hooks.listening(data):
         hooks.run(data, payloads.bash("toolu_1", cwd=SECRET))
         hooks.run(data, payloads.bash("toolu_2", cwd=OPEN))

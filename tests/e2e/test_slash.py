@@ -1,6 +1,5 @@
 """What `/mem` runs: plain words out, whatever was typed, and never a failure."""
 
-import json
 import re
 import subprocess
 import sys
@@ -111,5 +110,5 @@ def test_what_makes_no_sense_is_answered_with_what_would(data: Path, text: bytes
 
 def test_what_goes_wrong_is_said_in_words_and_is_no_failure(data: Path) -> None:
     data.mkdir()
-    (data / "settings.json").write_text(json.dumps({"CLAUDE_MEM_BOGUS": 1}))
-    assert "CLAUDE_MEM_BOGUS" in typed(data, b"search login")
+    (data / "claude-mem.db").mkdir()
+    assert "claude-mem" in typed(data, b"search login")

@@ -12,7 +12,6 @@ import pytest
 from claude_mem.cli.doctor import facts
 from claude_mem.cli.doctor.gather import gather
 from claude_mem.cli.doctor.judge import judge
-from claude_mem.model.errors import SettingsError
 from claude_mem.settings import Settings, load, neighbour
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing import incumbent
@@ -87,43 +86,32 @@ def test_an_empty_database_is_nobodys(tmp_path: Path) -> None:
     assert not neighbour.is_anothers(tmp_path / "claude-mem.db")
 
 
-def test_settings_of_the_program_that_was_first_are_passed_over(shared: Path) -> None:
+def test_settings_of_the_program_that_was_first_are_ignored_and_what_both_mean_alike_holds(
+    shared: Path,
+) -> None:
     chosen = load(environment(shared, CLAUDE_MEM_TELEGRAM_CHAT_ID="1"))
     assert set(chosen.passed_over) == {
         "CLAUDE_MEM_CHROMA_ENABLED",
         "CLAUDE_MEM_CONTEXT_OBSERVATIONS",
-        "CLAUDE_MEM_PROVIDER",
-        "CLAUDE_MEM_MODE",
         "CLAUDE_MEM_TELEGRAM_CHAT_ID",
     }
-    assert (chosen.provider, chosen.mode) == ("auto", "code")
-    assert chosen.skip_tools == {"TodoWrite", "Skill"}, "what both mean alike holds"
+    assert [each.key for each in chosen.warnings if each.kind == "bad"] == ["CLAUDE_MEM_PROVIDER"]
+    assert chosen.provider == "offline", "whom it asks is not ours to replace by somebody else"
+    assert chosen.skip_tools == {"TodoWrite", "Skill"}
 
 
-def test_without_that_program_the_same_settings_are_wrong(tmp_path: Path) -> None:
+def test_the_same_holds_without_its_database_beside_it(tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text(json.dumps(THEIRS))
-    with pytest.raises(SettingsError):
-        load(environment(tmp_path))
+    before = load(environment(tmp_path))
     ours(tmp_path / "claude-mem.db")
-    with pytest.raises(SettingsError):
-        load(environment(tmp_path))
+    assert load(environment(tmp_path)) == before
 
 
-def test_a_mode_of_our_own_holds_also_beside_it(shared: Path) -> None:
-    (shared / "modes").mkdir()
-    (shared / "modes" / "code--ko.toml").write_text("")
-    assert load(environment(shared)).mode == "code--ko"
-
-
-def test_wrong_values_in_the_environment_are_wrong_also_beside_it(shared: Path) -> None:
-    with pytest.raises(SettingsError):
-        load(environment(shared, CLAUDE_MEM_PROVIDER="gemini"))
-
-
-def test_doctor_says_in_one_line_what_was_passed_over(shared: Path) -> None:
+def test_doctor_says_in_one_line_what_is_ignored(shared: Path) -> None:
     found = gather(environment(shared, PATH="/usr/bin"))
     assert isinstance(found.configuration, facts.Configuration)
-    (says,) = [each for each in judge(found) if each.check == "settings"]
-    assert says.level == "ok"
-    assert "4 settings" in says.says
-    assert "CLAUDE_MEM_CHROMA_ENABLED" in says.says
+    provider, ignored = [each for each in judge(found) if each.check == "settings"]
+    assert (provider.level, ignored.level) == ("warn", "warn")
+    assert "CLAUDE_MEM_PROVIDER" in provider.says
+    assert "2 settings" in ignored.says
+    assert "CLAUDE_MEM_CHROMA_ENABLED" in ignored.says

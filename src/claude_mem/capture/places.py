@@ -34,8 +34,7 @@ START_LOG = "logs/start.log"
 START_STAMP = "start.stamp"
 DROPS = "drops"
 NOTICE = "notice"
-SETTINGS_NOTICE = "notice.settings"
-SETTINGS_TOLD = "notice.settings.told"
+SETTINGS_TOLD = "settings.told"
 ACTIVITY = "activity.flag"
 
 

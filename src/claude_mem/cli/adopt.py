@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from claude_mem import settings
-from claude_mem.cli import adopted, consent, known, say, sending
+from claude_mem.cli import adopted, consent, known, loading, say, sending
 from claude_mem.cli.command import Commands, UsageError, json_flag
 from claude_mem.cli.sending import Sent, counted
 from claude_mem.model.errors import ClaudeMemError
@@ -64,7 +63,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    chosen = settings.load()
+    chosen = loading.load()
     path = args.path.expanduser() if args.path else None
     if path is not None and not path.exists():
         raise ClaudeMemError(f"{path} does not exist.")

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from urllib.parse import quote, urlencode
 
 from claude_mem import settings
-from claude_mem.cli import say
+from claude_mem.cli import loading, say
 from claude_mem.cli.command import UsageError
 from claude_mem.model.errors import ClaudeMemError, WorkerHung
 from claude_mem.serve import control
@@ -44,7 +44,7 @@ def recall(
     except _NobodyAnswers:
         pass
     with say.patiently("Starting the worker ..."):
-        control.start(settings.load().data_dir)
+        control.start(loading.load().data_dir)
     try:
         return _asked(method, path, body, within_s)
     except _NobodyAnswers:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from claude_mem import settings
-from claude_mem.cli import say
+from claude_mem.cli import loading, say
 from claude_mem.cli.command import Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 
@@ -25,7 +24,7 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     from claude_mem import wiring
 
-    chosen = settings.load()
+    chosen = loading.load()
     if not chosen.database.exists():
         raise ClaudeMemError("There is no database yet: the worker makes it. Run: claude-mem worker start")
     with say.patiently("Copying the database ..."):

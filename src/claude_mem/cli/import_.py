@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from claude_mem.cli import say
+from claude_mem.cli import loading, say
 from claude_mem.cli.command import Commands, UsageError, json_flag
 from claude_mem.cli.sending import Sent, counted
 from claude_mem.cli.ticker import Ticker
@@ -87,13 +87,12 @@ def _sending(own: bool) -> Absorb:
 
 @contextmanager
 def _rehearsing(own: bool) -> Iterator[Absorb]:
-    from claude_mem import settings
     from claude_mem.cli.ask import recall
     from claude_mem.wiring.rehearsal import rehearsing
 
     recall("GET", "/health")  # whoever starts it sees to it that the database is there, and of this version
     with say.patiently("Copying the database, to try it on the copy ..."), ExitStack() as stack:
-        absorb = stack.enter_context(rehearsing(settings.load(), own=own))
+        absorb = stack.enter_context(rehearsing(loading.load(), own=own))
         left = stack.pop_all()
     with left:
         yield absorb

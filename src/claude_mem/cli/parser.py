@@ -60,7 +60,7 @@ def build() -> argparse.ArgumentParser:
         usage="claude-mem [-h] [--version] COMMAND ...",
         description="What your coding agent did, remembered.",
         epilog=(
-            "Exit codes: 0 ok, 1 something is wrong, 2 usage or settings, 130 interrupted.\n"
+            "Exit codes: 0 ok, 1 something is wrong, 2 usage, 130 interrupted.\n"
             "Data goes to standard output, talk to standard error.\n\n"
             "Example:\n  claude-mem doctor"
         ),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from claude_mem import settings
-from claude_mem.cli import consent, say
+from claude_mem.cli import consent, loading, say
 from claude_mem.cli.command import OK, Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
+from claude_mem.settings import Settings
 
 ATTEMPTS = 3
 
@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    chosen = settings.load()
+    chosen = loading.load()
     if not chosen.data_dir.is_dir():
         raise ClaudeMemError(f"There is nothing to restore: {chosen.data_dir} does not exist.")
     question = f"Replace the database in {chosen.data_dir} with {args.file or 'the newest backup'}?"
@@ -48,7 +48,7 @@ def _run(args: argparse.Namespace) -> int:
     return OK
 
 
-def _restored(chosen: settings.Settings, file: Path | None) -> tuple[Path, Path | None]:
+def _restored(chosen: Settings, file: Path | None) -> tuple[Path, Path | None]:
     """What was restored, and where the former database is. A worker that ran runs again, whatever happens."""
     from claude_mem import wiring
     from claude_mem.serve import control

@@ -8,7 +8,7 @@ import sys
 
 from claude_mem.cli import parser
 from claude_mem.cli.command import UNREAD, USAGE, WRONG, UsageError
-from claude_mem.model.errors import ClaudeMemError, SettingsError
+from claude_mem.model.errors import ClaudeMemError
 
 
 def run(arguments: list[str]) -> int:
@@ -23,7 +23,7 @@ def run(arguments: list[str]) -> int:
         # Whoever read has left (`| head`). Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return UNREAD
-    except (SettingsError, UsageError) as error:
+    except UsageError as error:
         return _explain(str(error), USAGE)
     except ClaudeMemError as error:
         return _explain(str(error), WRONG)

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from claude_mem import settings
-from claude_mem.cli import say
+from claude_mem.cli import loading, say
 from claude_mem.cli.command import OK, Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 
@@ -47,7 +46,7 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     from claude_mem import wiring
 
-    chosen = settings.load()
+    chosen = loading.load()
     since = args.since or datetime.now(UTC).date() - timedelta(days=args.days - 1)
     with say.patiently("Counting ..."):
         found = wiring.survey(chosen, thorough=False)

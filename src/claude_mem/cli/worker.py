@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from claude_mem import __version__, settings
 from claude_mem.capture import places
-from claude_mem.cli import logs, say
+from claude_mem.cli import loading, logs, say
 from claude_mem.cli.command import OK, WRONG, Commands, help_of, json_flag
-from claude_mem.model.errors import SettingsError
 
 if TYPE_CHECKING:
     from claude_mem.cli.status import Status
@@ -67,7 +66,7 @@ def add(commands: Commands) -> None:
 def _start(args: argparse.Namespace) -> int:
     from claude_mem.serve import control
 
-    data_dir = settings.load().data_dir
+    data_dir = loading.load().data_dir
     with say.patiently("Starting the worker ..."):
         control.start(data_dir)
     return _report(args)
@@ -89,7 +88,7 @@ def _stop(args: argparse.Namespace) -> int:
 def _restart(args: argparse.Namespace) -> int:
     from claude_mem.serve import control
 
-    data_dir = settings.load().data_dir
+    data_dir = loading.load().data_dir
     with say.patiently("Restarting the worker ..."):
         control.stop(data_dir)
         control.start(data_dir)
@@ -139,17 +138,10 @@ def _run(args: argparse.Namespace) -> int:
     from claude_mem.serve import lifecycle
     from claude_mem.serve.parts import Parts
 
-    def build(chosen: settings.Settings) -> Parts:
-        return replace(wiring.build(chosen), is_connected=connecting.Watch(chosen))
+    def build(loaded: settings.Settings) -> Parts:
+        return replace(wiring.build(loaded), is_connected=connecting.Watch(loaded))
 
-    try:
-        chosen = settings.load()
-    except SettingsError as error:
-        if args.from_hook:  # nobody reads what it prints: the next session start tells
-            message = f"claude-mem captures, but remembers nothing: {error}"
-            wiring.leave_notice(settings.data_directory(), message)
-        raise
-    return lifecycle.run(chosen, build, from_hook=args.from_hook, version=__version__)
+    return lifecycle.run(settings.load(), build, from_hook=args.from_hook, version=__version__)
 
 
 def _logs(args: argparse.Namespace) -> int:

@@ -42,7 +42,7 @@ def load(name: str, folders: Sequence[Path]) -> Mode:
     """The mode of that name. Raises SettingsError, naming the file, the key and what is allowed."""
     known = available(folders)
     if name not in known:
-        raise SettingsError("mode", name, "one of " + ", ".join(sorted(known)), "the settings")
+        raise SettingsError("CLAUDE_MEM_MODE", name, "one of " + ", ".join(sorted(known)), "the settings")
     path = known[name]
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ from claude_mem.serve import whole
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.running import Running, log
-from claude_mem.settings import editing
+from claude_mem.settings import editing, warning
 from claude_mem.settings.editing import Described
 from claude_mem.settings.table import FILE_ONLY, GROUP_OF
 
@@ -57,7 +57,10 @@ async def change(call: Call) -> Response:
 
 
 def _write(file: Path, table: dict[str, object]) -> None:
-    content = json.dumps(table, indent=2, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    text = json.dumps(table, indent=2, ensure_ascii=False)
+    if text.encode("utf-8", "replace").decode() != text:
+        text = json.dumps(table, indent=2)  # half a letter in somebody's value: only an escape can keep it
+    content = text.encode() + b"\n"
     if len(content) > MOST_BYTES:
         raise Refusal(
             400, "bad_field", f"settings.json would be larger than {MOST_BYTES:,} bytes.", field="changes"
@@ -73,6 +76,7 @@ def _shown(running: Running) -> dict[str, object]:
         "file": str(_file(running)),
         "settings": [_row(each) for each in _described(running, _table(running))],
         "passed_over": list(running.parts.settings.passed_over),
+        "warnings": [each.says for each in warning.summed(running.parts.settings.warnings)],
     }
 
 

@@ -205,7 +205,10 @@ SETTINGS = Answer(
                 Field("trouble", "any", "What is wrong with it.", None),
             ),
         ),
-        Field("passed_over", "array", "Keys of another program in the same file.", [], items="string"),
+        Field(
+            "passed_over", "array", "Keys that are no settings, at the worker's start.", [], items="string"
+        ),
+        Field("warnings", "array", "What was set then and does not hold, in words.", [], items="string"),
     ),
 )
 CHANGES = Field(

@@ -1,28 +1,40 @@
 """One frozen Settings, and the only place that reads it from the environment and `settings.json`.
 
-Each setting is named once, in `table`. (A hook cannot afford this package. What it needs of the user's
-choices the worker writes into the spool's ledger, or `capture/careful.py` reads under the same names.)
+Each setting is named once, in `table`. Nothing that is set wrongly stops anybody: it is left out, something
+safe holds instead, and a warning says so. (A hook cannot afford this package. What it needs of the user's
+choices the worker writes into the spool's ledger, or `capture/rules.py` reads under the same names.)
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from claude_mem.capture import ledger, places
+from claude_mem.capture import ledger, places, rules
 from claude_mem.model.errors import SettingsError
-from claude_mem.settings import neighbour
+from claude_mem.settings import neighbour, warning
 from claude_mem.settings.table import BORROWED, FILE_ONLY, SETTINGS, SWITCHES, Setting
+from claude_mem.settings.warning import SettingWarning
 
-__all__ = ["SETTINGS", "Setting", "Settings", "data_directory", "load", "read_file"]
+__all__ = [
+    "SETTINGS",
+    "Setting",
+    "SettingWarning",
+    "Settings",
+    "data_directory",
+    "default",
+    "is_blank",
+    "load",
+    "read_file",
+    "resolved",
+]
 
 Verbosity = Literal["minimal", "normal", "verbose"]
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
+_FILE, _ENVIRONMENT = "settings.json", "the environment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +74,13 @@ class Settings:
     anthropic_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)
     openai_base_url: str | None = None
-    passed_over: tuple[str, ...] = ()  # keys of another program, with which settings.json is shared
+    warnings: tuple[SettingWarning, ...] = ()  # what was set, and does not hold
+
+    @property
+    def passed_over(self) -> tuple[str, ...]:
+        """Keys that are no settings."""
+        names = dict.fromkeys(each.key for each in self.warnings if each.kind != "bad")
+        return tuple(name.encode("utf-8", "replace").decode() for name in names)
 
     @property
     def database(self) -> Path:
@@ -75,32 +93,27 @@ class Settings:
 
 
 def load(environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings in force: defaults, then `settings.json`, then the environment. Raises SettingsError."""
+    """The settings in force: defaults, then `settings.json`, then the environment. Raises nothing."""
     environ = os.environ if environ is None else environ
     data_dir = data_directory(environ)
-    chosen: dict[str, Any] = {}
-    file = data_dir / places.SETTINGS
-    passed_over = []
-    for key, value in read_file(file).items():
-        try:
-            chosen |= _parsed(_known(key, value, str(file)), value, str(file))
-        except SettingsError:
-            if not neighbour.is_shared(data_dir):
-                raise
-            passed_over.append(key)
-        else:
-            # Any name will do until the observer looks for its file, and then it does not start.
-            if key == "CLAUDE_MEM_MODE" and neighbour.has_mode_of_its_own(data_dir, chosen["mode"]):
-                del chosen["mode"]
-                passed_over.append(key)
-    for key, value in environ.items():
-        if key in _BY_KEY or (key.startswith("CLAUDE_MEM_") and key not in SWITCHES):
-            if key not in _BY_KEY and neighbour.is_shared(data_dir):
-                passed_over.append(key)
-            else:
-                chosen |= _parsed(_known(key, value, "the environment"), value, "the environment")
+    table, problem = _read(data_dir / places.SETTINGS)
+    chosen, warned = resolved(table, environ, unreadable=problem is not None)
+    if problem:
+        unasked = " No model is asked until it is corrected." if chosen["provider"] == "offline" else ""
+        says = f"settings.json cannot be used ({problem}): defaults apply, and exclusions that can be read."
+        says += unasked
+        warned.insert(0, SettingWarning("bad", _FILE, says))
     chosen |= {name: environ[variable] for variable, name in BORROWED.items() if environ.get(variable)}
-    return Settings(data_dir=data_dir, **chosen, passed_over=tuple(passed_over))
+    return Settings(data_dir=data_dir, **chosen, warnings=tuple(warned))
+
+
+def default(setting: Setting) -> Any:
+    return _DEFAULTS[setting.field]
+
+
+def is_blank(value: object) -> bool:
+    """As if nobody had said."""
+    return isinstance(value, str) and not value.strip()
 
 
 def data_directory(environ: Mapping[str, str] | None = None) -> Path:
@@ -111,33 +124,99 @@ def data_directory(environ: Mapping[str, str] | None = None) -> Path:
 
 def read_file(file: Path) -> dict[str, object]:
     """What `settings.json` holds; {} when there is none. Raises SettingsError."""
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError("the file", str(error), "readable JSON", str(file)) from error
-    try:
-        table = json.loads(text)
-    except ValueError as error:
-        raise SettingsError("the file", str(error), "one JSON object", str(file)) from error
-    if not isinstance(table, dict):
-        raise SettingsError("the file", type(table).__name__, "one JSON object", str(file))
+    table, problem = _read(file)
+    if problem:
+        raise SettingsError("the file", problem, "one JSON object", str(file))
     return table
 
 
-def _known(key: str, value: object, where: str) -> Setting:
-    if key not in _BY_KEY:
-        # Its value is not shown: it may be a key under a name we do not know.
-        raise SettingsError(key, "(not a setting)", "only these settings: " + ", ".join(_BY_KEY), where)
-    if key in FILE_ONLY and where == "the environment":
-        raise SettingsError(key, value, "only in settings.json", where)
-    return _BY_KEY[key]
-
-
-def _parsed(setting: Setting, value: object, where: str) -> dict[str, Any]:
+def _read(file: Path) -> tuple[dict[str, object], str | None]:
+    """What the file says, and why it cannot be used; then only what is excluded, as far as it can be read."""
     try:
-        return {setting.field: setting.parse(value)}
-    except (ValueError, TypeError, re.error):
-        shown = "(hidden)" if setting.key.endswith("_KEY") else value
-        raise SettingsError(setting.key, shown, setting.allowed, where) from None
+        content = places.content(os.fsencode(file), places.MOST_SETTINGS + 1)
+    except FileNotFoundError:
+        return {}, None
+    except OSError as error:
+        return {}, error.strerror or str(error)
+    table, problem = rules.table(content[: places.MOST_SETTINGS])
+    if len(content) > places.MOST_SETTINGS:
+        return {key: table[key] for key in FILE_ONLY if key in table}, "larger than 1 MiB"
+    return table, problem
+
+
+def _given(table: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[tuple[str, str, object]]:
+    """Where, which, what: the file first, for the environment comes before it."""
+    for key, value in table.items():
+        yield _FILE, key, value
+    for key, text in environ.items():
+        if key in _BY_KEY or (key.startswith(warning.PREFIX) and key not in SWITCHES):
+            yield _ENVIRONMENT, key, text
+
+
+def resolved(
+    table: Mapping[str, object], environ: Mapping[str, str], *, unreadable: bool = False
+) -> tuple[dict[str, Any], list[SettingWarning]]:
+    """Fields of Settings and their values, and what is to be said of the rest. `unreadable`: the file says
+    more than is in the table."""
+    chosen: dict[str, Any] = {}
+    warned: list[SettingWarning] = []
+    wrong: list[tuple[Setting, str, object]] = []
+    unsure = set(_BY_KEY) - set(FILE_ONLY) if unreadable else set()  # set to something nobody can read
+    for where, key, value in _given(table, environ):
+        setting = _BY_KEY.get(key)
+        if setting is None or (key in FILE_ONLY and where == _ENVIRONMENT):
+            if setting is None or not is_blank(value):
+                warned.append(_useless(key, where, hint=len(warned) < warning.MOST_HINTS))
+        elif setting.takes.readable:
+            chosen[setting.field], lost = setting.takes.readable(value)
+            if lost:
+                warned.append(warning.unreadable_entries(setting, lost, len(chosen[setting.field])))
+        else:
+            try:
+                parsed = setting.parse(value)
+            except (ValueError, TypeError):
+                if is_blank(value):
+                    continue
+                wrong.append((setting, where, value))
+                unsure |= set() if value is None else {key}
+                continue
+            if parsed is not None:  # else blank
+                unsure.discard(key)
+                chosen[setting.field] = parsed
+    _play_safe(chosen, unsure)
+    for setting, where, value in wrong:
+        warned.append(warning.bad(setting, value, where, _instead(setting, chosen)))
+    return chosen, warned
+
+
+def _play_safe(chosen: dict[str, Any], unsure: set[str]) -> None:
+    """Where it is not known what the user wants, nothing is sent that they may want to stay here, and nothing
+    is deleted that they may want to keep."""
+    for key in unsure:
+        if _BY_KEY[key].instead is not None:
+            chosen[_BY_KEY[key].field] = _BY_KEY[key].instead
+    if "CLAUDE_MEM_BASE_URL" in unsure and chosen.get("provider") != "claude":
+        chosen["provider"] = "offline"  # it would go to the provider's own address
+
+
+def _useless(key: str, where: str, *, hint: bool) -> SettingWarning:
+    if key in FILE_ONLY:
+        return SettingWarning("bad", key, f"{key} has no effect in the environment: set it in settings.json.")
+    if key == "CLAUDE_MEM_OFF":
+        says = f"{key} has no effect in settings.json: set it in the environment, or run: claude-mem off"
+        return SettingWarning("bad", key, says)
+    return warning.unknown(key, where, hint=hint)
+
+
+def _instead(setting: Setting, chosen: Mapping[str, Any]) -> str:
+    if setting.key == "CLAUDE_MEM_BASE_URL" and chosen.get("provider") == "offline":
+        return "No model is asked until it is corrected."
+    value = chosen.get(setting.field, default(setting))
+    if value is None or setting.takes.kind == "secret":
+        return "It is ignored."
+    if isinstance(value, frozenset | tuple):
+        return f"Used instead: {', '.join(sorted(value)) or 'none'}."
+    return f"Used instead: {value}."
+
+
+_DEFAULTS = {each.name: each.default for each in fields(Settings) if each.default is not MISSING}

@@ -5,21 +5,18 @@ For a worker that runs: it must not look at its database's file, as `load` may (
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from claude_mem.model.errors import SettingsError
-from claude_mem.settings import Settings, read_file
+from claude_mem.settings import Settings, default, is_blank, read_file, resolved, warning
 from claude_mem.settings.table import FILE_ONLY, SETTINGS, Setting
 
 Origin = Literal["default", "file", "environment"]
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
 _NOT_KEPT = "Not kept"  # where it is: nowhere yet
-_DEFAULTS = {field.name: field.default for field in fields(Settings) if field.default is not MISSING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,8 @@ def read(data_dir: Path, name: str) -> dict[str, object]:
 
 
 def described(table: Mapping[str, object], environ: Mapping[str, str], in_force: Settings) -> list[Described]:
-    return [_described(setting, table, environ, in_force) for setting in SETTINGS]
+    chosen, _ = resolved(table, environ)
+    return [_described(setting, table, environ, chosen, in_force) for setting in SETTINGS]
 
 
 def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
@@ -61,7 +59,7 @@ def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[
 def applied(in_force: Settings, changes: Mapping[str, object]) -> dict[str, Any]:
     """What they come to, by the fields of Settings. Raises SettingsError."""
     return {
-        _BY_KEY[key].field: _default(_BY_KEY[key])
+        _BY_KEY[key].field: default(_BY_KEY[key])
         if value is None
         else _parsed(_BY_KEY[key], value, _NOT_KEPT)
         for key, value in changes.items()
@@ -75,7 +73,11 @@ def key_of(name: str) -> str:
 
 
 def _described(
-    setting: Setting, table: Mapping[str, object], environ: Mapping[str, str], in_force: Settings
+    setting: Setting,
+    table: Mapping[str, object],
+    environ: Mapping[str, str],
+    chosen: Mapping[str, Any],
+    in_force: Settings,
 ) -> Described:
     key = setting.key
     origin: Origin = "default"
@@ -84,20 +86,20 @@ def _described(
         origin, given = "environment", environ[key]
     elif key in table:
         origin, given = "file", table[key]
-    default, trouble = _default(setting), None
-    value = default
+    trouble = None
     try:
-        where = "the environment" if origin == "environment" else "settings.json"
-        value = default if given is None else _parsed(setting, given, where)
+        if given is not None and not is_blank(given):
+            _parsed(setting, given, "the environment" if origin == "environment" else "settings.json")
     except SettingsError as error:
         trouble = str(error)
+    value = chosen.get(setting.field, default(setting))
     secret = setting.takes.kind == "secret"
     return Described(
         setting,
         setting.takes.kind,
         setting.takes.choices,
         None if secret else _shown(value),
-        None if secret else _plain(default),
+        None if secret else _plain(default(setting)),
         origin,
         is_set=given is not None,
         is_pending=value != getattr(in_force, setting.field),
@@ -108,13 +110,8 @@ def _described(
 def _parsed(setting: Setting, value: object, where: str) -> Any:
     try:
         return setting.parse(value)
-    except (ValueError, TypeError, RecursionError, re.error):
-        shown = "(hidden)" if setting.takes.kind == "secret" else str(value)[:200]
-        raise SettingsError(setting.key, shown, setting.allowed, where) from None
-
-
-def _default(setting: Setting) -> Any:
-    return _DEFAULTS[setting.field]
+    except (ValueError, TypeError):
+        raise warning.refused(setting, value, where) from None
 
 
 def _plain(value: Any) -> Any:
@@ -127,9 +124,7 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: Any) -> Any:
-    """An address may hold a password."""
     plain = _plain(value)
-    if isinstance(plain, str) and "://" in plain and "@" in plain:
-        parts = urlsplit(plain)
-        return urlunsplit(parts._replace(netloc=f"…@{parts.netloc.rpartition('@')[2]}"))
-    return plain
+    if not isinstance(plain, str):
+        return plain
+    return warning.without_password(plain).encode("utf-8", "replace").decode()

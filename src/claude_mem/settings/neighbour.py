@@ -1,7 +1,8 @@
-"""Decides where our database lies in a data directory in which another program was first.
+"""Decides what is another program's in a data directory in which it was first: the database, and settings.
 
 The TypeScript claude-mem keeps its own under the same name, `~/.claude-mem/claude-mem.db`. What is there
 stays as it is, and ours lies beside it. That is decided once: when ours is there, nothing else is asked.
+`settings.json` is one file for both.
 """
 
 from __future__ import annotations
@@ -14,6 +15,17 @@ from claude_mem.capture import places
 _MAGIC = b"SQLite format 3\0"
 _ENOUGH = 108  # the file's header, and the header of the tree that lists the tables
 _TABLE_LEAF = 13
+_SETTINGS = """
+CLAUDE_AUTH_METHOD MAX_CONCURRENT_AGENTS WELCOME_HINT_ENABLED API_TIMEOUT_MS LLM_TIMEOUT_MS PYTHON_VERSION
+RUNTIME OBSERVER_MAX_CONVERSATION_CHARS DATA_DIR WORKER_HOST CONTEXT_OBSERVATIONS CONTEXT_SESSION_COUNT
+CHROMA_ENABLED CHROMA_MODE CHROMA_HOST CHROMA_PORT CHROMA_SSL CHROMA_API_KEY CHROMA_TENANT CHROMA_DATABASE
+CHROMA_PREWARM_TIMEOUT_MS CHROMA_MAX_PENDING_MUTATIONS
+"""
+_FAMILIES = """
+CONTEXT_FULL_ CONTEXT_SHOW_ CONTEXT_OBSERVATION_ GEMINI_ OPENROUTER_ SEMANTIC_ TIER_ FOLDER_ TRANSCRIPTS_
+CODEX_ TELEGRAM_ CLOUD_SYNC_ SERVER_ QUEUE_ REDIS_ TV_ PRO_ GROK_BOT_ CCS_ALIGN_
+"""
+"""How settings of the other program begin; none of ours does."""
 
 
 def database(data_dir: Path) -> Path:
@@ -27,11 +39,10 @@ def is_shared(data_dir: Path) -> bool:
     return database(data_dir).name == places.BESIDE
 
 
-def has_mode_of_its_own(data_dir: Path, mode: str | None) -> bool:
-    """Whether a mode is one of the other program's, which has some of the names we have, and a file format of
-    its own."""
-    ours = mode in (None, "code") or (data_dir / places.MODES / f"{mode}.toml").exists()
-    return not ours and is_shared(data_dir)
+def is_setting(key: str) -> bool:
+    """Whether the other program has a setting of that name, and we have none."""
+    name = key.removeprefix("CLAUDE_MEM_")
+    return name != key and (name in _SETTINGS.split() or name.startswith(tuple(_FAMILIES.split())))
 
 
 def is_anothers(path: Path) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from claude_mem.settings.values import (
     AMOUNT,
+    GLOBS,
     LIST,
     NAMES,
     SECRET,
@@ -26,6 +27,8 @@ class Setting:
     meaning: str
     allowed: str  # in words, for people: what it takes is decided by `takes`
     takes: Takes
+    instead: object = None
+    """What holds while its value cannot be read, if that is not the default: what harms the user least."""
 
     def parse(self, value: object) -> Any:
         """Raises ValueError or TypeError."""
@@ -41,6 +44,7 @@ GROUPS = {
             "openai if a key or an address is set, else offline, which needs no model.",
             "auto, claude, anthropic, openai or offline",
             one_of("auto", "claude", "anthropic", "openai", "offline"),
+            instead="offline",
         ),
         Setting(
             "CLAUDE_MEM_MODEL",
@@ -66,7 +70,8 @@ GROUPS = {
         Setting(
             "CLAUDE_MEM_BASE_URL",
             "base_url",
-            "The address of an OpenAI-compatible endpoint, or of another that speaks Anthropic's protocol.",
+            "The address of an OpenAI-compatible endpoint, or of another that speaks Anthropic's protocol. "
+            "While it cannot be read, only the provider claude is asked.",
             "an address such as http://127.0.0.1:11434/v1",
             URL,
         ),
@@ -143,14 +148,14 @@ GROUPS = {
             "Projects of which nothing is recorded, and which are told nothing. With a slash: a directory "
             "and all below it; without: a project's name. The environment cannot set it.",
             'a list of globs such as ["~/clients/*", "payroll"]',
-            LIST,
+            GLOBS,
         ),
         Setting(
             "CLAUDE_MEM_EXCLUDE_PATHS",
             "exclude_paths",
             "Further files whose contents are never recorded, as globs. The environment cannot set it.",
             'a list such as ["*.secret", "**/vault/*"]',
-            LIST,
+            GLOBS,
         ),
         Setting(
             "CLAUDE_MEM_SECRET_PATTERNS",
@@ -214,6 +219,7 @@ GROUPS = {
             "How many days the raw text of what tools did is kept and searched. 0: for ever.",
             "a whole number from 0 to 36500",
             integer(0, 36_500),
+            instead=0,
         ),
         Setting(
             "CLAUDE_MEM_EVIDENCE_MB",
@@ -222,6 +228,7 @@ GROUPS = {
             "of it. 0: no limit.",
             "a whole number from 0 to 1000000",
             integer(0, 1_000_000),
+            instead=0,
         ),
     ),
     "The worker": (

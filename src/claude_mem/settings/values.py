@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from claude_mem.capture import rules
 
 Kind = Literal["integer", "number", "choice", "text", "list", "table", "secret"]
 
@@ -18,6 +20,8 @@ class Takes:
     kind: Kind  # how a page shows it
     parse: Callable[[object], Any]
     choices: tuple[str, ...] = ()
+    readable: Callable[[object], tuple[Any, int]] | None = None
+    """What can be read of a value, and how many entries cannot: where the rest must hold all the same."""
 
 
 def integer(low: int, high: int) -> Takes:
@@ -34,19 +38,17 @@ def integer(low: int, high: int) -> Takes:
 
 def words(value: object) -> tuple[str, ...]:
     """A JSON list of strings, or one string with commas."""
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+    found, unreadable = rules.globs(value)
+    if unreadable:
         raise TypeError
-    return tuple(part.strip() for part in parts if part.strip())
+    return found
 
 
 def patterns(value: object) -> tuple[tuple[str, str], ...]:
-    table = json.loads(value) if isinstance(value, str) else value
-    if not isinstance(table, dict):
-        raise TypeError
-    for pattern in table.values():
-        re.compile(pattern)
-    return tuple(table.items())
+    found, unreadable = rules.patterns(value)
+    if unreadable:
+        raise ValueError
+    return found
 
 
 def one_of(*allowed: str) -> Takes:
@@ -70,20 +72,25 @@ def amount(value: object) -> float:
 def text(value: object) -> str | None:
     if not isinstance(value, str):
         raise TypeError
+    if any(letter < " " or "\ud800" <= letter < "\udc80" for letter in value.strip()):
+        raise ValueError  # control characters and half letters; a path may hold bytes that are no text
     return value.strip() or None
 
 
 def url(value: object) -> str | None:
     address = text(value)
-    if address is not None and not re.match(r"https?://[^/\s]+", address):
-        raise ValueError
+    if address is not None:
+        if not re.match(r"https?://[^/\s]+", address):
+            raise ValueError
+        _ = urlsplit(address).port  # raises ValueError: it is read when the port is asked for
     return address
 
 
 AMOUNT = Takes("number", amount)
 LIST = Takes("list", words)
+GLOBS = Takes("list", words, readable=rules.globs)
 NAMES = Takes("list", lambda value: frozenset(words(value)))
-TABLE = Takes("table", patterns)
+TABLE = Takes("table", patterns, readable=rules.patterns)
 TEXT = Takes("text", text)
 URL = Takes("text", url)
 SECRET = Takes("secret", text)

@@ -1,4 +1,4 @@
-"""Makes databases as the TypeScript claude-mem has them: of its newest schema, and of an old one."""
+"""Makes databases and settings as the TypeScript claude-mem has them, of its newest schema and an old one."""
 
 from __future__ import annotations
 
@@ -56,6 +56,27 @@ CREATE TABLE session_summaries (
     request TEXT, completed TEXT, created_at TEXT NOT NULL, created_at_epoch INTEGER NOT NULL);
 INSERT INTO schema_versions (version, applied_at) VALUES (4, '2025-10-01T00:00:00.000Z');
 """
+
+_SETTINGS = """
+MODEL=claude-haiku-4-5-20251001 PROVIDER=claude MODE=code LOG_LEVEL=INFO EXCLUDED_PROJECTS=
+SKIP_TOOLS=ListMcpResourcesTool,TodoWrite CLAUDE_AUTH_METHOD=subscription DATA_DIR=/home/ada/.claude-mem
+WORKER_HOST=127.0.0.1 GEMINI_API_KEY=canary-gemini GEMINI_MODEL=gemini-flash-latest
+GEMINI_RATE_LIMITING_ENABLED=true OPENROUTER_API_KEY= OPENROUTER_MODEL=some/model OPENROUTER_BASE_URL=
+MAX_CONCURRENT_AGENTS=2 CONTEXT_OBSERVATIONS=50 CONTEXT_SESSION_COUNT=10 CONTEXT_FULL_COUNT=0
+CONTEXT_FULL_FIELD=narrative CONTEXT_SHOW_LAST_SUMMARY=true CONTEXT_SHOW_LAST_MESSAGE=false
+CONTEXT_SHOW_TERMINAL_OUTPUT=true CONTEXT_SHOW_READ_TOKENS=false CONTEXT_SHOW_SAVINGS_PERCENT=true
+SEMANTIC_INJECT=false SEMANTIC_INJECT_LIMIT=5 TIER_ROUTING_ENABLED=true TIER_SIMPLE_MODEL=haiku
+TIER_SUMMARY_MODEL= CHROMA_ENABLED=true CHROMA_MODE=local CHROMA_HOST=127.0.0.1 CHROMA_PORT=8000
+CHROMA_SSL=false CHROMA_API_KEY=canary-chroma CHROMA_TENANT=default FOLDER_CLAUDEMD_ENABLED=false
+FOLDER_MD_EXCLUDE=[] TRANSCRIPTS_ENABLED=true CODEX_TRANSCRIPT_INGESTION=false WELCOME_HINT_ENABLED=true
+API_TIMEOUT_MS=30000 PYTHON_VERSION=3.13 TELEGRAM_BOT_TOKEN=canary-telegram TELEGRAM_CHAT_ID=7
+CLOUD_SYNC_TOKEN= RUNTIME=worker SERVER_URL= SERVER_API_KEY= QUEUE_ENGINE=sqlite REDIS_URL=
+OBSERVER_MAX_CONVERSATION_CHARS=400000 LLM_TIMEOUT_MS=30000 TV_TOKEN= PRO_API_KEY=
+"""
+SETTINGS: dict[str, str] = {
+    f"CLAUDE_MEM_{key}": value for key, _, value in (each.partition("=") for each in _SETTINGS.split())
+}
+"""Its `settings.json`, whole: flat, and every value a string."""
 
 AT = 1_760_000_000_000
 ISO = "2025-10-09T08:53:20.000Z"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from claude_mem.capture import places
 from claude_mem.model.batch import Gathered
-from claude_mem.model.errors import StoreError
+from claude_mem.model.errors import SettingsError, StoreError
 from claude_mem.observe import mode, policy
 from claude_mem.observe.budget import Limits
 from claude_mem.observe.observer import Manner, Observer
@@ -23,6 +23,7 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.wiring.clock import now
 
 OPENAI_URL = "https://api.openai.com/v1"
+USUAL_MODE = "code"
 
 
 def choice(settings: Settings) -> Choice:
@@ -42,6 +43,14 @@ def choice(settings: Settings) -> Choice:
 def mode_of(settings: Settings) -> mode.Mode:
     """What is worth remembering, as the user has it. Raises SettingsError, naming the file."""
     return mode.load(settings.mode, [settings.place(places.MODES)])
+
+
+def mode_in_force(settings: Settings) -> tuple[mode.Mode, str | None]:
+    """The user's; or the one that ships, and why."""
+    try:
+        return mode_of(settings), None
+    except SettingsError as error:
+        return mode.load(USUAL_MODE, []), f"{error} Used instead: {USUAL_MODE}."
 
 
 def model(settings: Settings, provider: str) -> Model | None:
@@ -111,7 +120,7 @@ def assemble(settings: Settings, store: SqliteStore, tell: Callable[[str], None]
     chosen = choice(settings)
     asked = model(settings, chosen.provider)
     manner = Manner(
-        mode=mode_of(settings),
+        mode=mode_in_force(settings)[0],
         verbosity=settings.verbosity,
         language=settings.language,
         limits=Limits(

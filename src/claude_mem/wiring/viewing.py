@@ -18,7 +18,7 @@ from claude_mem.wiring.clock import now
 
 def assemble(settings: Settings, store: SqliteStore, sources: Sources, occasions: Occasions) -> Viewing:
     ledgers = SqliteLedgers(store.readers)
-    instructions = prompt.system(observer.mode_of(settings), settings.verbosity, settings.language)
+    instructions = prompt.system(observer.mode_in_force(settings)[0], settings.verbosity, settings.language)
     costing = Costing(
         store.spending,
         lambda: store.spent(0, now()),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from claude_mem import __version__
 from claude_mem.capture import drops, notice, places
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.session import INTERRUPTED_AFTER_MS
+from claude_mem.serve import whole
 from claude_mem.serve.parts import Parts
-from claude_mem.settings import Settings
+from claude_mem.settings import Settings, SettingWarning, warning
 from claude_mem.store.sqlite import Recovered, SqliteStore
 from claude_mem.wiring import observer, recall
 from claude_mem.wiring.clock import now
@@ -34,6 +36,7 @@ def build(settings: Settings) -> Parts:
 
 
 def _build(settings: Settings) -> Parts:
+    settings = _warned(settings)
     store = _open(settings)
     try:
         store.reclaim()  # every lease belonged to a worker that is gone
@@ -97,6 +100,26 @@ def _build(settings: Settings) -> Parts:
         check_settings=observer.mode_of,
         fence=recalling.fence,
     )
+
+
+def _warned(settings: Settings) -> Settings:
+    """Say what was set and does not hold: in the log at every start, to the user once."""
+    _, problem = observer.mode_in_force(settings)
+    if problem:
+        more = SettingWarning("bad", "CLAUDE_MEM_MODE", problem)
+        settings = replace(settings, warnings=(*settings.warnings, more))
+    for each in warning.summed(settings.warnings):
+        log.warning("%s", each.says)
+    message, told = warning.to_tell(settings.warnings), settings.place(places.SETTINGS_TOLD)
+    try:
+        if not message:
+            told.unlink(missing_ok=True)
+        elif message != (told.read_text(encoding="utf-8", errors="replace") if told.is_file() else None):
+            leave_notice(settings.data_dir, message)
+            whole.write(told, message.encode(errors="replace"))
+    except OSError as error:
+        log.warning("%s cannot be written, so it is told again: %s", told.name, error.strerror)
+    return settings
 
 
 def _open(settings: Settings) -> SqliteStore:

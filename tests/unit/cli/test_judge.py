@@ -22,6 +22,7 @@ from claude_mem.cli.doctor.facts import (
 )
 from claude_mem.cli.doctor.finding import Finding
 from claude_mem.cli.doctor.judge import is_wrong, judge, why_not, why_unobserved
+from claude_mem.settings import SettingWarning
 
 SOUND = Facts(
     interpreter=Interpreter("/opt/python", "3.11.7", "3.40.1", 9.0),
@@ -119,7 +120,12 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
             "read by others: token",
         ),
         (changed("directory", filesystem="nfs4"), "directory", "warn", "nfs4"),
-        (changed("configuration", problem="X is 'y'; allowed: z."), "settings", "bad", "X is 'y'"),
+        (
+            changed("configuration", warnings=(SettingWarning("bad", "X", "X is 'y'; allowed: z."),)),
+            "settings",
+            "warn",
+            "X is 'y'",
+        ),
         (changed("worker", state="stopped"), "worker", "warn", "next hook starts it"),
         (changed("worker", state="hung"), "worker", "bad", "does not answer"),
         (changed("worker", version="0.9"), "worker", "warn", "0.9"),
@@ -139,7 +145,7 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("observing", provider="openai", why="OPENAI_API_KEY is set"), "observer", "warn", "openai"),
         (replace(SOUND, observing=Unknown("gone")), "observer", "warn", "gone"),
         (changed("worker", paused="Log in with /login."), "paused", "bad", "Log in with /login."),
-        (changed("observing", mode_problem="law.toml: types is 3"), "mode", "bad", "law.toml"),
+        (changed("observing", mode_problem="law.toml: types is 3"), "mode", "warn", "law.toml"),
         (SOUND, "budget", "ok", "1,200 of 2,000,000 tokens and $0.05 of $2.00 spent today"),
         (changed("observing", daily_tokens=0), "budget", "ok", "1,200 tokens and $0.05 of $2.00 spent today"),
         (changed("database", spent_tokens=2_000_000), "budget", "warn", "2,000,000 of 2,000,000 tokens"),
@@ -228,7 +234,6 @@ def test_what_cannot_be_found_out_is_said_so_and_stops_nothing() -> None:
     ("facts", "reason"),
     [
         (changed("worker", paused="Log in with /login."), "Log in with /login"),
-        (changed("observing", mode_problem="law.toml: types is 3"), "the mode cannot be read"),
         (changed("worker", state="stopped", observer=None), "the worker is not running"),
         (changed("worker", state="hung", observer=None), "the worker does not answer"),
         (changed("database", problem="It is damaged."), "the database cannot be used"),
@@ -241,11 +246,6 @@ def test_what_keeps_events_from_becoming_memory_is_the_reason_given_and_stops_no
     assert why_unobserved(findings) == reason
     assert why_not(findings) is None
     assert all(finding.next for finding in findings if finding.hinders)
-
-
-def test_a_mode_that_cannot_be_read_says_more_than_that_the_worker_does_not_run() -> None:
-    facts = replace(changed("worker", state="stopped"), observing=Observing("offline", "", "law.toml is bad"))
-    assert why_unobserved(judge(facts)) == "the mode cannot be read"
 
 
 def test_parked_events_lead_to_the_queue() -> None:

@@ -8,8 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from claude_mem import settings
-from claude_mem.cli import INTERRUPTED, consent, say
+from claude_mem.cli import INTERRUPTED, consent, loading, say
 from claude_mem.cli.backfill import history, looking, saying, worker
 from claude_mem.cli.backfill.bar import Bar
 from claude_mem.cli.backfill.looking import Seen
@@ -94,7 +93,7 @@ class Run:
 def run(args: argparse.Namespace) -> int:
     if args.provider == "offline" and (args.budget_usd or args.budget_tokens):
         raise UsageError("Offline costs nothing: a budget goes with --provider auto.")
-    chosen = settings.load()
+    chosen = loading.load()
     with say.patiently("Looking for transcripts ..."):
         seen = looking.look(args)
         commits = history.look(args.git, args.since, chosen, seen.now) if args.git else None

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from claude_mem import settings
-from claude_mem.cli import say
+from claude_mem.cli import loading, say
 from claude_mem.model.errors import ClaudeMemError, WorkerHung
 from claude_mem.serve import control
 
@@ -57,7 +57,7 @@ def _asked(method: str, path: str, query: dict[str, str | None], body: object = 
             raise WorkerHung(control.status(data_dir).pid) from None
         except OSError:
             with say.patiently("Starting the worker ..."):
-                control.start(settings.load().data_dir)
+                control.start(loading.load().data_dir)
             continue
         return _answered(status, answer)
     raise ClaudeMemError("The worker does not stay up. Look at: claude-mem worker logs")

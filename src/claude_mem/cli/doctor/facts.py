@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from claude_mem.cli.doctor.connecting import Connected
 from claude_mem.cli.pause import Paused
+from claude_mem.settings import SettingWarning
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,8 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    problem: str | None = None  # None: settings are valid
     off: str | None = None  # the variable that switches recording off
-    passed_over: tuple[str, ...] = ()  # keys of another program that shares the data directory
+    warnings: tuple[SettingWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from claude_mem.cli import pause
 from claude_mem.cli.doctor import connecting, facts, recalling
 from claude_mem.cli.doctor import directory as looking
 from claude_mem.cli.doctor.within import Question
-from claude_mem.model.errors import SettingsError
 from claude_mem.settings import Settings
 
 DEADLINE_S = 5.0
@@ -65,11 +64,8 @@ def _configuration(environ: Mapping[str, str]) -> tuple[facts.Configuration, Set
     off = None
     if places.is_off(as_bytes):
         off = "CLAUDE_MEM_OBSERVER" if "CLAUDE_MEM_OBSERVER" in environ else "CLAUDE_MEM_OFF"
-    try:
-        chosen = settings.load(environ)
-        return facts.Configuration(None, off, chosen.passed_over), chosen
-    except SettingsError as error:
-        return facts.Configuration(str(error), off), Settings(data_dir=settings.data_directory(environ))
+    chosen = settings.load(environ)
+    return facts.Configuration(off, chosen.warnings), chosen
 
 
 def _interpreter() -> facts.Interpreter:
@@ -203,11 +199,7 @@ def _database(chosen: Settings, now: float) -> facts.Database:
 def _observing(chosen: Settings) -> facts.Observing:
     from claude_mem import wiring
 
-    who, problem = wiring.choice(chosen), None
-    try:
-        wiring.mode_of(chosen)
-    except SettingsError as error:
-        problem = str(error)
+    who, (_, problem) = wiring.choice(chosen), wiring.mode_in_force(chosen)
     return facts.Observing(who.provider, who.why, problem, chosen.daily_tokens, chosen.daily_usd)
 
 

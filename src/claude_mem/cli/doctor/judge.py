@@ -20,6 +20,7 @@ from claude_mem.cli.doctor.facts import (
 )
 from claude_mem.cli.doctor.finding import Finding
 from claude_mem.cli.glance import NO_DISK
+from claude_mem.settings import warning
 
 T = TypeVar("T")
 
@@ -27,7 +28,11 @@ SLOW_START_MS = 150.0  # a shim or a sleeping disk; the plain interpreter takes 
 LOW_DISK = 512 << 20
 DRAINED_WITHIN_S = 60.0
 OLD_BACKUP_S = 3 * 86_400.0
-NAMED_AT_MOST = 3
+NEXT_FOR_SETTING = {
+    "bad": "correct it, then: claude-mem worker restart",
+    "unknown": "rename it or remove it, then: claude-mem worker restart",
+    "theirs": None,
+}
 
 
 def judge(facts: Facts) -> list[Finding]:
@@ -112,23 +117,14 @@ def _interpreter(fact: Interpreter) -> list[Finding]:
 
 
 def _configuration(fact: Configuration) -> list[Finding]:
-    found = []
-    if fact.problem:
-        found.append(
-            Finding("settings", "bad", fact.problem, next="correct it, then: claude-mem worker restart")
-        )
+    found = [
+        Finding("settings", "warn", each.says, next=NEXT_FOR_SETTING[each.kind])
+        for each in warning.summed(fact.warnings)
+    ]
     if fact.off:
         says = f"{fact.off} is set in this shell"
         found.append(Finding("settings", "bad", says, next=f"unset {fact.off}", stops=says))
-    if fact.passed_over:
-        count = say.many(len(fact.passed_over), "setting")
-        says = f"{count} of the program that was here first passed over: {_some(fact.passed_over)}"
-        found.append(Finding("settings", "ok", says))
     return found or [Finding("settings", "ok", "valid")]
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:NAMED_AT_MOST]) + (", …" if len(names) > NAMED_AT_MOST else "")
 
 
 def _worker(fact: Worker) -> list[Finding]:

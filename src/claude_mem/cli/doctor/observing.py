@@ -57,10 +57,9 @@ def _mode(chosen: Observing) -> list[Finding]:
     return [
         Finding(
             "mode",
-            "bad",
+            "warn",
             chosen.mode_problem,
             next="correct it, then: claude-mem worker restart",
-            hinders="the mode cannot be read",
         )
     ]
 

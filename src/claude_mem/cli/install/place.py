@@ -12,9 +12,10 @@ from pathlib import Path
 import claude_mem
 from claude_mem import settings
 from claude_mem.capture import places
+from claude_mem.cli import loading
 from claude_mem.clients.claude_code import connection
 from claude_mem.clients.claude_code.connection import Machine
-from claude_mem.model.errors import ClaudeMemError, SettingsError
+from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
 
 SCOPES = ("user", "project")
@@ -57,16 +58,12 @@ def chosen() -> Settings:
             f"{problem}\nIt is left alone. Give this one a directory of its own:\n"
             "  export CLAUDE_MEM_DATA_DIR=~/.claude-mem-py\n  claude-mem install"
         )
-    return replace(settings.load(), data_dir=data_dir)
+    return replace(loading.load(), data_dir=data_dir)
 
 
 def chosen_anyway() -> Settings:
-    """Whatever lies there, and however wrong the settings are: who wants to be rid of us must get it."""
-    data_dir = settings.data_directory().absolute()
-    try:
-        return replace(settings.load(), data_dir=data_dir)
-    except SettingsError:
-        return Settings(data_dir=data_dir)
+    """Whatever lies there: who wants to be rid of us must get it."""
+    return replace(settings.load(), data_dir=settings.data_directory().absolute())
 
 
 def find(chosen: Settings, scope: str) -> Place:

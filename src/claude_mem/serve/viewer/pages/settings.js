@@ -15,11 +15,11 @@ export async function show(place, main, signal) {
     h("h1", { tabindex: -1 }, "Settings"),
     h("p", { class: "soft" }, "Kept in ", h("code", null, found.file), ". The environment comes before the file."),
     h("p", { class: "soft" }, `What is changed here is kept at once. ${NEXT_START}`),
-    found.passed_over?.length > 0 &&
+    found.warnings?.length > 0 &&
       h(
         "div",
         { class: "note warning" },
-        h("p", null, `In the file, but not understood: ${found.passed_over.join(", ")}.`),
+        found.warnings.map((each) => h("p", null, each)),
       ),
     list,
     h(

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from claude_mem.model.event import ToolCall
 from claude_mem.model.observation import Observation
 from claude_mem.model.recall import Source
+from claude_mem.model.tools import Sort, sort_of
 
-_READERS = frozenset(("Read", "NotebookRead", "WebFetch", "WebSearch", "Grep", "Glob"))
-_SHELLS = frozenset(("Bash", "BashOutput", "PowerShell"))
+_READERS = (Sort.READ, Sort.LOOK, Sort.WEB)
 _PRINTS = re.compile(
     r"(?:^|[\s;&|(`'\"/])"
     r"(?:curl|wget|http|cat|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh|git\s+(?:clone|fetch|pull|show|log|diff))"
@@ -33,9 +33,10 @@ def source_of(observation: Observation, tools: Iterable[ToolCall]) -> Source:
 
 def reads_outside(tool: ToolCall) -> bool:
     """Whether what it returns was written by others, as far as its name and its command tell."""
-    if tool.name in _READERS or tool.name.startswith("mcp__"):
+    sort = sort_of(tool.name)
+    if sort in _READERS or tool.name.startswith("mcp__"):
         return True
-    return tool.name in _SHELLS and _PRINTS.search(_command(tool.input or "")) is not None
+    return sort is Sort.COMMAND and _PRINTS.search(_command(tool.input or "")) is not None
 
 
 def _command(given: str) -> str:

@@ -1,38 +1,13 @@
-"""Decides what sort of thing a tool call was, and reads its JSON, whichever client it came from."""
+"""Reads a tool call's JSON, whichever client it came from."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from enum import Enum, auto
 
 Fields = Mapping[str, object]
 
-
-class Sort(Enum):
-    READ = auto()
-    LOOK = auto()  # listings and searches
-    EDIT = auto()
-    WRITE = auto()
-    COMMAND = auto()
-    AGENT = auto()
-    WEB = auto()
-    OTHER = auto()
-
-
-# Claude Code's names, Codex's, Gemini's, OpenCode's and Cursor's, in lower case.
-NAMES = {
-    Sort.READ: "read notebookread read_file read_many_files view",
-    Sort.LOOK: "glob grep ls list search_file_content grep_search list_directory list_dir file_search"
-    " codebase_search toolsearch",
-    Sort.EDIT: "edit multiedit notebookedit replace edit_file search_replace apply_patch patch str_replace",
-    Sort.WRITE: "write write_file create_file",
-    Sort.COMMAND: "bash powershell shell local_shell exec_command run_shell_command run_terminal_cmd",
-    Sort.AGENT: "task agent",
-    Sort.WEB: "webfetch websearch web_fetch web_search google_web_search",
-}
-_SORTS = {name: sort for sort, names in NAMES.items() for name in names.split()}
 
 PATH_KEYS = ("file_path", "notebook_path", "path", "filePath", "absolute_path", "target_file")
 
@@ -51,11 +26,6 @@ _TEXT_KEYS = (
     "llmContent",
     "error",
 )
-
-
-def sort_of(tool: str) -> Sort:
-    # An MCP server's file tools carry its name in front: mcp__files__read_file.
-    return _SORTS.get(tool.lower().rpartition("__")[2], Sort.OTHER)
 
 
 def load(text: str | None) -> object:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from claude_mem.model.event import Event, Kind, ToolCall
 from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.tools import Sort, sort_of
 from claude_mem.observe import call, paths, redirects
-from claude_mem.observe.call import Sort
 
 MOST_FILES = 200
 _PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
@@ -24,7 +24,7 @@ def files(events: Sequence[Event]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if event.kind is not Kind.TOOL_USE or event.tool is None:
             continue  # a failed call shows nothing but the attempt
         given = call.load(event.tool.input)
-        sort = call.sort_of(event.tool.name)
+        sort = sort_of(event.tool.name)
         read.update((paths.seen_from(base, path, event.cwd), None) for path in _read(sort, given))
         modified.update(
             (paths.seen_from(base, path, event.cwd), None) for path in _modified(sort, event.tool, given)

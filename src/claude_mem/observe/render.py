@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from claude_mem.model.event import Event, Kind, ToolCall
+from claude_mem.model.tools import Sort, sort_of
 from claude_mem.observe import call, changes, paths, shell
-from claude_mem.observe.call import Sort
 from claude_mem.observe.elide import elide, line
 
 
@@ -85,7 +85,7 @@ def _used(event: Event, tool: ToolCall, base: str | None) -> Piece | None:
     if event.kind is not Kind.TOOL_FAILURE:
         return _told(name, given, answer, base, event.cwd)
     error = elide(call.text_of(answer), MOST_ERROR, tail=0.5)
-    if call.sort_of(name) is Sort.COMMAND:
+    if sort_of(name) is Sort.COMMAND:
         return _ran(f"FAILED {name}", elide(call.command(given).strip(), MOST_COMMAND), error, Value.HIGH)
     # What was tried is in the head; its details are of no use to anyone now.
     tried = _told(name, given, "", base, event.cwd)
@@ -96,7 +96,7 @@ def _told(name: str, given: object, answer: object, base: str | None, cwd: str |
     inputs = call.fields(given)
     path = call.word(inputs, *call.PATH_KEYS)
     where = paths.seen_from(base, path, cwd) if path else ""
-    match call.sort_of(name):
+    match sort_of(name):
         case Sort.READ:
             told = _read(where, inputs, answer)
         case Sort.LOOK:

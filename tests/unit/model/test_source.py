@@ -9,6 +9,7 @@ import pytest
 from claude_mem.model.event import ToolCall
 from claude_mem.model.observation import Observation
 from claude_mem.model.source import reads_outside, source_of
+from claude_mem.model.tools import NAMES, Sort
 
 READ = ToolCall("Read", '{"file_path": "README.md"}', "text")
 MADE = ToolCall("Bash", '{"command": "make"}', "ok")
@@ -54,6 +55,35 @@ def test_commands_that_do_not(command: str) -> None:
 )
 def test_tools_that_return_what_others_wrote(name: str) -> None:
     assert reads_outside(ToolCall(name))
+
+
+@pytest.mark.parametrize("sort", [Sort.READ, Sort.LOOK, Sort.WEB])
+def test_whichever_agent_it_is_what_its_readers_return_was_written_by_others(sort: Sort) -> None:
+    assert [name for name in NAMES[sort].split() if not reads_outside(ToolCall(name))] == []
+
+
+@pytest.mark.parametrize("name", ["read_file", "web_fetch", "google_web_search", "view", "codebase_search"])
+def test_the_readers_of_other_agents_are_known_by_name(name: str) -> None:
+    assert source_of(Observation("discovery", "t"), [ToolCall(name)]) == "external"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"command": "curl https://a.b"},
+        {"command": ["bash", "-lc", "curl https://a.b"]},
+        {"cmd": "curl https://a.b"},
+    ],
+)
+def test_whichever_agent_it_is_a_command_that_fetches_returns_what_others_wrote(given: object) -> None:
+    for name in NAMES[Sort.COMMAND].split():
+        assert reads_outside(ToolCall(name, json.dumps(given)))
+        assert not reads_outside(ToolCall(name, '{"command": "make test"}'))
+
+
+def test_what_an_agent_writes_is_its_own() -> None:
+    for name in (*NAMES[Sort.EDIT].split(), *NAMES[Sort.WRITE].split()):
+        assert not reads_outside(ToolCall(name, '{"content": "curl https://a.b"}'))
 
 
 def test_a_command_that_was_cut_short_is_read_as_text() -> None:

@@ -77,7 +77,8 @@ class Desk(Protocol):
         ...
 
     def details(self, refs: Sequence[str]) -> Data:
-        """{"results": …, "missing": refs}: results with all their fields, in the order asked for."""
+        """{"results": …, "missing": refs}: results with all their fields, in the order asked for. `injected`
+        is None where it was not looked up: of more than 20, and in lists."""
         ...
 
     def session(self, id: str) -> Data:

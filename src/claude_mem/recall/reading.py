@@ -15,6 +15,8 @@ from claude_mem.recall.question import Questions
 from claude_mem.recall.search import Found, Search, Truth
 
 MOST_RESULTS = 200
+MOST_LOOKED_UP = 20
+"""Memories of which it is said whom they were injected into: each is looked for in all injections."""
 UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 LISTS: dict[str, MemoryKind] = {
     "observations": "observation",
@@ -113,7 +115,8 @@ class Reading:
         results = []
         for ref in dict.fromkeys(ref for _, ref in asked if ref in whole):
             card, columns = whole[ref]
-            injected = self._from.keeping.injections(ref=ref, limit=20) if len(asked) <= 20 else []
+            few = len(asked) <= MOST_LOOKED_UP
+            injected = self._from.keeping.injections(ref=ref, limit=20) if few else None
             results.append(shown.detail(self._hit(card), columns, injected))
         missing = [str(text) for text, ref in asked if ref not in whole]
         return {"results": results, "missing": missing}
@@ -210,7 +213,7 @@ class Reading:
 
     def _whole(self, cards: Sequence[Card]) -> list[Data]:
         kept = self._from.library.whole([card.ref for card in cards])
-        return [shown.detail(self._hit(card), kept[card.ref][1], ()) for card in cards if card.ref in kept]
+        return [shown.detail(self._hit(card), kept[card.ref][1]) for card in cards if card.ref in kept]
 
     def _hit(self, card: Card) -> Hit:
         marks, _ = self._from.truth(card)

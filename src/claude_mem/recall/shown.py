@@ -45,14 +45,19 @@ def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Dat
     return data
 
 
-def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection]) -> Data:
-    """A result with all that is kept of it."""
+def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] | None = None) -> Data:
+    """A result with all that is kept of it. `injected`: None, if that was not looked up."""
     kept = {name: value for name, value in columns.items() if name not in _HIDDEN}
     told = [
         {"session_id": each.session, "event": each.event, "at": iso(each.at), "tokens": each.tokens}
-        for each in injected
+        for each in injected or ()
     ]
-    return {**kept, **result(hit), "session_db_id": hit.card.session_db_id, "injected": told}
+    return {
+        **kept,
+        **result(hit),
+        "session_db_id": hit.card.session_db_id,
+        "injected": None if injected is None else told,
+    }
 
 
 def session(row: Mapping[str, Any]) -> Data:

@@ -149,6 +149,17 @@ def test_details_come_in_the_order_asked_for_with_all_that_is_kept_and_who_was_t
     assert [told["session_id"] for told in one["injected"]] == ["later"]
 
 
+def test_where_nobody_looked_who_was_told_of_a_memory_nothing_is_said_of_it(memory: House) -> None:
+    memory.keep("one")
+    memory.keeping.note_injection(Injection("later", "SessionStart", ("1",), 9, NOON))
+    (listed,) = memory.reading.listed("observations", ANYTHING, Page())["items"]
+    (shown,) = memory.reading.session("s1")["observations"]
+    (many,) = memory.reading.details(["1", *(f"s{number}" for number in range(20))])["results"]
+    assert listed["injected"] is shown["injected"] is many["injected"] is None
+    (looked_up,) = memory.reading.details(["1"])["results"]
+    assert len(looked_up["injected"]) == 1
+
+
 def test_a_session_is_shown_whole_between_its_neighbours(memory: House) -> None:
     for name, at in (("aaaa-1", NOON), ("bbbb-2", NOON + DAY), ("cccc-3", NOON + 2 * DAY)):
         seen = [Observation("change", f"done in {name}")]

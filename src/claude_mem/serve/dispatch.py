@@ -51,7 +51,9 @@ class _BySegments:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app({**scope, "path": routed_path(scope["raw_path"])}, receive, send)
+        if sent := scope.get("raw_path"):  # a server may leave it out
+            scope = {**scope, "path": routed_path(sent)}
+        await self._app(scope, receive, send)
 
 
 def _route(path: str, methods: dict[str, Endpoint], running: Running) -> Route:

@@ -108,7 +108,7 @@ def test_events_and_backups_go_to_our_own_database(mem: Mem, living: Incumbent) 
         assert mem("backup").returncode == 0
     findings = json.loads(mem("doctor", "--json").stdout)["findings"]
     said = {finding["check"]: finding["says"] for finding in findings}
-    assert said["settings"] == "1 setting of another claude-mem is ignored: CLAUDE_MEM_CHROMA_ENABLED."
+    assert said["settings"] == "1 setting of another claude-mem is ignored: CLAUDE_MEM_CHROMA_ENABLED"
     assert said["database"].startswith("schema")
     assert mem.theirs() == before
     assert living.path.name == "claude-mem.db"

@@ -60,7 +60,7 @@ def bad(setting: Setting, value: object, where: str, instead: str) -> SettingWar
 def unreadable_entries(setting: Setting, count: int, kept: int) -> SettingWarning:
     if kept:
         entries = "1 entry" if count == 1 else f"{count} entries"
-        what = f"{entries} of {setting.key} cannot be read; the other {kept} hold"
+        what = f"{entries} of {setting.key} cannot be read; the rest applies"
     else:
         what = f"{setting.key} cannot be read, so nothing is excluded or redacted by it"
     return SettingWarning("bad", setting.key, f"settings.json: {what}. Allowed: {setting.allowed}.")
@@ -88,14 +88,14 @@ def summed(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
     kept = [each for each in warnings if each.kind == "bad" or each.meant]
     for kind, one, more in (
         ("theirs", "setting of another claude-mem is", "settings of another claude-mem are"),
-        ("unknown", "", "keys are not settings and"),
+        ("unknown", "", "keys are not settings and are"),
     ):
         some = [each for each in warnings if each.kind == kind and each not in kept]
         if kind == "unknown" and len(some) <= NAMED:
             kept += some
         elif some:
             names = _some([_name(each.key) for each in some])
-            says = f"{len(some)} {one if len(some) == 1 else more} ignored: {names}."
+            says = f"{len(some)} {one if len(some) == 1 else more} ignored: {names}"
             kept.append(SettingWarning(some[0].kind, some[0].key, says))
     return kept
 

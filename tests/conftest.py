@@ -1,9 +1,11 @@
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+from tests.growing import Finish
 
 from claude_mem.testing import hooks
 
@@ -39,3 +41,12 @@ def awake(data: Path) -> Iterator[Path]:
     """A data directory whose hook.sock somebody listens on: hooks start no worker."""
     with hooks.listening(data):
         yield data
+
+
+@pytest.fixture
+def finish(capfd: pytest.CaptureFixture[str]) -> Iterator[Finish]:
+    """For work that must be linear: see tests/growing.py."""
+    with capfd.disabled():
+        stderr = os.dup(2)
+    yield Finish(stderr)
+    os.close(stderr)

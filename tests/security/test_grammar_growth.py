@@ -1,10 +1,9 @@
-"""Row 27 for replies and the events that are told: time grows with the text, whatever is in it."""
+"""Row 27 for replies and the events that are told: work grows with the text, whatever is in it."""
 
 import json
-import time
-from collections.abc import Callable, Sequence
 
 import pytest
+from tests.growing import Finish, assert_steps_grow_with_length, many_long_runs
 
 from claude_mem.model.event import Event, Kind, ToolCall
 from claude_mem.observe import evidence, grammar, render
@@ -29,7 +28,6 @@ HOSTILE = {
     "quotation marks": "<summary a=\"<summary b='",
 }
 FRAMES = ("{}", "<observation><narrative>{}", "<observation><facts>{}</facts></observation>")
-CHARACTERS = 25_000
 
 
 # The same for what a session may hold: commands, colours, binary data, patches, deep JSON.
@@ -61,33 +59,35 @@ def tell(text: str) -> None:
             evidence.files([event])
 
 
-def seconds(work: Callable[[str], object], text: str) -> float:
-    """The quickest of several: what else the machine does only ever adds."""
-    times = []
-    for _ in range(4):
-        start = time.process_time()
-        work(text)
-        times.append(time.process_time() - start)
-    return min(times)
+def test_reading_a_reply_takes_steps_in_proportion_to_it(subtests: pytest.Subtests) -> None:
+    for kind, unit in HOSTILE.items():
+        for frame in FRAMES:
+            with subtests.test(kind, frame=frame):
+                assert_steps_grow_with_length(grammar.read, unit, *frame.split("{}"))
 
 
-def assert_linear(work: Callable[[str], object], texts: Sequence[str]) -> None:
-    # Measured again before it counts: one slow run is the machine's, three are ours.
-    for _ in range(3):
-        once, twice, four_times = (max(seconds(work, text), 0.001) for text in texts)
-        if twice / once < 3 and four_times / twice < 3:
-            return
-    pytest.fail(f"{once:.4f} s, {twice:.4f} s, {four_times:.4f} s")
+@many_long_runs
+def test_a_reply_of_a_million_characters_is_read(finish: Finish) -> None:
+    for unit in HOSTILE.values():
+        finish(grammar.read, unit)
 
 
-@pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_reply_twice_as_long_is_read_in_less_than_three_times_the_time(kind: str, frame: str) -> None:
-    unit = HOSTILE[kind]
-    assert_linear(grammar.read, [frame.format(unit * (size * CHARACTERS // len(unit))) for size in (1, 2, 4)])
+@pytest.mark.prove
+@many_long_runs
+def test_a_field_and_a_list_of_a_million_characters_are_read(finish: Finish) -> None:
+    for unit in HOSTILE.values():
+        for frame in FRAMES[1:]:
+            finish(grammar.read, unit, *frame.split("{}"))
 
 
-@pytest.mark.parametrize("kind", SESSIONS)
-def test_an_event_twice_as_long_is_told_in_less_than_three_times_the_time(kind: str) -> None:
-    unit = SESSIONS[kind]
-    assert_linear(tell, [unit * (size * CHARACTERS // len(unit)) for size in (1, 2, 4)])
+def test_telling_an_event_takes_steps_in_proportion_to_it(subtests: pytest.Subtests) -> None:
+    for kind, unit in SESSIONS.items():
+        with subtests.test(kind):
+            assert_steps_grow_with_length(tell, unit)
+
+
+@pytest.mark.prove
+@many_long_runs
+def test_an_event_of_a_million_characters_is_told(finish: Finish) -> None:
+    for unit in SESSIONS.values():
+        finish(tell, unit)

@@ -1,43 +1,13 @@
-"""Row 27 of the promises: hostile text costs time in proportion to its length, never its square."""
+"""Row 27 of the promises: hostile text costs work in proportion to its length, never its square."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from functools import partial
 
 import pytest
+from tests.growing import Finish, assert_steps_grow_with_length, many_long_runs, repeated
 
 from claude_mem.capture import exclude, salvage, scrub, secrets, tags
-
-SIZE = 12_000
-MOST = 3.0
-NOISE_S = 0.004  # under this a ratio measures the machine; a square would be far above it at these sizes
-
-
-def cpu(work: Callable[[], object], times: int = 2) -> float:
-    best = float("inf")
-    for _ in range(times):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return best
-
-
-def assert_linear(work: Callable[[str], object], piece: str, prefix: str = "", suffix: str = "") -> None:
-    """Doubling the input twice must not treble the CPU time either time."""
-    small, middle, large = (prefix + piece * (SIZE * factor // len(piece)) + suffix for factor in (1, 2, 4))
-    work(small)  # compiles what is compiled once
-    measured = ""
-    for _ in range(3):
-        four = cpu(lambda: work(large))
-        if four < NOISE_S:
-            return
-        once, twice = cpu(lambda: work(small)), cpu(lambda: work(middle))
-        if twice < MOST * once and four < MOST * twice:
-            return
-        measured = f"{once:.4f} s, {twice:.4f} s, {four:.4f} s"
-    pytest.fail(f"{piece[:40]!r}: {measured}")
-
 
 HOSTILE_TAGS = [
     *(
@@ -66,41 +36,77 @@ HOSTILE_TAGS = [
 ]
 
 
-@pytest.mark.parametrize("piece", HOSTILE_TAGS)
-def test_stripping_tags_is_linear(piece: str) -> None:
-    assert_linear(tags.strip, piece)
-    assert_linear(tags.strip, piece, "<private>")
-    assert_linear(tags.strip, piece, "</private", "private>")
+AROUND_TAGS = (("", ""), ("<private>", ""), ("</private", "private>"))
 
 
-def hostile_pieces(keyword: str, example: str) -> list[str]:
-    return [
-        keyword,
-        keyword + "a",
-        keyword + "=",
-        example,
-        example[: len(example) * 2 // 3],
-        example.upper(),
-        example + " ",
-    ]
+def test_stripping_tags_takes_steps_in_proportion_to_the_text(subtests: pytest.Subtests) -> None:
+    for piece in HOSTILE_TAGS:
+        with subtests.test(piece):
+            for prefix, suffix in AROUND_TAGS:
+                assert_steps_grow_with_length(tags.strip, piece, prefix, suffix)
+
+
+@pytest.mark.prove
+@many_long_runs
+def test_a_million_characters_of_tags_are_stripped(finish: Finish) -> None:
+    for piece in HOSTILE_TAGS:
+        for prefix, suffix in AROUND_TAGS:
+            finish(tags.strip, piece, prefix, suffix)
 
 
 # Rows that differ in the keyword alone share their pattern or scanner.
 RULES = list({(rule[0], rule[2], rule[3]): rule for rule in secrets.RULES}.values())
+PATTERNS = [rule for rule in RULES if rule[2]]
+SCANNERS = [rule for rule in RULES if not rule[2]]
+RUNS = ("a", "A", "0", "-", "_", ".", "=", "/", "eyJ", "\\n", ":", "Aa0", " ")
+
+Rule = tuple[str, str, str, str]
+Case = tuple[str, str, str]
 
 
-@pytest.mark.parametrize(("name", "keyword", "pattern", "example"), RULES)
-def test_every_rule_is_linear(name: str, keyword: str, pattern: str, example: str) -> None:
-    rule = ((name, keyword, pattern, example),)
+def likely_cases(rule: Rule) -> list[Case]:
+    """What makes most careless patterns quadratic, each with what stands before and after."""
+    _, keyword, _, example = rule
+    begun = f"{keyword} {example[: len(example) // 2]}"
+    pieces = (keyword, example, example[: len(example) * 2 // 3])
+    return [
+        *((piece, keyword, "") for piece in pieces),
+        *((run, begun, keyword) for run in ("Aa0", "-", " ")),
+    ]
 
-    def work(text: str) -> str:
-        return secrets.redact(text, rules=rule)
 
-    for piece in hostile_pieces(keyword, example):
-        assert_linear(work, piece, keyword)
-    for run in ("a", "A", "0", "-", "_", ".", "=", "/", "eyJ", "\\n", ":", "Aa0", " "):
-        assert_linear(work, run, keyword)
-        assert_linear(work, run, f"{keyword} {example[: len(example) // 2]}", keyword)
+def cases(rule: Rule) -> list[Case]:
+    _, keyword, _, example = rule
+    begun = f"{keyword} {example[: len(example) // 2]}"
+    pieces = (keyword + "a", keyword + "=", example.upper(), example + " ", *RUNS)
+    return [
+        *likely_cases(rule),
+        *((piece, keyword, "") for piece in pieces),
+        *((run, begun, keyword) for run in RUNS),
+    ]
+
+
+def test_every_scanner_takes_steps_in_proportion_to_the_text(subtests: pytest.Subtests) -> None:
+    for rule in SCANNERS:
+        for piece, prefix, suffix in cases(rule):
+            with subtests.test(rule[0], keyword=rule[1], piece=piece):
+                assert_steps_grow_with_length(partial(secrets.redact, rules=(rule,)), piece, prefix, suffix)
+
+
+@many_long_runs
+def test_every_pattern_reads_a_million_likely_characters(finish: Finish) -> None:
+    for rule in PATTERNS:
+        for piece, prefix, suffix in likely_cases(rule):
+            finish(partial(secrets.redact, rules=(rule,)), piece, prefix, suffix)
+
+
+@pytest.mark.prove
+@many_long_runs
+@pytest.mark.parametrize("rules", [RULES[part::4] for part in range(4)], ids=range(4))
+def test_every_rule_reads_a_million_characters_of_any_kind(finish: Finish, rules: list[Rule]) -> None:
+    for rule in rules:
+        for piece, prefix, suffix in cases(rule):
+            finish(partial(secrets.redact, rules=(rule,)), piece, prefix, suffix)
 
 
 HOSTILE = [
@@ -151,47 +157,73 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_redacting_with_every_rule_is_linear(piece: str) -> None:
-    assert_linear(secrets.redact, piece)
-    assert_linear(secrets.redact, piece, "password=a1://a:b", "-----END PRIVATE KEY-----")
+AROUND = (("", ""), ("password=a1://a:b", "-----END PRIVATE KEY-----"))
+PAYLOADS = ("<private>", "password=", "://a:b", "-----BEGIN PRIVATE KEY-----", "a", "\\", "x y ")
 
 
-@pytest.mark.parametrize("piece", ["a", "*", "a/", "/", ".env", " ", ".", "b*", "aab", "**/", "\\"])
-def test_matching_globs_is_linear(piece: str) -> None:
+def test_redacting_with_every_rule_takes_steps_in_proportion_to_the_text(subtests: pytest.Subtests) -> None:
+    for piece in HOSTILE:
+        with subtests.test(piece):
+            for prefix, suffix in AROUND:
+                assert_steps_grow_with_length(secrets.redact, piece, prefix, suffix)
+
+
+@pytest.mark.prove
+@many_long_runs
+@pytest.mark.parametrize("pieces", [HOSTILE[part::4] for part in range(4)], ids=range(4))
+def test_a_million_characters_are_redacted_with_every_rule(finish: Finish, pieces: list[str]) -> None:
+    for piece in pieces:
+        for prefix, suffix in AROUND:
+            finish(secrets.redact, piece, prefix, suffix)
+
+
+def test_matching_globs_takes_steps_in_proportion_to_the_path(subtests: pytest.Subtests) -> None:
     globs = (*exclude.DEFAULT_GLOBS, "*a*a*a*a*a*b", "**/a/**/a/**/a/**/b", "a*?a*?a*?b")
-    assert_linear(lambda text: exclude.is_excluded(text, globs), piece)
-    assert_linear(lambda text: exclude.excluded_word(text, globs), piece)
+    for piece in ("a", "*", "a/", "/", ".env", " ", ".", "b*", "aab", "**/", "\\"):
+        with subtests.test(piece):
+            assert_steps_grow_with_length(lambda text: exclude.is_excluded(text, globs), piece)
+            assert_steps_grow_with_length(lambda text: exclude.excluded_word(text, globs), piece)
 
 
-@pytest.mark.parametrize(
-    "piece", ["<private>", "password=", "://a:b", "-----BEGIN PRIVATE KEY-----", "a", "\\", "x y "]
-)
-def test_scrubbing_a_whole_payload_is_linear(piece: str) -> None:
-    def work(text: str) -> object:
-        payload: dict[str, object] = {
-            "prompt": text,
-            "tool_input": {"command": text, "path": text},
-            "tool_response": {
-                "stdout": text,
-                "lines": [text[at : at + 40] for at in range(0, len(text), 40)],
-            },
-        }
-        return scrub.scrub(payload, field_cap=1000)
-
-    assert_linear(work, piece)
+def scrub_as_every_part(text: str) -> object:
+    payload: dict[str, object] = {
+        "prompt": text,
+        "tool_input": {"command": text, "path": text},
+        "tool_response": {
+            "stdout": text,
+            "lines": [text[at : at + 40] for at in range(0, len(text), 40)],
+        },
+    }
+    return scrub.scrub(payload, field_cap=1000)
 
 
-@pytest.mark.parametrize("item", ["<private>", "a", "password=hunter2", 7, None, ["x"], {"k": "<private>"}])
-def test_scrubbing_a_long_list_is_linear(item: object) -> None:
-    assert_linear(
-        lambda text: scrub.scrub({"l": [item] * (len(text) // 4), "d": {text: item}}, field_cap=100), "abcd"
-    )
+def test_scrubbing_a_whole_payload_takes_steps_in_proportion_to_it(subtests: pytest.Subtests) -> None:
+    for piece in PAYLOADS:
+        with subtests.test(piece):
+            assert_steps_grow_with_length(scrub_as_every_part, piece)
 
 
-@pytest.mark.parametrize("piece", ["://", "://a:", "<private", "\\", "token ", ".env", "x"])
-def test_asking_whether_a_payload_is_suspect_is_linear(piece: str) -> None:
-    assert_linear(lambda text: scrub.is_suspect(text.encode()), piece)
+@pytest.mark.prove
+@many_long_runs
+def test_a_payload_of_a_million_characters_in_every_part_is_scrubbed(finish: Finish) -> None:
+    for piece in PAYLOADS:
+        finish(scrub_as_every_part, piece)
+
+
+def scrub_a_list_of(item: object, text: str) -> object:
+    return scrub.scrub({"l": [item] * (len(text) // 4), "d": {text: item}}, field_cap=100)
+
+
+def test_scrubbing_a_long_list_takes_steps_in_proportion_to_it(subtests: pytest.Subtests) -> None:
+    for item in ("<private>", "a", "password=hunter2", 7, None, ["x"], {"k": "<private>"}):
+        with subtests.test(repr(item)):
+            assert_steps_grow_with_length(partial(scrub_a_list_of, item), "abcd")
+
+
+@many_long_runs
+def test_a_million_characters_are_judged_suspect_or_not(finish: Finish) -> None:
+    for piece in ("://", "://a:", "<private", "\\", "token ", ".env", "x"):
+        finish(lambda text: scrub.is_suspect(text.encode()), piece)
 
 
 HOSTILE_CUTS = [
@@ -200,13 +232,14 @@ HOSTILE_CUTS = [
 ]
 
 
-@pytest.mark.parametrize("inside", ['"', "[", "{", ""])
-@pytest.mark.parametrize("piece", HOSTILE_CUTS)
-def test_salvaging_looks_at_each_character_once(piece: str, inside: str) -> None:
-    """Counted, not timed: a token that is begun is taken, so that no search begins in it again."""
-    head = '{"session_id":"s","a":' + inside + piece * (SIZE // len(piece))
-    assert not set('"{}[]') & set(salvage.TOKEN.sub("", head))
-    if '"' not in piece.replace('\\"', "") and inside == '"':
-        kept = salvage.salvage(head, "")
-        assert kept is not None
-        assert kept["session_id"] == "s"
+def test_salvaging_looks_at_each_character_once(subtests: pytest.Subtests) -> None:
+    """A token that is begun is taken, so that no search begins in it again."""
+    for piece in HOSTILE_CUTS:
+        for inside in ('"', "[", "{", ""):
+            with subtests.test(piece, inside=inside):
+                head = repeated(piece, 12_000, '{"session_id":"s","a":' + inside)
+                assert not set('"{}[]') & set(salvage.TOKEN.sub("", head))
+                if '"' not in piece.replace('\\"', "") and inside == '"':
+                    kept = salvage.salvage(head, "")
+                    assert kept is not None
+                    assert kept["session_id"] == "s"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from tests.security.test_growth import assert_linear
+from tests.growing import Finish, assert_steps_grow_with_length, many_long_runs
 
 from claude_mem.capture import tags
 from claude_mem.model.recall import Card, Hit, Ref
@@ -143,32 +143,25 @@ def test_what_we_add_says_what_it_is_and_asks_for_nothing(way: str) -> None:
     assert not re.findall(orders, ours)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        *(
-            "<",
-            "</",
-            "< ",
-            "<private",
-            "&amp;",
-            "&amp;lt;",
-            "&#0",
-            "&lt;/",
-            "\\",
-            "\\u003c",
-            "\\u002f",
-            "<\\u002f",
-        ),
-        *("<\\", "`", "\u200b", "＜", "%3c%2f", "\n", "\r", "- ", "claude-mem-context"),
-    ],
+HOSTILE = (
+    *("<", "</", "< ", "<private", "&amp;", "&amp;lt;", "&#0", "&lt;/", "\\", "\\u003c", "\\u002f"),
+    *("<\\u002f", "<\\", "`", "\u200b", "＜", "%3c%2f", "\n", "\r", "- ", "claude-mem-context"),
 )
-def test_fencing_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None:
-    assert_linear(fenced, piece)
 
 
-@pytest.mark.parametrize(
-    "piece", ["a. ", "A", ". ", "e.g. ", "“Asked: “", "word ", "a/b.c ", "、", "? A", "Asked: “"]
-)
-def test_telling_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None:
-    assert_linear(lambda text: at_prompt(text).text, piece)
+def test_fencing_hostile_text_takes_steps_in_proportion_to_it(subtests: pytest.Subtests) -> None:
+    for piece in HOSTILE:
+        with subtests.test(piece):
+            assert_steps_grow_with_length(fenced, piece)
+
+
+@many_long_runs
+def test_a_million_hostile_characters_are_fenced(finish: Finish) -> None:
+    for piece in HOSTILE:
+        finish(fenced, piece)
+
+
+@many_long_runs
+def test_a_memory_of_a_million_characters_is_told_at_a_prompt(finish: Finish) -> None:
+    for piece in ("a. ", "A", ". ", "e.g. ", "“Asked: “", "word ", "a/b.c ", "、", "? A", "Asked: “"):
+        finish(at_prompt, piece)

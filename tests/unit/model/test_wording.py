@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from unicodedata import normalize, ucd_3_2_0
@@ -11,6 +10,7 @@ from unicodedata import normalize, ucd_3_2_0
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.growing import Finish, many_long_runs
 
 from claude_mem.model.wording import (
     LONGEST_WORD,
@@ -160,12 +160,7 @@ def test_every_word_finds_itself(word: str) -> None:
             assert is_found(db, word, word)
 
 
-@pytest.mark.parametrize("unit", ["a", "a-", "A", "aB", "本", "/"])
-def test_writing_a_text_into_the_index_costs_no_more_than_its_length(unit: str) -> None:
-    def seconds(times: int) -> float:
-        began = time.perf_counter()
-        indexed(unit * times)
-        return time.perf_counter() - began
-
-    short = min(seconds(5_000) for _ in range(5))
-    assert min(seconds(40_000) for _ in range(3)) < 8 * 4 * max(short, 0.0002), "eight times as long: not 64"
+@many_long_runs
+def test_a_million_characters_are_written_into_the_index(finish: Finish) -> None:
+    for unit in ("a", "a-", "A", "aB", "本", "/"):
+        finish(indexed, unit)

@@ -1,13 +1,12 @@
-"""Row 27 for an agent's last message: time grows with its length, whatever is in it."""
+"""Row 27 for an agent's last message: work grows with its length, whatever is in it."""
 
 from __future__ import annotations
 
 import pytest
-from tests.security.test_grammar_growth import assert_linear
+from tests.growing import LONG, Finish, assert_steps_grow_with_length, many_long_runs
 from tests.unit.providers.acting import Acting
 
-from claude_mem.providers.offline import courtesies, findings, unfinished
-from claude_mem.providers.offline.markdown import LONGEST
+from claude_mem.providers.offline import courtesies, findings, markdown, unfinished
 
 HOSTILE = {
     "labels": "Next: ",
@@ -46,15 +45,23 @@ def read(text: str) -> None:
     courtesies.is_one(text)
 
 
-def sizes(unit: str, characters: int) -> list[str]:
-    return [unit * (size * characters // len(unit)) for size in (1, 2, 4)]
+def test_observing_a_message_takes_steps_in_proportion_to_it(subtests: pytest.Subtests) -> None:
+    for kind, unit in HOSTILE.items():
+        with subtests.test(kind):
+            assert_steps_grow_with_length(end, unit)
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_message_twice_as_long_is_observed_in_less_than_three_times_the_time(kind: str) -> None:
-    assert_linear(end, sizes(HOSTILE[kind], LONGEST // 12))
+@pytest.mark.prove
+@many_long_runs
+def test_a_message_of_a_million_characters_is_observed(
+    finish: Finish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(markdown, "LONGEST", LONG)  # its patterns are linear without their bound as well
+    for unit in HOSTILE.values():
+        finish(end, unit)
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_paragraph_twice_as_long_is_split_in_less_than_three_times_the_time(kind: str) -> None:
-    assert_linear(read, sizes(HOSTILE[kind], 10_000))
+@many_long_runs
+def test_a_paragraph_of_a_million_characters_is_split(finish: Finish) -> None:
+    for unit in HOSTILE.values():
+        finish(read, unit)

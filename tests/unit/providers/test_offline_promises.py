@@ -7,11 +7,12 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.growing import LONG, Finish, many_long_runs, repeated
 from tests.unit.providers.acting import Acting, everything
 
 from claude_mem.model.batch import Batch
 from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.providers.offline import Offline
+from claude_mem.providers.offline import Offline, markdown, reading, requests, shell
 
 CONCEPTS = {
     "how-it-works",
@@ -134,21 +135,24 @@ def test_a_command_without_a_name_that_failed_raises_nothing() -> None:
     assert [summary.request for summary in told.summaries] == ["x"]
 
 
-@pytest.mark.timeout(60)  # a quadratic pattern takes minutes
-def test_deeply_nested_and_endless_text_takes_linear_time() -> None:
-    long = [
-        "[" * 100_000,
-        "=" * 200_000,
-        "a.py:1:" * 30_000,
-        "- " * 100_000,
-        "<<E\n" * 50_000,
-        "'" * 99_999,
-        "**" * 90_000,
-        "[a](" * 50_000,
-        "HTTP " * 40_000,
-        "A. " * 60_000,
-        "Next: " * 30_000,
-    ]
-    for text in long:
-        acted = Acting(text).run(text, text).write("a.py", text).stop(text)
-        acted.memory()
+ENDLESS = ("[", "=", "a.py:1:", "- ", "<<E\n", "'", "**", "[a](", "HTTP ", "A. ", "Next: ")
+
+
+def observe(text: str) -> None:
+    Acting(text).run(text, text).write("a.py", text).stop(text).memory()
+
+
+def test_deeply_nested_and_endless_text_is_observed() -> None:
+    for piece in ENDLESS:
+        observe(repeated(piece, 200_000))
+
+
+@pytest.mark.prove
+@many_long_runs
+@pytest.mark.parametrize("piece", ENDLESS)
+def test_a_million_characters_are_observed_without_the_bounds_too(
+    finish: Finish, piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (markdown, reading, requests, shell):
+        monkeypatch.setattr(module, "LONGEST", LONG)
+    finish(observe, piece)

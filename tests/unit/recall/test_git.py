@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,14 +81,12 @@ def test_a_git_that_hangs_is_given_up_on_and_not_asked_again_for_the_same_state(
 ) -> None:
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
-    slow.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
+    slow.write_text("#!/bin/sh\nexec sleep 86400\n", encoding="utf-8")
     slow.chmod(0o755)
     path = f"{slow.parent}:{os.environ['PATH']}"
     repository = Repository(made.root, within_s=0.2, environ={"PATH": path})
-    began = time.monotonic()
     assert repository.facts() is None
     assert repository.facts() is None
-    assert time.monotonic() - began < 30
     assert repository.times_asked == 1
 
 

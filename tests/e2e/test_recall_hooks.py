@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from claude_mem import __version__
-from claude_mem.testing import hooks, payloads
+from claude_mem.testing import hooks, payloads, workers
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 CWD = "/home/u/proj"
@@ -411,11 +411,14 @@ def test_a_hook_hears_no_more_than_it_could_show(data: Path) -> None:
 
 def test_without_a_worker_a_prompt_is_kept_and_one_is_started(data: Path) -> None:
     data.mkdir(mode=0o700)
-    (data / "settings.json").write_text("not JSON: the worker that is started ends at once")
-    answered = hooks.run(data, payloads.prompt("fix the parser"))
-    assert (answered.code, answered.json) == (0, CONTINUE)
-    assert len(hooks.spooled(data)) == 1
-    assert (data / "start.stamp").exists()
+    (data / "claude-mem.db").mkdir()  # the worker that is started ends at once
+    try:
+        answered = hooks.run(data, payloads.prompt("fix the parser"))
+        assert (answered.code, answered.json) == (0, CONTINUE)
+        assert len(hooks.spooled(data)) == 1
+        assert (data / "start.stamp").exists()
+    finally:
+        workers.finish(data)
 
 
 def test_a_private_prompt_is_not_asked_about_nor_is_a_tool_of_its_turn(data: Path) -> None:

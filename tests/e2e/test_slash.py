@@ -111,4 +111,4 @@ def test_what_makes_no_sense_is_answered_with_what_would(data: Path, text: bytes
 def test_what_goes_wrong_is_said_in_words_and_is_no_failure(data: Path) -> None:
     data.mkdir()
     (data / "claude-mem.db").mkdir()
-    assert "claude-mem" in typed(data, b"search login")
+    assert "claude-mem.db" in typed(data, b"search login")

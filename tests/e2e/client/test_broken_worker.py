@@ -35,16 +35,16 @@ def without_us(tmp_path_factory: pytest.TempPathFactory, only_the_loopback: None
 
 
 @contextmanager
-def settings_it_refuses(claude: Claude) -> Iterator[None]:
+def database_it_refuses(claude: Claude) -> Iterator[None]:
     """Every worker that is started ends at once, with the reason in its log."""
     claude.data.mkdir(mode=0o700, exist_ok=True)
-    file = claude.data / "settings.json"
-    file.write_text('{"CLAUDE_MEM_NO_SUCH_THING": 1}')
+    in_its_place = claude.data / "claude-mem.db"
+    in_its_place.mkdir()
     yield
     assert control.status(claude.data).state == "stopped"
     log = claude.data / "logs/start.log"  # which every attempt writes anew
-    workers.until(lambda: "CLAUDE_MEM_NO_SUCH_THING" in log.read_text(), "the log says why")
-    file.unlink()
+    workers.until(lambda: "claude-mem.db" in log.read_text(), "the log says why")
+    in_its_place.rmdir()
 
 
 HOLDER = """
@@ -81,7 +81,7 @@ def hung(claude: Claude) -> Iterator[None]:
 
 
 FAULTS: dict[str, Callable[[Claude], AbstractContextManager[None]]] = {
-    "it cannot be started": settings_it_refuses,
+    "it cannot be started": database_it_refuses,
     "another holds its lock": lock_held_by_another,
     "it is hung": hung,
 }
@@ -94,7 +94,7 @@ def test_a_worker_that_is_not_there_changes_nothing_and_loses_nothing(
     claude.connect()
     with fault(claude):
         ran, course = run(claude)
-        assert not (claude.data / "claude-mem.db").exists() or kept_of(claude, ran) == {}, "it was there"
+        assert not (claude.data / "claude-mem.db").is_file() or kept_of(claude, ran) == {}, "it was there"
     assert course == without_us
     all_hooks_ran_happily(claude, ran)
     everything_is_there_once(claude, ran)
@@ -161,7 +161,7 @@ def test_a_stranger_on_our_port_is_told_nothing(claude: Claude, without_us: Cour
             assert (status.state, status.port == stranger.port) == ("running", False)
             ran, course = run(claude, port=stranger.port)
         else:
-            with settings_it_refuses(claude):
+            with database_it_refuses(claude):
                 (claude.data / "worker.json").write_text(json.dumps({"pid": 1, "port": stranger.port}))
                 ran, course = run(claude, port=stranger.port)
         assert stranger.heard == []

@@ -56,7 +56,7 @@ class Playing:
 
     def __call__(self, request: Request) -> Step:
         messages = request.body.get("messages", [])
-        if any(COMPACTS in texts(message) for message in messages[-3:]):  # reminders may come after it
+        if compaction(request):
             return Say(self._summary)
         first = texts(messages[0]) if messages else ""
         steps = self._left[next((task for task in self._left if task and task in first), "")]
@@ -71,6 +71,13 @@ def texts(message: Mapping[str, Any]) -> str:
     return "\n".join(
         block.get("text") or texts(block) for block in content if block.get("type") in ("text", "tool_result")
     )
+
+
+def compaction(request: Request) -> str:
+    """What the model is told where it is asked to compact; empty: it is not. After it the client may add what
+    it has meanwhile learned of its tools: whether it does depends on how soon they are there."""
+    last = (texts(message) for message in request.body.get("messages", [])[-3:])
+    return next((text for text in last if COMPACTS in text), "")
 
 
 def read(request: Request) -> str:

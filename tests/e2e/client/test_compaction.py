@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 from tests.e2e.client.lives import make, memories, rendered, source, taught, times
 
-from claude_mem.testing.claude import Claude, Playing, Ran, texts
+from claude_mem.testing.claude import Claude, Playing, Ran, compaction
 from claude_mem.testing.model_server import ModelServer, Request, Say, Script, Step, Use
 
 ZEBRA = "zebra.py created: zebra()"
@@ -34,13 +34,9 @@ class Compacted:
         )
 
 
-def is_compaction(request: Request) -> bool:
-    return "create a detailed summary of" in texts(request.body["messages"][-1])
-
-
 def unhurried(playing: Playing, ready: Callable[[], None]) -> Script:
     def script(request: Request) -> Step:
-        if is_compaction(request):
+        if compaction(request):
             ready()
         return playing(request)
 
@@ -117,8 +113,7 @@ def test_a_compaction_is_recorded_with_what_the_user_asked_of_it_and_its_summary
 def test_the_model_that_compacts_is_given_the_users_words_and_none_of_ours(
     manual: Compacted, automatic: Compacted
 ) -> None:
-    asked = [each for each in (*manual.requests, *automatic.requests) if is_compaction(each)]
-    by_the_user, by_the_client = (texts(each.body["messages"][-1]) for each in asked)
+    by_the_user, by_the_client = filter(None, map(compaction, (*manual.requests, *automatic.requests)))
     assert "Additional Instructions:\nkeep names\n\nREMINDER" in by_the_user
     assert "Additional Instructions" not in by_the_client
 
@@ -141,8 +136,8 @@ def test_a_full_context_is_compacted_by_the_client_and_the_same_is_true_of_it(
         ("pre_compact", "auto", None),
         ("post_compact", "auto", SUMMARY),
     ]
-    (compaction,) = [number for number, each in enumerate(automatic.requests) if is_compaction(each)]
-    before, after = automatic.requests[compaction - 1], automatic.requests[compaction + 1]
+    (at,) = [number for number, each in enumerate(automatic.requests) if compaction(each)]
+    before, after = automatic.requests[at - 1], automatic.requests[at + 1]
     assert "heron.py" not in str(memories(before))
     (told,) = memories(after)
     assert times(after, "heron.py created: heron()", claude) == 1

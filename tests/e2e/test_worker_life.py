@@ -17,7 +17,7 @@ from tests.unit.serve import driving
 from tests.unit.serve.driving import answers, until
 
 from claude_mem.model.errors import WorkerFailed, WorkerHung
-from claude_mem.serve import control, lock
+from claude_mem.serve import control, lock, starting
 from claude_mem.testing import hooks, workers
 
 PAYLOAD = (
@@ -193,7 +193,7 @@ class TestRow16StaleNumbersAndRaces:
 
 
 class TestRow17TheWorkerIsStopped:
-    def test_it_is_named_hooks_stay_fast_and_it_drains_when_it_wakes(self, data: Path) -> None:
+    def test_it_is_named_hooks_do_not_wait_and_it_drains_when_it_wakes(self, data: Path) -> None:
         with driving.started(data) as worker:
             os.kill(worker.pid, signal.SIGSTOP)
             found = control.status(data, deadline_s=0.3)
@@ -201,10 +201,9 @@ class TestRow17TheWorkerIsStopped:
             with pytest.raises(WorkerHung) as hung:
                 control.start(data, deadline_s=0.3)
             assert hung.value.pid == worker.pid
-            began = time.monotonic()
             for number in range(10):
-                assert hooks.run(data, PAYLOAD % number).code == 0
-            assert time.monotonic() - began < 5, "ten hooks, each of them a process"
+                answered, waits = hooks.run_watched(data, PAYLOAD % number)
+                assert (answered.code, waits) == (0, []), "a hook that only records waits for nobody"
             assert spooled(data) == 10
             os.kill(worker.pid, signal.SIGCONT)
             until("it drains", lambda: spooled(data) == 0)
@@ -444,7 +443,7 @@ class TestASlowStart:
         assert (found.state, found.pid) == ("starting", slow.pid)
         said = json.loads((data / "starting.json").read_bytes())
         assert said["doing"]
-        assert time.time() * 1000 - said["since"] < 60_000
+        assert starting.is_under_way(data)
         (data / "build-is-slow").unlink()
         until("it answers", lambda: answers(data))
         until("it says so no more", lambda: not (data / "starting.json").exists())

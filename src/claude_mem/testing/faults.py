@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -19,13 +20,19 @@ def killing(syscall: str, when: int) -> list[str]:
     return _strace(syscall, f"signal=SIGKILL:when={when}")
 
 
+def watching(syscalls: str, log: Path) -> list[str]:
+    """A command prefix under which these system calls (names with commas) are written down, a line each."""
+    return [*_traced(syscalls, log)]
+
+
 def _strace(syscall: str, injection: str) -> list[str]:
+    return [*_traced(syscall, Path(os.devnull)), "-e", f"inject={syscall}:{injection}"]
+
+
+def _traced(syscalls: str, log: Path) -> list[str]:
     strace = shutil.which("strace")
     assert strace, "strace is needed for fault tests; `make test` installs it"
-    return [
-        strace, "-f", "-qqq", "-o", "/dev/null",
-        "-e", f"trace={syscall}", "-e", "signal=none", "-e", f"inject={syscall}:{injection}",
-    ]  # fmt: skip
+    return [strace, "-f", "-qqq", "-o", str(log), "-e", f"trace={syscalls}", "-e", "signal=none"]
 
 
 @contextmanager

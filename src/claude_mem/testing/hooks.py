@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from typing import Any
 
 from claude_mem.capture.payload import integer
 from claude_mem.clients.claude_code import connection
+from claude_mem.testing import faults
 
 MACHINE = connection.here()
 DEADLINE_S = 30  # for the test, not the hook: a hang fails instead of blocking the suite
@@ -61,6 +64,25 @@ def run(
         check=False,
     )
     return Answered(done.returncode, done.stdout, done.stderr)
+
+
+_WAITS = "?poll,?ppoll,?select,?pselect6,?epoll_wait,?epoll_pwait,?nanosleep,?clock_nanosleep"
+_POLL = re.compile(r"poll\(.*?, \d+, (?:(\d+)|\{tv_sec=(\d+), tv_nsec=(\d+)\})")
+
+
+def run_watched(data_dir: Path, payload: bytes) -> tuple[Answered, list[int]]:
+    """`run`, and for how many milliseconds at most it was ready to wait, each time that it waited."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "waits"
+        answered = run(data_dir, payload, wrap=faults.watching(_WAITS, log))
+        lines = log.read_text().splitlines()
+    found = [_POLL.search(line) for line in lines]
+    assert all(found), f"it waits without a bound that is known: {lines}"
+    return answered, [_milliseconds(*each.groups()) for each in found if each]
+
+
+def _milliseconds(whole: str | None, seconds: str | None, nanoseconds: str | None) -> int:
+    return int(whole) if whole else int(seconds or 0) * 1000 + int(nanoseconds or 0) // 1_000_000
 
 
 def spooled(data_dir: Path) -> list[dict[str, Any]]:

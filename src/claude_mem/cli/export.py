@@ -25,9 +25,10 @@ def add(commands: Commands) -> None:
         "export",
         "write memory to a file: all of it, or what is asked for",
         more=(
-            "One JSON object a line, from which `import` makes the same memory again; or, with\n"
-            "--markdown, a journal to read. Without a QUERY whole sessions with all that was\n"
-            "done in them, with one only the memories it finds. The file is yours alone (0600)."
+            "One JSON object a line, from which `import` makes the same memory again; or,\n"
+            "with --markdown, a journal to read. Without a QUERY whole sessions with all that\n"
+            "was done in them, with one only the memories it finds. The file is yours alone\n"
+            "(0600)."
         ),
         example=(
             "claude-mem export -o memory.jsonl\n"

@@ -27,10 +27,10 @@ def add(commands: Commands) -> None:
         "import",
         "take in what `export` wrote, or observations from elsewhere",
         more=(
-            "What is there already stays as it is: doing it again changes nothing, and after an\n"
-            "interruption goes on. Without --own the file counts as a stranger's: secrets are\n"
-            "redacted, everything is marked as read and not verified, and nothing of your own\n"
-            "is added to or replaced."
+            "What is there already stays as it is: doing it again changes nothing, and after\n"
+            "an interruption goes on. Without --own the file counts as a stranger's: secrets\n"
+            "are redacted, everything is marked as read and not verified, and nothing of your\n"
+            "own is added to or replaced."
         ),
         example=(
             "claude-mem import --own memory.jsonl\n"

@@ -14,9 +14,10 @@ def add(commands: Commands) -> None:
         "mcp",
         "be an MCP server on standard input and output",
         more=(
-            "For a coding agent to run: it asks memory with search, timeline, get_observations,\n"
-            "get_session, file_history, remember and forget. The worker answers, and is started\n"
-            "if it is down. Typed in a terminal it prints what to put into a client's settings."
+            "For a coding agent to run: it asks memory with search, timeline,\n"
+            "get_observations, get_session, file_history, remember and forget. The worker\n"
+            "answers, and is started if it is down. Typed in a terminal it prints what to put\n"
+            "into a client's settings."
         ),
         example="claude-mem mcp > mcp.json",
         run=_run,

@@ -24,9 +24,10 @@ def add(commands: Commands) -> None:
         "install",
         "connect it to Claude Code: hooks, MCP server, skills and /mem",
         more=(
-            "As a plugin, by the client's own commands; or with --settings, written into its settings\n"
-            "file beside what is there. Doing it again changes nothing, or brings it up to date.\n"
-            "Without Claude Code it is made ready, and works when that is installed."
+            "As a plugin, by the client's own commands; or with --settings, written into its\n"
+            "settings file beside what is there. Doing it again changes nothing, or brings it\n"
+            "up to date. Without Claude Code it is made ready, and works when that is\n"
+            "installed."
         ),
         example="claude-mem install --dry-run\nclaude-mem install",
         run=_install,

@@ -10,7 +10,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -22,23 +21,14 @@ import pytest
 
 from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads, workers
+from claude_mem.testing.commands import Done, Mem
 
 CANARY = "zarquonvex"
 GIT = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")
 
 
-def mem(data: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "claude_mem", *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=hooks.environment(data, COLUMNS="140"),
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == code, done.stderr
-    return done
+def mem(data: Path, *words: str, code: int = 0) -> Done:
+    return Mem(data, COLUMNS="140")(*words, code=code)
 
 
 def as_data(data: Path, *words: str) -> Any:
@@ -256,18 +246,7 @@ def test_gc_says_what_it_would_free_and_frees_it(house: Path, tmp_path: Path) ->
     assert not marker.exists()
     assert len(list(backups.glob("*.db"))) == 7
     assert "There is nothing to let go of." in mem(house, "gc").stdout
-    told = mem(house, "doctor", "--json", code=0 if _is_well(house) else 1)
+    told = Mem(house)("doctor", "--json", code=None)
     growth = [one for one in json.loads(told.stdout)["findings"] if one["check"] == "growth"]
     assert growth
     assert re.fullmatch(r"[\d.]+ [KM]iB(, -?[\d.]+ \w+ a week)?, \d+ % free", growth[0]["says"])
-
-
-def _is_well(house: Path) -> bool:
-    done = subprocess.run(
-        [sys.executable, "-m", "claude_mem", "doctor"],
-        capture_output=True,
-        env=hooks.environment(house),
-        timeout=60,
-        check=False,
-    )
-    return done.returncode == 0

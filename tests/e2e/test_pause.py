@@ -3,14 +3,13 @@
 import json
 import re
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from claude_mem.testing import hooks, payloads, workers
+from claude_mem.testing.commands import Mem
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 CANARY = "canary-5b1e9d"
@@ -27,16 +26,8 @@ EVENTS = {
 
 
 def mem(data: Path, *words: str, **env: str) -> str:
-    said = subprocess.run(
-        [sys.executable, "-m", "claude_mem", *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=hooks.environment(data, **env),
-        timeout=60,
-        check=False,
-    )
-    assert (said.returncode, said.stderr) == (0, "")
+    said = Mem(data)(*words, env=env)
+    assert said.stderr == ""
     return said.stdout
 
 
@@ -263,28 +254,16 @@ def test_a_paused_session_that_has_ended_is_not_named(data: Path) -> None:
 
 
 def test_without_an_id_the_client_has_to_say_which_session_it_is(data: Path) -> None:
-    for words in (("off", "--session"), ("on", "--session")):
-        said = subprocess.run(
-            [sys.executable, "-m", "claude_mem", *words],
-            capture_output=True,
-            text=True,
-            env=hooks.environment(data),
-            check=False,
-        )
-        assert (said.returncode, said.stdout) == (2, "")
+    for word in ("off", "on"):
+        said = Mem(data)(word, "--session", code=2)
+        assert said.stdout == ""
         assert "say which session: --session ID" in said.stderr
     assert not data.exists()
 
 
 def test_doctor_and_status_tell_of_the_pause(data: Path) -> None:
     def said(*words: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-m", "claude_mem", *words],
-            capture_output=True,
-            text=True,
-            env=hooks.environment(data),
-            check=False,
-        ).stdout
+        return Mem(data)(*words, code=None).stdout
 
     mem(data, "off")
     doctor = said("doctor")
@@ -293,10 +272,3 @@ def test_doctor_and_status_tell_of_the_pause(data: Path) -> None:
     assert "paused   for " in said("worker", "status")
     mem(data, "on")
     assert "paused" not in said("doctor") + said("worker", "status")
-
-
-@pytest.mark.parametrize("command", ["off", "on", "statusline", "slash"])
-def test_each_explains_itself_with_an_example_in_80_columns(data: Path, command: str) -> None:
-    said = mem(data, command, "--help", COLUMNS="80")
-    assert "Example:" in said
-    assert max(map(len, said.splitlines())) <= 80

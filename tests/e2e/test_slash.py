@@ -1,43 +1,46 @@
 """What `/mem` runs: plain words out, whatever was typed, and never a failure."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from claude_mem.testing import hooks, workers
+from claude_mem.testing import workers
+from claude_mem.testing.commands import Mem
 
-Mem = Callable[[str], str]
+Typed = Callable[[str], str]
 
 
-def typed(data: Path, text: bytes, **env: str) -> str:
-    said = subprocess.run(
-        [sys.executable, "-m", "claude_mem", "slash"],
-        input=text,
-        capture_output=True,
-        env=hooks.environment(data, **({"CLAUDE_CODE_SESSION_ID": "s-1"} | env)),
-        cwd=data.parent,
-        timeout=60,
-        check=False,
-    )
-    assert (said.returncode, said.stderr) == (0, b"")
-    return said.stdout.decode()
+def typed(data: Path, text: bytes, *, cwd: Path | None = None, process: bool = False, **env: str) -> str:
+    mem = Mem(data, cwd or data.parent, CLAUDE_CODE_SESSION_ID="s-1")
+    said = mem("slash", given=text, env=env, process=process)
+    assert said.stderr == ""
+    return said.stdout
 
 
 @pytest.fixture(scope="module")
-def mem(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mem]:
-    """On one worker for all of them."""
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One for all of them; each forgets what it had remembered."""
     with workers.running(tmp_path_factory.mktemp("slash") / "data") as data:
-        yield lambda text: typed(data, text.encode())
+        yield data
 
 
-def test_what_is_remembered_is_found_and_forgotten_only_after_a_second_word(mem: Mem) -> None:
-    kept = mem('remember Deploys need the VPN: it\'s "so" in `sh` and $HOME\nand on a second line\n')
-    assert kept.startswith("Remembered as ")
-    id = kept.split()[-1].strip(".")
+@pytest.fixture
+def mem(worker: Path) -> Typed:
+    return lambda text: typed(worker, text.encode())
+
+
+def remembered(said: str) -> str:
+    """The id of what was remembered."""
+    assert said.startswith("Remembered as ")
+    return said.rsplit(maxsplit=1)[-1].strip(".")
+
+
+def test_what_is_remembered_is_found_and_forgotten_only_after_a_second_word(mem: Typed) -> None:
+    id = remembered(
+        mem('remember Deploys need the VPN: it\'s "so" in `sh` and $HOME\nand on a second line\n')
+    )
     assert "Deploys need the VPN" in mem("search deploys vpn")
     shown = mem(f"forget {id}")
     assert "Deploys need the VPN" in shown
@@ -47,25 +50,29 @@ def test_what_is_remembered_is_found_and_forgotten_only_after_a_second_word(mem:
     assert mem("search deploys vpn") == "Nothing is remembered of that.\n"
 
 
-def test_words_that_look_like_flags_are_words(mem: Mem) -> None:
+def test_words_that_look_like_flags_are_words(mem: Typed) -> None:
     assert mem("search --yes -x") == "Nothing is remembered of that.\n"
-    assert mem("remember --project nowhere -").startswith("Remembered as ")
+    id = remembered(mem("remember --project nowhere -"))
+    assert "Forgotten: 1 observation." in mem(f"forget {id} yes")
 
 
-def test_how_memory_stands_is_said_in_three_lines(data: Path) -> None:
-    with workers.running(data):
-        assert typed(data, b"").splitlines()[1] == "Nothing is remembered of this project yet."
-        typed(data, b"remember Deploys need the VPN.")
-        for asked in (b"", b"\n", b"status", b"STATUS\n"):
-            assert typed(data, asked).splitlines() == [
-                "Recording. More: /mem help",
-                f"This project, {data.parent.name}: 1 memory of 1 session.",
-                "Observer: offline · $0.00 and 0 tokens today · nothing waits",
-            ]
+def test_how_memory_stands_is_said_in_three_lines(worker: Path, tmp_path: Path) -> None:
+    def said(text: bytes, *, process: bool = False) -> str:
+        return typed(worker, text, cwd=tmp_path, process=process)
+
+    assert said(b"").splitlines()[1] == "Nothing is remembered of this project yet."
+    id = remembered(said(b"remember Deploys need the VPN."))
+    for asked in (b"", b"\n", b"status", b"STATUS\n"):
+        assert said(asked, process=asked == b"").splitlines() == [
+            "Recording. More: /mem help",
+            f"This project, {tmp_path.name}: 1 memory of 1 session.",
+            "Observer: offline · $0.00 and 0 tokens today · nothing waits",
+        ]
+    said(f"forget {id} yes".encode())
 
 
-def test_what_is_found_can_be_read_whole_without_a_terminal(mem: Mem) -> None:
-    ids = [mem(f"remember Ferret number {n} sleeps.").split()[-1].strip(".") for n in range(7)]
+def test_what_is_found_can_be_read_whole_without_a_terminal(mem: Typed) -> None:
+    ids = [remembered(mem(f"remember Ferret number {n} sleeps.")) for n in range(7)]
     found = mem("search ferret sleeps")
     assert found.endswith(". Narrow it with more words.\n")
     shown = found.splitlines()[-1].removeprefix("Read one whole: /mem ").partition(".")[0]
@@ -100,12 +107,11 @@ def test_the_session_is_paused_and_resumed_and_with_all_everything_is(data: Path
     assert not (data / "off").exists()
 
 
-@pytest.mark.parametrize(
-    "text", [b"help", b"search", b"forget  ", b"remember\n", b"bogus $(id)", b"\xff\xfe"]
-)
-def test_what_makes_no_sense_is_answered_with_what_would(data: Path, text: bytes) -> None:
-    assert "/mem search WORDS" in typed(data, text)
-    assert not data.exists()
+def test_what_makes_no_sense_is_answered_with_what_would(data: Path, subtests: pytest.Subtests) -> None:
+    for text in (b"help", b"search", b"forget  ", b"remember\n", b"bogus $(id)", b"\xff\xfe"):
+        with subtests.test(repr(text)):
+            assert "/mem search WORDS" in typed(data, text)
+            assert not data.exists()
 
 
 def test_what_goes_wrong_is_said_in_words_and_is_no_failure(data: Path) -> None:

@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from claude_mem.cli import known
 from claude_mem.testing import hooks, incumbent, payloads, workers
+from claude_mem.testing.commands import Mem, command
 from claude_mem.testing.homes import picture
 from claude_mem.testing.incumbent import Incumbent
 
@@ -29,48 +27,40 @@ THEIRS = ("claude-mem.db", "claude-mem.db-wal", "settings.json")
 TYPICAL = {"project": 1, "session": 2, "prompt": 2, "observation": 2, "summary": 1}
 
 
-class Mem:
+class Newcomer(Mem):
+    """Somebody who has a home, and in it perhaps a database of the other program."""
+
     def __init__(self, home: Path, data: Path) -> None:
+        super().__init__(data, HOME=str(home), CLAUDE_MEM_WORKER_PORT=str(workers.free_port()))
         self.home, self.data = home, data
-        self.env = hooks.environment(
-            data,
-            HOME=str(home),
-            CLAUDE_MEM_WORKER_PORT=str(workers.free_port()),
-            CLAUDE_MEM_PROVIDER="offline",
-        )
-
-    def __call__(self, *args: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "claude_mem", *args],
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            env=self.env,
-            timeout=DEADLINE_S,
-            check=False,
-        )
-
-    def json(self, *args: str) -> Any:
-        said = self(*args, "--json")
-        assert said.returncode == 0, said.stderr
-        return json.loads(said.stdout)
 
     def theirs(self) -> dict[str, bytes]:
         return {name: (self.data / name).read_bytes() for name in THEIRS if (self.data / name).exists()}
 
 
-@pytest.fixture
-def mem(tmp_path: Path) -> Iterator[Mem]:
-    data = tmp_path / "home" / ".claude-mem"
+def arriving(root: Path) -> Newcomer:
+    data = root / "home" / ".claude-mem"
     data.mkdir(parents=True, mode=0o700)
-    try:
-        yield Mem(tmp_path / "home", data)
-    finally:
-        workers.finish(data)
+    return Newcomer(root / "home", data)
 
 
 @pytest.fixture
-def living(mem: Mem) -> Iterator[Incumbent]:
+def mem(tmp_path: Path) -> Iterator[Newcomer]:
+    made = arriving(tmp_path)
+    yield made
+    workers.finish(made.data)
+
+
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
+    """Somebody whose own worker runs already. Each test adopts of its own."""
+    made = arriving(tmp_path_factory.mktemp("settled"))
+    with workers.running(made.data, HOME=str(made.home)):
+        yield made
+
+
+@pytest.fixture
+def living(mem: Newcomer) -> Iterator[Incumbent]:
     """Its program runs: what it wrote last is in its log alone."""
     (mem.data / "settings.json").write_text('{"CLAUDE_MEM_CHROMA_ENABLED": "true"}')
     with incumbent.made(mem.data / "claude-mem.db") as their:
@@ -78,11 +68,13 @@ def living(mem: Mem) -> Iterator[Incumbent]:
         yield their
 
 
-def test_its_memory_is_found_by_search_and_its_files_stay_as_they_were(mem: Mem, living: Incumbent) -> None:
+def test_its_memory_is_found_by_search_and_its_files_stay_as_they_were(
+    mem: Newcomer, living: Incumbent
+) -> None:
     living.observation("The cart is kept in a cookie", narrative=f"signed with {SECRET}")
     before = mem.theirs()
     assert set(before) == set(THEIRS)
-    done = mem.json("adopt", "--yes")
+    done = json.loads(mem("adopt", "--yes", "--json", process=True).stdout)
     assert done["taken"] == TYPICAL | {"observation": 3}
     assert (done["refused"], done["reasons"]) == (0, [])
     assert done["retyped"] == [{"theirs": "security_alert", "ours": "discovery", "count": 1}]
@@ -100,13 +92,13 @@ def test_its_memory_is_found_by_search_and_its_files_stay_as_they_were(mem: Mem,
     assert "was only read" in said.stderr
 
 
-def test_events_and_backups_go_to_our_own_database(mem: Mem, living: Incumbent) -> None:
+def test_events_and_backups_go_to_our_own_database(mem: Newcomer, living: Incumbent) -> None:
     before = mem.theirs()
     with workers.running(mem.data, HOME=str(mem.home)):
         hooks.run(mem.data, payloads.bash("toolu_1"))
         workers.drained(mem.data)
-        assert mem("backup").returncode == 0
-    findings = json.loads(mem("doctor", "--json").stdout)["findings"]
+        mem("backup")
+    findings = mem.json("doctor", code=None)["findings"]
     said = {finding["check"]: finding["says"] for finding in findings}
     assert said["settings"] == "1 setting of another claude-mem is ignored: CLAUDE_MEM_CHROMA_ENABLED"
     assert said["database"].startswith("schema")
@@ -114,7 +106,7 @@ def test_events_and_backups_go_to_our_own_database(mem: Mem, living: Incumbent) 
     assert living.path.name == "claude-mem.db"
 
 
-def test_a_dry_run_tells_what_is_there_and_starts_nothing(mem: Mem, living: Incumbent) -> None:
+def test_a_dry_run_tells_what_is_there_and_starts_nothing(mem: Newcomer, living: Incumbent) -> None:
     before = picture(mem.home)
     done = mem.json("adopt", "--dry-run")
     assert done["read"] == TYPICAL
@@ -126,34 +118,27 @@ def test_a_dry_run_tells_what_is_there_and_starts_nothing(mem: Mem, living: Incu
     assert living.path.exists()
 
 
-def test_it_asks_and_without_anybody_to_ask_it_changes_nothing(mem: Mem, living: Incumbent) -> None:
-    refused = mem("adopt")
-    assert refused.returncode == 2
-    assert "--yes" in refused.stderr
-    master, slave = pty.openpty()
-    try:
-        os.write(master, b"n\n")
-        assert mem("adopt", stdin=slave).returncode == 1
-        os.write(master, b"y\n")
-        said = mem("adopt", stdin=slave)
-    finally:
-        os.close(master)
-        os.close(slave)
+def test_it_asks_and_without_anybody_to_ask_it_changes_nothing(mem: Newcomer, living: Incumbent) -> None:
+    assert "--yes" in mem("adopt", code=2).stderr
+    mem("adopt", typed="n", code=1)
+    said = mem("adopt", typed="y")
     assert "Adopt 2 sessions, 2 observations, 1 summary, 2 prompts from" in said.stderr
     assert "Adopted: 1 project, 2 sessions" in said.stdout
     assert living.path.exists()
 
 
-def test_one_elsewhere_is_named_by_its_path_or_its_folder(mem: Mem, tmp_path: Path) -> None:
+def test_one_elsewhere_is_named_by_its_path_or_its_folder(settled: Newcomer, tmp_path: Path) -> None:
     path = incumbent.typical(tmp_path / "old" / "claude-mem.db")
-    assert mem.json("adopt", str(path), "--yes")["taken"] == TYPICAL
-    assert mem.json("adopt", str(path.parent), "--yes")["taken"] == {}
-    assert (mem.data / "claude-mem.db").exists(), "nobody else has the name"
+    assert settled.json("adopt", path, "--yes")["taken"] == TYPICAL
+    assert settled.json("adopt", path.parent, "--yes")["taken"] == {}
+    assert (settled.data / "claude-mem.db").exists(), "nobody else has the name"
 
 
-def test_its_usual_place_is_looked_at_also_from_a_data_directory_elsewhere(mem: Mem, tmp_path: Path) -> None:
+def test_its_usual_place_is_looked_at_also_from_a_data_directory_elsewhere(
+    mem: Newcomer, tmp_path: Path
+) -> None:
     incumbent.typical(mem.data / "claude-mem.db")
-    elsewhere = Mem(mem.home, tmp_path / "elsewhere")
+    elsewhere = Newcomer(mem.home, tmp_path / "elsewhere")
     try:
         assert elsewhere.json("adopt", "--yes")["taken"] == TYPICAL
     finally:
@@ -162,22 +147,18 @@ def test_its_usual_place_is_looked_at_also_from_a_data_directory_elsewhere(mem: 
     assert [path.name for path in mem.data.iterdir()] == ["claude-mem.db"]
 
 
-def test_what_is_no_such_database_is_said(mem: Mem, tmp_path: Path) -> None:
-    nowhere = mem("adopt")
-    assert (nowhere.returncode, "No database of the TypeScript claude-mem was found" in nowhere.stderr) == (
-        1,
-        True,
-    )
-    assert "does not exist" in mem("adopt", str(tmp_path / "none.db")).stderr
+def test_what_is_no_such_database_is_said(mem: Newcomer, settled: Newcomer, tmp_path: Path) -> None:
+    assert "No database of the TypeScript claude-mem was found" in mem("adopt", code=1).stderr
+    assert "does not exist" in mem("adopt", tmp_path / "none.db", code=None).stderr
     (tmp_path / "text.db").write_text("words")
-    assert "is no database of the TypeScript" in mem("adopt", str(tmp_path / "text.db")).stderr
-    with workers.running(mem.data, HOME=str(mem.home)):
-        pass
-    ours = mem("adopt", str(mem.data / "claude-mem.db"))
-    assert (ours.returncode, "is no database of the TypeScript" in ours.stderr) == (1, True)
+    assert "is no database of the TypeScript" in mem("adopt", tmp_path / "text.db", code=None).stderr
+    ours = settled("adopt", settled.data / "claude-mem.db", code=1)
+    assert "is no database of the TypeScript" in ours.stderr
 
 
-def test_a_project_is_known_by_its_directory_or_by_the_only_one_of_its_name(mem: Mem, tmp_path: Path) -> None:
+def test_a_project_is_known_by_its_directory_or_by_the_only_one_of_its_name(
+    mem: Newcomer, tmp_path: Path
+) -> None:
     shop, till = tmp_path / "src" / "shop", tmp_path / "src" / "till"
     for folder, address in ((shop, "git@example.com:u/shop.git"), (till, "git@example.com:u/till.git")):
         folder.mkdir(parents=True)
@@ -202,62 +183,68 @@ def test_a_project_is_known_by_its_directory_or_by_the_only_one_of_its_name(mem:
     assert "Known by name only" in mem("adopt", "--yes").stderr
 
 
-def test_the_agents_notes_of_all_projects_are_adopted_and_known_again(mem: Mem, tmp_path: Path) -> None:
+def test_the_agents_notes_of_all_projects_are_adopted_and_known_again(
+    settled: Newcomer, tmp_path: Path
+) -> None:
     shop = tmp_path / "src" / "my_shop"
     shop.mkdir(parents=True)
-    folder = mem.home / ".claude" / "projects" / str(shop).replace("/", "-").replace("_", "-") / "memory"
+    folder = settled.home / ".claude" / "projects" / str(shop).replace("/", "-").replace("_", "-") / "memory"
     folder.mkdir(parents=True)
     (folder / "MEMORY.md").write_text("# Cart\nIt is kept in a cookie.\n\n- [More](more.md)\n")
     (folder / "more.md").write_text(f"# Till\nIts key is {SECRET}.\n")
-    assert mem.json("adopt", "--notes", "--dry-run")["read"] == {"project": 1, "session": 1, "observation": 2}
-    assert not (mem.data / "claude-mem.db").exists()
-    done = mem.json("adopt", "--notes", "--yes")
+    fresh = Newcomer(settled.home, tmp_path / "fresh")
+    tried = fresh.json("adopt", "--notes", "--dry-run")
+    assert tried["read"] == {"project": 1, "session": 1, "observation": 2}
+    assert not fresh.data.exists()
+    done = settled.json("adopt", "--notes", "--yes")
     assert done["taken"] == {"project": 1, "session": 1, "observation": 2}
     assert done["projects"] == {"my_shop": str(shop)}
-    assert SECRET.encode() not in (mem.data / "claude-mem.db").read_bytes()
+    assert SECRET.encode() not in (settled.data / "claude-mem.db").read_bytes()
     os.utime(folder / "MEMORY.md", (1, 1))
-    again = mem.json("adopt", "--notes", "--yes")
+    again = settled.json("adopt", "--notes", "--yes")
     assert again["taken"] == {}
     assert again["passed_over"] == [{"kind": "note", "why": "known already", "count": 2}]
     (folder / "MEMORY.md").write_text("# Cart\nIt is kept in the database.\n")
-    assert mem.json("adopt", "--notes", str(folder), "--yes")["taken"] == {"observation": 1}
-    assert "kept in a cookie" in mem("search", "cart cookie").stdout
+    assert settled.json("adopt", "--notes", str(folder), "--yes")["taken"] == {"observation": 1}
+    assert "kept in a cookie" in settled("search", "cart cookie").stdout
 
 
-def test_lines_of_json_from_anywhere_are_adopted_as_a_strangers_words(mem: Mem, tmp_path: Path) -> None:
-    lines = [{"text": "The till beeps", "project": "shop"}, {"title": "Cart"}, {"nothing": 1}, ["no object"]]
+def test_lines_of_json_from_anywhere_are_adopted_as_a_strangers_words(
+    settled: Newcomer, tmp_path: Path
+) -> None:
+    told = {"text": "The till beeps", "project": "tills"}
+    lines = [told, {"title": "Cart"}, {"nothing": 1}, ["no object"]]
     path = tmp_path / "other.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)) + "\n{cut of")
-    done = mem.json("adopt", str(path), "--yes")
+    done = settled.json("adopt", str(path), "--yes")
     assert done["taken"] == {"project": 2, "session": 2, "observation": 2}
     assert {(each["why"], each["count"]) for each in done["passed_over"]} == {
         ("cannot be read", 2),
         ("has no text", 1),
     }
-    assert mem.json("adopt", str(path), "--yes")["taken"] == {}
-    found, *_ = mem.json("search", "till beeps")["results"]
+    assert settled.json("adopt", str(path), "--yes")["taken"] == {}
+    found, *_ = settled.json("search", "till beeps")["results"]
     assert (found["title"], found["source"]) == ("The till beeps", "external")
 
 
 def test_what_the_worker_refuses_is_counted_and_said_with_its_number_and_fails_the_command(
-    mem: Mem, tmp_path: Path
+    settled: Newcomer, tmp_path: Path
 ) -> None:
-    lines = [{"text": "The till beeps"}, {"text": "From the year 2999", "date": "2999-01-01T00:00:00Z"}]
+    late = {"text": "From the year 2999", "date": "2999-01-01T00:00:00Z"}
+    lines = [{"text": "The gate squeaks", "project": "gates"}, late | {"project": "gates"}]
     path = tmp_path / "other.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
-    done = mem("adopt", str(path), "--yes", "--json")
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["refused"]) == (1, 1)
+    told = settled.json("adopt", path, "--yes", code=1)
+    assert told["refused"] == 1
     assert told["taken"] == {"project": 1, "session": 1, "observation": 1}
     assert [each["record"] for each in told["reasons"]] == [4], "after a project, a session and the other"
     (reason,) = told["reasons"]
     assert "future" in reason["message"]
-    again = mem("adopt", str(path), "--yes")
-    assert again.returncode == 1
-    assert reason["message"] in again.stderr
+    assert reason["message"] in settled("adopt", path, "--yes", code=1).stderr
 
 
-def test_interrupted_it_keeps_what_was_sent_and_goes_on_the_next_time(mem: Mem) -> None:
+@pytest.mark.prove  # `make test` interrupts an import, in test_travelling.py
+def test_interrupted_it_keeps_what_was_sent_and_goes_on_the_next_time(mem: Newcomer) -> None:
     with incumbent.made(mem.data / "claude-mem.db") as their:
         their.session()
         their.db.execute("BEGIN")
@@ -265,9 +252,8 @@ def test_interrupted_it_keeps_what_was_sent_and_goes_on_the_next_time(mem: Mem) 
             their.observation(f"Fact number {number}", narrative=f"{number} " * 40)
         their.db.execute("COMMIT")
     with workers.running(mem.data, HOME=str(mem.home)):
-        command = [sys.executable, "-m", "claude_mem", "adopt", "--yes"]
         with subprocess.Popen(
-            command, env=mem.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+            command("adopt", "--yes"), env=mem.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
         ) as process:
             workers.until(lambda: kept(mem) > 0, "the first batch is in")
             process.send_signal(signal.SIGINT)
@@ -282,18 +268,19 @@ def test_interrupted_it_keeps_what_was_sent_and_goes_on_the_next_time(mem: Mem) 
     assert done["known"] == {"project": 1, "session": 1, "observation": before}
 
 
-def kept(mem: Mem) -> int:
+def kept(mem: Newcomer) -> int:
     with closing(sqlite3.connect(f"file:{mem.data / 'claude-mem-py.db'}?mode=ro", uri=True)) as db:
         return int(db.execute("SELECT count(*) FROM observations").fetchone()[0])
 
 
-def test_a_commit_is_traced_to_the_session_that_told_git_to_make_it(mem: Mem, tmp_path: Path) -> None:
+def test_a_commit_is_traced_to_the_session_that_told_git_to_make_it(
+    settled: Newcomer, tmp_path: Path
+) -> None:
     sha, at = "abcdef01" * 5, 1_700_000_000_000
-    with workers.running(mem.data, HOME=str(mem.home)):
-        assert known.makers(str(tmp_path))(sha, "Add a cart", at) is None
-        command, output = "git commit -m 'Add a cart'", "[main abcdef01] Add a cart"
-        hooks.run(mem.data, payloads.bash("toolu_1", command, output, session="maker", cwd=str(tmp_path)))
-        hooks.run(mem.data, payloads.stop("Committed.", session="maker"))
-        workers.settled(mem.data)
-        assert known.makers(str(tmp_path))(sha, "Add a cart", at) == "maker"
-        assert known.makers(str(tmp_path))("9" * 40, "Add a cart", at) is None
+    assert known.makers(str(tmp_path))(sha, "Add a cart", at) is None
+    bash, output = "git commit -m 'Add a cart'", "[main abcdef01] Add a cart"
+    hooks.run(settled.data, payloads.bash("toolu_1", bash, output, session="maker", cwd=str(tmp_path)))
+    hooks.run(settled.data, payloads.stop("Committed.", session="maker"))
+    workers.settled(settled.data)
+    assert known.makers(str(tmp_path))(sha, "Add a cart", at) == "maker"
+    assert known.makers(str(tmp_path))("9" * 40, "Add a cart", at) is None

@@ -20,9 +20,10 @@ DAY = "2026-07-15"
 BY_SESSION, BY_HAND = "Add a cart that holds ten items", "Fix the rounding of prices"
 
 
-@pytest.fixture
-def worker(tmp_path: Path) -> Iterator[Path]:
-    with workers.running(tmp_path / "data") as data:
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One for all of them; each has a repository of its own."""
+    with workers.running(tmp_path_factory.mktemp("commits") / "data") as data:
         yield data
 
 
@@ -43,7 +44,7 @@ def test_it_belongs_to_the_session_that_made_it_and_stays_there(
     folder = _told(tmp_path, repo, "maker", BY_SESSION, answer=_git(repo, "rev-parse", "HEAD")[:7])
     first = _imported(worker, folder, repo)
     assert (first["imported"], first["git"]["taken"]["observation"]) == (1, 2)
-    once = _commits(worker)
+    once = _commits(worker, repo)
     assert [(title, session) for title, session, _ in once] == [
         (BY_HAND, "the repository's"),
         (BY_SESSION, "maker"),
@@ -51,7 +52,7 @@ def test_it_belongs_to_the_session_that_made_it_and_stays_there(
     assert [source for *_, source in once] == ["external", "work"]
     again = _imported(worker, folder, repo)
     assert again["git"]["taken"].get("observation", 0) == 0
-    assert _commits(worker) == once
+    assert _commits(worker, repo) == once
 
 
 def test_one_that_was_taken_in_before_its_session_is_told_stays_where_it_is(
@@ -59,12 +60,12 @@ def test_one_that_was_taken_in_before_its_session_is_told_stays_where_it_is(
 ) -> None:
     (tmp_path / "none").mkdir()
     _imported(worker, tmp_path / "none", repo)
-    before = _commits(worker)
+    before = _commits(worker, repo)
     assert {session for _, session, _ in before} == {"the repository's"}
-    folder = _told(tmp_path, repo, "maker", BY_SESSION)
+    folder = _told(tmp_path, repo, "late-maker", BY_SESSION)
     told = _imported(worker, folder, repo)
     assert (told["imported"], told["git"]["taken"].get("observation", 0)) == (1, 0)
-    assert _commits(worker) == before
+    assert _commits(worker, repo) == before
 
 
 def test_a_commit_that_the_worker_refuses_is_counted_and_said_and_fails_the_command(
@@ -95,10 +96,10 @@ def test_of_an_excluded_project_no_commit_is_taken(repo: Path, tmp_path: Path) -
             "commits": 0,
             "passed_over": {},
         }
-        assert _commits(data) == []
+        assert _commits(data, repo) == []
         settings.write_text("{}")
         backfill(data, "--from", str(none), "--git", str(repo), "--yes")
-        assert len(_commits(data)) == 2
+        assert len(_commits(data, repo)) == 2
 
 
 def _imported(data: Path, folder: Path, repo: Path) -> dict[str, Any]:
@@ -107,13 +108,15 @@ def _imported(data: Path, folder: Path, repo: Path) -> dict[str, Any]:
     return found
 
 
-def _commits(data: Path) -> list[tuple[str, str, str]]:
+def _commits(data: Path, repo: Path) -> list[tuple[str, str, str]]:
     """Title, session and source of each, the oldest first."""
     with closing(sqlite3.connect(f"file:{data / 'claude-mem.db'}?mode=ro", uri=True)) as db:
         return db.execute(
             "SELECT o.title, IIF(s.client = 'git', 'the repository''s', s.claude_session_id), o.source "
             "FROM observations AS o JOIN sdk_sessions AS s ON s.id = o.session_id "
-            "WHERE o.client = 'git' ORDER BY o.created_at_epoch"
+            "JOIN projects AS p ON p.id = o.project_id "
+            "WHERE o.client = 'git' AND p.key = ? ORDER BY o.created_at_epoch",
+            (str(repo),),
         ).fetchall()
 
 

@@ -4,8 +4,8 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +14,58 @@ import pytest
 from claude_mem.cli.demo import hidden, recalled, replay
 from claude_mem.serve import control
 from claude_mem.testing import workers
+from claude_mem.testing.commands import command
 from claude_mem.testing.model_server import ModelServer, Say
 
-DEADLINE_S = 60
-COMMAND = [sys.executable, "-m", "claude_mem", "demo"]
+DEADLINE_S = 120
+COMMAND = command("demo")
+
+
+def surroundings(root: Path) -> dict[str, str]:
+    """Everything the demo makes is made in here; a home it must not touch is beside it."""
+    (root / "tmp").mkdir()
+    (root / "home").mkdir()
+    rest = {key: value for key, value in os.environ.items() if not key.startswith("CLAUDE")}
+    return rest | {"TMPDIR": str(root / "tmp"), "HOME": str(root / "home")}
 
 
 @pytest.fixture
 def env(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Everything the demo makes is made in here; a home it must not touch is beside it."""
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "home").mkdir()
-    rest = {key: value for key, value in os.environ.items() if not key.startswith("CLAUDE")}
-    yield rest | {"TMPDIR": str(tmp_path / "tmp"), "HOME": str(tmp_path / "home")}
+    yield surroundings(tmp_path)
     for data_dir in (tmp_path / "tmp").glob("*/data"):
         workers.finish(data_dir)
 
 
-def run(env: dict[str, str], *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+@dataclass(frozen=True)
+class Shown:
+    said: subprocess.CompletedProcess[str]
+    left: list[Path]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """What it says, and what it leaves behind, to somebody whose memory is switched off and elsewhere, and
+    who has models to ask."""
+    root = tmp_path_factory.mktemp("demo")
+    env = surroundings(root) | {"CLAUDE_MEM_OFF": "1", "CLAUDE_MEM_DATA_DIR": "/nowhere"}
+    with ModelServer([Say("")]) as server:
+        keys = {"ANTHROPIC_API_KEY": "key", "OPENAI_API_KEY": "key"}
+        said = run(env | workers.asking(server.url) | keys)
+        assert server.requests == []
+    return Shown(said, [*(root / "tmp").iterdir(), *(root / "home").iterdir()])
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return json.loads(run(surroundings(tmp_path_factory.mktemp("demo")), "--json", code=0).stdout)
+
+
+def run(env: dict[str, str], *args: str, code: int | None = None) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
         [*COMMAND, *args], env=env, capture_output=True, text=True, timeout=DEADLINE_S, check=False
     )
+    assert code is None or done.returncode == code, done
+    return done
 
 
 def test_the_recorded_session_holds_what_the_demo_says_it_hides() -> None:
@@ -52,8 +83,8 @@ def test_the_recorded_payloads_have_the_clients_shape() -> None:
         assert {"session_id", "transcript_path", "cwd", "hook_event_name"} <= set(payload)
 
 
-def test_the_demo_shows_what_became_of_the_session_in_80_columns(env: dict[str, str], tmp_path: Path) -> None:
-    said = run(env)
+def test_the_demo_shows_what_became_of_the_session_in_80_columns_and_leaves_nothing(shown: Shown) -> None:
+    said = shown.said
     assert (said.returncode, said.stderr) == (0, "")
     assert "project parcel: completed, 4 prompts, 25 events kept" in said.stdout
     assert "by the offline observer: 2 observations, 3 summaries" in said.stdout
@@ -61,15 +92,11 @@ def test_the_demo_shows_what_became_of_the_session_in_80_columns(env: dict[str, 
     assert len(said.stdout.splitlines()) <= 130
     assert max(map(len, said.stdout.splitlines())) <= 80
     assert not any(text in said.stdout for text in hidden.HIDDEN.values())
-    assert list((tmp_path / "tmp").iterdir()) == []
-    assert list((tmp_path / "home").iterdir()) == []
+    assert shown.left == []
 
 
-def test_the_demo_ends_with_what_the_next_session_is_told_a_search_and_a_files_history(
-    env: dict[str, str],
-) -> None:
-    shown = run(env).stdout
-    told, _, rest = shown.partition("The next session in that directory is told")[2].partition(
+def test_the_demo_ends_with_what_the_next_session_is_told_a_search_and_a_files_history(shown: Shown) -> None:
+    told, _, rest = shown.said.stdout.partition("The next session in that directory is told")[2].partition(
         "Anybody may ask"
     )
     found, _, history = rest.partition("And about a file")
@@ -81,8 +108,7 @@ def test_the_demo_ends_with_what_the_next_session_is_told_a_search_and_a_files_h
     assert "parse_weight() changed" in history
 
 
-def test_the_demo_recalls_as_data_what_hook_and_worker_said(env: dict[str, str]) -> None:
-    report: Any = json.loads(run(env, "--json").stdout)
+def test_the_demo_recalls_as_data_what_hook_and_worker_said(report: Any) -> None:
     told = report["recalled"]
     assert told["context"].startswith("<claude-mem-context>\n")
     assert told["context"].endswith("</claude-mem-context>")
@@ -94,10 +120,7 @@ def test_the_demo_recalls_as_data_what_hook_and_worker_said(env: dict[str, str])
     assert not any(report["search"]["indexed"][text] for text in hidden.HIDDEN.values())
 
 
-def test_the_demo_tells_the_same_as_data(env: dict[str, str]) -> None:
-    said = run(env, "--json")
-    report: Any = json.loads(said.stdout)
-    assert said.returncode == 0
+def test_the_demo_tells_the_same_as_data(report: Any) -> None:
     assert len(report["hooks"]) == len(replay.recorded())
     assert all(hook["code"] == 0 for hook in report["hooks"])
     assert {observation["provider"] for observation in report["observations"]} == {"offline"}
@@ -106,10 +129,6 @@ def test_the_demo_tells_the_same_as_data(env: dict[str, str]) -> None:
     private = [event for event in report["events"] if event["private"]]
     assert [event["kind"] for event in private] == ["prompt", "stop"]
     assert all(event["what"] == "" for event in private)
-
-
-def test_a_memory_that_is_switched_off_does_not_switch_the_demo_off(env: dict[str, str]) -> None:
-    assert run(env | {"CLAUDE_MEM_OFF": "1", "CLAUDE_MEM_DATA_DIR": "/nowhere"}).returncode == 0
 
 
 def test_kept_on_request_the_directory_has_a_running_worker_and_says_how_to_end_it(
@@ -122,16 +141,22 @@ def test_kept_on_request_the_directory_has_a_running_worker_and_says_how_to_end_
     assert f"rm -r {data_dir.parent}" in said.stdout
 
 
-def test_the_demo_asks_no_model_whatever_is_set_up(env: dict[str, str]) -> None:
-    with ModelServer([Say("")]) as server:
-        asked = run(env | workers.asking(server.url) | {"ANTHROPIC_API_KEY": "key", "OPENAI_API_KEY": "key"})
-        assert (asked.returncode, server.requests) == (0, [])
-
-
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("number", "code", "when"),
+    [
+        (signal.SIGINT, 130, "the worker answers"),
+        *(
+            pytest.param(*case, marks=pytest.mark.prove)
+            for case in (
+                (signal.SIGINT, 130, "the first hook ran"),
+                (signal.SIGTERM, 143, "the first hook ran"),
+                (signal.SIGTERM, 143, "the worker answers"),
+                (signal.SIGHUP, 129, "the first hook ran"),
+                (signal.SIGHUP, 129, "the worker answers"),
+            )
+        ),
+    ],
 )
-@pytest.mark.parametrize("when", ["the first hook ran", "the worker answers"])
 def test_a_demo_that_is_interrupted_leaves_nothing_behind(
     env: dict[str, str], tmp_path: Path, number: signal.Signals, code: int, when: str
 ) -> None:

@@ -23,21 +23,18 @@ from claude_mem.model.origin import Origin
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing import workers
+from claude_mem.testing.commands import Done, Mem, command
 from claude_mem.testing.portable_contract import PROJECT, SESSION, made
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 
 
-def run(*arguments: object, given: bytes = b"", code: int = 0) -> subprocess.CompletedProcess[bytes]:
-    done = subprocess.run(
-        [sys.executable, "-m", "claude_mem", *map(str, arguments)],
-        input=given,
-        capture_output=True,
-        timeout=workers.PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == code, done
-    return done
+def run(data: Path, *words: object, given: bytes = b"", code: int = 0) -> Done:
+    return Mem(data)(*words, given=given, code=code)
+
+
+def exports(data: Path, *words: object) -> bytes:
+    return run(data, "export", *words).stdout.encode()
 
 
 def memory(raw: bytes) -> bytes:
@@ -52,14 +49,22 @@ def lines(*records: dict[str, Any]) -> bytes:
 
 
 @pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Another worker; nobody who uses it minds what it remembers."""
+    with workers.running(tmp_path_factory.mktemp("elsewhere") / "data") as data:
+        yield data
+
+
+@pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file, and the worker that it is from still running."""
     folder = tmp_path_factory.mktemp("travel")
     with recalling.remembering(folder / "data"):
-        run("export", "-o", folder / "memory.jsonl")
+        run(folder / "data", "export", "-o", folder / "memory.jsonl")
         yield folder / "memory.jsonl"
 
 
+@pytest.mark.prove  # `make test` proves it of made-up memories, by the store's contract and by a dry run here
 def test_nine_real_sessions_travel_to_another_machine_and_are_the_same_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,15 +76,15 @@ def test_nine_real_sessions_travel_to_another_machine_and_are_the_same_there(
     _live_through_it(here)
     with workers.running(here):
         workers.settled(here)
-        first = run("export").stdout
-        journal = run("export", "--markdown").stdout.decode()
+        first = exports(here)
+        journal = exports(here, "--markdown").decode()
     with workers.running(there):
-        run("import", "--own", "-", given=first)
-        second = run("export").stdout
-        run("import", "--own", "-", given=first)
-        third = run("export").stdout
-        found = json.loads(run("search", "--json", "theme", "segment").stdout)["results"]
-        assert run("export", "--markdown").stdout.decode() == journal
+        run(there, "import", "--own", "-", given=first)
+        second = exports(there)
+        run(there, "import", "--own", "-", given=first)
+        third = exports(there)
+        found = json.loads(run(there, "search", "--json", "theme", "segment").stdout)["results"]
+        assert exports(there, "--markdown").decode() == journal
     assert memory(first) == memory(second) == memory(third)
     kinds = {json.loads(line)["kind"] for line in first.splitlines()}
     assert kinds >= {"project", "session", "prompt", "event", "observation", "summary"}
@@ -118,40 +123,45 @@ class TestExporting:
         noted = (exported.parent / "data" / "exports.jsonl").read_text().splitlines()
         assert str(exported) in [json.loads(line)["path"] for line in noted]
 
-    def test_a_file_that_is_there_is_not_replaced(self, exported: Path) -> None:
+    def test_a_file_that_is_there_is_not_replaced(self, exported: Path, data: Path) -> None:
         before = exported.read_bytes()
-        assert b"--force" in run("export", "-o", exported, code=2).stderr
+        assert "--force" in run(exported.parent / "data", "export", "-o", exported, code=2).stderr
         assert exported.read_bytes() == before
 
     def test_a_report_says_what_is_in_it(self, exported: Path, tmp_path: Path) -> None:
-        report = json.loads(run("export", "--project", "mill", "--json", "-o", tmp_path / "m").stdout)
+        data = exported.parent / "data"
+        report = json.loads(run(data, "export", "--project", "mill", "--json", "-o", tmp_path / "m").stdout)
         assert report["records"] == {
             **{"project": 1, "session": 1, "prompt": 1, "event": 3, "observation": 1, "summary": 1}
         }
         assert (report["bytes"], report["format"]) == ((tmp_path / "m").stat().st_size, "jsonl")
-        assert b"-o FILE" in run("export", "--json", code=2).stderr
+        assert "-o FILE" in run(data, "export", "--json", code=2).stderr
 
     def test_a_question_a_session_and_a_time_narrow_it(self, exported: Path) -> None:
-        def sessions(*arguments: str) -> set[str]:
-            told = map(json.loads, run("export", *arguments).stdout.splitlines())
+        data = exported.parent / "data"
+
+        def sessions(*words: str) -> set[str]:
+            told = map(json.loads, exports(data, *words).splitlines())
             return {record["session_id"] for record in told if record["kind"] == "session"}
 
         assert sessions("burrs") == {"mill-1"}
         assert sessions("--session", "shop-2") == {"shop-2"}
         assert sessions("--since", "yesterday") == {"shop-1", "shop-2", "mill-1"}
         assert sessions("--until", "yesterday") == set()
-        assert b"No project" in run("export", "--project", "nope", code=2).stderr
+        assert "No project" in run(data, "export", "--project", "nope", code=2).stderr
 
     def test_a_journal_can_be_read(self, exported: Path, tmp_path: Path) -> None:
-        run("export", "--project", "shop", "--markdown", "-o", tmp_path / "JOURNAL.md")
-        text = (tmp_path / "JOURNAL.md").read_text()
+        into = tmp_path / "JOURNAL.md"
+        run(exported.parent / "data", "export", "--project", "shop", "--markdown", "-o", into)
+        text = into.read_text()
         assert text.startswith("# Journal of shop\n")
         assert "### Speed up the basket's totals" in text
         assert "mill" not in text
 
     def test_a_reader_that_leaves_is_no_fault(self, exported: Path) -> None:
         command = f"{sys.executable} -m claude_mem export | head -n 1"
-        done = subprocess.run(["sh", "-c", command], capture_output=True, check=True, timeout=60)
+        env = Mem(exported.parent / "data").env
+        done = subprocess.run(["sh", "-c", command], env=env, capture_output=True, check=True, timeout=60)
         assert json.loads(done.stdout)["kind"] == "claude-mem"
         assert done.stderr == b""
 
@@ -159,42 +169,51 @@ class TestExporting:
 class TestImporting:
     @pytest.fixture
     def there(self, tmp_path: Path) -> Iterator[Path]:
+        """A worker that remembers nothing yet."""
         with workers.running(tmp_path / "there") as data:
             yield data
 
     def test_a_dry_run_tells_what_would_be_and_changes_nothing(self, exported: Path, there: Path) -> None:
-        tried = json.loads(run("import", "--dry-run", "--own", "--json", exported).stdout)
-        assert memory(run("export").stdout) == b""
-        done = json.loads(run("import", "--own", "--json", exported).stdout)
+        def imported(*more: str) -> Any:
+            return json.loads(run(there, "import", *more, "--own", "--json", exported).stdout)
+
+        tried = imported("--dry-run")
+        assert memory(exports(there)) == b""
+        done = imported()
         assert (tried["dry_run"], done["dry_run"]) == (True, False)
         assert tried["taken"] == done["taken"]
         assert tried["lines"] == done["lines"] == len(exported.read_bytes().splitlines())
-        again = json.loads(run("import", "--dry-run", "--own", "--json", exported).stdout)
+        again = imported("--dry-run")
         assert (again["taken"], again["known"]) == ({}, done["taken"])
 
-    def test_lines_that_cannot_be_taken_are_shown_with_their_numbers(self, there: Path) -> None:
+    def test_lines_that_cannot_be_taken_are_shown_with_their_numbers(self, elsewhere: Path) -> None:
         given = lines(PROJECT, SESSION) + b"nonsense\n\n" + lines(made("prompt", session_id="nobody's"))
         given += b"x" * (9 << 20) + b"\n" + lines(made("observation", title="A last heron"))
         for more in ("--dry-run", "--own"):
-            done = run("import", more, "-", given=given, code=1)
-            assert b"1 observation" in done.stdout
-            shown = done.stderr.decode().splitlines()
+            done = run(elsewhere, "import", more, "-", given=given, code=1)
+            assert "1 observation" in done.stdout
+            shown = done.stderr.splitlines()
             assert shown[0] == "Refused: 3 lines."
             assert [line.split(":")[0].strip() for line in shown[1:]] == ["line 3", "line 5", "line 6"]
 
-    @pytest.mark.parametrize("more", [(), ("--own",), ("--dry-run",)])
-    def test_a_newer_format_is_refused_with_a_sentence(self, there: Path, more: tuple[str, ...]) -> None:
-        head = {"kind": "claude-mem", "version": 2}
-        done = run("import", *more, "-", given=lines(head, PROJECT, SESSION), code=1)
-        assert b"Upgrade claude-mem to import it." in done.stderr
-        assert b"Traceback" not in done.stderr
-        assert memory(run("export").stdout) == b""
+    def test_a_newer_format_is_refused_with_a_sentence(
+        self, elsewhere: Path, subtests: pytest.Subtests
+    ) -> None:
+        head, before = {"kind": "claude-mem", "version": 2}, memory(exports(elsewhere))
+        newer = lines(head, made("project", key="k"), made("session", session_id="newer", project="k"))
+        for more in ((), ("--own",), ("--dry-run",)):
+            with subtests.test(" ".join(more)):
+                done = run(elsewhere, "import", *more, "-", given=newer, code=1)
+                assert "Upgrade claude-mem to import it." in done.stderr
+                assert "Traceback" not in done.stderr
+                assert memory(exports(elsewhere)) == before
 
-    def test_what_is_no_file_is_said_so(self, there: Path, tmp_path: Path) -> None:
-        assert b"is a folder" in run("import", tmp_path, code=2).stderr
-        assert b"No such file" in run("import", tmp_path / "nowhere", code=1).stderr
-        assert b"nothing in it" in run("import", "-", code=1).stderr
+    def test_what_is_no_file_is_said_so(self, elsewhere: Path, tmp_path: Path) -> None:
+        assert "is a folder" in run(elsewhere, "import", tmp_path, code=2).stderr
+        assert "No such file" in run(elsewhere, "import", tmp_path / "nowhere", code=1).stderr
+        assert "nothing in it" in run(elsewhere, "import", "-", code=1).stderr
 
+    @pytest.mark.prove  # 400 MB go through it
     def test_an_endless_line_and_an_endless_file_fill_no_memory(self, there: Path) -> None:
         """Read by one who reports what it took at most; a file of so many records is read in batches."""
         main = (  # of getrusage's maximum, what this test's own process weighs would be part
@@ -209,10 +228,12 @@ class TestImporting:
             f"sys.stdout.buffer.write({lines(PROJECT, SESSION)!r})\n"
             'for n in range(5_000): print(\'{"kind":"nothing","n":%d,"x":"%s"}\' % (n, \'y\' * 20_000))\n'
         )
+        env = Mem(there).env
         with subprocess.Popen([sys.executable, "-c", feed], stdout=subprocess.PIPE) as fed:
             done = subprocess.run(
                 [sys.executable, "-c", main, "import", "--json", "-"],
                 stdin=fed.stdout,
+                env=env,
                 capture_output=True,
                 timeout=workers.PATIENCE_S,
                 check=False,
@@ -229,9 +250,8 @@ class TestImporting:
         given = lines(*known, *events)
         feed, out = os.pipe()
         os.set_inheritable(feed, True)
-        importing = subprocess.Popen(
-            [sys.executable, "-m", "claude_mem", "import", "--own", "-"], stdin=feed, stderr=subprocess.PIPE
-        )
+        words = command("import", "--own", "-")
+        importing = subprocess.Popen(words, stdin=feed, stderr=subprocess.PIPE, env=Mem(there).env)
         os.close(feed)
         cut = len(lines(*known, *events[:700]))
         with open(out, "wb") as pipe:  # noqa: PTH123 - a descriptor has no path
@@ -244,11 +264,11 @@ class TestImporting:
         assert b"Interrupted. Taken so far: 1 project, 1 session, 598 events." in said
         assert b"Traceback" not in said
         assert _count(there) == 598
-        run("import", "--own", "-", given=given)
-        whole = run("export").stdout
-        with workers.running(tmp_path / "another"):
-            run("import", "--own", "-", given=given)
-            assert memory(run("export").stdout) == memory(whole)
+        run(there, "import", "--own", "-", given=given)
+        whole = exports(there)
+        with workers.running(tmp_path / "another") as another:
+            run(another, "import", "--own", "-", given=given)
+            assert memory(exports(another)) == memory(whole)
 
 
 def _count(data: Path) -> int:

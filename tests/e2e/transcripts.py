@@ -7,12 +7,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from claude_mem.testing import hooks
+from claude_mem.testing.commands import Done, Mem, command
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 
@@ -88,32 +88,26 @@ def _message(id: str, content: list[dict[str, Any]], stop: str) -> dict[str, Any
 
 
 def words(*arguments: str) -> list[str]:
-    return [sys.executable, "-E", "-P", "-m", "claude_mem", "backfill", *arguments]
+    return command("backfill", *arguments)
 
 
 def backfill(
-    data: Path, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+    data: Path, *arguments: str, code: int = 0, env: Mapping[str, str] | None = None, process: bool = False
+) -> Done:
     """Run the command to its end."""
-    ran = subprocess.run(
-        words(*arguments),
-        env=environment(data, **(env or {})),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert ran.returncode == code, (ran.returncode, ran.stdout, ran.stderr)
-    return ran
+    mem = Mem(data)
+    mem.env = environment(data)
+    return mem("backfill", *arguments, code=code, env=env, process=process)
 
 
-def environment(data: Path, **env: str) -> dict[str, str]:
+def environment(data: Path) -> dict[str, str]:
+    """With the running worker's port and provider, for whoever starts it again."""
     own = {
         name: os.environ[name]
         for name in ("CLAUDE_MEM_WORKER_PORT", "CLAUDE_MEM_PROVIDER")
         if name in os.environ
     }
-    return hooks.environment(data, **(own | env))
+    return hooks.environment(data, **own)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

@@ -1,16 +1,14 @@
 """The routes for work that was given up: what they take, and what they refuse by name."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.unit.serve import driving
 
 
-@pytest.fixture
-def worker(tmp_path: Path) -> Iterator[driving.Driven]:
-    with driving.started(tmp_path / "data") as driven:
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[driving.Driven]:
+    with driving.started(tmp_path_factory.mktemp("queue") / "data") as driven:
         yield driven
 
 
@@ -27,11 +25,17 @@ def test_to_give_up_one_must_be_named(worker: driving.Driven) -> None:
         assert (status, answer["error"]["code"], answer["error"]["field"]) == (400, "missing_field", "ids")
 
 
-@pytest.mark.parametrize("ids", [7, "7", {}, ["7"], [True], [1.5], [0], [-1], [2**63], [None], [1] * 10_001])
-@pytest.mark.parametrize("path", ["/api/queue/retry", "/api/queue/drop"])
-def test_what_is_no_list_of_ids_is_refused(worker: driving.Driven, path: str, ids: Any) -> None:
-    status, answer = worker.ask("POST", path, {"ids": ids})
-    assert (status, answer["error"]["code"], answer["error"]["field"]) == (400, "bad_field", "ids")
+def test_what_is_no_list_of_ids_is_refused(worker: driving.Driven, subtests: pytest.Subtests) -> None:
+    wrong: tuple[object, ...] = (7, "7", {}, ["7"], [True], [1.5], [0], [-1], [2**63], [None], [1] * 10_001)
+    for path in ("/api/queue/retry", "/api/queue/drop"):
+        for ids in wrong:
+            with subtests.test(f"{path} {ids!r:.20}"):
+                status, answer = worker.ask("POST", path, {"ids": ids})
+                assert (status, answer["error"]["code"], answer["error"]["field"]) == (
+                    400,
+                    "bad_field",
+                    "ids",
+                )
 
 
 def test_over_tcp_the_token_is_asked_for(worker: driving.Driven) -> None:

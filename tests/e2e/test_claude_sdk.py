@@ -28,7 +28,8 @@ from claude_mem.testing import hooks
 from claude_mem.testing.model_server import Drip, Hang, ModelServer, Say, Status
 
 PROMPT = Prompt("Instructions.", "Evidence.")
-PATIENCE_S = 60
+PATIENCE_S = 120
+AGAIN = pytest.mark.prove  # the real client takes seconds each time; `make test` asks it once
 
 
 class Home:
@@ -126,6 +127,7 @@ def test_a_reply_comes_back_and_nothing_is_left_behind(home: Home) -> None:
     assert list(home.temporary.iterdir()) == []
 
 
+@AGAIN
 def test_claude_has_no_tools_and_stands_in_an_empty_directory(home: Home) -> None:
     with ModelServer([Say("ok")]) as server:
         home.model(server).ask(PROMPT, deadline_s=PATIENCE_S)
@@ -135,12 +137,14 @@ def test_claude_has_no_tools_and_stands_in_an_empty_directory(home: Home) -> Non
     assert {request.path for request in server.requests} == {"/v1/messages?beta=true"}
 
 
+@AGAIN
 def test_a_persons_own_claude_does_leave_a_transcript(home: Home) -> None:
     with ModelServer([Say("ok")]) as server:
         home.run_claude(server, "hello")
     assert home.transcripts() != []
 
 
+@AGAIN
 def test_the_users_hooks_do_not_fire_for_the_observer(home: Home) -> None:
     fired = home.at / "fired"
     home.hook_into(f"echo x >> {shlex.quote(str(fired))}")
@@ -151,6 +155,7 @@ def test_the_users_hooks_do_not_fire_for_the_observer(home: Home) -> None:
         assert fired.exists(), "the hook was never set up rightly"
 
 
+@AGAIN
 def test_memory_does_not_watch_itself_even_where_its_hooks_do_fire(home: Home) -> None:
     data = home.at / "data"
     command = " ".join(map(shlex.quote, hooks.command()))
@@ -163,6 +168,7 @@ def test_memory_does_not_watch_itself_even_where_its_hooks_do_fire(home: Home) -
         assert hooks.spooled(data) != [], "the hook was never set up rightly"
 
 
+@AGAIN
 def test_a_file_named_in_the_evidence_is_not_opened(home: Home) -> None:
     secret = home.at / "secret.txt"
     secret.write_text("canary-4711")
@@ -173,22 +179,29 @@ def test_a_file_named_in_the_evidence_is_not_opened(home: Home) -> None:
         assert "canary-4711" in json.dumps([request.body for request in server.requests])
 
 
+@AGAIN
 def test_a_command_in_the_evidence_stays_text(home: Home) -> None:
     with ModelServer([Say("ok")]) as server:
         assert isinstance(home.model(server).ask(Prompt("s", "/clear"), deadline_s=PATIENCE_S), Reply)
     assert "/clear" in json.dumps(server.requests[0].body["messages"])
 
 
+@AGAIN
 @pytest.mark.parametrize("step", [Hang(), Drip()], ids=["hang", "drip"])
 def test_a_call_that_misses_its_deadline_leaves_no_process(home: Home, step: Hang | Drip) -> None:
     with ModelServer([step]) as server:
         model = home.model(server)
-        assert model.ask(PROMPT, deadline_s=5) == Broken("Claude Code did not answer in time.", "provider")
-        until(lambda: home.processes() == [], "no process is left")
+        for deadline_s in (5, 20, PATIENCE_S):  # on a busy machine it needs longer to begin
+            outcome = model.ask(PROMPT, deadline_s=deadline_s)
+            assert outcome == Broken("Claude Code did not answer in time.", "provider")
+            until(lambda: home.processes() == [], "no process is left")
+            if server.requests:
+                break
         assert server.requests, "it was not even asked"
     assert list(home.temporary.iterdir()) == []
 
 
+@AGAIN
 def test_closing_ends_a_question_at_once(home: Home) -> None:
     outcomes: list[Reply | Failure] = []
     with ModelServer([Hang()]) as server:
@@ -210,6 +223,7 @@ ClaudeModel().ask(Prompt("s", "u"), deadline_s=600)
 """
 
 
+@AGAIN
 @pytest.mark.parametrize("step", [Hang(), Drip()], ids=["hang", "drip"])
 def test_a_killed_worker_leaves_no_claude_behind(home: Home, step: Hang | Drip) -> None:
     with ModelServer([step]) as server:
@@ -222,6 +236,7 @@ def test_a_killed_worker_leaves_no_claude_behind(home: Home, step: Hang | Drip) 
     assert list(home.temporary.iterdir()) == []
 
 
+@AGAIN
 def test_the_limit_of_a_subscription_waits_until_it_resets(home: Home) -> None:
     resets = int(time.time()) + 5000
     limit = {
@@ -236,6 +251,7 @@ def test_the_limit_of_a_subscription_waits_until_it_resets(home: Home) -> None:
     assert len(server.requests) == 1
 
 
+@AGAIN
 def test_without_a_login_it_pauses_and_says_how_to_log_in(home: Home) -> None:
     with ModelServer([Say("ok")]) as server:
         outcome = home.model(server, ANTHROPIC_API_KEY="").ask(PROMPT, deadline_s=PATIENCE_S)
@@ -259,16 +275,24 @@ def a_claude_that(does: str, folder: Path) -> str:
         ("kill -SEGV $$", "Claude Code"),
         ("read line; exit 3", "ended with exit code 3 before it answered"),
         ("echo '{\"type'; exec cat > /dev/null", "could not be asked (CLIJSONDecodeError)"),
-        ("exec cat > /dev/null", "did not answer in time"),
     ],
-    ids=["fails", "crashes", "leaves", "talks nonsense", "says nothing"],
+    ids=["fails", "crashes", "leaves", "talks nonsense"],
 )
 def test_a_claude_that_breaks_is_broken(home: Home, tmp_path: Path, does: str, said: str) -> None:
     with ModelServer([Say("ok")]) as server:
         model = home.model(server, cli_path=a_claude_that(does, tmp_path))
-        outcome = model.ask(PROMPT, deadline_s=5)
+        outcome = model.ask(PROMPT, deadline_s=PATIENCE_S)
         assert isinstance(outcome, Broken)
         assert said in outcome.reason
+        until(lambda: home.processes() == [], "no process is left")
+
+
+def test_a_claude_that_says_nothing_is_broken(home: Home, tmp_path: Path) -> None:
+    with ModelServer([Say("ok")]) as server:
+        model = home.model(server, cli_path=a_claude_that("exec cat > /dev/null", tmp_path))
+        outcome = model.ask(PROMPT, deadline_s=1)
+        assert isinstance(outcome, Broken)
+        assert "did not answer in time" in outcome.reason
         until(lambda: home.processes() == [], "no process is left")
 
 
@@ -278,6 +302,7 @@ def test_a_claude_that_is_missing_pauses(home: Home) -> None:
     assert outcome == Paused(claude_cli.NO_COMMAND)
 
 
+@AGAIN
 def test_many_questions_at_once_do_not_disturb_each_other(home: Home) -> None:
     def echo(request: Any) -> Say:
         return Say(

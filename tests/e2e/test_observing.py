@@ -18,7 +18,7 @@ from claude_mem.serve import control
 from claude_mem.testing import checker, hooks, payloads, workers
 from claude_mem.testing.model_server import Hang, ModelServer, Request, Say, Step
 
-PROTOCOLS = ("anthropic", "openai")
+PROTOCOLS = ("anthropic", pytest.param("openai", marks=pytest.mark.prove))  # the rest of it: test_models.py
 REPLY = """\
 <observation><type>bugfix</type><title>The login survives a restart</title>
 <facts><fact>load_key() in src/login.py made a new key at every start.</fact></facts>
@@ -226,6 +226,8 @@ def test_without_a_model_the_offline_observer_remembers_what_was_done(data: Path
     assert rows(data, "SELECT * FROM spending") == []
 
 
+@pytest.mark.prove  # `make test` has the private turn below, and every canary in tests/security
+@pytest.mark.timeout(900)  # some hundred hooks
 def test_no_canary_is_found_in_what_the_model_server_received_nor_the_key_in_what_we_keep(data: Path) -> None:
     with ModelServer(telling_apart()) as server:
         with workers.running(data, **workers.asking(server.url)):
@@ -255,6 +257,7 @@ def test_a_private_turn_is_never_sent(data: Path) -> None:
     assert json.loads(observed["tool_use_ids"]) == ["toolu_open"]
 
 
+@pytest.mark.prove  # how a turn is cut into batches: tests/unit/observe
 def test_a_hundred_tool_uses_in_a_turn_are_a_handful_of_calls(data: Path) -> None:
     ids = [f"toolu_{n:03d}" for n in range(100)]
     with ModelServer(telling_apart()) as server, workers.running(data, **workers.asking(server.url)):

@@ -19,7 +19,7 @@ from claude_mem.clients.claude_code import connection
 from claude_mem.testing import faults
 
 MACHINE = connection.here()
-DEADLINE_S = 30  # for the test, not the hook: a hang fails instead of blocking the suite
+DEADLINE_S = 60  # for the test, not the hook: a hang fails instead of blocking the suite
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def running(data_dir: Path, **env: str) -> Iterator[Path]:
     }
     with _environment(ours | env):
         try:
-            control.start(data_dir)
+            control.start(data_dir, deadline_s=PATIENCE_S)
             yield data_dir
         finally:
             finish(data_dir)

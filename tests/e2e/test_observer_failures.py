@@ -185,7 +185,7 @@ class TestRow10ToldToWait:
         assert 1 <= len(server.requests) <= 2
 
 
-FAILING = {
+FAILING: dict[str, Step] = {
     "500": Status(500),
     "529": Status(529),
     "reset": Reset(),

@@ -1,0 +1,88 @@
+"""Every command in a process of its own says what it says in ours, so most tests may use ours."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.contract import recalling
+from tests.e2e import transcripts
+
+from claude_mem.cli.parser import NOUNS
+from claude_mem.testing import incumbent
+from claude_mem.testing.commands import Mem
+
+OTHERWISE = {
+    "demo": "test_demo.py",
+    "mcp": "test_mcp.py",
+    "statusline": "test_statusline.py",
+    "restore": "test_cli.py",  # it ends the worker
+}
+"""Those that are always a process, or too much for here, and where they are one."""
+
+
+@pytest.fixture(scope="module")
+def mem(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mem]:
+    root = tmp_path_factory.mktemp("processes")
+    with recalling.remembering(root / "data") as worker:
+        yield Mem(worker.data, root, HOME=str(root), COLUMNS="80", PATH="/usr/bin:/bin")
+
+
+def questions(mem: Mem, into: Path) -> list[tuple[str, ...]]:
+    """Of every command one that can be run again and again."""
+    (ref, *_) = (found["ref"] for found in mem.json("search", "login")["results"])
+    transcripts.session(into / "projects", "told")
+    incumbent.typical(into / "theirs.db")
+    (into / "lines.jsonl").write_text(mem("export", "--project", "mill").stdout)
+    return [
+        ("version",),
+        ("install", "--settings", "--dry-run"),
+        ("search", "login"),
+        ("timeline", ref),
+        ("show", ref),
+        ("sessions",),
+        ("file", "src/login.py"),
+        ("context", "--project", "shop"),
+        ("remember", "The till beeps.", "--project", "shop"),
+        ("pin", ref),
+        ("forget", ref, "--dry-run"),
+        ("open", "--print"),
+        ("off",),
+        ("on",),
+        ("doctor",),
+        ("stats",),
+        ("projects",),
+        ("backfill", "--from", str(into / "projects"), "--dry-run"),
+        ("adopt", str(into / "theirs.db"), "--dry-run"),
+        ("export", "--project", "shop"),
+        ("import", "--dry-run", str(into / "lines.jsonl")),
+        ("backup",),
+        ("gc", "--dry-run"),
+        ("worker", "status"),
+        ("worker", "logs", "-n", "1"),
+        ("queue", "list"),
+        ("hooks",),
+        ("slash",),
+        ("token",),
+    ]
+
+
+def test_each_command_says_the_same_in_a_process_of_its_own(
+    mem: Mem, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    asked = questions(mem, tmp_path)
+    names = {noun.__name__.rpartition(".")[2].rstrip("_") for noun in NOUNS}
+    assert {words[0] for words in asked} | OTHERWISE.keys() == names
+    for words in asked:
+        with subtests.test(" ".join(words[:2])):
+            mem(*words, code=None)  # it changes something at most once
+            here = mem(*words, code=None)
+            there = mem(*words, code=None, process=True)
+            assert (there.returncode, shape(there.stdout)) == (here.returncode, shape(here.stdout))
+            assert shape(there.stderr) == shape(here.stderr)
+
+
+def shape(said: str) -> str:
+    """Without what another moment says otherwise: times, numbers, one-time links, what is waited for."""
+    kept = " ".join(line for line in said.splitlines() if not line.endswith(" ..."))
+    return " ".join(re.sub(r"once=\S+|\d[\d.,:T-]*Z?( (s|min|h|d|[KMG]?i?B)\b)?", "#", kept).split())

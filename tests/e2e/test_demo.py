@@ -131,6 +131,7 @@ def test_the_demo_tells_the_same_as_data(report: Any) -> None:
     assert all(event["what"] == "" for event in private)
 
 
+@pytest.mark.prove
 def test_kept_on_request_the_directory_has_a_running_worker_and_says_how_to_end_it(
     env: dict[str, str], tmp_path: Path
 ) -> None:

@@ -67,6 +67,7 @@ def questions(mem: Mem, into: Path) -> list[tuple[str, ...]]:
     ]
 
 
+@pytest.mark.prove  # one process each; `make test` has some of them in the other files
 def test_each_command_says_the_same_in_a_process_of_its_own(
     mem: Mem, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -261,7 +262,9 @@ class TestImporting:
             importing.send_signal(signal.SIGINT)
             _, said = importing.communicate(timeout=workers.PATIENCE_S)
         assert importing.returncode == 130
-        assert b"Interrupted. Taken so far: 1 project, 1 session, 598 events." in said
+        told = re.search(rb"Interrupted. Taken so far: 1 project, 1 session, (\d+) events.", said)
+        assert told
+        assert int(told[1]) in (298, 598), "of the last batch the answer may not have come yet"
         assert b"Traceback" not in said
         assert _count(there) == 598
         run(there, "import", "--own", "-", given=given)

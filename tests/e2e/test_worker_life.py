@@ -20,6 +20,8 @@ from claude_mem.model.errors import WorkerFailed, WorkerHung
 from claude_mem.serve import control, lock, starting
 from claude_mem.testing import hooks, workers
 
+ONCE_MORE = pytest.mark.prove
+"""The same again, or another of its kind: `make test` keeps some of every class here."""
 PAYLOAD = (
     b'{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/","tool_name":"Read","tool_use_id":"toolu_%d",'
     b'"tool_input":{},"tool_response":"ok"}'
@@ -76,6 +78,7 @@ class TestRow15ThePortIsTaken:
             assert control.status(data).port == worker.port
         assert heard == []
 
+    @ONCE_MORE
     def test_with_no_worker_the_stranger_is_told_nothing_either(self, data: Path) -> None:
         with stranger() as (port, heard), driving.started(data, "--port", str(port)) as worker:
             control.stop(data)
@@ -101,7 +104,6 @@ for line in sys.stdin:
         print(held.pid, flush=True)
         sys.stdin.readline()
 """
-ONCE_MORE = pytest.mark.prove  # the same again, or by another way
 
 
 class TestRow16StaleNumbersAndRaces:
@@ -165,7 +167,7 @@ class TestRow16StaleNumbersAndRaces:
             assert str(worker.pid) in second.stderr.read().decode()
             driving.end(second)
 
-    @pytest.mark.parametrize("running", [True, False])
+    @pytest.mark.parametrize("running", [True, pytest.param(False, marks=ONCE_MORE)])
     def test_a_forged_number_gets_no_innocent_killed(self, data: Path, running: bool) -> None:
         with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as innocent:
             try:
@@ -212,6 +214,7 @@ class TestRow17TheWorkerIsStopped:
             assert worker.counters()["accepted"] == 10
             assert starts(data) == ["0.1.0"], "nobody started a second one"
 
+    @ONCE_MORE
     def test_stop_ends_even_a_worker_that_cannot_answer(self, data: Path) -> None:
         with driving.started(data) as worker:
             os.kill(worker.pid, signal.SIGSTOP)
@@ -236,6 +239,7 @@ class TestRow18VersionSkew:
             finally:
                 control.stop(data)
 
+    @ONCE_MORE
     def test_two_installs_side_by_side_do_not_hand_over_back_and_forth(self, data: Path) -> None:
         older = driving.command(data, "--version", "0.1.0", "--from-hook")
         with driving.started(data, "--version", "0.1.0", "--successor", json.dumps(older)) as worker:
@@ -252,6 +256,7 @@ class TestRow18VersionSkew:
             assert newer.ask("GET", "/health")[1]["version"] == "0.2.0"
         assert starts(data) == ["0.1.0", "0.2.0"]
 
+    @ONCE_MORE
     def test_a_person_may_start_the_older_one_and_it_is_left_alone(self, data: Path) -> None:
         data.mkdir()
         handed_over = {"to": "0.2.0", "at": time.time_ns() // 1_000_000}
@@ -263,6 +268,7 @@ class TestRow18VersionSkew:
             assert worker.process.poll() is None
         assert starts(data) == ["0.1.0"]
 
+    @ONCE_MORE
     def test_work_that_never_ends_does_not_keep_the_new_one_from_starting(self, data: Path) -> None:
         newer = driving.command(data, "--version", "0.2.0", "--from-hook", "--port", str(driving.free_port()))
         with driving.started(data, "--version", "0.1.0", "--successor", json.dumps(newer)) as worker:
@@ -321,6 +327,7 @@ class TestDoorsAndFloor:
             (data / "hook.sock").unlink()
             until("it is back", (data / "hook.sock").exists)
 
+    @ONCE_MORE
     def test_a_rebound_socket_still_stops_cleanly(self, data: Path) -> None:
         with driving.started(data) as worker:
             (data / "worker.sock").unlink()
@@ -328,11 +335,13 @@ class TestDoorsAndFloor:
             assert control.stop(data)
             assert worker.process.wait(driving.DEADLINE_S) == 0
 
+    @ONCE_MORE
     def test_a_worker_whose_lock_was_deleted_makes_way(self, data: Path) -> None:
         with driving.started(data) as worker:
             (data / "worker.lock").unlink()
             assert worker.process.wait(driving.DEADLINE_S) == 0
 
+    @ONCE_MORE
     def test_a_worker_whose_home_was_moved_away_leaves(self, data: Path) -> None:
         with driving.started(data) as worker:
             moved = data.rename(data.with_name("moved"))
@@ -350,6 +359,7 @@ class TestDoorsAndFloor:
             assert not (data / name).exists()
         assert not list(data.rglob("*.tmp"))
 
+    @ONCE_MORE
     def test_a_hang_up_is_ignored(self, data: Path) -> None:
         with driving.started(data) as worker:
             os.kill(worker.pid, signal.SIGHUP)
@@ -364,6 +374,7 @@ class TestDoorsAndFloor:
             assert worker.process.wait(driving.DEADLINE_S) == 0
             assert not (data / "hook.sock").exists()
 
+    @ONCE_MORE
     def test_a_model_that_hangs_is_let_go_of(self, data: Path) -> None:
         data.mkdir()
         (data / "model-hangs").touch()
@@ -373,6 +384,7 @@ class TestDoorsAndFloor:
             assert worker.process.wait(driving.DEADLINE_S) == 0
             assert (data / "closed").exists(), "it ended in order"
 
+    @ONCE_MORE
     def test_an_observer_that_finds_the_damage_leaves_it_to_the_next_worker(self, data: Path) -> None:
         with driving.started(data) as worker:
             (data / "store-is-damaged").touch()
@@ -459,6 +471,7 @@ class TestASlowStart:
         assert seen[:3] == ["starting"] * 3
         assert starts(data) == ["0.1.0"]
 
+    @ONCE_MORE
     def test_start_waits_for_its_own(
         self, data: Path, seen: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -479,6 +492,7 @@ class TestASlowStart:
         assert slow.wait(driving.DEADLINE_S) == 0
         assert (data / "closed").exists(), "it was asked, not killed"
 
+    @ONCE_MORE
     def test_stop_by_force_does_not_and_what_is_left_confuses_nobody(
         self, data: Path, slow: subprocess.Popen[bytes]
     ) -> None:
@@ -491,6 +505,7 @@ class TestASlowStart:
         with driving.started(data):
             until("it says so no more", lambda: not (data / "starting.json").exists())
 
+    @ONCE_MORE
     def test_a_start_that_fails_is_over(self, data: Path) -> None:
         data.mkdir()
         (data / "starts").mkdir()  # where it wants to write
@@ -529,12 +544,14 @@ class TestTheCommandLinesSide:
         with pytest.raises(WorkerFailed, match="no luck today"):
             control.start(data, command=[sys.executable, "-c", "raise SystemExit('no luck today')"])
 
+    @ONCE_MORE
     def test_a_data_directory_longer_than_a_sockets_address_will_do(self, tmp_path: Path) -> None:
         data = tmp_path / ("long" * 20) / ("longer" * 20)
         with driving.started(data) as worker:
             assert control.status(data).pid == worker.pid
             assert control.stop(data)
 
+    @ONCE_MORE
     def test_another_users_data_directory_is_refused_in_one_sentence(self, data: Path) -> None:
         data.mkdir()
         script = (

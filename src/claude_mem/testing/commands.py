@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from pathlib import Path
 from typing import Any, TextIO
 
-from claude_mem.cli import HOOK_VERBS
+from claude_mem.cli import HOOK_VERBS, loading
 from claude_mem.cli.run import run
 from claude_mem.testing import hooks
 
@@ -90,6 +90,7 @@ def _in_this_process(
         _standing_in(cwd),
         _streams(stdin, out, err),
     ):
+        loading._said.clear()  # a process says it once, and this is another
         try:
             code = run(words)
         except SystemExit as left:  # argparse has said what it had to say

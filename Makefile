@@ -9,6 +9,8 @@ RUN := $(VENV)/.ready-to-run
 DEV := $(VENV)/.ready-to-test
 ALL := $(VENV)/.ready-to-prove
 LOCKER := build/locker
+# Else pytest rewrites every test file anew in each process.
+unexport PYTHONDONTWRITEBYTECODE
 # A file's tests share a worker or a browser, so a file stays together.
 PARALLEL := --numprocesses auto --dist loadfile
 

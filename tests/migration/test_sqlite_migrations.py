@@ -35,6 +35,11 @@ CHANGES = (
     "ftruncate",
     "pwrite64",
 )
+SOME_KILLS = (("fdatasync", 1), ("rename", 1), ("fdatasync", 6), ("pwrite64", 20))
+
+needs_strace = pytest.mark.skipif(
+    shutil.which("strace") is None, reason="needs strace to kill at a system call"
+)
 
 ROWS = """
 INSERT INTO projects (id, key, name, root, remote, created_at, created_at_epoch)
@@ -270,31 +275,44 @@ def test_a_migration_that_fails_leaves_the_version_before_it(
     assert shape(path) == before
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace to kill at a system call")
+def migrate_and_be_killed(old: Path, fresh: Path, call: str, number: int) -> int | None:
+    """The version at which the kill caught it, or None where it was done before that."""
+    folder = old.parent.with_name("killed")
+    shutil.copytree(old.parent, folder)
+    path = folder / old.name
+    killed = open_and_be_killed(path, call, number)
+    found = header.read(path)
+    assert found is not None
+    with open_store(path) as store:
+        assert store.recovered is None
+    assert_migrated(path, fresh)
+    kept = [one.name for one in (folder / "backups").iterdir()]
+    assert all("pre-migration" in one or one.startswith(".claude-mem-draft-") for one in kept)
+    shutil.rmtree(folder)
+    return found.version if killed else None
+
+
+@needs_strace
+def test_a_migration_that_is_killed_is_finished_by_the_next_start(tmp_path: Path, fresh: Path) -> None:
+    old = make_old(tmp_path / "old" / "claude-mem.db", 1)
+    seen = {migrate_and_be_killed(old, fresh, *when) for when in SOME_KILLS} - {None}
+    assert len(seen) > 1, "it was caught at several versions on the way"
+
+
+@needs_strace
+@pytest.mark.prove
+@pytest.mark.timeout(1800)
 def test_a_migration_killed_anywhere_is_finished_by_the_next_start(tmp_path: Path, fresh: Path) -> None:
     old = make_old(tmp_path / "old" / "claude-mem.db", 1)
-    seen = set()
-    kills = 0
+    seen = []
     for call in CHANGES:
         for number in itertools.count(1):
-            folder = tmp_path / "killed"
-            shutil.copytree(old.parent, folder)
-            path = folder / old.name
-            killed = open_and_be_killed(path, call, number)
-            found = header.read(path)
-            assert found is not None
-            seen.add(found.version)
-            with open_store(path) as store:
-                assert store.recovered is None
-            assert_migrated(path, fresh)
-            kept = [one.name for one in (folder / "backups").iterdir()]
-            assert all("pre-migration" in one or one.startswith(".claude-mem-draft-") for one in kept)
-            shutil.rmtree(folder)
-            if not killed:
+            version = migrate_and_be_killed(old, fresh, call, number)
+            if version is None:
                 break
-            kills += 1
-    assert kills > 40
-    assert seen == set(range(1, len(KNOWN) + 1)), "it was caught at every version on the way"
+            seen.append(version)
+    assert len(seen) > 40
+    assert set(seen) == set(range(1, len(KNOWN) + 1)), "it was caught at every version on the way"
 
 
 def test_a_database_from_the_future_is_not_touched(fresh: Path) -> None:
@@ -374,21 +392,31 @@ def test_a_log_without_its_database_is_not_played_into_a_fresh_one(fresh: Path) 
         assert store.recovered is None
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace to kill at a system call")
+def create_and_be_killed(folder: Path, fresh: Path, call: str, number: int) -> bool:
+    folder.mkdir()
+    path = folder / "claude-mem.db"
+    killed = open_and_be_killed(path, call, number)
+    with open_store(path) as store:
+        assert store.recovered is None
+    assert shape(path) == shape(fresh)
+    assert [one.name for one in folder.iterdir()] == ["claude-mem.db"], "no draft is left"
+    shutil.rmtree(folder)
+    return killed
+
+
+@needs_strace
+def test_a_creation_that_is_killed_is_done_by_the_next_start(tmp_path: Path, fresh: Path) -> None:
+    assert sum(create_and_be_killed(tmp_path / "killed", fresh, *when) for when in SOME_KILLS) > 1
+
+
+@needs_strace
+@pytest.mark.prove
+@pytest.mark.timeout(1800)
 def test_a_creation_killed_anywhere_is_done_by_the_next_start(tmp_path: Path, fresh: Path) -> None:
     kills = 0
     for call in CHANGES:
         for number in itertools.count(1):
-            folder = tmp_path / "killed"
-            folder.mkdir()
-            path = folder / "claude-mem.db"
-            killed = open_and_be_killed(path, call, number)
-            with open_store(path) as store:
-                assert store.recovered is None
-            assert shape(path) == shape(fresh)
-            assert [one.name for one in folder.iterdir()] == ["claude-mem.db"], "no draft is left"
-            shutil.rmtree(folder)
-            if not killed:
+            if not create_and_be_killed(tmp_path / "killed", fresh, call, number):
                 break
             kills += 1
     assert kills > 20

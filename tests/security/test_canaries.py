@@ -3,13 +3,15 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from claude_mem.capture import secrets
 from claude_mem.serve import control
 from claude_mem.testing import hooks, payloads, workers
 
 PRIVATE = "canary-private-5d1f"
 ENV_FILE = "canary-dotenv-77ab"
-EXAMPLES = [example for *_, example in secrets.RULES]
+EXAMPLES = list(dict.fromkeys(example for *_, example in secrets.RULES))
 
 
 def canaries() -> list[bytes]:
@@ -25,12 +27,12 @@ def canaries() -> list[bytes]:
     return [*found, PRIVATE.encode(), ENV_FILE.encode()]
 
 
-def session_full_of_secrets() -> list[bytes]:
+def session_full_of_secrets(*, everywhere: bool) -> list[bytes]:
     """Each example in a prompt, an input, an output, an error, JSON within JSON; private text likewise."""
     events = [payloads.start()]
     for n, text in enumerate([*EXAMPLES, f"<private>{PRIVATE}</private>", f"<PRIVATE >{PRIVATE}"]):
         nested = json.dumps({"inner": json.dumps({"config": text})})
-        events += [
+        places = [
             payloads.prompt(f"please use {text}", prompt_id=f"p-{n}"),
             payloads.bash(f"in-{n}", command=f"run '{text}'", stdout="ok"),
             payloads.bash(f"out-{n}", stdout=f"before\n{text}\nafter"),
@@ -38,6 +40,7 @@ def session_full_of_secrets() -> list[bytes]:
             payloads.failure(f"error-{n}", f"Exit code 1\n{text}"),
             payloads.stop(f"I used {text}", prompt_id=f"p-{n}"),
         ]
+        events += places if everywhere else [places[n % len(places)]]
     events.append(payloads.read_file("env", "/home/u/proj/.env", f"PLAIN={ENV_FILE}\n"))
     events.append(payloads.bash("cat-env", command="cat .env.production", stdout=f"PLAIN {ENV_FILE}"))
     events.append(payloads.prompt(f"<private>{PRIVATE}</private>", prompt_id="p-private"))
@@ -49,10 +52,14 @@ def everything_in(folder: Path) -> bytes:
     return b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def test_no_canary_is_found_anywhere_after_a_session_full_of_them(data: Path) -> None:
+@pytest.mark.timeout(1200)  # a hook, and so a process, for each
+@pytest.mark.parametrize(
+    "everywhere", [False, pytest.param(True, marks=pytest.mark.prove)], ids=["each once", "each everywhere"]
+)
+def test_no_canary_is_found_anywhere_after_a_session_full_of_them(data: Path, everywhere: bool) -> None:
     replies = []
     with workers.running(data):
-        for event in session_full_of_secrets():
+        for event in session_full_of_secrets(everywhere=everywhere):
             replies.append(hooks.run(data, event).out)
         workers.drained(data)
         port = control.status(data).port

@@ -94,41 +94,46 @@ OURS = re.compile(
 )
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
-def test_the_fence_stands_whatever_a_memory_says(poison: str, way: str) -> None:
-    text = WAYS[way](poison).text
-    assert text.startswith(f"<{TAG}>\n")
-    assert text.endswith(f"\n</{TAG}>")
-    for sent in (text, f"<system-reminder>\n{text}\n</system-reminder>"):
-        assert tags.strip(f"before {sent} after") == ("before  after", None, False)
-    kept, still, _ = tags.strip(json.dumps({"content": text, "after": "after"}))
-    assert (CANARY in kept, still) == (False, None)
-    assert json.loads(kept)["after"] == "after"
+def test_the_fence_stands_whatever_a_memory_says(subtests: pytest.Subtests) -> None:
+    for kind, poison in POISON.items():
+        for way, at in WAYS.items():
+            with subtests.test(kind, way=way):
+                text = at(poison).text
+                assert text.startswith(f"<{TAG}>\n")
+                assert text.endswith(f"\n</{TAG}>")
+                for sent in (text, f"<system-reminder>\n{text}\n</system-reminder>"):
+                    assert tags.strip(f"before {sent} after") == ("before  after", None, False)
+                kept, still, _ = tags.strip(json.dumps({"content": text, "after": "after"}))
+                assert (CANARY in kept, still) == (False, None)
+                assert json.loads(kept)["after"] == "after"
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
-def test_every_line_begins_as_we_began_it(poison: str, way: str) -> None:
-    told = WAYS[way](poison)
-    lines = told.text.splitlines()[1:-1]
-    assert all(OURS.fullmatch(line) for line in lines if line), [
-        line for line in lines if not OURS.fullmatch(line)
-    ]
-    assert "```" not in told.text
-    assert told.text.isprintable() or set(re.findall(r"[^\x20-\x7e]", told.text)) <= set("\n…‹“”＞＜")
+def test_every_line_begins_as_we_began_it(subtests: pytest.Subtests) -> None:
+    for kind, poison in POISON.items():
+        for way, at in WAYS.items():
+            with subtests.test(kind, way=way):
+                told = at(poison)
+                lines = told.text.splitlines()[1:-1]
+                assert all(OURS.fullmatch(line) for line in lines if line), [
+                    line for line in lines if not OURS.fullmatch(line)
+                ]
+                assert "```" not in told.text
+                assert told.text.isprintable() or set(re.findall(r"[^\x20-\x7e]", told.text)) <= set(
+                    "\n…‹“”＞＜"
+                )
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
-def test_what_was_only_read_is_told_as_that_with_its_date_and_id(poison: str, way: str) -> None:
-    told = WAYS[way](poison)
-    assert Ref("observation", 7) in told.refs
-    entries = [line for line in told.text.splitlines() if line.startswith("- #7 ")]
-    assert entries
-    for line in entries:
-        assert "read, not verified" in line, "at its very end, whatever its title says before"
-        assert line.endswith(")")
+def test_what_was_only_read_is_told_as_that_with_its_date_and_id(subtests: pytest.Subtests) -> None:
+    for kind, poison in POISON.items():
+        for way, at in WAYS.items():
+            with subtests.test(kind, way=way):
+                told = at(poison)
+                assert Ref("observation", 7) in told.refs
+                entries = [line for line in told.text.splitlines() if line.startswith("- #7 ")]
+                assert entries
+                for line in entries:
+                    assert "read, not verified" in line, "at its very end, whatever its title says before"
+                    assert line.endswith(")")
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -45,30 +45,29 @@ def spellings(example: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(("name", "example"), EXAMPLES)
-def test_every_rule_redacts_its_own_example_wherever_it_stands(name: str, example: str) -> None:
-    for where, text in spellings(example).items():
-        clean = redact(text)
-        assert secret_of(name, example) not in clean, where
-        assert MARK.search(clean), where
-        assert redact(clean) == clean, where
+def test_every_rule_redacts_its_own_example_wherever_it_stands(subtests: pytest.Subtests) -> None:
+    for name, example in EXAMPLES:
+        with subtests.test(name):
+            for where, text in spellings(example).items():
+                clean = redact(text)
+                assert secret_of(name, example) not in clean, where
+                assert MARK.search(clean), where
+                assert redact(clean) == clean, where
 
 
-@pytest.mark.parametrize(("name", "keyword", "pattern", "example"), RULES)
-def test_every_rule_is_found_by_one_of_its_keywords(
-    name: str, keyword: str, pattern: str, example: str
-) -> None:
-    assert keyword == keyword.lower()
-    siblings = [k for n, k, p, e in RULES if (n, p, e) == (name, pattern, example)]
-    assert any(sibling in example.lower() for sibling in siblings)
-    if pattern:
-        own = tuple((name, sibling, pattern, example) for sibling in siblings)
-        assert f"[redacted:{name}]" in redact(example, rules=own)
+def test_every_rule_is_found_by_one_of_its_keywords(subtests: pytest.Subtests) -> None:
+    for name, keyword, pattern, example in RULES:
+        with subtests.test(name, keyword=keyword):
+            assert keyword == keyword.lower()
+            siblings = [k for n, k, p, e in RULES if (n, p, e) == (name, pattern, example)]
+            assert any(sibling in example.lower() for sibling in siblings)
+            if pattern:
+                own = tuple((name, sibling, pattern, example) for sibling in siblings)
+                assert f"[redacted:{name}]" in redact(example, rules=own)
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
+def test_every_current_prefix_of_a_family_is_known(subtests: pytest.Subtests) -> None:
+    for token in (
         *(f"gh{kind}_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789" for kind in "pousr"),
         "ghs_123456_eyJhbGciOiJSUzI1NiJ9.eyJpYXQiOjE2OTAwMDAwMDB9.AbCd-EfGh_IjKl",
         *(
@@ -96,10 +95,9 @@ def test_every_rule_is_found_by_one_of_its_keywords(
         *(f"shp{kind}_0123456789abcdef0123456789abcdef" for kind in ("at", "ca", "pa", "ss")),
         *(f"sntry{kind}_0123456789abcdef0123456789abcdef" for kind in "suai"),
         *(f"hv{kind}.AbCdEfGhIjKlMnOpQrStUvWx" for kind in "sbr"),
-    ],
-)
-def test_every_current_prefix_of_a_family_is_known(token: str) -> None:
-    assert redact(f"x {token} y") == f"x {MARK.search(redact(token))[0]} y"  # type: ignore[index]
+    ):
+        with subtests.test(token):
+            assert redact(f"x {token} y") == f"x {MARK.search(redact(token))[0]} y"  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
@@ -207,10 +205,11 @@ docker run -u 1000:1000 image
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("line", BENIGN)
-def test_ordinary_code_is_left_alone(line: str) -> None:
-    assert redact(line) == line
-    assert redact(json.dumps({"content": line})) == json.dumps({"content": line})
+def test_ordinary_code_is_left_alone(subtests: pytest.Subtests) -> None:
+    for line in BENIGN:
+        with subtests.test(line):
+            assert redact(line) == line
+            assert redact(json.dumps({"content": line})) == json.dumps({"content": line})
 
 
 def test_a_page_of_ordinary_code_is_left_alone() -> None:

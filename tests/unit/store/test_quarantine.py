@@ -20,6 +20,10 @@ from claude_mem.testing.store_contract import Events, SettableClock, arrivals
 
 Open = Callable[[], SqliteStore]
 
+needs_strace = pytest.mark.skipif(
+    shutil.which("strace") is None, reason="needs strace to kill at a system call"
+)
+
 
 @pytest.fixture
 def filled(open_store: Open, events: Events, database: Path) -> Path:
@@ -112,32 +116,50 @@ def test_seeded_byte_flips_never_stop_the_store_from_opening(
     assert recovered > 10
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace to kill at a system call")
-def test_a_recovery_killed_anywhere_is_finished_by_the_next_start(filled: Path, tmp_path: Path) -> None:
-    child = (
-        "import sys; from pathlib import Path; from claude_mem.store.sqlite import SqliteStore\n"
-        "path = Path(sys.argv[1])\n"
-        "SqliteStore.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / 'backups').close()"
-    )
-    calls = "fsync fdatasync rename renameat renameat2 link linkat unlink unlinkat mkdir mkdirat chmod write"
+RECOVER = (
+    "import sys; from pathlib import Path; from claude_mem.store.sqlite import SqliteStore\n"
+    "path = Path(sys.argv[1])\n"
+    "SqliteStore.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / 'backups').close()"
+)
+CALLS = "fsync fdatasync rename renameat renameat2 link linkat unlink unlinkat mkdir mkdirat chmod write"
+
+
+@pytest.fixture
+def broken(filled: Path) -> Path:
     filled.write_bytes(b"broken")
     filled.with_name("claude-mem.db-wal").write_bytes(b"its log")
+    return filled
+
+
+def recover_and_be_killed(broken: Path, folder: Path, call: str, number: int) -> bool:
+    shutil.copytree(broken.parent, folder)
+    path = folder / broken.name
+    inject = f"inject=?{call}:signal=SIGKILL:when={number}"
+    trace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace=?{call}", "-e", inject]
+    ended = subprocess.run([*trace, sys.executable, "-c", RECOVER, str(path)], check=False)
+    with SqliteStore.open(path, clock=SettableClock(), backups=folder / "backups") as store:
+        assert store.figures().ready == 40
+    kept = {one.name: one.read_bytes() for one in folder.glob("backups/quarantine-*/*")}
+    assert kept == {"claude-mem.db": b"broken", "claude-mem.db-wal": b"its log"}
+    assert sorted(one.name for one in folder.iterdir()) == ["backups", "claude-mem.db"]
+    shutil.rmtree(folder)
+    return ended.returncode == -signal.SIGKILL
+
+
+@needs_strace
+def test_a_recovery_that_is_killed_is_finished_by_the_next_start(broken: Path, tmp_path: Path) -> None:
+    some = (("rename", 1), ("rename", 2), ("fsync", 2))
+    assert sum(recover_and_be_killed(broken, tmp_path / "killed", *when) for when in some) > 1
+
+
+@needs_strace
+@pytest.mark.prove
+@pytest.mark.timeout(1800)
+def test_a_recovery_killed_anywhere_is_finished_by_the_next_start(broken: Path, tmp_path: Path) -> None:
     kills = 0
-    for call in calls.split():
+    for call in CALLS.split():
         for number in itertools.count(1):
-            folder = tmp_path / "killed"
-            shutil.copytree(filled.parent, folder)
-            path = folder / filled.name
-            inject = f"inject=?{call}:signal=SIGKILL:when={number}"
-            trace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace=?{call}", "-e", inject]
-            ended = subprocess.run([*trace, sys.executable, "-c", child, str(path)], check=False)
-            with SqliteStore.open(path, clock=SettableClock(), backups=folder / "backups") as store:
-                assert store.figures().ready == 40
-            kept = {one.name: one.read_bytes() for one in folder.glob("backups/quarantine-*/*")}
-            assert kept == {"claude-mem.db": b"broken", "claude-mem.db-wal": b"its log"}
-            assert sorted(one.name for one in folder.iterdir()) == ["backups", "claude-mem.db"]
-            shutil.rmtree(folder)
-            if ended.returncode != -signal.SIGKILL:
+            if not recover_and_be_killed(broken, tmp_path / "killed", call, number):
                 break
             kills += 1
     assert kills > 10

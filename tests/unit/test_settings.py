@@ -57,6 +57,7 @@ def said(settings: Settings) -> dict[str, str]:
         ("CLAUDE_MEM_DAILY_USD", "lots"),
         ("CLAUDE_MEM_DAILY_USD", -1),
         ("CLAUDE_MEM_DAILY_USD", float("inf")),
+        pytest.param("CLAUDE_MEM_DAILY_USD", 10**400, id="more than a float holds"),
         ("CLAUDE_MEM_DAILY_TOKENS", "NaN"),
         ("CLAUDE_MEM_SESSION_USD", [0]),
         ("CLAUDE_MEM_SESSION_TOKENS", 10**30),

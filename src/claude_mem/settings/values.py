@@ -63,7 +63,10 @@ def one_of(*allowed: str) -> Takes:
 def amount(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError from None
     if not 0 <= number <= 1_000_000:
         raise ValueError
     return number

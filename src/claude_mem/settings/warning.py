@@ -50,6 +50,8 @@ def refused(setting: Setting, value: object, where: str) -> SettingsError:
         shown = "an object" if isinstance(value, dict) else "a list"
     elif isinstance(value, str):
         shown = cut(without_password(value))
+    elif len(repr(value)) > LONGEST:
+        shown = cut(repr(value))  # a number with endless digits
     return SettingsError(setting.key, shown, setting.allowed, where)
 
 

@@ -14,6 +14,7 @@ from claude_mem.capture import exclude, literal
 
 KEY = "CLAUDE_MEM_EXCLUDED_PROJECTS"
 _GIT_FILE = 4096
+_LONGEST = 4096  # characters of a path that a system opens; looking at all above it takes their square
 
 
 def is_hook_excluded(
@@ -91,7 +92,7 @@ def _matches(glob: str, paths: list[str], names: list[str], home: str) -> bool:
 
 def _places(cwd: str) -> tuple[list[str], list[str]]:
     """Where a directory is, in lower case: its own path and its repository's, whose name is the project's."""
-    cwd = cwd.replace("\\", "/").rstrip("/") or "/"
+    cwd = cwd[:_LONGEST].replace("\\", "/").rstrip("/") or "/"
     paths, top = [cwd], cwd
     while top:
         try:

@@ -20,6 +20,9 @@ class Origin:
     plain: bool = False  # no repository was found there: a project above it, if one is known, is its own
 
 
+LONGEST = 4096
+"""Characters of a path that a system opens. Of a longer one nothing is looked up: the paths of all its parents
+together would fill the memory."""
 _FOLDERS = (".worktrees", "worktrees")
 _BESIDE = (".worktrees", "__worktrees")
 _EVERYBODYS = re.compile(
@@ -50,6 +53,8 @@ def worktree_of(path: str) -> tuple[str, str] | None:
 def around(directory: str) -> list[str]:
     """A directory and those above it whose project its work may belong to, the nearest first. A home or the
     temporary directory holds everybody's."""
+    if len(directory) > LONGEST:
+        return [directory]
     separator = _separator(directory)
     parts = directory.rstrip(separator).split(separator)
     above = (separator.join(parts[:length]) for length in range(len(parts) - 1, 0, -1))

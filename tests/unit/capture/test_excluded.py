@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -110,3 +111,17 @@ def test_a_list_of_nothing_but_plain_strings_needs_no_parser(monkeypatch: pytest
     payload = payloads.bash("t")
     monkeypatch.setitem(sys.modules, "json", None)
     assert is_hook_excluded(f'{{"{KEY}": ["proj"]}}'.encode(), b"PostToolUse", payload)
+
+
+def test_of_an_endless_directory_only_so_much_is_looked_at_as_a_path_may_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at = []
+
+    def lstat(path: str) -> NoReturn:
+        looked_at.append(path)
+        raise FileNotFoundError
+
+    monkeypatch.setattr("claude_mem.capture.excluded.posix.lstat", lstat)
+    assert is_excluded("/srv/secret" + "/a" * 5_000, ("/srv/secret",), HOME)
+    assert sum(map(len, looked_at)) < 4096 * 4096 / 2

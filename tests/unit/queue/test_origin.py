@@ -1,9 +1,11 @@
 import shutil
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from claude_mem.model.origin import around
 from claude_mem.queue.origin import NOWHERE, Origins, normalised, resolve
 
 
@@ -203,3 +205,18 @@ def test_a_deleted_worktree_belongs_to_the_repository_that_is_still_there(
     after = resolve(gone)
     assert (after.key, after.name, after.root) == (before.key, before.name, before.root)
     assert after.key == "example.com/team/shop"
+
+
+def test_a_path_too_long_for_any_system_takes_no_more_memory_than_its_length() -> None:
+    """Its parents, each with a path of its own, would be gigabytes: one such event would end the worker, again
+    and again."""
+    endless = "/a" * 5_000
+    tracemalloc.start()
+    try:
+        origin = resolve(Path(endless))
+        roots = around(endless)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (origin.root, origin.plain, roots) == (endless, True, [endless])
+    assert most < 200 * len(endless)

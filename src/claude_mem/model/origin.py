@@ -21,8 +21,8 @@ class Origin:
 
 
 LONGEST = 4096
-"""Characters of a path that a system opens. Of a longer one nothing is looked up: the paths of all its parents
-together would fill the memory."""
+"""Characters of a path that a system opens. Of a longer one nothing is looked up: the paths of all its
+parents together would fill the memory."""
 _FOLDERS = (".worktrees", "worktrees")
 _BESIDE = (".worktrees", "__worktrees")
 _EVERYBODYS = re.compile(

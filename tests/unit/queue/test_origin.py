@@ -208,8 +208,8 @@ def test_a_deleted_worktree_belongs_to_the_repository_that_is_still_there(
 
 
 def test_a_path_too_long_for_any_system_takes_no_more_memory_than_its_length() -> None:
-    """Its parents, each with a path of its own, would be gigabytes: one such event would end the worker, again
-    and again."""
+    """Its parents, each with a path of its own, would be gigabytes: one such event would end the worker,
+    again and again."""
     endless = "/a" * 5_000
     tracemalloc.start()
     try:

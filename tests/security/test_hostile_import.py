@@ -83,16 +83,16 @@ HIDDEN = ("another tag", "a private tag")
 
 @pytest.mark.parametrize("name", HIDDEN)
 def test_poison_that_capture_would_hide_is_not_taken_in(worker: Worker, name: str) -> None:
-    done = run("import", "-", given=lines(*strangers(worker, POISON[name])))
-    assert b"1 observation" in done.stdout
-    told = run("export", "--session", "theirs").stdout
-    assert b"Deployment notes" in told
-    assert CANARY.encode() not in told
+    done = run(worker.data, "import", "-", given=lines(*strangers(worker, POISON[name])))
+    assert "1 observation" in done.stdout
+    told = run(worker.data, "export", "--session", "theirs").stdout
+    assert "Deployment notes" in told
+    assert CANARY not in told
 
 
 @pytest.mark.parametrize("poison", [POISON[name] for name in POISON if name not in HIDDEN])
 def test_poison_in_an_import_is_recalled_fenced_and_marked_as_only_read(worker: Worker, poison: str) -> None:
-    run("import", "-", given=lines(*strangers(worker, poison)))
+    run(worker.data, "import", "-", given=lines(*strangers(worker, poison)))
     worker.settle()
     rendered = worker.data / places.directory_context(HERE.encode())
     workers.until(lambda: rendered.is_file() and CANARY in rendered.read_text(), "it is told at the start")
@@ -119,13 +119,13 @@ def test_poison_in_an_import_is_recalled_fenced_and_marked_as_only_read(worker: 
     start = told["SessionStart"].json["hookSpecificOutput"]["additionalContext"]
     assert CANARY in start
     assert "Asked: tune the flux" in start, "the last session is one's own, though theirs is newer"
-    assert "\x1b" not in run("search", "deployment", "notes").stdout.decode()
+    assert "\x1b" not in run(worker.data, "search", "deployment", "notes").stdout
 
 
 def test_a_strangers_secrets_and_private_text_never_reach_the_disk(worker: Worker) -> None:
     hidden = f"{SECRET} <private>{CANARY}-private</private> {CANARY}-kept"
-    done = run("import", "-", given=lines(*strangers(worker, hidden)))
-    assert b"1 observation" in done.stdout
+    done = run(worker.data, "import", "-", given=lines(*strangers(worker, hidden)))
+    assert "1 observation" in done.stdout
     worker.settle()
     workers.finish(worker.data)
     raw = b"".join(path.read_bytes() for path in worker.data.rglob("*") if path.is_file())
@@ -135,7 +135,7 @@ def test_a_strangers_secrets_and_private_text_never_reach_the_disk(worker: Worke
 
 
 def test_a_stranger_has_no_power_over_what_is_ones_own(worker: Worker) -> None:
-    before = run("export", "--session", OWN).stdout.splitlines()[1:]
+    before = run(worker.data, "export", "--session", OWN).stdout.splitlines()[1:]
     mine = next(each for each in map(json.loads, before) if each["kind"] == "observation")
     said = Observation(
         mine["type"],
@@ -150,12 +150,12 @@ def test_a_stranger_has_no_power_over_what_is_ones_own(worker: Worker) -> None:
         {"kind": "sighting", "observation": name, "session_id": "theirs", "at": now()},
         *strangers(worker, "more words", OWN)[2:],
     ]
-    done = run("import", "-", given=lines(*attack), code=1)
-    assert done.stderr.decode().count("your own") == 4
-    assert run("export", "--session", OWN).stdout.splitlines()[1:] == before
+    done = run(worker.data, "import", "-", given=lines(*attack), code=1)
+    assert done.stderr.count("your own") == 4
+    assert run(worker.data, "export", "--session", OWN).stdout.splitlines()[1:] == before
     shown = worker.get("/api/session/" + OWN)["observations"]
     assert [each["superseded_by"] for each in shown] == [None]
-    assert run("import", "--own", "-", given=lines(*attack)).stderr == b""
+    assert run(worker.data, "import", "--own", "-", given=lines(*attack)).stderr == ""
     assert worker.get("/api/session/" + OWN)["observations"][0]["superseded_by"] is None, "it is known by now"
     assert len(worker.get("/api/session/" + OWN)["observations"]) == 2, "oneself adds to it"
 
@@ -166,7 +166,7 @@ def test_a_stranger_decides_nothing_about_directories_of_ours(worker: Worker, ow
     records = strangers(worker, "words")
     records[1] |= {"key": "github.com/evil/evil", "root": "/home/u/other", "name": "evil"}
     records[2] |= {"project": "github.com/evil/evil", "cwd": "/home/u/other"}
-    run("import", *(["--own"] if own else []), "-", given=lines(*records))
+    run(worker.data, "import", *(["--own"] if own else []), "-", given=lines(*records))
     worker.settle()
     workers.until(lambda: worker.get("/health")["recall"]["context"]["fresh"], "all contexts are rendered")
     there = worker.data / places.directory_context(os.fsencode("/home/u/other"))

@@ -231,7 +231,7 @@ def test_without_a_model_the_offline_observer_remembers_what_was_done(data: Path
 def test_no_canary_is_found_in_what_the_model_server_received_nor_the_key_in_what_we_keep(data: Path) -> None:
     with ModelServer(telling_apart()) as server:
         with workers.running(data, **workers.asking(server.url)):
-            for event in session_full_of_secrets():
+            for event in session_full_of_secrets(everywhere=True):
                 assert hooks.run(data, event).code == 0
             assert hooks.run(data, payloads.end()).code == 0
             workers.settled(data)

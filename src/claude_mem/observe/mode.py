@@ -46,7 +46,7 @@ def load(name: str, folders: Sequence[Path]) -> Mode:
     path = known[name]
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (ValueError, RecursionError, OSError) as error:  # not TOML, not text; endless digits or brackets
         raise SettingsError("the file", str(error), "TOML in UTF-8", str(path)) from error
     return _Reader(str(path)).mode(name, table)
 

@@ -73,6 +73,8 @@ def test_an_unknown_mode_is_an_error_that_names_those_there_are(tmp_path: Path, 
         ('"Plants by their Latin names."', "[]", "extra", "not empty"),
         ('"the care of a garden"', '"""a\nb"""', "description", "a non-empty line"),
         ("[types]", "[types", "the file", "TOML"),
+        pytest.param('"German"', "[" * 50_000, "the file", "TOML", id="endless brackets"),
+        pytest.param('"German"', "9" * 5_000, "the file", "TOML", id="endless digits"),
     ],
 )
 def test_an_error_names_the_file_the_key_and_what_is_allowed(

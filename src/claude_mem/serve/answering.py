@@ -68,7 +68,7 @@ class Answering:
         self._staff()
         if not self._threads:
             self._open.discard(lookup.answer)
-            return ""  # all hang, and there may be no more
+            return ""  # all hang, and there may be no more; or none could be started
         self._lookups.put(lookup)
         try:
             async with asyncio.timeout(WITHIN_S):
@@ -93,9 +93,12 @@ class Answering:
         with self._changing:
             while self._threads < min(THREADS, len(self._open), MOST_THREADS - self._hung):
                 # Daemons: what hangs in one may not keep the worker from ending.
-                threading.Thread(
-                    target=self._work, name=f"ask-{self._hung + self._threads}", daemon=True
-                ).start()
+                name = f"ask-{self._hung + self._threads}"
+                try:
+                    threading.Thread(target=self._work, name=name, daemon=True).start()
+                except RuntimeError as error:  # the machine has none to spare; the next asker tries again
+                    self._swallow("ask", error)
+                    return
                 self._threads += 1
 
     def _leave(self, lookup: _Lookup) -> None:

@@ -237,3 +237,20 @@ def test_no_more_threads_than_the_bound_are_given_to_lookups_that_hang(
         serving(tmp_path, hanging.ask, talk)
     finally:
         hanging.let_go.set()
+
+
+def test_a_machine_that_has_no_thread_to_spare_for_a_while_silences_recall_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def talk(_: Running, line: HookLine) -> None:
+        del line
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", refuse)
+            for _again in range(answering.MOST_WAITING):
+                await say(tmp_path, ASK)
+        assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    serving(tmp_path, lambda question: "memory", talk)

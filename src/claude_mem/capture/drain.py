@@ -5,6 +5,7 @@ Runs in the worker's process, never in a hook's; it lies here because it knows t
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -20,6 +21,8 @@ from claude_mem.model.spooled import Spooled
 STALE_TEMPORARY_S = 600
 BEING_WRITTEN_S = 30  # a hook has ten seconds for all it does
 SEASON_S = 90 * 24 * 3600
+PASSING = (errno.ENOENT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Not the file's fault: it has gone, or the machine is short of something and reads it later."""
 MOST_BYTES = 32 << 20  # far above what a hook writes; a larger file is a stranger's
 
 
@@ -44,7 +47,8 @@ class Spool:
         return len(sizes), sum(sizes)
 
     def read(self, name: str) -> Spooled:
-        """Raises EventUnreadable for what is no event of ours, FileNotFoundError when it has gone."""
+        """Raises EventUnreadable for what is no event of ours, FileNotFoundError when it has gone, OSError
+        when the machine cannot read now."""
         content = _read_regular_file(f"{places.SPOOL}/{name}")
         try:
             envelope = json.loads(content.decode(errors="replace"), strict=False, parse_int=integer)
@@ -151,17 +155,17 @@ def _read_regular_file(path: str) -> bytes:
     """No link is followed, no pipe waited for: a file of that name could be anybody's."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        raise
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise EventUnreadable("not a regular file")
+            with os.fdopen(fd, "rb", closefd=False) as file:
+                content = file.read(MOST_BYTES + 1)
+        finally:
+            os.close(fd)
     except OSError as error:
-        raise EventUnreadable(f"cannot be opened: {error.strerror}") from error
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise EventUnreadable("not a regular file")
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            content = file.read(MOST_BYTES + 1)
-    finally:
-        os.close(fd)
+        if error.errno in PASSING:
+            raise
+        raise EventUnreadable(f"cannot be read: {error.strerror}") from error
     if len(content) > MOST_BYTES:
         raise EventUnreadable(f"larger than {MOST_BYTES} bytes")
     return content

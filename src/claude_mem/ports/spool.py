@@ -14,7 +14,8 @@ class Spool(Protocol):
         ...
 
     def read(self, name: str) -> Spooled:
-        """Raises EventUnreadable for what is no event of ours."""
+        """Raises EventUnreadable for what is no event of ours, FileNotFoundError when it has gone, OSError
+        when the machine cannot read now."""
         ...
 
     def remove(self, done: Sequence[Spooled]) -> None:

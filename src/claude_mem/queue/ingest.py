@@ -72,7 +72,7 @@ class Ingest:
                 batch.append(self._spool.read(name))
             except FileNotFoundError:
                 continue
-            except (EventUnreadable, OSError) as error:
+            except EventUnreadable as error:
                 gone += self._set_aside(name, error)
             if len(batch) >= BATCH or sum(one.size for one in batch) >= BATCH_BYTES:
                 gone += self._take(batch)

@@ -1,5 +1,6 @@
 """Ingest on a real spool and a real database; only the process boundary is left out."""
 
+import errno
 import json
 import os
 import random
@@ -478,3 +479,21 @@ def test_trouble_of_the_store_is_not_the_events_fault_at_any_step(
     assert accepted(store) == ["s-bad", "s-good"]
     assert "set_aside" not in store.counters()
     assert hooks.spooled(data) == []
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_a_machine_short_of_something_is_not_the_events_fault(
+    store: SqliteStore, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def short(path: str, *given: int) -> int:
+        raise OSError(code, os.strerror(code), path)
+
+    in_front_of_a_good_one(data, tmp_path)
+    taking = ingest(store, Steps("", Poison()))
+    with monkeypatch.context() as patched:
+        patched.setattr("claude_mem.capture.drain.os.open", short)
+        with pytest.raises(OSError, match=os.strerror(code)):
+            taking.drain()
+    assert not (data / "spool" / "aside").exists()
+    assert taking.drain() == 2
+    assert accepted(store) == ["s-bad", "s-good"]

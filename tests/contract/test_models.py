@@ -32,7 +32,7 @@ class TestOpenAiCompatible(ModelContract):
         return connect
 
 
-class TestClaude(ModelContract):
+class ClaudeConnects:
     @pytest.fixture
     def connect(self, tmp_path: Path) -> Connect:
         def connect(url: str, **more: Any) -> Model:
@@ -41,3 +41,19 @@ class TestClaude(ModelContract):
             return ClaudeModel(env=home | server, **more)
 
         return connect
+
+
+@pytest.mark.prove
+class TestClaude(ClaudeConnects, ModelContract):
+    """A process for each test, and each of them takes a second to start."""
+
+    short_s = 3.0
+
+
+class TestClaudeInShort(ClaudeConnects):
+    """Of the contract as much as `make test` has time for."""
+
+    answering = ModelContract.answering
+    test_a_reply_comes_back_whole = ModelContract.test_a_reply_comes_back_whole_with_what_it_cost
+    test_a_429_waits_as_long_as_it_was_told = ModelContract.test_a_429_waits_as_long_as_it_was_told
+    test_nobody_listening_is_broken = ModelContract.test_nobody_listening_is_broken

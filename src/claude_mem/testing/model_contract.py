@@ -46,7 +46,6 @@ PROMPT = Prompt(
     system="You are the observer. Instructions-that-never-change.", user="Evidence: naïve café ☕ <edit/>"
 )
 DEADLINE_S = 30.0  # for what is expected to be answered
-SHORT_S = 3.0  # for what is expected not to be
 MARGIN_S = 30.0  # a busy machine is not a bug; a call that never ends is
 
 
@@ -76,6 +75,8 @@ def user_of(request: Request) -> str:
 
 
 class ModelContract:
+    short_s = 0.3  # a deadline for what is expected not to be answered
+
     @pytest.fixture
     def connect(self) -> Connect:
         raise NotImplementedError("an adapter's test says how to connect it")
@@ -216,7 +217,7 @@ class ModelContract:
         ],
     )
     def test_a_call_ends_at_its_deadline(self, answering: Callable[..., Any], step: Step) -> None:
-        outcome = answering(step, deadline_s=SHORT_S)
+        outcome = answering(step, deadline_s=self.short_s)
         assert isinstance(outcome, Broken)
         assert "in time" in outcome.reason
         assert outcome.whose == "provider"

@@ -134,6 +134,7 @@ def test_one_elsewhere_is_named_by_its_path_or_its_folder(settled: Newcomer, tmp
     assert (settled.data / "claude-mem.db").exists(), "nobody else has the name"
 
 
+@pytest.mark.prove
 def test_its_usual_place_is_looked_at_also_from_a_data_directory_elsewhere(
     mem: Newcomer, tmp_path: Path
 ) -> None:
@@ -156,6 +157,7 @@ def test_what_is_no_such_database_is_said(mem: Newcomer, settled: Newcomer, tmp_
     assert "is no database of the TypeScript" in ours.stderr
 
 
+@pytest.mark.prove
 def test_a_project_is_known_by_its_directory_or_by_the_only_one_of_its_name(
     mem: Newcomer, tmp_path: Path
 ) -> None:

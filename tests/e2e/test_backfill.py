@@ -374,6 +374,7 @@ def test_no_model_is_asked_about_the_past_unless_it_is_wanted(asking: tuple[Past
     ) == [("anthropic:scripted",)]
 
 
+@pytest.mark.prove
 def test_what_batching_saved_counts_tool_uses_of_long_ago_when_a_model_was_asked_about_them_now(
     asking: tuple[Past, ModelServer],
 ) -> None:

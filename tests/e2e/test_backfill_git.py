@@ -80,6 +80,7 @@ def test_a_commit_that_the_worker_refuses_is_counted_and_said_and_fails_the_comm
     assert told["reasons"][0]["message"] in backfill(worker, *arguments, code=1).stderr
 
 
+@pytest.mark.prove  # of an excluded project nothing is imported: test_backfill.py
 def test_of_an_excluded_project_no_commit_is_taken(repo: Path, tmp_path: Path) -> None:
     data, none = tmp_path / "data", tmp_path / "none"
     none.mkdir()

@@ -172,10 +172,7 @@ UNUSABLE: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if name in ("no JSON", "a pipe") else pytest.param(name, marks=pytest.mark.prove)
-        for name in UNUSABLE
-    ],
+    [name if name == "no JSON" else pytest.param(name, marks=pytest.mark.prove) for name in UNUSABLE],
 )
 def test_a_settings_file_that_cannot_be_used_is_told_and_recording_goes_on(mem: Setting, name: str) -> None:
     file = mem.data / "settings.json"
@@ -249,6 +246,7 @@ def test_a_command_given_a_bad_value_says_so_once_and_does_its_work(mem: Setting
     mem.json("search", "nothing", env={"CLAUDE_MEM_LOG_LEVEL": "LOUD"})
 
 
+@pytest.mark.prove  # what becomes of such a mode: tests/unit/observe/test_mode.py
 def test_a_mode_that_is_not_there_or_cannot_be_read_is_told_and_the_usual_one_is_used(mem: Setting) -> None:
     (mem.data / "modes").mkdir(mode=0o700)
     (mem.data / "modes" / "law.toml").write_text("types = 3")

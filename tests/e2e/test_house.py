@@ -131,6 +131,7 @@ def test_projects_that_drifted_apart_are_noticed_and_the_command_works(house: Pa
     assert mem(house, "projects").stderr == ""
 
 
+@pytest.mark.prove
 def test_a_directory_that_was_moved_is_recognised_by_its_commit(house: Path, tmp_path: Path) -> None:
     before = repository(tmp_path / "shop")
     work(house, before, "s-1", "heron")
@@ -143,6 +144,7 @@ def test_a_directory_that_was_moved_is_recognised_by_its_commit(house: Path, tmp
     assert "  (directory gone) /" in mem(house, "projects").stdout
 
 
+@pytest.mark.prove
 def test_a_clone_that_was_moved_is_the_same_project_under_its_new_name(house: Path, tmp_path: Path) -> None:
     remote = "https://git.example/acme/shop.git"
     before = repository(tmp_path / "shop", remote)

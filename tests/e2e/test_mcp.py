@@ -247,6 +247,7 @@ class TestFaults:
         talk(alone, conversation, mode)
         assert control.status(alone).state == "running", "and outlives the client"
 
+    @pytest.mark.prove
     def test_a_worker_it_starts_is_nobodys_child(self, alone: Path) -> None:
         """As the bridge's own it would stay a zombie when it ends."""
         script = (

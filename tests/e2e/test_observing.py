@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -174,27 +175,79 @@ def test_a_turn_becomes_one_call_at_its_stop_and_its_reply_becomes_memory(
     assert (spent["input_tokens"], spent["cached_tokens"], spent["output_tokens"]) == (1100, 200, 50)
 
 
-def test_titles_of_earlier_turns_are_told_so_that_nothing_is_written_twice(data: Path) -> None:
-    script = [Say(REPLY), Say("<nothing/>")]
-    with ModelServer(script) as server, workers.running(data, **workers.asking(server.url)):
-        work(data, payloads.bash("toolu_1"))
-        workers.settled(data)
-        work(data, payloads.bash("toolu_2", prompt_id="p-2"), ask="and now the logout", prompt_id="p-2")
-        workers.settled(data)
-    first, second = map(told, server.requests)
+@dataclass
+class Asked:
+    """A worker that asks a model, and a session of the test's own. What it was asked before is not told."""
+
+    data: Path
+    server: ModelServer
+    answer: Callable[[Request], Step]
+    session: str = ""
+    before: int = 0
+
+    @property
+    def requests(self) -> list[Request]:
+        return self.server.requests[self.before :]
+
+    def work(self, *ids: str, prompt_id: str = "p-1", **more: Any) -> None:
+        uses = [payloads.bash(id, session=self.session, prompt_id=prompt_id) for id in ids]
+        work(self.data, *uses, session=self.session, prompt_id=prompt_id, **more)
+
+    def settled(self) -> list[str]:
+        """The tool uses of its session, each as often as it is there; nothing of it waits any more."""
+        events = self.rows("pending_messages")
+        assert {event["state"] for event in events} == {"done"}
+        return [event["tool_use_id"] for event in events if event["tool_use_id"]]
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        known = f"SELECT id FROM sdk_sessions WHERE claude_session_id = '{self.session}'"
+        return rows(self.data, f"SELECT * FROM {table} WHERE session_id = ({known}) ORDER BY id")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    made: list[Asked] = []
+
+    def answer(request: Request) -> Step:
+        return made[0].answer(request)
+
+    with (
+        ModelServer(answer) as server,
+        workers.running(tmp_path_factory.mktemp("asked") / "data", **workers.asking(server.url)) as data,
+    ):
+        made.append(Asked(data, server, telling_apart()))
+        yield made[0]
+
+
+@pytest.fixture
+def asked(shared: Asked, request: pytest.FixtureRequest) -> Asked:
+    shared.answer, shared.session = telling_apart(), request.node.name
+    shared.before = len(shared.server.requests)
+    return shared
+
+
+def test_titles_of_earlier_turns_are_told_so_that_nothing_is_written_twice(asked: Asked) -> None:
+    replies = iter([Say(REPLY), Say("<nothing/>")])
+    asked.answer = lambda _: next(replies)
+    asked.work("toolu_first")
+    workers.settled(asked.data)
+    asked.work("toolu_second", ask="and now the logout", prompt_id="p-2")
+    workers.settled(asked.data)
+    first, second = map(told, asked.requests)
     assert "Keys are read by two threads" not in first
     assert "Keys are read by two threads" in second
     assert "and now the logout" in second
 
 
-def test_an_explicit_nothing_settles_the_turn(data: Path) -> None:
-    with ModelServer([Say("<nothing/>")]) as server, workers.running(data, **workers.asking(server.url)):
-        work(data, payloads.bash("toolu_1"))
-        workers.settled(data)
-        assert checker.check(data, ["toolu_1"])["done"] == 1
-    assert len(server.requests) == 1
-    assert rows(data, "SELECT * FROM observations") == []
-    assert len(rows(data, "SELECT * FROM spending")) == 1, "it was paid for all the same"
+def test_an_explicit_nothing_settles_the_turn(asked: Asked) -> None:
+    asked.answer = lambda _: Say("<nothing/>")
+    paid = len(rows(asked.data, "SELECT * FROM spending"))
+    asked.work("toolu_nothing")
+    workers.settled(asked.data)
+    assert asked.settled() == ["toolu_nothing"]
+    assert len(asked.requests) == 1
+    assert asked.rows("observations") == []
+    assert len(rows(asked.data, "SELECT * FROM spending")) == paid + 1, "it was paid for all the same"
 
 
 def test_without_a_model_the_offline_observer_remembers_what_was_done(data: Path, project: Path) -> None:
@@ -245,15 +298,15 @@ def test_no_canary_is_found_in_what_the_model_server_received_nor_the_key_in_wha
     assert workers.API_KEY.encode() not in everything_in(data)
 
 
-def test_a_private_turn_is_never_sent(data: Path) -> None:
-    with ModelServer(telling_apart()) as server, workers.running(data, **workers.asking(server.url)):
-        work(data, payloads.bash("toolu_hidden", stdout=PRIVATE), ask=f"<private>{PRIVATE}</private>")
-        work(data, payloads.bash("toolu_open", prompt_id="p-2"), ask="now in the open", prompt_id="p-2")
-        workers.settled(data)
-    (request,) = server.requests
+def test_a_private_turn_is_never_sent(asked: Asked) -> None:
+    hidden = payloads.bash("toolu_hidden", stdout=PRIVATE, session=asked.session)
+    work(asked.data, hidden, ask=f"<private>{PRIVATE}</private>", session=asked.session)
+    asked.work("toolu_open", ask="now in the open", prompt_id="p-2")
+    workers.settled(asked.data)
+    (request,) = asked.requests
     assert "now in the open" in told(request)
     assert PRIVATE not in "\n".join(texts(request.body))
-    (observed,) = rows(data, "SELECT * FROM observations")
+    (observed,) = asked.rows("observations")
     assert json.loads(observed["tool_use_ids"]) == ["toolu_open"]
 
 
@@ -335,11 +388,12 @@ def test_a_worker_killed_while_it_asks_leaves_the_batch_to_the_next_which_does_i
     assert len(rows(data, "SELECT * FROM spending")) == 1
 
 
-def test_a_session_that_ends_without_a_stop_is_observed_with_what_there_is(data: Path) -> None:
-    with ModelServer(telling_apart()) as server, workers.running(data, **workers.asking(server.url)):
-        for event in (payloads.prompt("look around"), payloads.bash("toolu_1"), payloads.end()):
-            assert hooks.run(data, event).code == 0
-        workers.settled(data)
-        checker.check(data, ["toolu_1"])
-    (request,) = server.requests
+def test_a_session_that_ends_without_a_stop_is_observed_with_what_there_is(asked: Asked) -> None:
+    session = asked.session
+    use = payloads.bash("toolu_around", session=session)
+    for event in (payloads.prompt("look around", session), use, payloads.end(session)):
+        assert hooks.run(asked.data, event).code == 0
+    workers.settled(asked.data)
+    assert asked.settled() == ["toolu_around"]
+    (request,) = asked.requests
     assert "look around" in told(request)

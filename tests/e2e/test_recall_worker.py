@@ -98,6 +98,7 @@ def test_the_next_session_is_told_at_its_start_at_its_prompt_and_at_the_file(dat
     assert events == [("PreToolUse", f"{CWD}/src/heron.py")]
 
 
+@pytest.mark.prove
 def test_a_start_shown_without_a_worker_is_noted_once_even_if_it_is_reported_twice(data: Path) -> None:
     with workers.running(data):
         works(data)

@@ -48,6 +48,7 @@ def test_without_a_backup_it_starts_anew_keeps_the_damaged_file_and_says_so(data
         checker.check(data, ["toolu_1"])
 
 
+@pytest.mark.prove
 def test_a_database_from_the_future_is_left_alone_and_the_user_is_told(data: Path) -> None:
     import sqlite3
 

@@ -365,6 +365,7 @@ class TestDoorsAndFloor:
             os.kill(worker.pid, signal.SIGHUP)
             assert worker.ask("GET", "/health")[0] == 200
 
+    @ONCE_MORE
     def test_work_that_never_ends_does_not_keep_it_from_stopping(self, data: Path) -> None:
         with driving.started(data) as worker:
             (data / "drain-is-slow").touch()
@@ -393,6 +394,7 @@ class TestDoorsAndFloor:
             assert worker.process.wait(driving.DEADLINE_S) == 0
             assert "store failed" in worker.log()
 
+    @ONCE_MORE
     def test_upkeep_and_a_first_drain_happen_by_themselves(self, data: Path) -> None:
         (data / "spool").mkdir(parents=True)
         (data / "spool" / "00000000000000000001-1-aaaa.json").write_text("{}")
@@ -455,7 +457,7 @@ class TestASlowStart:
         return states
 
     def test_it_is_told_from_a_hang(self, data: Path, slow: subprocess.Popen[bytes]) -> None:
-        found = control.status(data)
+        found = control.status(data, deadline_s=0.5)
         assert (found.state, found.pid) == ("starting", slow.pid)
         said = json.loads((data / "starting.json").read_bytes())
         assert said["doing"]

@@ -34,7 +34,7 @@ class TestOpenAiCompatible(ModelContract):
 
 class ClaudeConnects:
     @pytest.fixture
-    def connect(self, tmp_path: Path) -> Connect:
+    def connect(self, tmp_path: Path, agent_sdk: None) -> Connect:
         def connect(url: str, **more: Any) -> Model:
             home = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
             server = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, "IS_SANDBOX": "1"}

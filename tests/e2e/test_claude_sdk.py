@@ -95,7 +95,7 @@ class Home:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent_sdk: None) -> Iterator[Home]:
     made = Home(tmp_path / "home")
     monkeypatch.setattr(tempfile, "tempdir", str(made.temporary))
     yield made

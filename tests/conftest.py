@@ -20,16 +20,22 @@ hypothesis.settings.register_profile("full", deadline=None, max_examples=100, st
 hypothesis.settings.load_profile("quick")
 
 
+IN_MAKE_TEST = {"tests/browser": "test_pages.py", "tests/e2e/client": "test_hooks.py"}
+"""Of each of these folders `make test` runs one file; the rest is for `make prove`."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the hour-long torture tests too")
     parser.addoption("--slowly", choices=("page", "hands"), help="slow pages, or slow hands, in a browser")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--long"):
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="an hour long; run with --long"))
+    for item in items:
+        folder = item.path.parent.relative_to(config.rootpath).as_posix()
+        if IN_MAKE_TEST.get(folder, item.path.name) != item.path.name:
+            item.add_marker(pytest.mark.prove)
+        if item.get_closest_marker("long") and not config.getoption("--long"):
+            item.add_marker(pytest.mark.skip(reason="an hour long; run with --long"))
 
 
 @pytest.fixture

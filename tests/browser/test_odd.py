@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import NARROW, WIDE
 from tests.contract.recalling import Worker
@@ -95,17 +95,21 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
         yield Worker(data)
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_nothing_sticks_out(chromium: Browser, odd: Odd, place: str, size: tuple[int, int]) -> None:
+def test_nothing_sticks_out(
+    chromium: Browser, odd: Odd, subtests: pytest.Subtests, size: tuple[int, int]
+) -> None:
     with viewing.context(chromium, size=size) as context:
-        sight = viewing.look(context, odd.worker, place.format(**odd.named))
-        expect(sight.page.locator("main .skeleton")).to_have_count(0)
-        expect(sight.page.locator("[aria-busy]")).to_have_count(0)
-        expect(sight.page.locator("main h1")).not_to_have_text("That did not work")
-        assert sight.page.evaluate("document.documentElement.scrollWidth") <= size[0]
-        assert sight.page.evaluate(CUT_OFF) == []
-        assert sight.all_that_went_wrong() == []
+        sight = viewing.look(context, odd.worker)
+        for place in PLACES:
+            with subtests.test(place=place):
+                sight.go(place.format(**odd.named))
+                expect(sight.page.locator("main .skeleton")).to_have_count(0)
+                expect(sight.page.locator("[aria-busy]")).to_have_count(0)
+                expect(sight.page.locator("main h1")).not_to_have_text("That did not work")
+                assert sight.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+                assert sight.page.evaluate(CUT_OFF) == []
+                assert sight.all_that_went_wrong() == []
 
 
 def test_of_many_files_and_tool_uses_a_few_are_seen_and_the_rest_unfolds(chromium: Browser, odd: Odd) -> None:
@@ -137,23 +141,24 @@ def test_a_long_title_is_read_whole_on_its_page_and_on_its_row(chromium: Browser
         assert box["height"] < 30  # a row is one line, whatever it says
 
 
-@pytest.mark.parametrize(
-    ("place", "said"),
-    [
-        ("#/", "Nothing"),
-        ("#/find", "Nothing is remembered that fits."),
-        ("#/find?q=badger", "Nothing was found for “badger”"),
-        ("#/projects", "No project has a memory yet."),
-        ("#/file/src%2Fnowhere.py", "Nothing is remembered about this file."),
-        ("#/context", "No project has a memory yet."),
-        ("#/cost", "nothing in this time"),
-    ],
-)
-def test_what_is_empty_says_so(chromium: Browser, bare: Worker, place: str, said: str) -> None:
-    with viewing.context(chromium) as context:
-        sight = viewing.look(context, bare, place)
-        expect(sight.main()).to_contain_text(said)
-        assert sight.all_that_went_wrong() == []
+EMPTY = {
+    "#/": "Nothing",
+    "#/find": "Nothing is remembered that fits.",
+    "#/find?q=badger": "Nothing was found for “badger”",
+    "#/projects": "No project has a memory yet.",
+    "#/file/src%2Fnowhere.py": "Nothing is remembered about this file.",
+    "#/context": "No project has a memory yet.",
+    "#/cost": "nothing in this time",
+}
+
+
+def test_what_is_empty_says_so(context: BrowserContext, bare: Worker, subtests: pytest.Subtests) -> None:
+    sight = viewing.look(context, bare)
+    for place, said in EMPTY.items():
+        with subtests.test(place=place):
+            sight.go(place)
+            expect(sight.main()).to_contain_text(said)
+            assert sight.all_that_went_wrong() == []
 
 
 def test_a_list_of_sessions_is_there_once_there_is_one(chromium: Browser, quiet: Worker) -> None:
@@ -167,27 +172,27 @@ def test_a_list_of_sessions_is_there_once_there_is_one(chromium: Browser, quiet:
         assert sight.all_that_went_wrong() == []
 
 
-@pytest.mark.parametrize(
-    ("place", "heading", "said"),
-    [
-        ("#/observation/12", "Not there", "Nothing is remembered under that id."),
-        ("#/session/nobody", "Not there", "nobody"),
-        (
-            "#/project/nobody",
-            "Not there",
-            "No project is called 'nobody'. To see all, type claude-mem projects.",
-        ),
-        ("#/find?project=nobody", "", "nobody"),
-        ("#/badger", "That did not work", "badger"),
-    ],
-)
+MISSING = {
+    "#/observation/12": ("Not there", "Nothing is remembered under that id."),
+    "#/session/nobody": ("Not there", "nobody"),
+    "#/project/nobody": (
+        "Not there",
+        "No project is called 'nobody'. To see all, type claude-mem projects.",
+    ),
+    "#/find?project=nobody": ("", "nobody"),
+    "#/badger": ("That did not work", "badger"),
+}
+
+
 def test_what_is_not_there_is_said_with_a_way_on(
-    chromium: Browser, bare: Worker, place: str, heading: str, said: str
+    context: BrowserContext, bare: Worker, subtests: pytest.Subtests
 ) -> None:
-    with viewing.context(chromium) as context:
-        sight = viewing.look(context, bare, place)
-        expect(sight.main()).to_contain_text(said)
-        if heading:
-            sight.heading(heading)
-            sight.follow(sight.page.get_by_role("link", name="To the beginning"))
-            sight.heading("Live")
+    sight = viewing.look(context, bare)
+    for place, (heading, said) in MISSING.items():
+        with subtests.test(place=place):
+            sight.go(place)
+            expect(sight.main()).to_contain_text(said)
+            if heading:
+                sight.heading(heading)
+                sight.follow(sight.page.get_by_role("link", name="To the beginning"))
+                sight.heading("Live")

@@ -65,66 +65,68 @@ def test_a_key_can_be_set_and_never_read_back(sight: Sight, quiet: Worker) -> No
     assert "CLAUDE_MEM_API_KEY" not in kept(quiet)
 
 
-@pytest.mark.parametrize(
-    ("key", "typed", "value", "shown"),
-    [
-        ("CLAUDE_MEM_LOG_LEVEL", "DEBUG", "DEBUG", "DEBUG"),  # a choice
-        ("CLAUDE_MEM_DAILY_USD", "1.5", 1.5, "1.5"),  # a number
-        ("CLAUDE_MEM_DAILY_TOKENS", "40000", 40_000, "40000"),  # a whole one
-        ("CLAUDE_MEM_SKIP_TOOLS", "Glob, LS", ["Glob", "LS"], "Glob, LS"),  # a list
-        (
-            "CLAUDE_MEM_SECRET_PATTERNS",
-            '{"badge": "E[0-9]{6}"}',
-            {"badge": "E[0-9]{6}"},
-            '{"badge":"E[0-9]{6}"}',
-        ),
-        ("CLAUDE_MEM_MODEL", "a-model", "a-model", "a-model"),  # words
-    ],
-)
+KINDS: list[tuple[str, str, object, str]] = [
+    ("CLAUDE_MEM_LOG_LEVEL", "DEBUG", "DEBUG", "DEBUG"),  # a choice
+    ("CLAUDE_MEM_DAILY_USD", "1.5", 1.5, "1.5"),  # a number
+    ("CLAUDE_MEM_DAILY_TOKENS", "40000", 40_000, "40000"),  # a whole one
+    ("CLAUDE_MEM_SKIP_TOOLS", "Glob, LS", ["Glob", "LS"], "Glob, LS"),  # a list
+    (
+        "CLAUDE_MEM_SECRET_PATTERNS",
+        '{"badge": "E[0-9]{6}"}',
+        {"badge": "E[0-9]{6}"},
+        '{"badge":"E[0-9]{6}"}',
+    ),
+    ("CLAUDE_MEM_MODEL", "a-model", "a-model", "a-model"),  # words
+]
+
+
 def test_each_kind_is_edited_kept_and_given_back(
-    sight: Sight, quiet: Worker, key: str, typed: str, value: object, shown: str
+    sight: Sight, quiet: Worker, subtests: pytest.Subtests
 ) -> None:
-    field = row(sight, key).get_by_label(key)
-    before = field.input_value()
-    if field.evaluate("each => each.tagName") == "SELECT":
-        field.select_option(typed)
-    else:
-        field.fill(typed)
-    row(sight, key).get_by_role("button", name="Save").click()
-    expect(row(sight, key).locator(".chip")).to_have_text("file")
-    assert kept(quiet)[key] == value
-    expect(field).to_have_value(shown)
-    expect(field).to_be_focused()
-    expect(row(sight, key)).to_contain_text("claude-mem worker restart")
-    sight.page.reload()
-    expect(field).to_have_value(shown)
-    row(sight, key).get_by_role("button", name="Default").click()
-    expect(row(sight, key).locator(".chip")).to_have_text("default")
-    expect(field).to_have_value(before)
-    assert key not in kept(quiet)
-    assert sight.all_that_went_wrong() == []
+    for key, typed, value, shown in KINDS:
+        with subtests.test(key=key):
+            field = row(sight, key).get_by_label(key)
+            before = field.input_value()
+            if field.evaluate("each => each.tagName") == "SELECT":
+                field.select_option(typed)
+            else:
+                field.fill(typed)
+            row(sight, key).get_by_role("button", name="Save").click()
+            expect(row(sight, key).locator(".chip")).to_have_text("file")
+            assert kept(quiet)[key] == value
+            expect(field).to_have_value(shown)
+            expect(field).to_be_focused()
+            expect(row(sight, key)).to_contain_text("claude-mem worker restart")
+            sight.page.reload()
+            expect(field).to_have_value(shown)
+            row(sight, key).get_by_role("button", name="Default").click()
+            expect(row(sight, key).locator(".chip")).to_have_text("default")
+            expect(field).to_have_value(before)
+            assert key not in kept(quiet)
+            assert sight.all_that_went_wrong() == []
 
 
-@pytest.mark.parametrize(
-    ("key", "typed", "said"),
-    [
-        ("CLAUDE_MEM_DAILY_TOKENS", "many", "a whole number"),
-        ("CLAUDE_MEM_SECRET_PATTERNS", "badge", "That is not JSON"),
-        ("CLAUDE_MEM_SECRET_PATTERNS", '{"badge": "("}', "an object such as"),
-        ("CLAUDE_MEM_CHROMA_URL", "nowhere", "http"),
-    ],
-)
+REFUSED = [
+    ("CLAUDE_MEM_DAILY_TOKENS", "many", "a whole number"),
+    ("CLAUDE_MEM_SECRET_PATTERNS", "badge", "That is not JSON"),
+    ("CLAUDE_MEM_SECRET_PATTERNS", '{"badge": "("}', "an object such as"),
+    ("CLAUDE_MEM_CHROMA_URL", "nowhere", "http"),
+]
+
+
 def test_what_cannot_be_is_refused_in_words_and_not_lost(
-    sight: Sight, quiet: Worker, key: str, typed: str, said: str
+    sight: Sight, quiet: Worker, subtests: pytest.Subtests
 ) -> None:
-    field = row(sight, key).get_by_label(key)
-    field.fill(typed)
-    field.press("Tab")
-    row(sight, key).get_by_role("button", name="Save").click()
-    expect(row(sight, key).get_by_role("alert")).to_contain_text(said)
-    expect(field).to_have_value(typed)
-    expect(field).to_be_focused()
-    assert not (quiet.data / "settings.json").exists()
+    for key, typed, said in REFUSED:
+        with subtests.test(key=key, typed=typed):
+            field = row(sight, key).get_by_label(key)
+            field.fill(typed)
+            field.press("Tab")
+            row(sight, key).get_by_role("button", name="Save").click()
+            expect(row(sight, key).get_by_role("alert")).to_contain_text(said)
+            expect(field).to_have_value(typed)
+            expect(field).to_be_focused()
+            assert not (quiet.data / "settings.json").exists()
 
 
 def test_the_environment_overrides_and_the_page_says_so_before_and_after(sight: Sight, quiet: Worker) -> None:

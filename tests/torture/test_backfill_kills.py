@@ -16,6 +16,8 @@ from tests.torture.test_kills import kill_holder
 from claude_mem.testing import checker, workers
 from claude_mem.testing.dump import dump
 
+pytestmark = pytest.mark.prove
+
 
 def some_sessions(folder: Path) -> Path:
     """The real ones if they are there; and one so long that it is told in parts."""

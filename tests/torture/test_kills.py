@@ -1,6 +1,7 @@
 """kill -9 of hooks and workers at random moments, hundreds of times (row 1, and rows 2 and 9 on the way)."""
 
 import contextlib
+import itertools
 import os
 import random
 import signal
@@ -59,13 +60,15 @@ def torment(
     longest: float,
     env: Mapping[str, str] = {},
 ) -> list[Client]:
-    """Kill whoever is the worker, again and again, while three sessions go on working."""
+    """Kill whoever is the worker, so often and until more is accepted, while three sessions go on working."""
     chance = random.Random(kills)
     clients = [Client(data, f"session-{n}", seed=n, env=env) for n in range(3)]
     for client in clients:
         client.thread.start()
     try:
-        for _ in range(kills):
+        for killed in itertools.count():
+            if killed >= kills and len(everything(clients)[0]) > kills:
+                break
             worker = start()
             try:
                 worker.wait(chance.uniform(0, longest))
@@ -123,21 +126,25 @@ def run_settling(data: Path, kills: int) -> None:
     clients = torment(data, kills, lambda: settling_worker(data), longest=0.25, env=env)
     accepted, maybe = everything(clients)
     where = settle_all(data, accepted, maybe)
-    assert len(accepted) > kills
     assert where["done"] >= len(accepted)
     print(f"{kills} kills, {len(accepted)} accepted, {len(maybe)} hooks killed, {where}")
 
 
-def test_nothing_accepted_is_lost_or_doubled_however_often_a_settling_worker_is_killed(data: Path) -> None:
-    run_settling(data, kills=200)
+@pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.prove)])
+def test_nothing_accepted_is_lost_or_doubled_however_often_a_settling_worker_is_killed(
+    data: Path, kills: int
+) -> None:
+    run_settling(data, kills)
 
 
+@pytest.mark.prove
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_the_same_for_an_hour(data: Path) -> None:
     run_settling(data, kills=12_000)
 
 
+@pytest.mark.prove
 def test_nothing_accepted_is_lost_or_doubled_however_often_the_real_worker_is_killed(data: Path) -> None:
     data.mkdir(mode=0o700)
 
@@ -148,4 +155,4 @@ def test_nothing_accepted_is_lost_or_doubled_however_often_the_real_worker_is_ki
     clients = torment(data, 60, start, longest=1.0)
     accepted, maybe = everything(clients)
     where = checker.check(data, accepted, maybe)
-    assert sum(where.values()) >= len(accepted) > 60
+    assert sum(where.values()) >= len(accepted)

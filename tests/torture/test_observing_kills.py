@@ -21,6 +21,8 @@ from tests.torture.test_kills import kill_holder
 from claude_mem.testing import checker, hooks, payloads, workers
 from claude_mem.testing.model_server import Hang, ModelServer, Request, Step
 
+pytestmark = pytest.mark.prove
+
 Kill = Callable[[subprocess.Popen[bytes], random.Random], None]
 
 

@@ -26,9 +26,10 @@ from claude_mem.model.origin import Origin
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite import SqliteStore
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("strace") is None, reason="needs strace to kill at a system call"
-)
+pytestmark = [
+    pytest.mark.prove,
+    pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace to kill at a system call"),
+]
 
 CHANGES = ("pwrite64", "fsync", "fdatasync", "ftruncate", "unlink", "unlinkat", "openat")
 QUEUED = [f"old{number}" for number in range(4)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -113,14 +114,25 @@ class Ran:
 class Claude:
     """A user's home with a project in it, a data directory of its own, and the real client."""
 
-    def __init__(self, at: Path) -> None:
+    def __init__(self, at: Path, *, like: Claude | None = None) -> None:
+        """`like` another home: a copy of it, in which all that names the other's place names this one's."""
         self.home = at / "home"
         self.config = self.home / ".claude"
         self.data = self.home / ".claude-mem"
         self.project = self.home / "parcel"
-        self.config.mkdir(parents=True)
-        self.repository(self.project)
         self.port = workers.free_port()
+        if like is None:
+            self.config.mkdir(parents=True)
+            self.repository(self.project)
+        else:
+            self._copy(like.home)
+
+    def _copy(self, home: Path) -> None:
+        shutil.copytree(home, self.home, symlinks=True)
+        there, here = os.fsencode(home), os.fsencode(self.home)
+        for file in self.home.rglob("*.json"):
+            if there in (text := file.read_bytes()):
+                file.write_bytes(text.replace(there, here))
 
     def repository(self, at: Path) -> Path:
         """A git repository with one commit."""

@@ -41,10 +41,11 @@ class Asked:
 
 
 @pytest.fixture(scope="module", params=WAYS)
-def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
-    claude = Claude(tmp_path_factory.mktemp("asking"))
+def asked(
+    request: pytest.FixtureRequest, installed: Claude, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Asked]:
+    claude = Claude(tmp_path_factory.mktemp("asking"), like=installed)
     try:
-        claude.connect()
         prefix = tool(parcels.mended(claude), "")
         uses: dict[str, Use] = {}
         shown: list[str] = []

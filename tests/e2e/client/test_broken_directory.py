@@ -72,7 +72,6 @@ UNWRITABLE = {"another user's": of_another_user, "a file": a_file, "read-only": 
 def test_without_a_usable_data_directory_the_user_is_told_once_and_can_work(
     claude: Claude, without_us: Course, fault: Callable[[Claude], AbstractContextManager[None]]
 ) -> None:
-    claude.connect()
     workers.finish(claude.data)
     with fault(claude):
         ran, course = run(claude)
@@ -90,7 +89,6 @@ def test_without_a_usable_data_directory_the_user_is_told_once_and_can_work(
 
 
 def test_a_deleted_data_directory_is_made_again_and_recorded_in(claude: Claude) -> None:
-    claude.connect()
     workers.finish(claude.data)
     shutil.rmtree(claude.data)
     ran, _ = run(claude)
@@ -100,7 +98,6 @@ def test_a_deleted_data_directory_is_made_again_and_recorded_in(claude: Claude) 
 def test_on_a_full_disk_every_event_is_kept_or_counted_and_the_user_is_told(
     claude: Claude, without_us: Course
 ) -> None:
-    claude.connect()
     workers.finish(claude.data)
     with on_a_disk_of_its_own(claude, "8m") as disk:
         claude.mem("worker", "start")

@@ -91,7 +91,6 @@ FAULTS: dict[str, Callable[[Claude], AbstractContextManager[None]]] = {
 def test_a_worker_that_is_not_there_changes_nothing_and_loses_nothing(
     claude: Claude, without_us: Course, fault: Callable[[Claude], AbstractContextManager[None]]
 ) -> None:
-    claude.connect()
     with fault(claude):
         ran, course = run(claude)
         assert not (claude.data / "claude-mem.db").is_file() or kept_of(claude, ran) == {}, "it was there"
@@ -103,7 +102,6 @@ def test_a_worker_that_is_not_there_changes_nothing_and_loses_nothing(
 def test_a_worker_killed_again_and_again_in_mid_turn_changes_nothing_and_loses_nothing(
     claude: Claude, without_us: Course
 ) -> None:
-    claude.connect()
     claude.mem("worker", "start")
     killed = []
 
@@ -153,7 +151,6 @@ class Stranger:
 
 @pytest.mark.parametrize("worker", ["elsewhere", "down"])
 def test_a_stranger_on_our_port_is_told_nothing(claude: Claude, without_us: Course, worker: str) -> None:
-    claude.connect()
     with Stranger() as stranger:
         if worker == "elsewhere":
             claude.mem("worker", "start", CLAUDE_MEM_WORKER_PORT=str(stranger.port))
@@ -181,9 +178,9 @@ FAILING = {
 
 
 @pytest.mark.parametrize("does", FAILING.values(), ids=FAILING)
-def test_a_hook_that_is_in_the_way_would_be_seen(claude: Claude, does: str) -> None:
+def test_a_hook_that_is_in_the_way_would_be_seen(bare: Claude, does: str) -> None:
     entry = {"type": "command", "command": does, "timeout": 1}
     settings = {"hooks": {"PostToolUse": [{"hooks": [entry]}]}}
-    (claude.config / "settings.json").write_text(json.dumps(settings))
-    ran, _ = run(claude)
-    assert unhappy_hooks(claude, ran) != []
+    (bare.config / "settings.json").write_text(json.dumps(settings))
+    ran, _ = run(bare)
+    assert unhappy_hooks(bare, ran) != []

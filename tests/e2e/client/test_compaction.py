@@ -6,7 +6,7 @@ A compaction takes a real model many seconds. The scripted one waits until the w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -44,11 +44,8 @@ def unhurried(playing: Playing, ready: Callable[[], None]) -> Script:
 
 
 @pytest.fixture(scope="module")
-def claude(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claude]:
-    made = Claude(tmp_path_factory.mktemp("compacted"))
-    made.connect()
-    yield made
-    made.end()
+def claude(house: Claude) -> Claude:
+    return house
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from tests.e2e.client.lives import greet, memories, recorded, rendered, source, taught, times
@@ -16,11 +15,8 @@ MOST_KEPT = 64 << 10  # characters of one field
 
 
 @pytest.fixture(scope="module")
-def claude(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claude]:
-    made = Claude(tmp_path_factory.mktemp("extremes"))
-    made.connect()
-    yield made
-    made.end()
+def claude(house: Claude) -> Claude:
+    return house
 
 
 def test_of_a_prompt_of_a_megabyte_the_model_gets_all_and_memory_keeps_both_ends(claude: Claude) -> None:

@@ -56,11 +56,11 @@ def starts(claude: Claude) -> int:
 
 
 @pytest.fixture
-def users(claude: Claude) -> Claude:
+def users(bare: Claude) -> Claude:
     """A home in which the client was used before, with settings of the user's own."""
-    claude.commands()
-    (claude.config / "settings.json").write_text(USERS)
-    return claude
+    bare.commands()
+    (bare.config / "settings.json").write_text(USERS)
+    return bare
 
 
 def test_the_plugin_is_valid_and_the_clients_own_commands_switch_it_and_remove_it(users: Claude) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +19,8 @@ from claude_mem.testing.model_server import Hang, ModelServer, Say, Step, Use
 
 
 @pytest.fixture(scope="module")
-def claude(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claude]:
-    made = Claude(tmp_path_factory.mktemp("interrupted"))
-    made.connect()
-    yield made
-    made.end()
+def claude(house: Claude) -> Claude:
+    return house
 
 
 @dataclass(frozen=True)

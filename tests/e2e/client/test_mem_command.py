@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,13 +31,8 @@ class Talk:
 
 
 @pytest.fixture(scope="module")
-def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
-    claude = Claude(tmp_path_factory.mktemp("mem"))
-    try:
-        claude.connect()
-        yield Talk(claude)
-    finally:
-        claude.end()
+def talk(house: Claude) -> Talk:
+    return Talk(house)
 
 
 def everything_on_disk(data: Path) -> bytes:

@@ -101,7 +101,6 @@ class Watched:
 
 @contextmanager
 def observed(claude: Claude, mood: Moody, patience_ms: int) -> Iterator[Watched]:
-    claude.connect()
     with ModelServer(mood) as observer:
         watched = Watched(claude, observer, mood)
         watched.start(patience_ms)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,8 @@ ZEBRA = "src/zebra.py created: zebra()"
 
 
 @pytest.fixture(scope="module")
-def claude(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claude]:
-    made = Claude(tmp_path_factory.mktemp("moved"))
-    made.connect()
-    yield made
-    made.end()
+def claude(house: Claude) -> Claude:
+    return house
 
 
 def moved(claude: Claude, before: Path) -> Path:

@@ -82,9 +82,9 @@ class Watched:
 
 @pytest.fixture(scope="module", params=["anthropic", "claude"])
 def watched(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, only_the_loopback: None
+    request: pytest.FixtureRequest, installed: Claude, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Watched]:
-    claude = Claude(tmp_path_factory.mktemp(request.param))
+    claude = Claude(tmp_path_factory.mktemp(request.param), like=installed)
     try:
         with ModelServer([GOOD]) as observer:
             yield _watch(claude, observer, request.param)
@@ -93,7 +93,6 @@ def watched(
 
 
 def _watch(claude: Claude, observer: ModelServer, provider: str) -> Watched:
-    claude.connect()
     asked: dict[str, Any] = {
         "anthropic": workers.asking(observer.url),
         "claude": {"CLAUDE_MEM_PROVIDER": "claude", "ANTHROPIC_BASE_URL": observer.url},

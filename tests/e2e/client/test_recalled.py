@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -42,14 +41,9 @@ class Later:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claude]:
-    claude = Claude(tmp_path_factory.mktemp("recalled"))
-    try:
-        claude.connect()
-        parcels.mended(claude)
-        yield claude
-    finally:
-        claude.end()
+def house(house: Claude) -> Claude:
+    parcels.mended(house)
+    return house
 
 
 def later(claude: Claude, prompt: str, *steps: Step) -> Later:

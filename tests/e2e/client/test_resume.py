@@ -14,7 +14,6 @@ tells it only what is new.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -48,32 +47,27 @@ class Story:
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    claude = Claude(tmp_path_factory.mktemp("story"))
-    told = Story(claude, {}, {})
+def story(house: Claude) -> Story:
+    told = Story(house, {}, {})
 
     def greeted(who: str, *more: str) -> None:
-        told.sessions[who], told.requests[who] = greet(claude, *more)
+        told.sessions[who], told.requests[who] = greet(house, *more)
 
-    try:
-        claude.connect()
-        told.sessions["maker"] = make(claude, "zebra")
-        rendered(claude, ZEBRA)
-        greeted("talker")
-        talker = told.sessions["talker"].session
-        told.sessions["other"] = make(claude, "lion")
-        greeted("resumed", "--resume", talker)
-        greeted("continued", "--continue")
-        answered_at = time.time()
-        greeted("twin", "--resume", talker, "--fork-session")
-        greeted("maker resumed", "--resume", told.sessions["maker"].session)
-        # The client says in whole seconds how long ago a forked session was answered.
-        workers.until(lambda: time.time() > answered_at + 2, "the clock goes on")
-        told.sessions["late"] = make(claude, "tiger")
-        _fork(told, talker)
-        yield told
-    finally:
-        claude.end()
+    told.sessions["maker"] = make(house, "zebra")
+    rendered(house, ZEBRA)
+    greeted("talker")
+    talker = told.sessions["talker"].session
+    told.sessions["other"] = make(house, "lion")
+    greeted("resumed", "--resume", talker)
+    greeted("continued", "--continue")
+    answered_at = time.time()
+    greeted("twin", "--resume", talker, "--fork-session")
+    greeted("maker resumed", "--resume", told.sessions["maker"].session)
+    # The client says in whole seconds how long ago a forked session was answered.
+    workers.until(lambda: time.time() > answered_at + 2, "the clock goes on")
+    told.sessions["late"] = make(house, "tiger")
+    _fork(told, talker)
+    return told
 
 
 def _fork(story: Story, talker: str) -> None:

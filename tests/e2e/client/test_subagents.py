@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,6 @@ from claude_mem.testing.model_server import ModelServer, Say, Use
 TASK = "Say in a word what the README is about."
 FOUND = "It tells of parcels."
 CANARY = "canary-1f9c"
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claude]:
-    claude = Claude(tmp_path_factory.mktemp("subagents"))
-    try:
-        claude.connect()
-        yield claude
-    finally:
-        claude.end()
 
 
 @pytest.fixture(scope="module")

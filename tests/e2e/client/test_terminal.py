@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,15 +28,6 @@ from claude_mem.testing import workers
 from claude_mem.testing.claude import Claude, Playing, read
 from claude_mem.testing.model_server import Hang, ModelServer, Say, Step, Use
 from claude_mem.testing.terminal import Terminal
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, only_the_loopback: None) -> Iterator[Claude]:
-    """A home in daily use: installed once, one session after the other."""
-    made = Claude(tmp_path_factory.mktemp("home"))
-    made.connect()
-    yield made
-    made.end()
 
 
 def write(claude: Claude, name: str) -> Use:
@@ -71,22 +62,22 @@ def _tells(contexts: Path, word: str) -> bool:
     return False
 
 
-def test_a_session_looks_as_it_does_without_us(home: Claude, tmp_path: Path) -> None:
+def test_a_session_looks_as_it_does_without_us(house: Claude, tmp_path: Path) -> None:
     other = Claude(tmp_path / "other")
     without_us = a_turn(other)
-    assert a_turn(home) == without_us
+    assert a_turn(house) == without_us
     assert without_us[0][:2] == ["❯ Make a file.", "● I make it."]
     noisy = {"type": "command", "command": "echo '{noise'; echo 'Oh dear.' >&2; exit 1"}
     (other.config / "settings.json").write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [noisy]}]}}))
     assert "  ⎿  SessionStart:startup hook error" in a_turn(other)[0], "noise would be seen"
 
 
-def test_what_is_remembered_reaches_the_model_and_not_the_screen(home: Claude) -> None:
-    steps = [Say("Writing.", uses=(write(home, "scale.py"),)), Say("Scales weigh in grams.")]
+def test_what_is_remembered_reaches_the_model_and_not_the_screen(house: Claude) -> None:
+    steps = [Say("Writing.", uses=(write(house, "scale.py"),)), Say("Scales weigh in grams.")]
     with ModelServer(Playing(steps)) as server:
-        home.run(server, "Write the scale.")
-    settled_and_told(home, "scale.py")
-    with session(home, Say("In grams.")) as (terminal, server):
+        house.run(server, "Write the scale.")
+    settled_and_told(house, "scale.py")
+    with session(house, Say("In grams.")) as (terminal, server):
         screen = say(terminal, "In what unit?", "In grams.")
     (asked,) = server.requests
     told = read(asked)
@@ -94,10 +85,10 @@ def test_what_is_remembered_reaches_the_model_and_not_the_screen(home: Claude) -
     assert said(screen) == ["❯ In what unit?", "● In grams."]
 
 
-def test_a_permitted_tool_is_recorded_once_and_a_denied_one_is_not(home: Claude) -> None:
+def test_a_permitted_tool_is_recorded_once_and_a_denied_one_is_not(house: Claude) -> None:
     yes, no = make("yes.txt"), make("no.txt")
     steps = [Say("First.", uses=(yes,)), Say("Made."), Say("Next.", uses=(no,)), Say("Then not.")]
-    with session(home, *steps) as (terminal, _):
+    with session(house, *steps) as (terminal, _):
         terminal.enter("Make the one.")
         assert "touch yes.txt" in terminal.wait_for("Do you want to proceed?")
         terminal.choose("1. Yes")
@@ -106,7 +97,7 @@ def test_a_permitted_tool_is_recorded_once_and_a_denied_one_is_not(home: Claude)
         terminal.choose("4. No")
         terminal.wait_for("Interrupted")
         say(terminal, "Leave it.", "Then not.")
-        assert events(home, "kind, prompt_number, tool_use_id") == [
+        assert events(house, "kind, prompt_number, tool_use_id") == [
             ("session_start", 0, None),
             ("prompt", 1, None),
             ("tool_use", 1, yes.id),
@@ -115,59 +106,59 @@ def test_a_permitted_tool_is_recorded_once_and_a_denied_one_is_not(home: Claude)
             ("prompt", 3, None),
             ("stop", 3, None),
         ]
-    assert (home.project / "yes.txt").exists()
-    assert not (home.project / "no.txt").exists()
+    assert (house.project / "yes.txt").exists()
+    assert not (house.project / "no.txt").exists()
 
 
 def test_of_an_interrupted_turn_what_was_done_is_kept_and_the_next_prompt_is_a_turn_of_its_own(
-    home: Claude,
+    house: Claude,
 ) -> None:
-    look = Use("Read", {"file_path": str(home.project / "README.md")})
+    look = Use("Read", {"file_path": str(house.project / "README.md")})
     steps: tuple[Step, ...] = (
         Say("I read.", uses=(look,)),
         Hang(after="It is about\nparcels"),
         Say("As you wish."),
     )
-    with session(home, *steps) as (terminal, _):
+    with session(house, *steps) as (terminal, _):
         terminal.enter("Explain at length.")
         terminal.wait_for("● It is about")
         terminal.press("Escape")
         terminal.wait_for("Interrupted")
         say(terminal, "Shorter.", "As you wish.")
-        assert events(home, "kind, prompt_number, tool_use_id, text") == [
+        assert events(house, "kind, prompt_number, tool_use_id, text") == [
             ("session_start", 0, None, None),
             ("prompt", 1, None, None),
             ("tool_use", 1, look.id, None),
             ("prompt", 2, None, None),
             ("stop", 2, None, "As you wish."),
         ]
-        assert prompts(home) == ["Explain at length.", "Shorter."]
+        assert prompts(house) == ["Explain at length.", "Shorter."]
 
 
-def test_a_prompt_that_was_taken_back_unanswered_and_what_was_sent_instead_are_two(home: Claude) -> None:
+def test_a_prompt_that_was_taken_back_unanswered_and_what_was_sent_instead_are_two(house: Claude) -> None:
     """The client puts such a prompt back where it was typed; nothing says so to a hook."""
-    with session(home, Hang(), Say("As you wish.")) as (terminal, server):
+    with session(house, Hang(), Say("As you wish.")) as (terminal, server):
         terminal.enter("Explain")
         server.wait_for_request()
         terminal.press("Escape")
         terminal.wait_until(waits, "the prompt, to be changed")
         say(terminal, " briefly.", "As you wish.")
-        assert events(home, "kind, prompt_number") == [
+        assert events(house, "kind, prompt_number") == [
             ("session_start", 0),
             ("prompt", 1),
             ("prompt", 2),
             ("stop", 2),
         ]
-        assert prompts(home) == ["Explain", "Explain briefly."]
+        assert prompts(house) == ["Explain", "Explain briefly."]
 
 
-def test_after_a_clear_the_new_session_is_told_of_the_one_before(home: Claude) -> None:
-    steps = [Say("I write.", uses=(write(home, "label.py"),)), Say("Written."), Say("A label.")]
-    with session(home, *steps) as (terminal, server):
+def test_after_a_clear_the_new_session_is_told_of_the_one_before(house: Claude) -> None:
+    steps = [Say("I write.", uses=(write(house, "label.py"),)), Say("Written."), Say("A label.")]
+    with session(house, *steps) as (terminal, server):
         terminal.enter("Write the label.")
         terminal.choose("1. Yes")
         terminal.wait_until(lambda screen: "● Written." in screen and waits(screen), "the answer")
-        settled_and_told(home, "label.py")
+        settled_and_told(house, "label.py")
         terminal.enter("/clear")
         terminal.wait_until(lambda screen: "● Written." not in screen and waits(screen), "an empty screen")
         say(terminal, "What was that?", "A label.")
@@ -175,7 +166,7 @@ def test_after_a_clear_the_new_session_is_told_of_the_one_before(home: Claude) -
         assert "label.py" not in read(server.requests[0])
         assert "label.py" in told[told.index("<claude-mem-context>") : told.index("</claude-mem-context>")]
         assert [message["role"] for message in server.requests[-1].body["messages"]].count("user") == 1
-        assert events(home, "dense_rank() OVER (ORDER BY session_id), kind, note", 2) == [
+        assert events(house, "dense_rank() OVER (ORDER BY session_id), kind, note", 2) == [
             (1, "session_start", "startup"),
             (1, "prompt", None),
             (1, "tool_use", None),
@@ -201,33 +192,33 @@ LEAVING = {"/exit": lambda terminal: terminal.enter("/exit"), "Ctrl-C": twice("C
 
 @pytest.mark.parametrize("way", LEAVING)
 def test_when_the_shell_is_back_the_end_is_recorded_and_nothing_runs_but_the_worker(
-    home: Claude, way: str
+    house: Claude, way: str
 ) -> None:
-    with shell(home, Say("Hello.")) as (terminal, _):
-        before = processes(home)
+    with shell(house, Say("Hello.")) as (terminal, _):
+        before = processes(house)
         begin(terminal)
         say(terminal, "Hi.", "Hello.")
-        assert processes(home) > before
+        assert processes(house) > before
         LEAVING[way](terminal)
         screen = terminal.wait_until(is_back, "the shell")
-        assert events(home, "kind, note")[-1] == ("session_end", "prompt_input_exit")
-        workers.until(lambda: processes(home) == before, "only the worker is left")
+        assert events(house, "kind, note")[-1] == ("session_end", "prompt_input_exit")
+        workers.until(lambda: processes(house) == before, "only the worker is left")
         assert "claude-mem" not in screen
         assert "hook" not in screen
-    assert len(workers.processes(home.data)) == 1
+    assert len(workers.processes(house.data)) == 1
 
 
 @pytest.mark.parametrize("answer", [Say("Hello."), Hang(after="Hello.\nI")], ids=["at rest", "in mid-answer"])
-def test_a_window_that_is_closed_ends_the_session(home: Claude, answer: Step) -> None:
-    with session(home, answer) as (terminal, _):
+def test_a_window_that_is_closed_ends_the_session(house: Claude, answer: Step) -> None:
+    with session(house, answer) as (terminal, _):
         terminal.enter("Hi.")
         terminal.wait_for("● Hello.")
         if isinstance(answer, Say):
             terminal.wait_until(waits, "the prompt")
         terminal.close()
-        workers.until(lambda: not processes(home), "only the worker is left")
+        workers.until(lambda: not processes(house), "only the worker is left")
         stopped = [("stop", None)] if isinstance(answer, Say) else []
-        assert events(home, "kind, note") == [
+        assert events(house, "kind, note") == [
             ("session_start", "startup"),
             ("prompt", None),
             *stopped,
@@ -235,12 +226,12 @@ def test_a_window_that_is_closed_ends_the_session(home: Claude, answer: Step) ->
         ]
 
 
-def test_what_went_wrong_is_on_the_screen_once_at_the_start(home: Claude) -> None:
-    workers.finish(home.data)
-    blocked = home.data / "spool"
+def test_what_went_wrong_is_on_the_screen_once_at_the_start(house: Claude) -> None:
+    workers.finish(house.data)
+    blocked = house.data / "spool"
     shutil.rmtree(blocked, ignore_errors=True)
     blocked.write_text("a file where a directory should be")
-    with shell(home, Say("Hello.")) as (terminal, server):
+    with shell(house, Say("Hello.")) as (terminal, server):
         begin(terminal)
         terminal.wait_for("claude-mem is not recording: the data directory cannot be written")
         first = say(terminal, "Hi.", "Hello.")
@@ -257,10 +248,10 @@ def test_what_went_wrong_is_on_the_screen_once_at_the_start(home: Claude) -> Non
     assert not any("Run: claude-mem" in read(request) for request in server.requests), "for the user only"
 
 
-def test_mem_pauses_and_resumes_a_session_and_the_status_line_tells(home: Claude) -> None:
-    home.connect("--statusline")
+def test_mem_pauses_and_resumes_a_session_and_the_status_line_tells(house: Claude) -> None:
+    house.connect("--statusline")
     steps = [Say(answer) for answer in ("Hello.", "Stopped.", "A secret.", "Resumed.", "No secret.")]
-    with session(home, *steps) as (terminal, server):
+    with session(house, *steps) as (terminal, server):
         say(terminal, "Hi.", "Hello.")
         terminal.wait_for("mem ●")
         say(terminal, "/mem off", "Stopped.")
@@ -273,11 +264,11 @@ def test_mem_pauses_and_resumes_a_session_and_the_status_line_tells(home: Claude
         terminal.wait_for("mem ●")
         screen = say(terminal, "For the record.", "No secret.")
         assert said(screen)[-2:] == ["❯ For the record.", "● No secret."]
-        assert ("stop", "No secret.") in events(home, "kind, text")
-        assert prompts(home) == ["Hi.", "For the record."]
-    home.settle()
-    workers.finish(home.data)
-    everything = b"".join(content for _, content in home.bytes_of_the_data_directory())
+        assert ("stop", "No secret.") in events(house, "kind, text")
+        assert prompts(house) == ["Hi.", "For the record."]
+    house.settle()
+    workers.finish(house.data)
+    everything = b"".join(content for _, content in house.bytes_of_the_data_directory())
     assert b"For the record." in everything
     assert b"Between us." not in everything
     assert b"A secret." not in everything

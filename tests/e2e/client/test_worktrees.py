@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,16 +34,11 @@ def uses(tree: Path, name: str) -> list[Use]:
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    claude = Claude(tmp_path_factory.mktemp("pair"))
-    try:
-        claude.connect()
-        trees = {name: claude.home / f"parcel-{name}" for name in WORK}
-        for name, tree in trees.items():
-            claude.git("worktree", "add", "-q", "-b", f"feature/{name}", str(tree))
-        yield Pair(claude, trees, _both(claude, trees))
-    finally:
-        claude.end()
+def pair(house: Claude) -> Pair:
+    trees = {name: house.home / f"parcel-{name}" for name in WORK}
+    for name, tree in trees.items():
+        house.git("worktree", "add", "-q", "-b", f"feature/{name}", str(tree))
+    return Pair(house, trees, _both(house, trees))
 
 
 def _both(claude: Claude, trees: dict[str, Path]) -> dict[str, str]:

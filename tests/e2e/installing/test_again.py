@@ -13,6 +13,8 @@ from claude_mem.clients.claude_code import connection, plugin
 from claude_mem.testing.claude import Claude
 from claude_mem.testing.homes import picture
 
+pytestmark = pytest.mark.prove
+
 
 def test_what_the_user_changed_since_is_kept_when_it_is_uninstalled(home: Claude) -> None:
     settings(home).write_text(USERS)

@@ -14,6 +14,8 @@ from claude_mem.clients.claude_code import connection
 from claude_mem.testing.claude import Claude
 from claude_mem.testing.homes import picture
 
+pytestmark = pytest.mark.prove
+
 
 def test_another_claude_mem_is_taken_over_and_given_back(home: Claude) -> None:
     other = {

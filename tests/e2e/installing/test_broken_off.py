@@ -14,6 +14,8 @@ from claude_mem.clients.claude_code import connection, plugin
 from claude_mem.testing.claude import Claude
 from claude_mem.testing.homes import picture
 
+pytestmark = pytest.mark.prove
+
 
 def test_a_client_that_refuses_finds_everything_as_it_was(home: Claude) -> None:
     settings(home).write_text(USERS)

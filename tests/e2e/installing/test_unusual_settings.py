@@ -11,6 +11,8 @@ from claude_mem.clients.claude_code import plugin
 from claude_mem.testing.claude import Claude
 from claude_mem.testing.homes import picture
 
+pytestmark = pytest.mark.prove
+
 
 @pytest.mark.parametrize(
     ("text", "said"),

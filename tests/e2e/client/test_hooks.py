@@ -1,23 +1,29 @@
-"""A session's work with the real client: every tool call is one event, and what was done is remembered."""
+"""Two sessions with the real client, in which it calls every hook. Of this folder `make test` runs only this.
+
+The first one works: every tool call is one event, and what was done is remembered. The second one is told
+what is known at its start, at its prompt and at a file, and its context is full half-way.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.client import parcels
+from tests.e2e.client import lives, parcels
 
-from claude_mem.testing.claude import Claude, Playing, Ran
-from claude_mem.testing.model_server import ModelServer, Say, Use
+from claude_mem.testing import workers
+from claude_mem.testing.claude import Claude, Playing, Ran, read
+from claude_mem.testing.model_server import ModelServer, Request, Say, Use
 
 TASK = "Say in a word what the README is about."
 FOUND = "It is about parcels."
+FREIGHT = "Crates above thirty kilos travel by freight, never by van."
 
 SCALES = """
 from mcp.server.mcpserver import MCPServer
@@ -33,15 +39,22 @@ server.run()
 
 
 @dataclass(frozen=True)
-class Work:
+class Session:
     claude: Claude
     ran: Ran
-    failing: Use
-    by_the_subagent: tuple[Use, ...]
+    requests: list[Request]
+
+    def rows(self, of: str, *columns: str) -> list[tuple[Any, ...]]:
+        """From a table that belongs to sessions: what this one has there."""
+        named = ", ".join(f"t.{column}" for column in columns)
+        return self.claude.rows(
+            f"SELECT {named} FROM {of} t JOIN sdk_sessions s ON s.id = t.session_id"
+            " WHERE s.claude_session_id = ? ORDER BY t.id",
+            self.ran.session,
+        )
 
     def events(self, *columns: str) -> list[tuple[Any, ...]]:
-        named = ", ".join(columns)
-        return self.claude.rows(f"SELECT {named} FROM pending_messages ORDER BY event_id")
+        return self.rows("pending_messages", *columns)
 
     def printed(self) -> dict[str, str]:
         """The tools that the client says it used, by the ids of their uses."""
@@ -55,11 +68,12 @@ class Work:
             for file in (self.claude.config / "projects").rglob("*.jsonl")
             for line in file.read_text().splitlines()
         ]
-        said = [line["message"]["content"] for line in lines if line.get("type") == "assistant"]
+        ours = [line for line in lines if line.get("sessionId") == self.ran.session]
+        said = [line["message"]["content"] for line in ours if line.get("type") == "assistant"]
         return _uses(block for content in said for block in content)
 
 
-def _uses(blocks: Iterator[dict[str, Any]]) -> dict[str, str]:
+def _uses(blocks: Iterable[dict[str, Any]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for block in blocks:
         if block["type"] == "tool_use":
@@ -68,34 +82,54 @@ def _uses(blocks: Iterator[dict[str, Any]]) -> dict[str, str]:
     return found
 
 
+@dataclass(frozen=True)
+class Work(Session):
+    failing: Use
+    by_the_subagent: tuple[Use, ...]
+
+
 @pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
+def work(house: Claude, tmp_path_factory: pytest.TempPathFactory) -> Work:
     at = tmp_path_factory.mktemp("work")
-    claude = Claude(at)
-    claude.connect()
     (at / "scales.py").write_text(SCALES)
     scales = {"type": "stdio", "command": sys.executable, "args": [str(at / "scales.py")]}
     (at / "mcp.json").write_text(json.dumps({"mcpServers": {"post": scales}}))
     failing = Use("Bash", {"command": "python3 -c 'import postage; assert postage.postage(0) == 0'"})
     sent = {"description": "Look at the README", "prompt": TASK, "subagent_type": "general-purpose"}
-    by_the_subagent = (parcels.reading(claude, "README.md"), Use("Bash", {"command": "ls"}))
+    by_the_subagent = (parcels.reading(house, "README.md"), Use("Bash", {"command": "ls"}))
     steps = [
-        Say("I begin.", uses=(parcels.writing(claude),)),
-        Say("", uses=(parcels.reading(claude),)),
-        Say("", uses=(parcels.editing(claude),)),
+        Say("I begin.", uses=(parcels.writing(house),)),
+        Say("", uses=(parcels.reading(house),)),
+        Say("", uses=(parcels.editing(house),)),
         Say("", uses=(Use("Bash", {"command": "python3 -B -c 'import postage'"}), failing)),
         Say("", uses=(Use("mcp__post__weigh", {"parcel": "the red one"}),)),
         Say("", uses=(Use("Agent", sent | {"run_in_background": False}),)),
         Say(parcels.SAID),
     ]
     subagent = [Say("", uses=by_the_subagent), Say(FOUND)]
-    try:
-        with ModelServer(Playing(steps, subagents={TASK: subagent})) as server:
-            ran = claude.run(server, parcels.ASKED, "--mcp-config", str(at / "mcp.json"))
-        claude.settle()
-        yield Work(claude, ran, failing, by_the_subagent)
-    finally:
-        claude.end()
+    with ModelServer(Playing(steps, subagents={TASK: subagent})) as server:
+        ran = house.run(server, parcels.ASKED, "--mcp-config", str(at / "mcp.json"))
+    house.settle()
+    return Work(house, ran, server.requests, failing, by_the_subagent)
+
+
+@pytest.fixture(scope="module")
+def later(house: Claude, work: Work) -> Session:
+    """Asks about something else that is known, and reads the file; then its context is full."""
+    house.mem("remember", FREIGHT)
+    workers.until(lambda: "thirty kilos" in house.mem("search", "freight").stdout, "it can be found")
+    lives.rendered(house, parcels.ASKED)
+    heron = {"file_path": str(house.project / "heron.py"), "content": lives.source("heron")}
+    steps = [
+        Say("", uses=(parcels.reading(house),)),
+        Say("", uses=(Use("Write", heron),), input_tokens=99_500),
+        Say("By freight."),
+    ]
+    with ModelServer(Playing(steps)) as server:
+        ran = house.run(server, "Do crates above thirty kilos travel by freight?", "--autocompact", "100k")
+    assert (ran.code, ran.result, ran.err) == (0, "By freight.", "")
+    house.settle()
+    return Session(house, ran, server.requests)
 
 
 def test_the_session_goes_as_it_would_without_memory(work: Work) -> None:
@@ -132,12 +166,11 @@ def test_what_other_tools_returned_is_kept_as_the_client_told_it(work: Work) -> 
 def test_the_session_has_a_beginning_a_prompt_a_stop_and_an_end_once_each(work: Work) -> None:
     kinds = [kind for (kind,) in work.events("kind") if kind not in ("tool_use", "tool_failure")]
     assert kinds == ["session_start", "prompt", "subagent_stop", "stop", "session_end"]
-    assert work.claude.rows("SELECT prompt FROM user_prompts") == [(parcels.ASKED,)]
+    assert work.rows("user_prompts", "prompt") == [(parcels.ASKED,)]
     said = {kind: text for kind, text in work.events("kind", "text") if text}
     assert said == {"subagent_stop": FOUND, "stop": parcels.SAID}
-    assert work.claude.rows("SELECT claude_session_id, status FROM sdk_sessions") == [
-        (work.ran.session, "completed")
-    ]
+    status = "SELECT status FROM sdk_sessions WHERE claude_session_id = ?"
+    assert work.claude.rows(status, work.ran.session) == [("completed",)]
 
 
 def test_what_a_subagent_did_is_its_own_and_the_sessions(work: Work) -> None:
@@ -149,13 +182,45 @@ def test_what_a_subagent_did_is_its_own_and_the_sessions(work: Work) -> None:
 
 
 def test_the_work_is_remembered_and_summed_up_once_for_the_main_agent_alone(work: Work) -> None:
-    learned = work.claude.rows("SELECT type, narrative, files_modified FROM observations")
+    learned = work.rows("observations", "type", "narrative", "files_modified")
     assert ("bugfix", json.dumps([parcels.FILE])) in [(type, files) for type, _, files in learned]
     assert any(parcels.SAID in narrative for _, narrative, _ in learned)
-    summed_up = work.claude.rows("SELECT request, files_edited FROM session_summaries")
+    summed_up = work.rows("session_summaries", "request", "files_edited")
     assert summed_up == [(parcels.ASKED, json.dumps([parcels.FILE]))]
 
 
 def test_nothing_is_left_in_the_spool_and_no_event_is_unsettled(work: Work) -> None:
     assert {state for (state,) in work.events("state")} == {"done"}
     assert [path for path in Path(work.claude.data, "spool").iterdir() if path.suffix == ".json"] == []
+
+
+TOLD = {
+    "SessionStart": (0, f"Asked: {parcels.ASKED}"),
+    "UserPromptSubmit": (0, FREIGHT.rstrip(".")),
+    "PreToolUse": (1, f"History of {parcels.FILE}."),
+}
+"""By what hook, in which request to the model for the first time, and what."""
+
+
+@pytest.mark.parametrize("hook", TOLD)
+def test_a_later_session_is_told_what_is_known(later: Session, hook: str) -> None:
+    """At its start, at a prompt about it, and when it reads the file; `test_recalled.py` has the rest."""
+    number, what = TOLD[hook]
+    told, *_ = parcels.told(later.ran, hook)
+    assert told.startswith(parcels.FENCE)
+    assert what in told
+    assert read(later.requests[number]).count(told) == 1
+
+
+def test_a_compaction_is_recorded_and_the_session_begins_again_within_its_turn(later: Session) -> None:
+    notes = [(kind, note) for kind, note in later.events("kind", "note") if kind != "tool_use"]
+    assert notes.pop(notes.index(("post_compact", "auto"))), "before or after the new beginning"
+    assert notes == [
+        ("session_start", "startup"),
+        ("prompt", None),
+        ("pre_compact", "auto"),
+        ("session_start", "compact"),
+        ("stop", None),
+        ("session_end", "other"),
+    ]
+    assert lives.taught(later.claude, later.ran.session) == ["heron.py created: heron()"]

@@ -301,14 +301,13 @@ class TestSelecting:
         assert worker.refused("POST", "/api/memory/select", {"project": "nobody"})[::2] == (400, "project")
 
     def test_a_long_list_is_gone_on_with_from_its_next(self, worker: Worker) -> None:
-        all_of_them = {
-            saved(worker, f"The vole digs tunnel {number}", project="meadow") for number in range(503)
-        }
+        tunnels = [{"title": f"The vole digs tunnel {n}", "project": "meadow"} for n in range(503)]
+        assert worker.post("/api/import", records=tunnels)["imported"] == 503
         first = worker.post("/api/memory/select", project="meadow")
         assert (len(first["ids"]), first["more"]) == (500, True)
         rest = worker.post("/api/memory/select", project="meadow", cursor=first["next"])
         assert (len(rest["ids"]), rest["more"], rest["next"]) == (3, False, None)
-        assert set(first["ids"]) | set(rest["ids"]) == all_of_them
+        assert len({*first["ids"], *rest["ids"]}) == 503
         assert worker.refused("POST", "/api/memory/select", {"cursor": "badger"})[::2] == (400, "cursor")
 
 

@@ -20,12 +20,16 @@ _LONGEST = 4096  # characters of a path that a system opens; looking at all abov
 def is_hook_excluded(
     settings: bytes, event: bytes, head: bytes, tail: bytes = b"", whole: bool = True
 ) -> bool:
-    """Of a payload. What can be read of the setting holds."""
+    """Of a payload. What can be read of the setting holds. A payload that was cut before it named its
+    directory counts as excluded."""
     globs = _plain_globs(settings)
     if globs is None:
         globs = read(settings)
+    if not globs:
+        return False
     home = posix.environ.get(b"HOME", b"").decode(errors="surrogateescape")
-    return bool(globs) and is_excluded(_directory(event, head, tail, whole), globs, home)
+    cwd = _directory(event, head, tail, whole)
+    return cwd is None or is_excluded(cwd, globs, home)
 
 
 def read(settings: bytes) -> tuple[str, ...]:
@@ -62,17 +66,21 @@ def is_excluded(cwd: str, globs: tuple[str, ...], home: str, name: str = "") -> 
     return any(_matches(glob.lower(), paths, [*names, name.lower()], home.lower()) for glob in globs)
 
 
-def _directory(event: bytes, head: bytes, tail: bytes, whole: bool) -> str:
+def _directory(event: bytes, head: bytes, tail: bytes, whole: bool) -> str | None:
+    """The working directory; None where it may stand behind the cut."""
     if event:
         return literal.text_of(literal.member(head, b"cwd")).decode(errors="surrogateescape")
     from claude_mem.capture import careful
     from claude_mem.capture.drops import NotAPayload
 
     try:
-        cwd = careful.read(head, tail, whole).get("cwd")
+        payload = careful.read(head, tail, whole)
     except NotAPayload:
         return ""  # nothing of it will be recorded
-    return cwd if isinstance(cwd, str) else ""
+    cwd = payload.get("cwd")
+    if isinstance(cwd, str):
+        return cwd
+    return None if payload.get("claude_mem_cut_off") else ""
 
 
 def _matches(glob: str, paths: list[str], names: list[str], home: str) -> bool:

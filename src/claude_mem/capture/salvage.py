@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from claude_mem.capture.payload import parse
-from claude_mem.capture.scrub import IDENTITY_KEYS
+from claude_mem.capture.scrub import IDENTITY_KEYS, PATH_KEYS, RESPONSE_KEYS
 
 MARK = "[… cut off …]"
 LONGEST_WORD = 512
@@ -27,10 +27,24 @@ def salvage(head: str, tail: str) -> dict[str, object] | None:
     payload = parse(head) or parse(_closed(head))
     if payload is None:
         return None
+    if not _names_its_file(payload):
+        for key in ("tool_input", *RESPONSE_KEYS):
+            payload.pop(key, None)
     ids = _USE_ID.findall(tail)
     if ids and "tool_use_id" not in payload:
         payload["tool_use_id"] = ids[-1]
     return payload
+
+
+def _names_its_file(payload: dict[str, object]) -> bool:
+    """Whether a tool use has said before the cut which file or command it is about, or has none. Otherwise
+    these may be the contents of an excluded file."""
+    tool_input = payload.get("tool_input")
+    if not isinstance(tool_input, dict):
+        return not any(key in payload for key in RESPONSE_KEYS)
+    if "command" in tool_input or list(payload)[-1] != "tool_input":  # what follows it shows that it is whole
+        return True
+    return any(not str(tool_input[key]).endswith(MARK) for key in PATH_KEYS if key in tool_input)
 
 
 def _closed(head: str) -> str:

@@ -235,3 +235,33 @@ def test_real_tool_uses_keep_their_session_wherever_they_are_cut() -> None:
             kept = salvaged(payload[:end])
             if payload[end : end + 1].isascii():
                 assert_is_of(kept, whole)
+
+
+LONG = "TOKEN=abc " * 20
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"tool_input": {"content": LONG, "path": "/p/.env"}},
+        {"tool_response": LONG, "tool_input": {"path": "/p/.env"}},
+        {"tool_response": {"file": {"content": LONG}}, "tool_input": {"file_path": "/p/.env"}},
+    ],
+    ids=["in its input", "in its response", "deep in its response"],
+)
+def test_contents_whose_file_is_named_behind_the_cut_are_left_out(members: dict[str, Any]) -> None:
+    raw = payloads.payload("PostToolUse", tool_name="mcp__files__write", **members)
+    for end in range(raw.index(b"TOKEN"), len(raw) - 1):
+        found = careful.read(raw[:end], b'"tool_use_id":"toolu_9"}', whole=False)
+        assert found["session_id"] == SESSION
+        assert found["tool_use_id"] == "toolu_9"
+        is_named = "/p/.env" in json.dumps(found)
+        assert is_named or "TOKEN" not in json.dumps(found)
+
+
+def test_contents_whose_file_is_named_before_the_cut_are_kept() -> None:
+    raw = payloads.payload(
+        "PostToolUse", tool_name="Write", tool_input={"file_path": "/p/a", "content": LONG}
+    )
+    cut = raw[: raw.rindex(b"TOKEN")]
+    assert "TOKEN" in json.dumps(careful.read(cut, b"", whole=False))

@@ -1,7 +1,8 @@
-"""A browser for each file of tests, and what it looks at. Its loop must end with the file."""
+"""A browser, and what it looks at."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +15,27 @@ from tests.contract.recalling import Worker
 from claude_mem.testing import workers
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+@pytest.fixture(scope="session")
+def launched() -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
+    """One browser for all files of a process, and its loop."""
     assert viewing.CHROMIUM, "chromium is not installed; make test installs it"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=viewing.CHROMIUM, args=["--no-sandbox"])
-        yield browser
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield browser, loop
+        asyncio._set_running_loop(loop)
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(launched: tuple[Browser, asyncio.AbstractEventLoop]) -> Iterator[Browser]:
+    """Playwright's loop counts as running from its start to its end. Between our files it must not: the tests
+    of other folders run loops of their own."""
+    browser, loop = launched
+    asyncio._set_running_loop(loop)
+    yield browser
+    asyncio._set_running_loop(None)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,7 +44,7 @@ def pace(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def claude(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nobody looks at the tester's own Claude Code."""
     with viewing.connected(tmp_path_factory.mktemp("claude")):

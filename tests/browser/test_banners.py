@@ -17,6 +17,7 @@ from tests.browser import test_live, viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
 
+from claude_mem.serve import control
 from claude_mem.testing import faults, hooks, payloads, workers
 from claude_mem.testing.model_server import ModelServer, Request, Say, Status, Step
 
@@ -265,11 +266,12 @@ def test_what_was_given_up_on_is_said_until_it_is_tried_again(
 ) -> None:
     model = Moods(NONSENSE)
     with observed(tmp_path, model) as worker:
-        sight = viewing.look(context, worker)
         worker.works("till-1", "Make the till count pennies", "src/till.py")
         last = "UPDATE pending_messages SET attempts = 2, not_before_epoch = 0 WHERE attempts > 0"
         workers.until(lambda: altered(worker, last) > 0, "the first attempt has failed")
-        cli(worker, "queue", "retry")  # looks now, not in a while
+        control.stop(worker.data)
+        control.start(worker.data)  # looks now, not in a while
+        sight = viewing.look(context, worker)
         note = banner(sight, "parked", "given up on after several attempts", "claude-mem queue retry")
         expect(sight.page.get_by_role("group", name="The observer")).to_contain_text("Set aside")
         model.step = REPLY
@@ -305,12 +307,13 @@ def drop(worker: Worker, use: str) -> None:
     ledger.write_text(before)
 
 
-@pytest.mark.parametrize("page", ["#/find", "#/projects", "#/cost", "#/context", "#/settings", "#/logs"])
-def test_a_banner_is_there_on_every_page(context: BrowserContext, worker: Worker, page: str) -> None:
-    cli(worker, "off")
-    try:
-        sight = viewing.look(context, worker, page)
-        banner(sight, "paused", "nothing is recorded", "claude-mem on")
-        assert sight.all_that_went_wrong() == []
-    finally:
-        cli(worker, "on")
+def test_a_banner_is_there_on_every_page(
+    context: BrowserContext, quiet: Worker, subtests: pytest.Subtests
+) -> None:
+    cli(quiet, "off")
+    sight = viewing.look(context, quiet)
+    for page in ("#/find", "#/projects", "#/cost", "#/context", "#/settings", "#/logs"):
+        with subtests.test(page=page):
+            sight.go(page)
+            banner(sight, "paused", "nothing is recorded", "claude-mem on")
+            assert sight.all_that_went_wrong() == []

@@ -26,6 +26,17 @@ def save(worker: Worker, animal: str, count: int) -> list[str]:
     ]
 
 
+def save_many(worker: Worker, animal: str, count: int) -> list[str]:
+    """In one go."""
+    records = [
+        {"title": f"Rumour {nth} of the {animal}", "narrative": f"Said {nth}.", "project": "zoo"}
+        for nth in range(count)
+    ]
+    worker.post("/api/import", records=records)
+    (newest,) = worker.get("/api/observations", project="zoo", limit=1)["items"]
+    return [str(int(newest["ref"]) - nth) for nth in reversed(range(count))]
+
+
 def bar(sight: Sight) -> Locator:
     return sight.page.get_by_role("group", name="What to do with the selection")
 
@@ -167,7 +178,7 @@ def test_all_that_fit_are_those_that_are_listed(
 def test_more_than_the_worker_takes_at_once_is_done_undone_and_forgotten_as_one(
     context: BrowserContext, quiet: Worker
 ) -> None:
-    save(quiet, "bilby", MORE_THAN_A_PART)
+    save_many(quiet, "bilby", MORE_THAN_A_PART)
     sight = viewing.look(context, quiet, "#/find?project=zoo")
     select_all(sight)
     expect(bar(sight)).to_contain_text(f"{MORE_THAN_A_PART} memories selected")
@@ -193,7 +204,7 @@ def test_more_than_the_worker_takes_at_once_is_done_undone_and_forgotten_as_one(
 def test_what_of_a_large_change_was_changed_again_is_said_and_the_rest_is_taken_back(
     context: BrowserContext, quiet: Worker
 ) -> None:
-    refs = save(quiet, "bilby", MORE_THAN_A_PART)
+    refs = save_many(quiet, "bilby", MORE_THAN_A_PART)
     sight = viewing.look(context, quiet, "#/find?project=zoo")
     select_all(sight)
     expect(bar(sight)).to_contain_text(f"{MORE_THAN_A_PART} memories selected")
@@ -240,7 +251,7 @@ def test_the_bar_covers_neither_the_last_box_nor_the_undo(
 
 
 def test_every_row_of_a_large_change_is_shown_anew(context: BrowserContext, quiet: Worker) -> None:
-    refs = save(quiet, "numbat", 130)
+    refs = save_many(quiet, "numbat", 130)
     sight = viewing.look(context, quiet, "#/find?project=zoo")
     expect(sight.page.locator(".hit").first).to_be_visible()
     scroll = "scrollTo(0, document.documentElement.scrollHeight)"

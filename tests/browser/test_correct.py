@@ -67,35 +67,37 @@ def test_an_edit_is_found_at_once_and_can_be_taken_back(
     assert sight.all_that_went_wrong() == []
 
 
-@pytest.mark.parametrize(
-    ("label", "typed", "said"),
-    [
-        ("Title", "   ", "needs a title"),
-        ("Title", "x" * 201, "200 characters"),
-        ("Subtitle", "y" * 201, "200 characters"),
-        ("Concepts", ",".join(f"word-{nth}" for nth in range(201)), "more than 200"),
-    ],
-)
+REFUSED = [
+    ("Title", "   ", "needs a title"),
+    ("Title", "x" * 201, "200 characters"),
+    ("Subtitle", "y" * 201, "200 characters"),
+    ("Concepts", ",".join(f"word-{nth}" for nth in range(201)), "more than 200"),
+]
+
+
 def test_an_edit_that_cannot_be_kept_says_why_and_loses_nothing(
-    context: BrowserContext, worker: Worker, saved: list[str], label: str, typed: str, said: str
+    context: BrowserContext, worker: Worker, saved: list[str], subtests: pytest.Subtests
 ) -> None:
     sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
-    sight.press("e")
-    dialog = sight.page.get_by_role("dialog")
-    bad = dialog.get_by_label(label, exact=label == "Title")
-    dialog.get_by_label("What happened").fill("much typed here")
-    bad.fill(typed)
-    dialog.get_by_role("button", name="Save").click()
-    expect(dialog.get_by_role("alert")).to_contain_text(said)
-    expect(bad).to_be_focused()
-    expect(bad).to_have_attribute("aria-invalid", "true")
-    expect(dialog.get_by_label("What happened")).to_have_value("much typed here")
-    assert "much typed" not in str(worker.get(f"/api/observation/{saved[0]}"))
-    bad.fill("now-it-fits")
-    dialog.get_by_role("button", name="Save").click()
-    expect(dialog).to_have_count(0)
-    assert worker.get(f"/api/observation/{saved[0]}")["narrative"] == "much typed here"
-    assert [wrong for wrong in sight.all_that_went_wrong() if "400" not in wrong] == []
+    for nth, (label, typed, said) in enumerate(REFUSED):
+        with subtests.test(label=label, said=said):
+            much = f"much typed here, {nth}"
+            sight.press("e")
+            dialog = sight.page.get_by_role("dialog")
+            bad = dialog.get_by_label(label, exact=label == "Title")
+            dialog.get_by_label("What happened").fill(much)
+            bad.fill(typed)
+            dialog.get_by_role("button", name="Save").click()
+            expect(dialog.get_by_role("alert")).to_contain_text(said)
+            expect(bad).to_be_focused()
+            expect(bad).to_have_attribute("aria-invalid", "true")
+            expect(dialog.get_by_label("What happened")).to_have_value(much)
+            assert much not in str(worker.get(f"/api/observation/{saved[0]}"))
+            bad.fill(f"now-it-fits-{nth}")
+            dialog.get_by_role("button", name="Save").click()
+            expect(dialog).to_have_count(0)
+            assert worker.get(f"/api/observation/{saved[0]}")["narrative"] == much
+            assert [wrong for wrong in sight.all_that_went_wrong() if "400" not in wrong] == []
 
 
 def test_an_edit_that_is_left_changes_nothing(

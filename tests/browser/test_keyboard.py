@@ -160,16 +160,17 @@ def test_a_session_is_stepped_through_and_its_raw_text_opened(sight: Sight) -> N
     expect(sight.page.locator("a.title:focus")).to_have_attribute("href", re.compile("#/observation/"))
 
 
-@pytest.mark.parametrize(("page", "first"), [("Find", "Kind"), ("Cost", "Over"), ("Context", "Project")])
 def test_tab_leads_from_the_search_box_over_the_pages_to_the_content(
-    sight: Sight, page: str, first: str
+    sight: Sight, subtests: pytest.Subtests
 ) -> None:
-    sight.go(f"#/{page.lower()}")
-    sight.heading(page)
-    expect(sight.page.get_by_label(first, exact=True)).to_be_visible()
-    sight.page.locator(".skip").focus()
-    for name in ("Search memory", "Live", "Find", "Logs", "Keys", first):
-        tab_to(sight, name, most=6)
+    for page, first in (("Find", "Kind"), ("Cost", "Over"), ("Context", "Project")):
+        with subtests.test(page=page):
+            sight.go(f"#/{page.lower()}")
+            sight.heading(page)
+            expect(sight.page.get_by_label(first, exact=True)).to_be_visible()
+            sight.page.locator(".skip").focus()
+            for name in ("Search memory", "Live", "Find", "Logs", "Keys", first):
+                tab_to(sight, name, most=6)
 
 
 def memory(sight: Sight, worker: Worker, word: str) -> str:

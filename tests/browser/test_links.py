@@ -18,10 +18,11 @@ def position(sight: Sight) -> int:
     return int(sight.page.evaluate("window.scrollY"))
 
 
-@pytest.mark.parametrize("what", ["observation", "summary", "prompt", "session", "file", "project", "search"])
-def test_an_address_opens_cold_in_a_new_tab(context: BrowserContext, worker: Worker, what: str) -> None:
+def test_an_address_opens_cold_in_a_new_tab(
+    context: BrowserContext, worker: Worker, subtests: pytest.Subtests
+) -> None:
     memory = worker.get("/api/observation/5")
-    hash, said = {
+    addresses = {
         "observation": ("#/observation/5", memory["title"][:60]),
         "summary": ("#/observation/s5", worker.get("/api/observation/s5")["title"][:60]),
         "prompt": ("#/observation/p5", worker.get("/api/observation/p5")["title"][:40]),
@@ -29,13 +30,14 @@ def test_an_address_opens_cold_in_a_new_tab(context: BrowserContext, worker: Wor
         "file": (f"#/file/{quote(memory['files'][0], safe='')}", memory["files"][0]),
         "project": (f"#/project/{quote(memory['project'], safe='')}", "The last year"),
         "search": ("#/find?q=template&type=bugfix", "for “template”"),
-    }[what]
+    }
     viewing.look(context, worker).page.close()  # signed in, by another tab
-    page = context.new_page()
-    page.goto(f"http://127.0.0.1:{worker.port}/{hash}")
-    expect(page.locator("main")).to_contain_text(said)
-    page.reload()
-    expect(page.locator("main")).to_contain_text(said)
+    for what, (hash, said) in addresses.items():
+        with subtests.test(what=what), context.new_page() as page:
+            page.goto(f"http://127.0.0.1:{worker.port}/{hash}")
+            expect(page.locator("main")).to_contain_text(said)
+            page.reload()
+            expect(page.locator("main")).to_contain_text(said)
 
 
 def test_a_file_of_any_name_has_an_address(context: BrowserContext, quiet: Worker) -> None:

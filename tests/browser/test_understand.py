@@ -67,43 +67,46 @@ def test_next_steps_are_the_last_turns_and_none_that_an_earlier_one_left(
             expect(steps.locator("+ dd")).to_have_text(left)
 
 
-@pytest.mark.parametrize(
-    ("given", "read"),
-    [
-        (
-            {"stdout": "one\n\ttwo", "stderr": "", "edits": [{"new": "a\nb"}], "files": ["x", "y"], "of": {}},
-            "stdout\none\n\ttwo\nstderr  \nedits[0].new\na\nb\nfiles\nx\ny\nof  {}",
-        ),
-        ('{"stdout": "one\\ntwo \\u00e9 and then', "stdout\none\ntwo é and then …"),  # its end was cut off
-        (
-            '{"out": "one\n[… 7 characters elided …]\ntwo", "n": 3}',
-            "out\none\n[… 7 characters elided …]\ntwo\nn  3",
-        ),
-        ("{nothing of that sort}", None),  # as it is
-        ("[" * 5_000, None),
-        ([[1]] * 400, None),
-        ({"<b>name": "<img src=x>"}, "<b>name  <img src=x>"),
-    ],
-    ids=["fields", "cut", "elided", "other", "deep", "many", "markup"],
-)
+ANSWERS: dict[str, tuple[object, str | None]] = {
+    "fields": (
+        {"stdout": "one\n\ttwo", "stderr": "", "edits": [{"new": "a\nb"}], "files": ["x", "y"], "of": {}},
+        "stdout\none\n\ttwo\nstderr  \nedits[0].new\na\nb\nfiles\nx\ny\nof  {}",
+    ),
+    "cut": ('{"stdout": "one\\ntwo \\u00e9 and then', "stdout\none\ntwo é and then …"),
+    "elided": (
+        '{"out": "one\n[… 7 characters elided …]\ntwo", "n": 3}',
+        "out\none\n[… 7 characters elided …]\ntwo\nn  3",
+    ),
+    "other": ("{nothing of that sort}", None),  # as it is
+    "deep": ("[" * 5_000, None),
+    "many": ([[1]] * 400, None),
+    "markup": ({"<b>name": "<img src=x>"}, "<b>name  <img src=x>"),
+}
+
+
 def test_what_a_tool_was_given_and_answered_is_read_field_by_field(
-    context: BrowserContext, quiet: Worker, given: object, read: str | None
+    context: BrowserContext, quiet: Worker, subtests: pytest.Subtests
 ) -> None:
-    named = {
-        "claudeSessionId": "till-1",
-        "cwd": "/home/ada/shop",
-        "tool_name": "Bash",
-        "tool_use_id": "toolu_1",
-    }
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
-    assert quiet.ask("POST", "/api/sessions/observations", named | {"tool_response": given})[0] in (200, 202)
-    events = quiet.get("/api/session/till-1/events", limit=100)["items"]
-    (use,) = [each for each in events if each.get("tool_name") == "Bash"]
-    sight = viewing.look(context, quiet, f"#/observation/{use['ref']}")
-    came = sight.page.get_by_label("What came out")
-    is_kept = quiet.get(f"/api/observation/{use['ref']}")["tool_response"]
-    assert came.text_content() == (is_kept if read is None else read)
-    assert sight.all_that_went_wrong() == []
+    sight = viewing.look(context, quiet)
+    for name, (given, read) in ANSWERS.items():
+        with subtests.test(name=name):
+            told = {
+                "claudeSessionId": "till-1",
+                "cwd": "/home/ada/shop",
+                "tool_name": f"Bash-{name}",
+                "tool_use_id": f"toolu_{name}",
+                "tool_response": given,
+            }
+            assert quiet.ask("POST", "/api/sessions/observations", told)[0] in (200, 202)
+            events = quiet.get("/api/session/till-1/events", limit=100)["items"]
+            (use,) = [each for each in events if each.get("tool_name") == f"Bash-{name}"]
+            sight.go(f"#/observation/{use['ref']}")
+            is_kept = quiet.get(f"/api/observation/{use['ref']}")["tool_response"]
+            expect(sight.main()).to_contain_text(f"Bash-{name}")
+            came = sight.page.get_by_label("What came out")
+            assert came.text_content() == (is_kept if read is None else read)
+            assert sight.all_that_went_wrong() == []
 
 
 def test_the_raw_text_of_a_tool_use_is_a_click_away(sight: Sight, worker: Worker) -> None:

@@ -38,6 +38,7 @@ CHROMIUM = next(
     None,
 )
 WIDE, NARROW = (1280, 900), (360, 740)
+PATIENCE_MS = workers.PATIENCE_S * 1000
 
 needs_transcripts = pytest.mark.skipif(
     not TRANSCRIPTS.is_dir(),
@@ -216,7 +217,7 @@ def link(worker: Worker) -> str:
 def look(context: BrowserContext, worker: Worker, hash: str = "") -> Sight:
     """A new tab, signed in."""
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE_MS)
     sight = Sight(page, worker)
     page.add_init_script(_WATCH)
     page.on("pageerror", lambda error: sight.wrong.append(f"error: {error}"))
@@ -245,7 +246,7 @@ def context(
         locale="en-GB",
         timezone_id="UTC",
     )
-    expect.set_options(timeout=20_000)
+    expect.set_options(timeout=PATIENCE_MS)
     try:
         yield made
     finally:

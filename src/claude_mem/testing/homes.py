@@ -9,6 +9,7 @@ BOOKKEEPING = (
     ".claude.json",  # the client counts its starts in it
     ".claude/plugins",  # which marketplaces and plugins it knew, and a copy of each, marked as orphaned
     ".claude/backups",  # of .claude.json
+    ".claude/.last-cleanup",  # when it last looked for what is old: a session that takes long does
     ".cache",  # its logs of MCP servers
 )
 """What the client writes for itself, and does not take back when it is asked to uninstall a plugin."""

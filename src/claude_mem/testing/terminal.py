@@ -41,9 +41,11 @@ class Terminal:
     def __enter__(self) -> Terminal:
         self._folder = tempfile.TemporaryDirectory(prefix="tmux-")
         where = ("-c", str(self._cwd))
-        # Without focus events the client tells its user how to configure tmux.
-        focus = ("set-option", "-g", "focus-events", "on")
-        self._tmux("new-session", "-d", *self._size, *where, *self._command, ";", *focus)
+        # Without these the client tells its user, sooner or later, how to configure tmux.
+        set_on = [
+            word for name in ("focus-events", "mouse") for word in (";", "set-option", "-g", name, "on")
+        ]
+        self._tmux("new-session", "-d", *self._size, *where, *self._command, *set_on)
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -78,9 +78,9 @@ REFUSED = [
 def test_an_edit_that_cannot_be_kept_says_why_and_loses_nothing(
     context: BrowserContext, worker: Worker, saved: list[str], subtests: pytest.Subtests
 ) -> None:
-    sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
     for nth, (label, typed, said) in enumerate(REFUSED):
         with subtests.test(label=label, said=said):
+            sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
             much = f"much typed here, {nth}"
             sight.press("e")
             dialog = sight.page.get_by_role("dialog")

@@ -1,6 +1,4 @@
-"""Both backends of vectors, under the one contract; Chroma in a folder and behind a socket.
-
-chromadb is installed by `make prove` alone, so it is imported where it is used."""
+"""Both backends of vectors, under the one contract; Chroma in a folder and behind a socket."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.vectors.memories import Memories, in_two_projects, opened
-from tests.unit.vectors.serving import free_port, serving
+from tests.unit.vectors.serving import chroma, free_port, serving
 
 from claude_mem.model.recall import Ref, spot
 from claude_mem.testing.vectors_contract import PROJECTS, Open, VectorsContract
@@ -49,12 +47,6 @@ class TestBuiltin(VectorsContract):
     def gone(self, tmp_path: Path) -> Keeper:
         with opened(tmp_path / "closed") as memories:
             return Builtin(memories.shelf)
-
-
-def chroma(folder: Path, url: str | None) -> Chroma:
-    from claude_mem.vectors.chroma import Chroma
-
-    return Chroma(folder, url)
 
 
 @pytest.mark.prove

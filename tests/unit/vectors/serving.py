@@ -1,4 +1,6 @@
-"""A real Chroma server on a loopback port, for as long as a block runs."""
+"""A real Chroma: in a folder, or a server on a loopback port for as long as a block runs.
+
+chromadb is installed by `make prove` alone, so it is imported where it is used."""
 
 from __future__ import annotations
 
@@ -8,12 +10,22 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.error import URLError
 
+if TYPE_CHECKING:
+    from claude_mem.vectors.chroma import Chroma
+
 PATIENCE_S = 30
+
+
+def chroma(folder: Path, url: str | None = None, clock: Callable[[], float] = time.monotonic) -> Chroma:
+    from claude_mem.vectors.chroma import Chroma
+
+    return Chroma(folder, url, clock=clock)
 
 
 def free_port() -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.unit.vectors.letters import Letters
 from tests.unit.vectors.memories import OTHER, Memories, opened
-from tests.unit.vectors.serving import free_port, serving
+from tests.unit.vectors.serving import chroma, free_port, serving
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.observation import Summary
@@ -19,7 +19,6 @@ from claude_mem.model.recall import span
 from claude_mem.ports.vectors import VectorsUnavailable
 from claude_mem.testing.vectors_contract import SIZE, vector
 from claude_mem.vectors.builtin import Builtin
-from claude_mem.vectors.chroma import Chroma
 from claude_mem.vectors.embedding import BATCH, LOOK_MS, RETRY_MS, Embedding
 from claude_mem.vectors.keeper import Keeper
 from claude_mem.vectors.late import Late
@@ -167,11 +166,12 @@ class TestForgetting:
         assert embedding.step(0) == 1
         assert memories.source.forgotten() is None
 
+    @pytest.mark.prove
     def test_a_backend_that_is_away_forgets_when_it_is_back(self, memories: Memories, tmp_path: Path) -> None:
         kept, gone = memories.learn("kept", "gone")
         port, folder = free_port(), tmp_path / "server"
-        with closing(Chroma(tmp_path / "unused", f"http://127.0.0.1:{port}", clock=Steps())) as chroma:
-            embedding = Embedding(memories.source, chroma, Letters())
+        with closing(chroma(tmp_path / "unused", f"http://127.0.0.1:{port}", clock=Steps())) as backend:
+            embedding = Embedding(memories.source, backend, Letters())
             with serving(folder, port):
                 assert finish(embedding) == 2
             memories.forget(gone)
@@ -179,12 +179,12 @@ class TestForgetting:
             assert embedding.step(0) == 0
             assert (embedding.trouble or "").startswith("Chroma failed")
             with pytest.raises(VectorsUnavailable):
-                chroma.nearest(vector(1), None, 3)
+                backend.nearest(vector(1), None, 3)
             with serving(folder, port):
                 assert finish(embedding, RETRY_MS) == 2
                 assert embedding.trouble is None
-                assert chroma.count() == 2
-                assert chroma.cosines(vector(1), [kept, gone]).keys() == {kept}
+                assert backend.count() == 2
+                assert backend.cosines(vector(1), [kept, gone]).keys() == {kept}
 
 
 class Steps:
@@ -199,44 +199,48 @@ class Steps:
 
 
 class TestChroma:
+    @pytest.mark.prove
     def test_in_a_folder_is_filled_and_goes_on_where_it_was(self, memories: Memories, tmp_path: Path) -> None:
         spots = memories.learn("abc") + memories.learn("def", session="s2", origin=OTHER)
         embedder = Letters()
         for _ in range(2):
-            with closing(Chroma(tmp_path / "chroma")) as chroma:
-                finish(Embedding(memories.source, chroma, embedder))
-                assert {spot for spot, _ in chroma.nearest(vector(1), None, 5)} == set(spots)
-                assert [spot for spot, _ in chroma.nearest(vector(1), span(2), 5)] == spots[1:]
+            with closing(chroma(tmp_path / "chroma")) as backend:
+                finish(Embedding(memories.source, backend, embedder))
+                assert {spot for spot, _ in backend.nearest(vector(1), None, 5)} == set(spots)
+                assert [spot for spot, _ in backend.nearest(vector(1), span(2), 5)] == spots[1:]
         assert len(embedder.given) == 2
         assert (tmp_path / "chroma").stat().st_mode & 0o777 == 0o700
 
+    @pytest.mark.prove
     def test_a_lost_folder_is_filled_again(self, memories: Memories, tmp_path: Path) -> None:
         memories.learn("abc")
         for _ in range(2):
-            with closing(Chroma(tmp_path / "chroma")) as chroma:
-                assert finish(Embedding(memories.source, chroma, Letters())) == 1
+            with closing(chroma(tmp_path / "chroma")) as backend:
+                assert finish(Embedding(memories.source, backend, Letters())) == 1
             shutil.rmtree(tmp_path / "chroma")
 
+    @pytest.mark.prove
     def test_a_server_that_lost_everything_is_noticed_and_filled_again(
         self, memories: Memories, tmp_path: Path
     ) -> None:
         memories.learn("abc")
         port = free_port()
-        with closing(Chroma(tmp_path / "unused", f"http://127.0.0.1:{port}", clock=Steps())) as chroma:
-            embedding = Embedding(memories.source, chroma, Letters())
+        with closing(chroma(tmp_path / "unused", f"http://127.0.0.1:{port}", clock=Steps())) as backend:
+            embedding = Embedding(memories.source, backend, Letters())
             with serving(tmp_path / "one", port):
                 assert finish(embedding) == 1
             with serving(tmp_path / "two", port):
                 assert finish(embedding, LOOK_MS) == 1
-                assert chroma.count() == 1
+                assert backend.count() == 1
 
+    @pytest.mark.prove
     def test_changing_backends_leaves_nothing_behind_in_the_database(
         self, memories: Memories, tmp_path: Path
     ) -> None:
         memories.learn("abc")
         finish(Embedding(memories.source, builtin(memories), Letters()))
-        with closing(Chroma(tmp_path / "chroma")) as chroma:
-            assert finish(Embedding(memories.source, chroma, Letters())) == 1
+        with closing(chroma(tmp_path / "chroma")) as backend:
+            assert finish(Embedding(memories.source, backend, Letters())) == 1
         assert memories.shelf.count() == 0
         keeper = builtin(memories)
         assert finish(Embedding(memories.source, keeper, Letters())) == 1

@@ -16,12 +16,15 @@ from claude_mem.testing import workers
 pytestmark = needs_transcripts
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-COLOURS = ["cat.color"]
+RULES = {
+    "type": "tag",
+    "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+}
+COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 FAULTY = """
     document.querySelector("label[for=q]").remove();
     document.querySelector("#q").removeAttribute("placeholder");
-    document.querySelector("main h1").style.color = getComputedStyle(document.body).backgroundColor;
+    document.querySelector("main h1").style.color = "rgba(128, 128, 128, 0.3)";
 """
 PLACES = (
     "#/",

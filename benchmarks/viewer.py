@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import crowd
-from claude_mem.ports.desk import Narrowing, Page
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.wiring.recall import Recalling
 from crowd import Words, say
 from measure import machine, table
 
 PROJECT = "p1"
 LIMIT = 50
-OF = Narrowing(project=PROJECT)
+OF = SearchFilters(project=PROJECT)
 
 
 def main() -> int:
@@ -87,7 +87,7 @@ def questions(recalling: Recalling) -> Iterator[tuple[str, Callable[[], object],
     for typed in ("s", "se", "sess", "session", "session c", "session cache"):
         yield f"found for {typed!r}", partial(desk.search, typed, OF, one), None
     yield "sessions, the first page", lambda: desk.listed("sessions", OF, one), 2
-    yield "projects, with their figures", lambda: desk.listed("projects", Narrowing(), one), 2
+    yield "projects, with their figures", lambda: desk.listed("projects", SearchFilters(), one), 2
     yield "the project's page", lambda: viewing.project(OF, days=365), 8
     yield "a session in order", lambda: viewing.events(some["session_id"], (), Page(100)), None
     yield "where a memory comes from", lambda: viewing.provenance(some["ref"]), None

@@ -8,9 +8,9 @@ created_at, created_at_epoch, files, branch, score, snippet, tokens, pinned, sup
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.recall import MemoryKind
 
 Data = dict[str, Any]
@@ -31,46 +31,16 @@ class NotThere(LookupError):
     """Nothing goes by that name; `str()` is one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Narrowing:
-    """Filters in the words of people and of query strings; empty: it does not matter."""
-
-    project: str = ""  # its name or its key
-    cwd: str = ""  # or the project of this directory
-    kinds: tuple[str, ...] = ()  # observation, summary, prompt, evidence
-    types: tuple[str, ...] = ()
-    concepts: tuple[str, ...] = ()
-    file: str = ""
-    branch: str = ""
-    session: str = ""
-    client: str = ""
-    since: str = (
-        ""  # `yesterday`, `last week`, `3 days ago`, `2026-01-31`, `v2` (a tag of the project's repository)
-    )
-    until: str = ""
-    superseded: bool | None = None
-    wrong: bool | None = None  # True: only those; False, and in a search None: none of those
-    pinned: bool = False  # True: only those
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    limit: int = 20
-    offset: int = 0
-    cursor: str = ""  # or the `next` of the page before: quick, however far into a list
-    count: bool = False  # tell how many there are in all
-
-
 class Desk(Protocol):
     """Any thread may call it; any call may block. Raises BadQuestion, NotThere, StoreError."""
 
-    def search(self, query: str, narrowing: Narrowing, page: Page, *, explain: bool = False) -> Data:
+    def search(self, query: str, narrowing: SearchFilters, page: Page, *, explain: bool = False) -> Data:
         """{"query", "results", "offset", "limit", "hasMore", "legs": ["text", "vectors"], "note": str |
         None, "next"}. Without a query: the newest. `explain` adds to each result the parts of its score."""
         ...
 
     def timeline(
-        self, anchor: str, narrowing: Narrowing, *, before: int = 10, after: int = 10, query: str = ""
+        self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
     ) -> Data:
         """{"anchor": result | None, "at", "before": results, "after": results}, each by time.
         The anchor is a ref, a session's id or a time in words; else the best hit of the query."""
@@ -86,11 +56,11 @@ class Desk(Protocol):
         beginning of it) or the database's."""
         ...
 
-    def file_history(self, path: str, narrowing: Narrowing, *, limit: int = 20) -> Data:
+    def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> Data:
         """{"path", "results"}: the newest first."""
         ...
 
-    def listed(self, kind: str, narrowing: Narrowing, page: Page) -> Data:
+    def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> Data:
         """{"items", "offset", "limit", "hasMore", "next", "total"} of observations, summaries, prompts
         (results, with all their fields), sessions or projects, the newest first."""
         ...
@@ -119,7 +89,7 @@ class Desk(Protocol):
         """An import of observations: {"imported", "skipped", "errors": [{"index", "message"}]}."""
         ...
 
-    def export(self, query: str, narrowing: Narrowing) -> Iterator[Mapping[str, Any]]:
+    def export(self, query: str, narrowing: SearchFilters) -> Iterator[Mapping[str, Any]]:
         """What is asked for, as records of `model.portable`, the head first. Without a query, a type, a
         concept, a file, a branch, a client or a kind: whole sessions, with all that was done in them."""
         ...
@@ -129,7 +99,7 @@ class Desk(Protocol):
         [{"index", "message"}]}. Not `own`: a stranger's. One without a kind is as `take_in` has it."""
         ...
 
-    def context(self, narrowing: Narrowing, *, source: str = "startup", session: str = "") -> Data:
+    def context(self, narrowing: SearchFilters, *, source: str = "startup", session: str = "") -> Data:
         """{"text", "tokens", "refs", "project"}: what the next session start is told; no fence, for
         people."""
         ...

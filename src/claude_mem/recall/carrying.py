@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from claude_mem.api.filters import SearchFilters
 from claude_mem.model import portable
 from claude_mem.model.portable import Record
 from claude_mem.model.recall import Filters, MemoryKind, Ref
-from claude_mem.ports.desk import BadQuestion, Data, Narrowing
+from claude_mem.ports.desk import BadQuestion, Data
 from claude_mem.ports.library import Library
 from claude_mem.ports.portable import Absorbed, Chosen
 from claude_mem.recall import stranger
@@ -38,7 +39,7 @@ class Leaving:
         self._records, self._library, self._questions = records, library, questions
         self._search, self._catch_up = search, catch_up
 
-    def export(self, query: str, narrowing: Narrowing) -> Iterator[Record]:
+    def export(self, query: str, narrowing: SearchFilters) -> Iterator[Record]:
         """What cannot be answered is refused here, before the first record."""
         return self._records(self._chosen(query, self._questions.filters(narrowing)))
 

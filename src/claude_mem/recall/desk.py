@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from claude_mem.ports.desk import Data, Narrowing
+from claude_mem.api.filters import SearchFilters
+from claude_mem.ports.desk import Data
 from claude_mem.recall.carrying import Arriving, Leaving
 from claude_mem.recall.occasions import Occasions
 from claude_mem.recall.question import Questions
@@ -29,7 +30,7 @@ class Desk(Reading):
         self.forget, self.take_in = writing.forget, writing.take_in
         self.export, self.absorb = leaving.export, arriving.absorb
 
-    def context(self, narrowing: Narrowing, *, source: str = "startup", session: str = "") -> Data:
+    def context(self, narrowing: SearchFilters, *, source: str = "startup", session: str = "") -> Data:
         project = self._questions.project(narrowing)
         if project is None:
             name = narrowing.cwd.rstrip("/").rpartition("/")[2] or "this directory"

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.recall import KINDS, Filters, MemoryKind, Ref
-from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere, Page
+from claude_mem.ports.desk import Data, NotThere
 from claude_mem.ports.library import Project
 from claude_mem.ports.viewing import Ledgers
 from claude_mem.recall import cursor, shown
@@ -70,7 +71,7 @@ class Pages(Reading):
             "duplicates": self._like(meant, card.title, card.project_id) if is_observation else [],
         }
 
-    def events(self, session: str, kinds: Sequence[str], page: Page) -> Data:
+    def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> Data:
         found = self._from.shelves.session(session.strip())
         if found is None:
             raise NotThere(f"There is no session {session!r}.")
@@ -78,7 +79,7 @@ class Pages(Reading):
             kind: self._from.library.count(Filters(session=found["claude_session_id"], kinds=(kind,)))
             for kind in KINDS
         }
-        wanted = _kinds(kinds)
+        wanted = tuple(kind for kind in KINDS if kind in kinds)
         filters = Filters(session=found["claude_session_id"], kinds=wanted)
         cards = self._listed(
             filters, page.limit + 1, 0, Manner(newest_first=False, after=cursor.parse(page.cursor))
@@ -93,7 +94,7 @@ class Pages(Reading):
             "last_at_epoch": found["updated_at_epoch"],
         }
 
-    def project(self, narrowing: Narrowing, *, days: int) -> Data:
+    def project(self, narrowing: SearchFilters, *, days: int) -> Data:
         project = self._from.questions.project(narrowing)
         if project is None:
             raise NotThere("Nothing is remembered of that directory.")
@@ -116,7 +117,7 @@ class Pages(Reading):
             "sessions": [shown.session(each) for each in sessions],
         }
 
-    def facets(self, narrowing: Narrowing) -> Data:
+    def facets(self, narrowing: SearchFilters) -> Data:
         project = self._from.questions.project(narrowing)
         found = self._ledgers.facets(project.id if project else None)
         return {
@@ -127,7 +128,7 @@ class Pages(Reading):
             "concepts": list(found.concepts),
         }
 
-    def select(self, query: str, narrowing: Narrowing, *, cursor: str = "") -> Data:
+    def select(self, query: str, narrowing: SearchFilters, *, cursor: str = "") -> Data:
         filters = self._from.questions.filters(narrowing)
         if query.strip():
             self._from.catch_up()
@@ -195,13 +196,6 @@ class Pages(Reading):
     def _shown(self, refs: Sequence[Ref]) -> list[Data]:
         cards = {card.ref: card for card in self._from.library.cards(refs)} if refs else {}
         return [shown.result(self._hit(cards[ref])) for ref in refs if ref in cards]
-
-
-def _kinds(asked: Sequence[str]) -> tuple[MemoryKind, ...]:
-    for each in asked:
-        if each not in KINDS:
-            raise BadQuestion("kind", f"{each!r} is no kind of memory: {', '.join(KINDS)}.")
-    return tuple(kind for kind in KINDS if kind in asked)
 
 
 def _words(title: str) -> frozenset[str]:

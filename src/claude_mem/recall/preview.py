@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from claude_mem.ports.desk import Data, Narrowing, NotThere
+from claude_mem.api.filters import SearchFilters
+from claude_mem.ports.desk import Data, NotThere
 from claude_mem.ports.library import Project
 from claude_mem.recall import shown
 from claude_mem.recall.occasions import BESIDE_THE_BEST, FLOOR, Occasions, Size, relevance
@@ -25,7 +26,7 @@ class Preview:
     def __init__(self, questions: Questions, occasions: Occasions) -> None:
         self._questions, self._occasions = questions, occasions
 
-    def preview(self, narrowing: Narrowing, prompt: str, sizes: Mapping[str, int]) -> Data:
+    def preview(self, narrowing: SearchFilters, prompt: str, sizes: Mapping[str, int]) -> Data:
         project = self._questions.project(narrowing)
         if project is None:
             raise NotThere("Nothing is remembered of that directory; a session there is told nothing.")

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import get_args
 
+from claude_mem.api.filters import SearchFilters
 from claude_mem.model.observation import ObservationType
-from claude_mem.model.recall import KINDS, Filters, MemoryKind
-from claude_mem.ports.desk import BadQuestion, Narrowing
+from claude_mem.model.recall import KINDS, Filters
+from claude_mem.ports.desk import BadQuestion
 from claude_mem.ports.library import Library, Project, Shelves
 from claude_mem.recall.truth import RepoFacts, when_tagged
 from claude_mem.recall.words_of_time import interval
@@ -33,7 +34,7 @@ class Questions:
         self._library, self._shelves, self._clock, self._zone = library, shelves, clock, zone
         self._key_of, self._facts_of = key_of, facts_of
 
-    def project(self, asked: Narrowing) -> Project | None:
+    def project(self, asked: SearchFilters) -> Project | None:
         """None: all of them, or (with a directory) one that nothing is remembered of."""
         if asked.project:
             found = self._library.project(asked.project)
@@ -45,13 +46,13 @@ class Questions:
             return found
         return self._library.project(self._key_of(asked.cwd)) if asked.cwd else None
 
-    def filters(self, asked: Narrowing) -> Filters:
+    def filters(self, asked: SearchFilters) -> Filters:
         project = self.project(asked)
         unknown = asked.cwd and not asked.project and project is None
         return Filters(
             # A directory nothing is remembered of: no project has the id 0, so nothing is found.
             project_id=0 if unknown else project.id if project else None,
-            kinds=_kinds(asked.kinds),
+            kinds=tuple(kind for kind in KINDS if kind in asked.kinds),
             types=_types(asked.types),
             concepts=asked.concepts,
             file=asked.file or None,
@@ -86,13 +87,6 @@ class Questions:
             return interval(words, self._clock(), self._zone(), tagged)
         except ValueError as error:
             raise BadQuestion(field, str(error)) from None
-
-
-def _kinds(asked: tuple[str, ...]) -> tuple[MemoryKind, ...]:
-    for each in asked:
-        if each not in KINDS:
-            raise BadQuestion("kind", f"{each!r} is no kind of memory: {', '.join(KINDS)}.")
-    return tuple(kind for kind in KINDS if kind in asked)
 
 
 def _types(asked: tuple[str, ...]) -> tuple[str, ...]:

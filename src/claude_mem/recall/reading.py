@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.recall import Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.model.wording import expressions
-from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere, Page
+from claude_mem.ports.desk import BadQuestion, Data, NotThere
 from claude_mem.ports.keeping import Keeping
 from claude_mem.ports.library import Library, Place, Shelves
 from claude_mem.recall import cursor, shown
@@ -55,7 +56,7 @@ class Reading:
     def __init__(self, sources: Sources) -> None:
         self._from = sources
 
-    def search(self, query: str, narrowing: Narrowing, page: Page, *, explain: bool = False) -> Data:
+    def search(self, query: str, narrowing: SearchFilters, page: Page, *, explain: bool = False) -> Data:
         filters = self._from.questions.filters(narrowing)
         if query.strip():
             self._from.catch_up()
@@ -85,7 +86,7 @@ class Reading:
         return self._listed(understood, page.limit + 1, page.offset, Manner(after=cursor.parse(page.cursor)))
 
     def timeline(
-        self, anchor: str, narrowing: Narrowing, *, before: int = 10, after: int = 10, query: str = ""
+        self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
     ) -> Data:
         filters = self._from.questions.filters(narrowing)
         middle, at = self._anchor(anchor.strip(), query, filters, narrowing)
@@ -137,7 +138,7 @@ class Reading:
         }
         return {"session": shown.session(found), **kept, **beside}
 
-    def file_history(self, path: str, narrowing: Narrowing, *, limit: int = 20) -> Data:
+    def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> Data:
         if not path.strip():
             raise BadQuestion("path", "Which file? A path or the end of one is needed.")
         filters = self._from.questions.filters(narrowing)
@@ -150,7 +151,7 @@ class Reading:
         results = [shown.result(self._hit(each.card)) | {"how": each.how} for each in chosen]
         return {"path": path, "results": results}
 
-    def listed(self, kind: str, narrowing: Narrowing, page: Page) -> Data:
+    def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> Data:
         filters = self._from.questions.filters(narrowing)
         if kind == "projects":
             projects = self._from.library.projects(page.limit + 1, page.offset)
@@ -180,7 +181,7 @@ class Reading:
         }
 
     def _anchor(
-        self, anchor: str, query: str, filters: Filters, narrowing: Narrowing
+        self, anchor: str, query: str, filters: Filters, narrowing: SearchFilters
     ) -> tuple[Hit | None, int]:
         ref = Ref.parse(anchor)
         if ref is not None:

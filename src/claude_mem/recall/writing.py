@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import cast
 
+from claude_mem.api.filters import SearchFilters
 from claude_mem.model.observation import Observation, ObservationType
 from claude_mem.model.origin import Origin
 from claude_mem.model.recall import Card, Filters, Hit, MemoryKind, Ref, Source
-from claude_mem.ports.desk import BadQuestion, Changed, Data, Narrowing, NotThere
+from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
 from claude_mem.ports.keeping import Doomed, Elsewhere, Keeping, Lying, Selection, Wanted
 from claude_mem.ports.library import Library
 from claude_mem.recall import shown
@@ -207,7 +208,7 @@ class Writing:
             if ref is None:
                 raise BadQuestion("refs", f"{text!r} is no memory's name, such as 12 or s3.")
             refs.append(ref)
-        narrowing = Narrowing(
+        narrowing = SearchFilters(
             project=_text(chosen, "project"),
             session=_text(chosen, "session"),
             since=_text(chosen, "since"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-from claude_mem.ports.desk import Desk, Narrowing, Page
+from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.ports.desk import Desk
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.refusal import Refusal
 
@@ -21,14 +23,14 @@ def desk(call: Call) -> Desk:
     return found
 
 
-def narrowing(given: Mapping[str, object]) -> Narrowing:
+def narrowing(given: Mapping[str, object]) -> SearchFilters:
     """Of the fields a route has."""
     superseded, wrong = given.get("superseded"), given.get("wrong")
-    return Narrowing(
+    return SearchFilters(
         project=text(given, "project"),
         cwd=text(given, "cwd"),
-        kinds=_many(given, "kind"),
-        types=_many(given, "type"),
+        kinds=cast(Any, _many(given, "kind")),
+        types=cast(Any, _many(given, "type")),
         concepts=_many(given, "concept"),
         file=text(given, "file"),
         branch=text(given, "branch"),

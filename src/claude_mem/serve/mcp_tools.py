@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.recall import KINDS, Ref
-from claude_mem.ports.desk import BadQuestion, Data, Desk, Narrowing, Page
+from claude_mem.ports.desk import BadQuestion, Data, Desk
 from claude_mem.serve import mcp_text
 from claude_mem.serve.endpoint import Field
 
@@ -49,16 +50,19 @@ class Tool:
     destroys: bool = False
 
 
-def _narrowing(asked: Asked, cwd: str) -> Narrowing:
+def _narrowing(asked: Asked, cwd: str) -> SearchFilters:
     project = asked.get("project") or ""
     if project == HERE and not cwd:
         raise BadQuestion("project", "Which project you work in is not known here; give its name.")
     here = project == HERE
-    return Narrowing(
+    for kind in _several(asked.get("kind")):
+        if kind not in KINDS:
+            raise BadQuestion("kind", f"{kind!r} is no kind of memory: {', '.join(KINDS)}.")
+    return SearchFilters(
         project="" if here else project,
         cwd=cwd if here else "",
-        kinds=_several(asked.get("kind")),
-        types=_several(asked.get("type")),
+        kinds=cast(Any, _several(asked.get("kind"))),
+        types=cast(Any, _several(asked.get("type"))),
         file=asked.get("file") or "",
         branch=asked.get("branch") or "",
         session=asked.get("session") or "",

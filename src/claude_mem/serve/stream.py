@@ -16,9 +16,10 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.errors import StoreError
 from claude_mem.model.recall import MemoryKind, Ref
-from claude_mem.ports.desk import Desk, Narrowing, Page
+from claude_mem.ports.desk import Desk
 from claude_mem.serve import asked, pages
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.refusal import Refusal
@@ -118,7 +119,7 @@ class _Teller:
         self.cursor = cursor
         states = self._new_sessions()
         self.queue, self.observer = self._queue(), self._observer()
-        projects = self.desk.listed("projects", Narrowing(), Page(100))["items"]
+        projects = self.desk.listed("projects", SearchFilters(), Page(100))["items"]
         standing = {"queue": self.queue, "observer": self.observer}
         events.append(self._event("initial", projects=projects, sessions=states, **standing))
         if behind > MOST_BEHIND:
@@ -171,7 +172,7 @@ class _Teller:
         """Those that stand otherwise than when it was last told."""
         latest = [
             item
-            for item in self.desk.listed("sessions", Narrowing(), Page(SESSIONS))["items"]
+            for item in self.desk.listed("sessions", SearchFilters(), Page(SESSIONS))["items"]
             if self._concerns(item)
         ]
         new = [item for item in latest if self.sessions.get(item["id"]) != item.get("status")]

@@ -9,7 +9,8 @@ from typing import ParamSpec
 
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.ports.desk import Data, Page
+from claude_mem.api.filters import Page
+from claude_mem.ports.desk import Data
 from claude_mem.ports.viewing import Viewing
 from claude_mem.serve import asked
 from claude_mem.serve.endpoint import Call

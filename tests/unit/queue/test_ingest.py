@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from claude_mem import settings, wiring
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.capture import drain, ledger
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import StoreUnavailable
@@ -21,7 +22,6 @@ from claude_mem.model.event import Event
 from claude_mem.model.job import State
 from claude_mem.model.origin import Origin
 from claude_mem.model.spooled import Spooled
-from claude_mem.ports.desk import Narrowing, Page
 from claude_mem.queue.ingest import Ingest
 from claude_mem.serve.parts import Parts
 from claude_mem.store.sqlite import SqliteStore
@@ -188,7 +188,7 @@ def test_with_default_settings_an_answer_to_a_question_becomes_a_decision(parts:
         tool_response={"questions": [question], "answers": answers},
     )
     assert parts.desk is not None
-    (decision,) = parts.desk.listed("observations", Narrowing(types=("decision",)), Page())["items"]
+    (decision,) = parts.desk.listed("observations", SearchFilters(types=("decision",)), Page())["items"]
     assert "PostgreSQL" in decision["title"]
 
 
@@ -204,7 +204,7 @@ def test_with_default_settings_an_open_to_do_becomes_a_next_step(parts: Parts, d
         tool_response={"oldTodos": [], "newTodos": todos},
     )
     assert parts.desk is not None
-    (summary,) = parts.desk.listed("summaries", Narrowing(), Page())["items"]
+    (summary,) = parts.desk.listed("summaries", SearchFilters(), Page())["items"]
     assert "Load the test data" in summary["next_steps"]
     assert "Write the schema" not in summary["next_steps"]
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.observation import Observation, Summary
 from claude_mem.model.portable import FOREIGN
 from claude_mem.model.recall import Ref
-from claude_mem.ports.desk import BadQuestion, Narrowing, Page
+from claude_mem.ports.desk import BadQuestion
 from claude_mem.ports.portable import Chosen
 from claude_mem.recall import stranger
 from claude_mem.recall.carrying import Arriving, Leaving
@@ -27,7 +28,7 @@ def leaving(memory: House) -> Callable[..., list[Any]]:
     desk = Leaving(
         portable.records, memory.library, memory.questions, memory.search, memory.indexing.catch_up
     )
-    return lambda query="", **narrowed: list(desk.export(query, Narrowing(**narrowed)))
+    return lambda query="", **narrowed: list(desk.export(query, SearchFilters(**narrowed)))
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ class TestArriving:
     ) -> None:
         done = arriving(PROJECT, SESSION, made("observation", title="A heron lands", at=NOON - 9 * DAY))
         assert done == {"taken": {"project": 1, "session": 1, "observation": 1}, "known": {}, "refused": []}
-        (found,) = memory.reading.search("heron", Narrowing(project="shop"), Page())["results"]
+        (found,) = memory.reading.search("heron", SearchFilters(project="shop"), Page())["results"]
         assert (found["session_id"], found["created_at_epoch"]) == ("theirs", NOON - 9 * DAY)
         assert found["source"] == "external"
 
@@ -134,7 +135,7 @@ class TestArriving:
         assert arriving(one, {"records": [one, {"title": "Another heron", "project": "shop"}]}, own=True)[
             "taken"
         ] == {"observation": 2}
-        (found,) = memory.reading.search("heron", Narrowing(), Page())["results"]
+        (found,) = memory.reading.search("heron", SearchFilters(), Page())["results"]
         assert found["source"] == "external"
         refused = arriving(made("project"), {"title": "Whose?"}, {"nothing": 1})["refused"]
         assert [each["index"] for each in refused] == [1, 2]

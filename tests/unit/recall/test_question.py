@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
-from claude_mem.ports.desk import BadQuestion, Narrowing, Page
+from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.ports.desk import BadQuestion
 from claude_mem.testing.store_contract import ORIGIN
 
 
@@ -18,20 +19,20 @@ def asked(memory: House) -> House:
 
 @pytest.mark.parametrize(
     "narrowing",
-    [Narrowing(project="shop"), Narrowing(project=ORIGIN.key), Narrowing(cwd="/home/a/shop/src")],
+    [SearchFilters(project="shop"), SearchFilters(project=ORIGIN.key), SearchFilters(cwd="/home/a/shop/src")],
     ids=["by name", "by key", "by directory"],
 )
-def test_a_project_goes_by_several_names(asked: House, narrowing: Narrowing) -> None:
+def test_a_project_goes_by_several_names(asked: House, narrowing: SearchFilters) -> None:
     assert asked.questions.filters(narrowing).project_id == asked.project().id
 
 
 def test_a_directory_nothing_is_remembered_of_finds_nothing_rather_than_everything(asked: House) -> None:
-    answer = asked.reading.search("one", Narrowing(cwd="/home/a/new"), Page())
+    answer = asked.reading.search("one", SearchFilters(cwd="/home/a/new"), Page())
     assert answer["results"] == []
 
 
 def test_dates_are_given_in_words(asked: House) -> None:
-    filters = asked.questions.filters(Narrowing(since="yesterday", until="yesterday"))
+    filters = asked.questions.filters(SearchFilters(since="yesterday", until="yesterday"))
     assert filters.since is not None
     assert filters.until is not None
     assert filters.until - filters.since == DAY
@@ -41,14 +42,12 @@ def test_dates_are_given_in_words(asked: House) -> None:
 @pytest.mark.parametrize(
     ("narrowing", "field", "said"),
     [
-        (Narrowing(project="nope"), "project", "nope"),
-        (Narrowing(kinds=("thought",)), "kind", "observation, summary"),
-        (Narrowing(types=("bug",)), "type", "bugfix"),
-        (Narrowing(since="when pigs fly"), "since", "when pigs fly"),
+        (SearchFilters(project="nope"), "project", "nope"),
+        (SearchFilters(since="when pigs fly"), "since", "when pigs fly"),
     ],
 )
 def test_what_cannot_be_meant_is_said_in_a_sentence_that_names_the_field(
-    asked: House, narrowing: Narrowing, field: str, said: str
+    asked: House, narrowing: SearchFilters, field: str, said: str
 ) -> None:
     with pytest.raises(BadQuestion) as error:
         asked.questions.filters(narrowing)

@@ -7,12 +7,13 @@ import json
 import pytest
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied
 
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.observation import Observation, Summary
-from claude_mem.ports.desk import BadQuestion, Data, Narrowing, NotThere, Page
+from claude_mem.ports.desk import BadQuestion, Data, NotThere
 from claude_mem.ports.keeping import Injection
 from claude_mem.testing.store_contract import NOON
 
-ANYTHING = Narrowing()
+ANYTHING = SearchFilters()
 RESULT = [
     "id",
     "ref",
@@ -73,16 +74,16 @@ def test_pages_follow_one_another_without_gap_or_repetition(days: House) -> None
 
 
 def test_without_a_query_the_newest_come_first(days: House) -> None:
-    answer = days.reading.search("  ", Narrowing(file="src/", since="3 days ago"), Page())
+    answer = days.reading.search("  ", SearchFilters(file="src/", since="3 days ago"), Page())
     assert titles(answer["results"]) == ["day 0", "day 1", "day 2", "day 3"]
     assert answer["legs"] == ["time"]
 
 
 def test_a_files_list_is_counted_and_knows_what_was_saved_a_moment_ago(days: House) -> None:
     days.keep("A brand-new heron", indexed=False, files_modified=("src/3.py",))
-    listed = days.reading.listed("observations", Narrowing(file="src/3.py"), Page(1, count=True))
+    listed = days.reading.listed("observations", SearchFilters(file="src/3.py"), Page(1, count=True))
     assert (titles(listed["items"]), listed["total"]) == (["A brand-new heron"], 2)
-    (after,) = days.reading.listed("observations", Narrowing(file="src/3.py"), Page(1, 1))["items"]
+    (after,) = days.reading.listed("observations", SearchFilters(file="src/3.py"), Page(1, 1))["items"]
     assert after["title"] == "day 3"
 
 
@@ -183,7 +184,7 @@ def test_a_files_history_runs_across_sessions_the_newest_first(memory: House) ->
     memory.turn("look", read, session="three", at=NOON)
     for path in ("src/a.py", "/home/a/shop/src/a.py"):
         assert titles(memory.reading.file_history(path, ANYTHING)["results"]) == ["read it", "made it"]
-    assert titles(memory.reading.file_history("a.py", Narrowing(session="two"))["results"]) == [
+    assert titles(memory.reading.file_history("a.py", SearchFilters(session="two"))["results"]) == [
         "another a",
         "read it",
     ]
@@ -203,7 +204,7 @@ def test_lists_of_everything(memory: House) -> None:
     assert counts == {
         "observations": 2, "summaries": 1, "prompts": 1, "evidence": 1, "sessions": 2, "projects": 2
     }  # fmt: skip
-    page = memory.reading.listed("sessions", Narrowing(project="mill"), Page())
+    page = memory.reading.listed("sessions", SearchFilters(project="mill"), Page())
     assert [each["session_id"] for each in page["items"]] == ["m"]
 
 
@@ -213,10 +214,12 @@ def test_a_list_by_concept_reaches_the_oldest(memory: House) -> None:
         memory.keep(f"Rare {n}", concepts=("gotcha",), days_ago=90 + n, indexed=False) for n in range(5)
     ]
     copied(memory, memory.keep("Common", concepts=("how-it-works",), indexed=False), 4_100)
-    page = memory.reading.listed("observations", Narrowing(concepts=("gotcha",)), Page(limit=3, count=True))
+    page = memory.reading.listed(
+        "observations", SearchFilters(concepts=("gotcha",)), Page(limit=3, count=True)
+    )
     assert refs(page["items"]) == [str(ref) for ref in wanted[:3]]
     assert (page["hasMore"], page["total"]) == (True, 5)
     rest = Page(limit=3, cursor=page["next"])
-    last = memory.reading.listed("observations", Narrowing(concepts=("gotcha",)), rest)
+    last = memory.reading.listed("observations", SearchFilters(concepts=("gotcha",)), rest)
     assert refs(last["items"]) == [str(ref) for ref in wanted[3:]]
     assert not last["hasMore"]

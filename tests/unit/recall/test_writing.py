@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from tests.unit.recall.remembering import DAY, House
 
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.recall import Ref
-from claude_mem.ports.desk import BadQuestion, Narrowing, NotThere, Page
+from claude_mem.ports.desk import BadQuestion, NotThere
 
 HERE: dict[str, object] = {"cwd": "/home/a/shop"}
 
@@ -16,7 +17,7 @@ HERE: dict[str, object] = {"cwd": "/home/a/shop"}
 def test_what_is_remembered_is_the_users_own_and_found_at_once(memory: House) -> None:
     answer = memory.writing.remember("Always rebase.\nNever merge.", HERE | {"type": "decision"})
     assert answer == {"status": "saved", "id": 1, "ref": "1", "title": "Always rebase."}
-    (found,) = memory.reading.search("rebase", Narrowing(project="shop"), Page())["results"]
+    (found,) = memory.reading.search("rebase", SearchFilters(project="shop"), Page())["results"]
     assert (found["source"], found["type"], found["ref"]) == ("user", "decision", "1")
     assert memory.writing.remember("Always rebase.\nNever merge.", HERE)["status"] == "known"
     assert memory.changes == 2, "what is rendered is to be made anew"

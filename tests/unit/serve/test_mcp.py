@@ -13,7 +13,7 @@ from starlette.types import Message
 from tests.unit.serve import standin
 from tests.unit.serve.tiny_desk import EVIL, TinyDesk
 
-from claude_mem.ports.desk import Narrowing, Page
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.serve import app, guard, mcp_tools
 from claude_mem.serve.guard import Guard, Key
 from claude_mem.serve.parts import Parts
@@ -164,7 +164,7 @@ class TestProtocol:
     def test_over_tcp_nobody_says_from_which_directory_he_comes(self, worker: Worker) -> None:
         here = {"x_claude_mem_cwd": b"/home/ada/shop".hex()}
         assert "error" not in worker.call("search", {"project": "."}, **here).json
-        assert worker.desk.asked[-1][2] == Narrowing(cwd="/home/ada/shop")
+        assert worker.desk.asked[-1][2] == SearchFilters(cwd="/home/ada/shop")
         key = Key(37777, "secret")
         headers = here | {
             "host": "127.0.0.1:37777",
@@ -200,7 +200,7 @@ class TestTools:
 
     def test_search_gives_a_line_for_each_hit_and_the_same_data_as_http(self, worker: Worker) -> None:
         found = worker.found("search", query="cookie")
-        assert found == worker.desk.search("cookie", Narrowing(), Page())
+        assert found == worker.desk.search("cookie", SearchFilters(), Page())
         assert (
             "#1 bugfix 2026-11-10 shop  The login cookie expires  [src/login.py] (~120 tok)"
             in worker.told("search", query="cookie")
@@ -251,7 +251,7 @@ class TestTools:
             limit="5",
             offset=10,
         )
-        narrowing = Narrowing(
+        narrowing = SearchFilters(
             project="shop",
             types=("bugfix", "feature"),
             kinds=("prompt", "summary"),
@@ -267,7 +267,7 @@ class TestTools:
         lines = worker.told("timeline", anchor=2, before=3, after="4").splitlines()
         order = [line[:4] for line in lines if "bugfix" in line]
         assert order == ["<quo", "> #2", "#3 b"]
-        assert worker.desk.asked[-1] == ("timeline", "2", "", Narrowing(), 3, 4)
+        assert worker.desk.asked[-1] == ("timeline", "2", "", SearchFilters(), 3, 4)
 
     def test_the_whole_of_a_memory_is_told_and_what_is_missing_named(self, worker: Worker) -> None:
         told = worker.told("get_observations", ids=["#1", 99])

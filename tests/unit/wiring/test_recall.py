@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.capture import places
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.observation import Memory, Observation
 from claude_mem.model.origin import Origin
-from claude_mem.ports.desk import Narrowing, Page
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing
@@ -60,15 +60,15 @@ def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
         with pytest.raises(StoreUnavailable):
             Indexing(store.readers, store.writer).step()
 
-        found = assembled.desk.search("heron", Narrowing(), Page())
+        found = assembled.desk.search("heron", SearchFilters(), Page())
         assert [result["title"] for result in found["results"]] == ["heron 0"]
-        assert assembled.desk.timeline("", Narrowing(), query="heron")["anchor"]["title"] == "heron 0"
-        assert len(assembled.desk.file_history("till.py", Narrowing())["results"]) == 1
-        assert len(assembled.desk.search("", Narrowing(file="till.py"), Page())["results"]) == 1
+        assert assembled.desk.timeline("", SearchFilters(), query="heron")["anchor"]["title"] == "heron 0"
+        assert len(assembled.desk.file_history("till.py", SearchFilters())["results"]) == 1
+        assert len(assembled.desk.search("", SearchFilters(file="till.py"), Page())["results"]) == 1
 
         hog.unlink()
         store.checkpoint()
-        assert len(assembled.desk.search("heron", Narrowing(), Page())["results"]) > 1
+        assert len(assembled.desk.search("heron", SearchFilters(), Page())["results"]) > 1
 
 
 def worked(store: SqliteStore, *origins: Origin) -> None:

@@ -1,0 +1,104 @@
+"""The filters of memory, declared once: HTTP parameters, MCP arguments, command-line flags and the viewer's
+controls are made of `SearchFilters`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+import msgspec
+from msgspec import Meta, Struct, field
+from msgspec.structs import FieldInfo
+
+from claude_mem.model.observation import ObservationType
+from claude_mem.model.recall import MemoryKind
+
+
+def doc(description: str, *examples: object, aliases: tuple[str, ...] = ()) -> Meta:
+    """What a field means, for people; `aliases` are other names callers may use for it."""
+    return Meta(
+        description=description,
+        examples=list(examples) or None,
+        extra={"aliases": aliases} if aliases else None,
+    )
+
+
+class SearchFilters(Struct, frozen=True, kw_only=True):
+    """As people and query strings write them; empty: it does not matter."""
+
+    project: Annotated[str, doc("Only this project: its name or key.", "shop")] = ""
+    cwd: Annotated[str, doc("Only the project this directory belongs to.", "/home/ada/shop")] = ""
+    kinds: Annotated[
+        tuple[MemoryKind, ...], doc("Only these kinds of memory.", ["observation"], aliases=("kinds",))
+    ] = field(name="kind", default=())
+    types: Annotated[
+        tuple[ObservationType, ...],
+        doc("Only observations of these types.", ["bugfix", "decision"], aliases=("types", "obs_type")),
+    ] = field(name="type", default=())
+    concepts: Annotated[
+        tuple[str, ...], doc("Only with one of these concepts.", ["gotcha"], aliases=("concepts",))
+    ] = field(name="concept", default=())
+    file: Annotated[
+        str,
+        doc("Only about a path, the end of one, a directory (src/) or a glob (src/*.py).", "src/login.py"),
+    ] = ""
+    branch: Annotated[str, doc("Only from work on this git branch.", "main")] = ""
+    session: Annotated[
+        str,
+        doc(
+            "Only from this session.",
+            "claude-session-123",
+            aliases=("session_id", "claudeSessionId", "contentSessionId", "sessionId"),
+        ),
+    ] = ""
+    client: Annotated[str, doc("Only from this coding agent.", "claude-code")] = ""
+    since: Annotated[
+        str,
+        doc(
+            "Not before: yesterday, last week, 3 days ago, 2026-01-31, or a git tag.",
+            "last week",
+            aliases=("dateStart",),
+        ),
+    ] = ""
+    until: Annotated[str, doc("Not after: written in the same way.", "yesterday", aliases=("dateEnd",))] = ""
+    superseded: Annotated[
+        bool | None, doc("true: only what newer memory replaced; false: none of it.", False)
+    ] = None
+    wrong: Annotated[
+        bool | None,
+        doc("true: only what was marked wrong; false, and always in a search: none of it.", False),
+    ] = None
+    pinned: Annotated[bool, doc("true: only what is pinned.", False)] = False
+
+
+class Page(Struct, frozen=True):
+    limit: int = 20
+    offset: int = 0
+    cursor: str = ""  # or the `next` of the page before: quick, however far into a list
+    count: bool = False  # tell how many there are in all
+
+
+class FilterInfo(Struct, frozen=True):
+    """One filter, as a face needs to know it."""
+
+    name: str
+    kind: Literal["text", "list", "flag", "switch"]
+    """`flag`: set or not. `switch`: true, false, or neither."""
+    choices: tuple[str, ...]
+    help: str
+
+
+def filter_infos() -> tuple[FilterInfo, ...]:
+    """All filters but `cwd`: each face has its own way to say "the project I am in"."""
+    return tuple(_info(each) for each in msgspec.structs.fields(SearchFilters) if each.name != "cwd")
+
+
+def _info(declared: FieldInfo) -> FilterInfo:
+    plain, meta = get_args(declared.type)
+    inner = get_args(plain)
+    if plain is str:
+        return FilterInfo(declared.encode_name, "text", (), meta.description)
+    if plain is bool:
+        return FilterInfo(declared.encode_name, "flag", (), meta.description)
+    if bool in inner:
+        return FilterInfo(declared.encode_name, "switch", (), meta.description)
+    return FilterInfo(declared.encode_name, "list", get_args(inner[0]), meta.description)

@@ -1,0 +1,19 @@
+from msgspec import structs
+
+from claude_mem.api.filters import SearchFilters, filter_infos
+from claude_mem.model.recall import KINDS
+
+
+def test_every_filter_but_the_directory_is_told_to_every_face() -> None:
+    declared = {each.encode_name for each in structs.fields(SearchFilters)}
+    assert {each.name for each in filter_infos()} == declared - {"cwd"}
+    assert all(each.help for each in filter_infos())
+
+
+def test_a_filter_says_what_it_takes() -> None:
+    found = {each.name: each for each in filter_infos()}
+    assert (found["kind"].kind, found["kind"].choices) == ("list", KINDS)
+    assert (found["type"].kind, "bugfix" in found["type"].choices) == ("list", True)
+    assert (found["concept"].kind, found["concept"].choices) == ("list", ())
+    kinds = {name: found[name].kind for name in ("file", "pinned", "superseded", "wrong")}
+    assert kinds == {"file": "text", "pinned": "flag", "superseded": "switch", "wrong": "switch"}

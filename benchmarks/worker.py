@@ -90,7 +90,7 @@ def bare_start() -> tuple[subprocess.Popen[bytes], int, float]:
 def worker_start(data: Path) -> float:
     began = time.perf_counter()
     subprocess.Popen(
-        [sys.executable, "-E", "-P", "-m", "claude_mem", "worker", "run"],
+        [sys.executable, "-E", "-P", "-m", "claude_mem.worker"],
         env=hooks.environment(data, CLAUDE_MEM_WORKER_PORT=str(free_port())),
         start_new_session=True,
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from claude_mem import settings
-from claude_mem.cli import parser
+from claude_mem.cli import commands as command_line
 from claude_mem.settings.table import GROUPS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -85,7 +85,7 @@ A provider takes these when no setting says otherwise, from the environment the 
 def cli_page() -> str:
     # So that the page is the same wherever it is made.
     os.environ |= {"COLUMNS": "80", "NO_COLOR": "1"}
-    sections = [f"## `{name}`\n\n```text\n{text}```\n" for name, text in _helps(parser.build())]
+    sections = [f"## `{name}`\n\n```text\n{text}```\n" for name, text in _helps(command_line.build())]
     return "\n".join((MADE, CLI, *sections))
 
 

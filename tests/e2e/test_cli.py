@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from claude_mem import __version__
-from claude_mem.cli import parser
+from claude_mem.cli import commands as command_line
 from claude_mem.clients.claude_code import connection
 from claude_mem.serve import control
 from claude_mem.testing import commands, hooks, payloads, workers
@@ -86,7 +86,7 @@ def every_command(level: argparse.ArgumentParser, *above: str) -> Iterator[tuple
 def test_every_command_explains_itself_with_an_example_in_80_columns(
     cli: Cli, subtests: pytest.Subtests
 ) -> None:
-    listed = list(every_command(parser.build()))
+    listed = list(every_command(command_line.build()))
     assert len(listed) > 45
     for words in listed:
         with subtests.test(" ".join(words)):

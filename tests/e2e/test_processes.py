@@ -8,7 +8,8 @@ import pytest
 from tests.contract import recalling
 from tests.e2e import transcripts
 
-from claude_mem.cli.parser import NOUNS
+from claude_mem.cli import HOOK_VERBS
+from claude_mem.cli.commands import COMMANDS
 from claude_mem.testing import incumbent
 from claude_mem.testing.commands import Mem
 
@@ -72,8 +73,8 @@ def test_each_command_says_the_same_in_a_process_of_its_own(
     mem: Mem, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     asked = questions(mem, tmp_path)
-    names = {noun.__name__.rpartition(".")[2].rstrip("_") for noun in NOUNS}
-    assert {words[0] for words in asked} | OTHERWISE.keys() == names
+    hooks = {verb for verb in HOOK_VERBS if verb != "context"}
+    assert {words[0] for words in asked} | OTHERWISE.keys() == COMMANDS.keys() - hooks
     for words in asked:
         with subtests.test(" ".join(words[:2])):
             mem(*words, code=None)  # it changes something at most once

@@ -125,7 +125,7 @@ def test_it_pays_for_no_argument_parser(data: Path) -> None:
         "http",
         "socket",
         "sqlite3",
-        "claude_mem.cli.run",
+        "claude_mem.cli.commands",
     }
 
 

@@ -149,7 +149,7 @@ def test_nothing_accepted_is_lost_or_doubled_however_often_the_real_worker_is_ki
     data.mkdir(mode=0o700)
 
     def start() -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-E", "-P", "-m", "claude_mem", "worker", "run", "--from-hook"]
+        words = [sys.executable, "-E", "-P", "-m", "claude_mem.worker", "--from-hook"]
         return subprocess.Popen(words, env=hooks.environment(data, CLAUDE_MEM_WORKER_PORT="39200"))
 
     clients = torment(data, 60, start, longest=1.0)

@@ -53,7 +53,7 @@ class Agent:
 
 
 def start(data: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    words = [sys.executable, "-E", "-P", "-m", "claude_mem", "worker", "run", "--from-hook"]
+    words = [sys.executable, "-E", "-P", "-m", "claude_mem.worker", "--from-hook"]
     return subprocess.Popen(words, env=hooks.environment(data, **env))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claude_mem.capture import places, tags
-from claude_mem.cli.parser import NOUNS
+from claude_mem.cli.commands import COMMANDS
 from claude_mem.model import portable
 from claude_mem.settings.table import SETTINGS, SWITCHES
 
@@ -55,8 +55,7 @@ def test_every_kind_of_record_and_every_field_of_it_is_explained() -> None:
 
 def test_every_command_is_explained() -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    for noun in NOUNS:
-        name = noun.__name__.rpartition(".")[2].removesuffix("_")  # `import` is Python's own word
+    for name in COMMANDS:
         assert f"## `claude-mem {name}`" in page
 
 

@@ -52,7 +52,7 @@ def start(executable: str) -> None:
 
 def worker_command(executable: str, *, from_hook: bool) -> list[str]:
     """-E, -P: neither the project's PYTHONPATH nor a `json.py` in its folder may reach the worker."""
-    command = [executable, "-E", "-P", "-m", "claude_mem", "worker", "run"]
+    command = [executable, "-E", "-P", "-m", "claude_mem.worker"]
     return [*command, "--from-hook"] if from_hook else command
 
 

@@ -34,7 +34,7 @@ def _main(arguments: list[str]) -> int:
         from claude_mem.cli.statusline import main as statusline
 
         return statusline()
-    from claude_mem.cli.run import run
+    from claude_mem.cli.commands import run
 
     return run(arguments)
 

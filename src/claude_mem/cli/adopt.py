@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_mem.cli import adopted, consent, known, loading, say, sending
-from claude_mem.cli.command import Commands, UsageError, json_flag
+from claude_mem.cli.commands import Commands, UsageError, json_flag
 from claude_mem.cli.sending import Sent, counted
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.portable import Record
@@ -42,7 +42,6 @@ class Source:
 def add(commands: Commands) -> None:
     parser = commands.add(
         "adopt",
-        "take over the memory of the TypeScript claude-mem, or of others",
         more=(
             "Without a PATH, the database of the TypeScript claude-mem where it usually is.\n"
             "What is adopted is only read, and left where it was; secrets are redacted on the\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_mem.cli import say
-from claude_mem.cli.command import OK
+from claude_mem.cli.commands import OK
 from claude_mem.cli.sending import Sent, counted
 
 if TYPE_CHECKING:

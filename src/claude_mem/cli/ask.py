@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from claude_mem import settings
 from claude_mem.cli import loading, say
-from claude_mem.cli.command import UsageError
+from claude_mem.cli.commands import UsageError
 from claude_mem.model.errors import ClaudeMemError, WorkerHung
 from claude_mem.serve import control
 

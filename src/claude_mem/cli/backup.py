@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from claude_mem.cli import loading, say
-from claude_mem.cli.command import Commands, json_flag
+from claude_mem.cli.commands import Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 
 
@@ -13,7 +13,6 @@ def add(commands: Commands) -> None:
     json_flag(
         commands.add(
             "backup",
-            "copy the database now, and print where the copy is",
             more="Safe while the worker runs. The worker itself makes one a day and keeps seven.",
             example="claude-mem backup",
             run=_run,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 import unicodedata
 
+from claude_mem.cli.commands import terminal_width
 from claude_mem.cli.say import ELLIPSIS
 
 WIDEST = 140
@@ -24,7 +24,7 @@ _JOINERS = "\u200c\u200d"  # in Persian, Hindi and emoji, part of the word
 
 def terminal() -> int:
     """How many columns there are; 80 where nobody knows."""
-    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((80, 24)).columns))
+    return max(NARROWEST, min(WIDEST, terminal_width()))
 
 
 def clean(text: str) -> str:

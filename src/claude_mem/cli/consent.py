@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from claude_mem.cli import say
-from claude_mem.cli.command import USAGE, WRONG
+from claude_mem.cli.commands import USAGE, WRONG
 
 
 def refused(question: str, what: str, *, yes: bool) -> int | None:

@@ -6,7 +6,7 @@ import argparse
 
 from claude_mem.cli import narrow, say
 from claude_mem.cli.columns import clean
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.commands import OK, Commands, json_flag
 
 NOTHING = "No previous sessions found for this project."
 SOURCES = ("startup", "resume", "clear", "compact")
@@ -15,7 +15,6 @@ SOURCES = ("startup", "resume", "clear", "compact")
 def add(commands: Commands) -> None:
     parser = commands.add(
         "context",
-        "print what the next session here is told; hook: SessionStart",
         more=(
             "In a terminal, with a flag, or with no input (</dev/null) it prints for you.\n"
             "Otherwise it is the hook of SessionStart: it reads one JSON object on standard\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from claude_mem.cli import narrow, say, sending
-from claude_mem.cli.command import OK, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 from claude_mem.cli.ticker import Ticker
 
 UNDERSTOOD = ["observation", "summary", "prompt"]
@@ -23,7 +23,6 @@ FILES = (".jsonl", ".json", ".md")
 def add(commands: Commands) -> None:
     parser = commands.add(
         "export",
-        "write memory to a file: all of it, or what is asked for",
         more=(
             "One JSON object a line, from which `import` makes the same memory again; or,\n"
             "with --markdown, a journal to read. Without a QUERY whole sessions with all that\n"

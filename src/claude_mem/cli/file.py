@@ -7,7 +7,7 @@ import sys
 import time
 
 from claude_mem.cli import columns, memories, narrow, say
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.commands import OK, Commands, json_flag
 
 RESULTS = 20
 
@@ -15,7 +15,6 @@ RESULTS = 20
 def add(commands: Commands) -> None:
     parser = commands.add(
         "file",
-        "show a file's history across sessions: what changed, and why",
         example="claude-mem file src/login.py\nclaude-mem file --here login.py --limit 5",
         run=_run,
     )

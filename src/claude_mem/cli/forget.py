@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from claude_mem.cli import columns, consent, memories, narrow, say
-from claude_mem.cli.command import OK, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 
 COUNTED = (
     ("sessions", "session", "sessions"),
@@ -31,7 +31,6 @@ DONE = {
 def add(commands: Commands) -> None:
     parser = commands.add(
         "forget",
-        "forget for good: from the database, its indexes, backups, what was rendered",
         more=(
             "What meets all that is said goes, and is shown first. Backups are rewritten\n"
             "without it; files that `export` has made are named, and rewritten too with\n"

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from claude_mem.cli import say
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.commands import OK, Commands, json_flag
 
 WHAT = {
     "evidence_old": "raw evidence past its age (CLAUDE_MEM_EVIDENCE_DAYS)",
@@ -21,7 +21,6 @@ WHAT = {
 def add(commands: Commands) -> None:
     parser = commands.add(
         "gc",
-        "let go of what is too old or too much, and give room back",
         more=(
             "The worker does this by itself, a little every hour; this does all of it now.\n"
             "What was learnt (observations, summaries, prompts) is never let go of."

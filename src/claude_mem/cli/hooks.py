@@ -5,44 +5,39 @@ from __future__ import annotations
 import argparse
 
 from claude_mem.cli import say
-from claude_mem.cli.command import Commands
+from claude_mem.cli.commands import Commands
 from claude_mem.clients.claude_code import connection
 
-VERBS = {
-    "context": ("record a session's start (SessionStart)", '"source":"startup"'),
-    "new": ("record a prompt (UserPromptSubmit)", '"prompt":"Fix the parser"'),
-    "save": (
-        "record a tool's use (PostToolUse)",
-        '"tool_name":"Bash","tool_response":"ok"',
-    ),
-    "summary": ("record the end of a turn (Stop)", '"last_assistant_message":"Done."'),
-    "cleanup": ("record a session's end (SessionEnd)", '"reason":"other"'),
-    "hook": ("record whatever hook_event_name says", '"hook_event_name":"Stop"'),
+PAYLOADS = {
+    "new": '"prompt":"Fix the parser"',
+    "save": '"tool_name":"Bash","tool_response":"ok"',
+    "summary": '"last_assistant_message":"Done."',
+    "cleanup": '"reason":"other"',
+    "hook": '"hook_event_name":"Stop"',
 }
 
 
 def add(commands: Commands) -> None:
     commands.add(
         "hooks",
-        "print the hooks for Claude Code's settings.json, with this interpreter's path",
         more=(
-            "For those who keep their settings by hand; `claude-mem install` writes them for\n"
-            "you. "
-            "Each hook is one short process that always leaves with 0."
+            "For those who edit their settings by hand; `claude-mem install` writes them for\n"
+            "you. Each hook is a short process that always exits 0."
         ),
         example="claude-mem hooks > hooks.json",
         run=_run,
     )
+    for verb, payload in PAYLOADS.items():
+        _add_verb(commands, verb, payload)
 
 
-def add_verb(commands: Commands, verb: str) -> None:
-    purpose, payload = VERBS[verb]
+def _add_verb(commands: Commands, verb: str, payload: str) -> None:
     parser = commands.add(
         verb,
-        f"hook: {purpose}",
         more=(
-            "Reads one JSON object on standard input, records it, prints a hook's answer.\n"
-            "Always exits 0: whatever breaks, the agent goes on; `claude-mem doctor` tells."
+            "Reads one JSON object from stdin, records it and prints the hook's answer.\n"
+            "Always exits 0, so that the agent is never blocked; `claude-mem doctor` reports\n"
+            "what failed."
         ),
         example=f'echo \'{{"session_id":"s1",{payload}}}\' |\n  claude-mem {verb}',
         run=lambda _: _help(parser),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from claude_mem.cli import loading, say
-from claude_mem.cli.command import Commands, UsageError, json_flag
+from claude_mem.cli.commands import Commands, UsageError, json_flag
 from claude_mem.cli.sending import Sent, counted
 from claude_mem.cli.ticker import Ticker
 from claude_mem.model.errors import ClaudeMemError
@@ -25,7 +25,6 @@ Absorb = Callable[[bytes], dict[str, Any]]
 def add(commands: Commands) -> None:
     parser = commands.add(
         "import",
-        "take in what `export` wrote, or observations from elsewhere",
         more=(
             "What is there already stays as it is: doing it again changes nothing, and after\n"
             "an interruption goes on. Without --own the file counts as a stranger's: secrets\n"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from claude_mem.cli.command import UsageError
+from claude_mem.cli.commands import UsageError
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.likeness import content_key
 from claude_mem.model.observation import Observation

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 
 from claude_mem.cli import say
-from claude_mem.cli.command import OK, Commands
+from claude_mem.cli.commands import OK, Commands
 from claude_mem.clients.claude_code import connection
 
 
 def add(commands: Commands) -> None:
     commands.add(
         "mcp",
-        "be an MCP server on standard input and output",
         more=(
             "For a coding agent to run: it asks memory with search, timeline,\n"
             "get_observations, get_session, file_history, remember and forget. The worker\n"

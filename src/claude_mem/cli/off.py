@@ -7,13 +7,12 @@ import shlex
 
 from claude_mem import settings
 from claude_mem.cli import pause, say
-from claude_mem.cli.command import OK, Commands, json_flag, slash_flag
+from claude_mem.cli.commands import OK, Commands, json_flag, slash_flag
 
 
 def add(commands: Commands) -> None:
     parser = commands.add(
         "off",
-        "pause: record nothing and tell sessions nothing, until `claude-mem on`",
         more=(
             "What is remembered stays, and can be searched. Sessions that run notice at once,\n"
             "and so does the start of every new one: it says so in a line."

@@ -10,7 +10,7 @@ import time
 from claude_mem import settings
 from claude_mem.capture import places
 from claude_mem.cli import off, pause, say
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.commands import OK, Commands, json_flag
 
 NAMED = 3
 SHORT = 8  # of an id
@@ -19,7 +19,6 @@ SHORT = 8  # of an id
 def add(commands: Commands) -> None:
     parser = commands.add(
         "on",
-        "end a pause: record and recall again",
         more="A session that was paused by itself stays paused until it is named.",
         example="claude-mem on\nclaude-mem on --session 5694c0de-0000-4000-8000-000000000001",
         run=_run,

@@ -8,13 +8,12 @@ import sys
 from typing import Any
 
 from claude_mem.cli import say
-from claude_mem.cli.command import OK, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 
 
 def add(commands: Commands) -> None:
     parser = commands.add(
         "open",
-        "open the viewer in a browser, signed in",
         more=(
             "The link works once, for a minute; the browser then stays signed in for a\n"
             "month. The worker is started if none runs. Without a screen, or with --print,\n"

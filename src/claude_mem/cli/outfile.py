@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from claude_mem.capture import places
-from claude_mem.cli.command import UsageError
+from claude_mem.cli.commands import UsageError
 
 
 @contextmanager

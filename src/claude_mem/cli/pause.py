@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from claude_mem.cli.command import UsageError
+from claude_mem.cli.commands import UsageError
 from claude_mem.model.session import OPEN
 from claude_mem.serve import control, pausing
 from claude_mem.serve.pausing import Paused, look

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 
 from claude_mem.cli import say
-from claude_mem.cli.command import OK, WRONG, Commands, json_flag
+from claude_mem.cli.commands import OK, WRONG, Commands, json_flag
 
 
 def add(commands: Commands) -> None:
     parser = commands.add(
         "pin",
-        "keep memories in front: every session of the project is told of them",
         example="claude-mem pin 123\nclaude-mem pin --off 123 124",
         run=_run,
     )

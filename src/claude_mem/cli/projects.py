@@ -11,7 +11,7 @@ from typing import Any
 
 from claude_mem.cli import columns, consent, forget, say
 from claude_mem.cli.columns import fit, pad
-from claude_mem.cli.command import OK, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 from claude_mem.cli.say import Paint
 
 NAME, AGE, COUNT, SIZE = 20, 8, 8, 10
@@ -20,7 +20,6 @@ NAME, AGE, COUNT, SIZE = 20, 8, 8, 10
 def add(commands: Commands) -> None:
     parser = commands.add(
         "projects",
-        "list projects; rename, merge or remove one",
         more=(
             "A project is what has the same git remote, else the same directory. Where two of\n"
             "them look like one (a directory that was moved, a remote that was added later),\n"

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from claude_mem.cli import consent, say
-from claude_mem.cli.command import OK, USAGE, WRONG, Commands, help_of, json_flag
+from claude_mem.cli.commands import OK, USAGE, WRONG, Commands, help_of, json_flag
 
 STATES = ("parked", "ready", "leased")
 PAGE = 500
@@ -18,7 +18,6 @@ WIDTH = 80
 def add(commands: Commands) -> None:
     parser = commands.add(
         "queue",
-        "show what waits to be remembered; try again, or give up",
         more=(
             "An event whose batch failed three times is parked: kept, with the reason, until\n"
             "you say what to do. The worker must be running."

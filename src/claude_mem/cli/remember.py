@@ -7,7 +7,7 @@ import sys
 from difflib import get_close_matches
 
 from claude_mem.cli import narrow, say
-from claude_mem.cli.command import OK, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 
 TYPES = ("bugfix", "feature", "refactor", "change", "discovery", "decision")
 MOST_BYTES = 400_000
@@ -17,7 +17,6 @@ NEAR = 3  # names that may have been meant
 def add(commands: Commands) -> None:
     parser = commands.add(
         "remember",
-        "remember something because you say so",
         more=(
             "It belongs to this directory's project unless --project says otherwise; one that\n"
             "is not known yet has to be meant (--new-project). A lone `-` reads the text from\n"

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from claude_mem.cli import consent, loading, say
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
 
@@ -16,7 +16,6 @@ ATTEMPTS = 3
 def add(commands: Commands) -> None:
     parser = commands.add(
         "restore",
-        "put a backup in the database's place",
         more=(
             "Without a FILE, the newest backup that is whole. The database that was there is\n"
             "moved aside, not deleted; what is spooled stays. A running worker is restarted."

@@ -7,7 +7,7 @@ import sys
 import time
 
 from claude_mem.cli import columns, memories, narrow, say
-from claude_mem.cli.command import OK, Commands, json_flag, slash_flag
+from claude_mem.cli.commands import OK, Commands, json_flag, slash_flag
 from claude_mem.model.recall import NEAREST
 
 RESULTS = 10
@@ -17,7 +17,6 @@ NEAR = 3  # shown to a person, of what no word was found in
 def add(commands: Commands) -> None:
     parser = commands.add(
         "search",
-        "find what is remembered, in your own words",
         more="Without a QUERY, the newest. Starts the worker if it is not running.",
         example=(
             "claude-mem search why does login fail\n"

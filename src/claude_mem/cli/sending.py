@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from claude_mem.cli import say
 from claude_mem.cli.columns import fit
-from claude_mem.cli.command import OK, WRONG
+from claude_mem.cli.commands import OK, WRONG
 from claude_mem.model.portable import Record
 
 PATH = "/api/import"

@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_mem.cli import columns, narrow, say
 from claude_mem.cli.columns import fit, pad
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.cli.say import Paint
 
 SESSIONS = 20
@@ -20,7 +20,6 @@ ID, AGE, STATUS, PROJECT = 8, 8, 11, 16
 def add(commands: Commands) -> None:
     parser = commands.add(
         "sessions",
-        "list sessions, the newest first",
         example="claude-mem sessions --here\nclaude-mem sessions --project shop --limit 50 --json",
         run=_run,
     )

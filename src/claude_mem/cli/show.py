@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from claude_mem.cli import columns, memories, narrow, say
-from claude_mem.cli.command import OK, WRONG, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
 from claude_mem.cli.say import Paint
 from claude_mem.model.recall import Ref
 
@@ -20,7 +20,6 @@ NOT_KEPT = "A prompt of which nothing is kept: it was private, or is forgotten"
 def add(commands: Commands) -> None:
     parser = commands.add(
         "show",
-        "show memories whole, or a session from its first prompt to its summary",
         more=(
             "An id is as `search` shows it: 123 an observation, s4 a summary, p5 a prompt,\n"
             "e6 an event with all that a tool was given and answered.\n"

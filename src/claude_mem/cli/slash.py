@@ -11,7 +11,7 @@ import os
 import sys
 from contextlib import redirect_stderr
 
-from claude_mem.cli.command import OK, Commands
+from claude_mem.cli.commands import OK, Commands
 from claude_mem.cli.pause import SESSION_VARIABLE
 from claude_mem.model.errors import ClaudeMemError
 
@@ -33,7 +33,6 @@ In a terminal: claude-mem --help"""
 def add(commands: Commands) -> None:
     commands.add(
         "slash",
-        "answer the client's command /mem",
         more=f"Reads what was typed after /mem on standard input. Always exits 0.\n\n{HELP}",
         example="echo 'search why does login fail' | claude-mem slash",
         run=_run,
@@ -73,7 +72,7 @@ def answer(verb: str, rest: str) -> None:
 
 
 def _command(*words: str) -> None:
-    from claude_mem.cli.run import run
+    from claude_mem.cli.commands import run
 
     run(list(words))
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from claude_mem.cli import loading, say
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ COLUMNS = (("calls", 8), ("input", 11), ("cached", 11), ("output", 11), ("cost",
 def add(commands: Commands) -> None:
     parser = commands.add(
         "stats",
-        "show what was captured, what became of it, what was told, and what it cost",
         more="Days are those of UTC, as budgets count them. The worker need not run.",
         example="claude-mem stats\nclaude-mem stats --days 30\nclaude-mem stats --since 2026-01-31 --json",
         run=_run,

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-    from claude_mem.cli.command import Commands
+    from claude_mem.cli.commands import Commands
 
 READ_WITHIN_S = 0.1  # the client writes at once; this is for one that never closes the pipe
 ALL_WITHIN_S = 0.4  # whatever hangs: a disk, the worker
@@ -46,7 +46,6 @@ it is given in $input:
 def add(commands: Commands) -> None:
     commands.add(
         "statusline",
-        "print one line for Claude Code's status line",
         more=HELP,
         example='echo \'{"session_id":"s1"}\' | claude-mem statusline',
         run=_run,

@@ -7,7 +7,7 @@ import sys
 import time
 
 from claude_mem.cli import columns, memories, narrow, say
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.commands import OK, Commands, json_flag
 
 AROUND = 5
 MOST_AROUND = 50
@@ -16,7 +16,6 @@ MOST_AROUND = 50
 def add(commands: Commands) -> None:
     parser = commands.add(
         "timeline",
-        "show what was before and after a memory, a session or a time",
         more="Without an ANCHOR or --query: what was last.",
         example=(
             "claude-mem timeline 123\n"

@@ -7,7 +7,7 @@ import argparse
 from claude_mem import settings
 from claude_mem.capture import places
 from claude_mem.cli import say
-from claude_mem.cli.command import Commands, json_flag
+from claude_mem.cli.commands import Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 
 
@@ -15,7 +15,6 @@ def add(commands: Commands) -> None:
     json_flag(
         commands.add(
             "token",
-            "print the token that the worker's port asks for",
             more="The worker makes it when it first runs. Whoever has it can read your memory.",
             example=(
                 'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from claude_mem import __version__, settings
+from claude_mem import settings
 from claude_mem.capture import places
 from claude_mem.cli import loading, logs, say
-from claude_mem.cli.command import OK, WRONG, Commands, help_of, json_flag
+from claude_mem.cli.commands import OK, WRONG, Commands, help_of, json_flag
 
 if TYPE_CHECKING:
     from claude_mem.cli.status import Status
@@ -25,7 +24,6 @@ STATES = {
 def add(commands: Commands) -> None:
     parser = commands.add(
         "worker",
-        "start, stop and watch the worker",
         more="There is one per data directory, and hooks start it by themselves.",
         example="claude-mem worker status",
         run=lambda _: help_of(parser),
@@ -133,15 +131,9 @@ def describe(now: Status) -> str:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from claude_mem import wiring
-    from claude_mem.cli.doctor import connecting
-    from claude_mem.serve import lifecycle
-    from claude_mem.serve.parts import Parts
+    from claude_mem import worker
 
-    def build(loaded: settings.Settings) -> Parts:
-        return replace(wiring.build(loaded), is_connected=connecting.Watch(loaded))
-
-    return lifecycle.run(settings.load(), build, from_hook=args.from_hook, version=__version__)
+    return worker.run(from_hook=args.from_hook)
 
 
 def _logs(args: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from claude_mem.cli import HOOK_VERBS, loading
-from claude_mem.cli.run import run
+from claude_mem.cli.commands import run
 from claude_mem.testing import hooks
 
 DEADLINE_S = 120  # for the test, not the command: a hang fails instead of blocking the suite

@@ -7,16 +7,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from claude_mem.capture import places
-from claude_mem.model.batch import Gathered
+from claude_mem.model.batch import Batch, Gathered
 from claude_mem.model.errors import SettingsError, StoreError
+from claude_mem.model.observation import Memory
 from claude_mem.observe import mode, policy
 from claude_mem.observe.budget import Limits
 from claude_mem.observe.observer import Manner, Observer
 from claude_mem.ports.observer import Model
 from claude_mem.ports.pumping import Spent
-from claude_mem.providers import anthropic_api, claude_agent_sdk, claude_cli, openai_compatible
+from claude_mem.providers import claude_cli
 from claude_mem.providers.choice import Choice, There, choose
-from claude_mem.providers.offline import Offline
 from claude_mem.queue.pump import Pump
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
@@ -54,15 +54,19 @@ def mode_in_force(settings: Settings) -> tuple[mode.Mode, str | None]:
 
 
 def model(settings: Settings, provider: str) -> Model | None:
-    """The chosen provider's model; None: none is needed."""
+    """The chosen provider's model; None: none is needed. Only that provider is imported."""
     match provider:
         case "claude":
+            from claude_mem.providers import claude_agent_sdk
+
             return claude_agent_sdk.ClaudeModel(
                 cli_path=settings.claude_path,
                 model=settings.model or claude_agent_sdk.OBSERVE_MODEL,
                 summary_model=settings.summary_model,
             )
         case "anthropic":
+            from claude_mem.providers import anthropic_api
+
             return anthropic_api.AnthropicModel(
                 api_key=settings.api_key or settings.anthropic_api_key or "",
                 base_url=settings.base_url or settings.anthropic_base_url or anthropic_api.BASE_URL,
@@ -70,6 +74,8 @@ def model(settings: Settings, provider: str) -> Model | None:
                 summary_model=settings.summary_model,
             )
         case "openai":
+            from claude_mem.providers import openai_compatible
+
             return openai_compatible.OpenAiModel(
                 base_url=settings.base_url or settings.openai_base_url or OPENAI_URL,
                 api_key=settings.api_key or settings.openai_api_key,
@@ -77,6 +83,15 @@ def model(settings: Settings, provider: str) -> Model | None:
                 summary_model=settings.summary_model,
             )
     return None
+
+
+class Offline:
+    """The offline observer, imported with the first batch it is given: a worker starts sooner without it."""
+
+    def observe(self, batch: Batch) -> Memory:
+        from claude_mem.providers import offline
+
+        return offline.Offline().observe(batch)
 
 
 @dataclass(frozen=True, slots=True)

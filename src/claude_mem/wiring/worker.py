@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from claude_mem.settings import Settings, SettingWarning, warning
 from claude_mem.store.sqlite import Recovered, SqliteStore
 from claude_mem.wiring import observer, recall
 from claude_mem.wiring.clock import now
-from claude_mem.wiring.following import Following
 from claude_mem.wiring.intake import Intake, is_wholly_private
 from claude_mem.wiring.past import Retelling
 
@@ -54,6 +54,11 @@ def _build(settings: Settings) -> Parts:
         store.close()
         raise
 
+    def follow() -> Callable[[], bool]:
+        from claude_mem.wiring.following import Following
+
+        return Following(settings, past, intake.drain).step
+
     def backup() -> None:
         recalling.finish_forgetting()  # else what was to be forgotten would live on in the copy
         with recalling.copying:
@@ -89,7 +94,7 @@ def _build(settings: Settings) -> Parts:
         drop=store.drop,
         house=recalling.house,
         past=past,
-        follow=Following(settings, past, intake.drain).step if settings.watch else None,
+        follow=follow() if settings.watch else None,
         is_private=is_wholly_private,
         ask=recalling.ask,
         keep_ready=recalling.step,

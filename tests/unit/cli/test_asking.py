@@ -1,16 +1,19 @@
 """What is typed becomes one question, and what makes no sense is said before anybody is asked."""
 
+import argparse
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from claude_mem.cli import main, narrow, parser
+from claude_mem.cli import main, narrow
+from claude_mem.cli.commands import COMMANDS, build, run
 from claude_mem.cli.forget import elsewhere
-from claude_mem.cli.run import run
 
 
 def asked(*words: str) -> dict[str, object]:
-    said = narrow.query(parser.build().parse_args(["search", *words]))
+    said = narrow.query(build(["search"]).parse_args(["search", *words]))
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -72,10 +75,10 @@ def test_what_makes_no_sense_exits_2_and_nobody_is_asked(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("serach login", "unknown command 'serach'; did you mean search?"),
-        ("worker strat", "unknown command 'strat'; did you mean start?"),
-        ("worker bogus", "unknown command 'bogus'; see: claude-mem worker --help"),
-        ("xyzzy", "unknown command 'xyzzy'; see: claude-mem --help"),
+        ("serach login", "Unknown command 'serach'. Did you mean search?"),
+        ("worker strat", "Unknown command 'strat'. Did you mean start?"),
+        ("worker bogus", "Unknown command 'bogus'. See: claude-mem worker --help"),
+        ("xyzzy", "Unknown command 'xyzzy'. See: claude-mem --help"),
     ],
 )
 def test_a_slip_in_a_commands_name_is_answered_in_a_line(
@@ -86,9 +89,29 @@ def test_a_slip_in_a_commands_name_is_answered_in_a_line(
     assert (said.out, said.err) == ("", f"claude-mem: {sentence}\n")
 
 
+def test_the_table_names_the_module_of_every_command_and_nothing_else() -> None:
+    (commands,) = (each for each in build()._actions if isinstance(each, argparse._SubParsersAction))
+    assert commands.choices.keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "version", "search --help", "worker --help"])
+def test_only_the_command_that_was_typed_is_imported(words: str) -> None:
+    probe = (
+        "import sys; from claude_mem.cli import main\n"
+        f"try: main({words.split()!r})\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.split())
+    others = {f"claude_mem.cli.{module}" for name, (module, _) in COMMANDS.items() if name not in words}
+    assert "claude_mem.cli.commands" in loaded
+    assert not loaded & (others | {"asyncio", "sqlite3", "starlette", "shutil", "claude_mem.wiring"})
+
+
 def test_help_has_what_people_type_before_what_clients_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    text = parser.build().format_help()
+    text = build().format_help()
     daily, _, plumbing = text.partition("\nrun by Claude Code")
     for name in ("install", "uninstall", "search", "show", "off", "doctor", "worker"):
         assert (f"\n  {name} " in daily, f"\n  {name} " in plumbing) == (True, False), name

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.cli.doctor.connecting import LOOK_EVERY_S, Connected, Watch, judge
+from claude_mem.cli.doctor.connecting import Connected, judge
 from claude_mem.clients.claude_code import connection, settings_file
 from claude_mem.settings import Settings
+from claude_mem.worker import LOOK_EVERY_S, ConnectionCheck
 
 
 def test_an_unconnected_client_is_named_with_the_command_that_connects_it() -> None:
@@ -30,7 +31,7 @@ def test_who_asks_often_is_told_soon_after_and_reads_seldom(
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
     now = 0.0
-    is_connected = Watch(Settings(tmp_path / "data"), lambda: now)
+    is_connected = ConnectionCheck(Settings(tmp_path / "data"), lambda: now)
     assert not is_connected()
     hooks = settings_file.with_hooks({}, connection.hooks(connection.here()))
     (tmp_path / "settings.json").write_text(settings_file.written(hooks, ""))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.cli.run import run
+from claude_mem.cli.commands import run
 
 HEAD = b'{"kind":"claude-mem","version":1,"made_at":1}\n'
 PROJECT = b'{"kind":"project","key":"k","name":"n"}\n'

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.cli.command import UsageError
+from claude_mem.cli.commands import UsageError
 from claude_mem.cli.outfile import written
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from claude_mem.cli.command import Commands, json_flag
+from claude_mem.cli.commands import Commands, json_flag
 from claude_mem.cli.narrow import up_to
 
 
 def add(commands: Commands) -> None:
     parser = commands.add(
         "backfill",
-        "remember what was done before: from transcripts, and from git",
         more=(
             "Finds Claude Code's transcripts (of all projects, unless --project says which),\n"
             "shows what there is and asks. What comes in is scrubbed and observed like live\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_mem.cli.backfill import telling, worker
-from claude_mem.cli.command import UsageError
+from claude_mem.cli.commands import UsageError
 from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:

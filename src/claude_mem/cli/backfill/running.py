@@ -13,7 +13,7 @@ from claude_mem.cli.backfill import history, looking, saying, worker
 from claude_mem.cli.backfill.bar import Bar
 from claude_mem.cli.backfill.looking import Seen
 from claude_mem.cli.backfill.telling import Teller
-from claude_mem.cli.command import OK, WRONG, UsageError
+from claude_mem.cli.commands import OK, WRONG, UsageError
 from claude_mem.cli.sending import Sent
 from claude_mem.model.errors import ClaudeMemError
 

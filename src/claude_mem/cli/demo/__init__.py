@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from claude_mem import __version__
 from claude_mem.capture import places
 from claude_mem.cli import say
-from claude_mem.cli.command import OK, WRONG, Commands, json_flag
+from claude_mem.cli.commands import OK, WRONG, Commands, json_flag
 
 if TYPE_CHECKING:
     from claude_mem.cli.demo.report import Report
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     parser = commands.add(
         "demo",
-        "replay a recorded session, and show what became of it",
         more=(
             "Runs the real hook command and a real worker in a throwaway data directory: no\n"
             "account, no network, your own memory untouched. Leaves nothing behind."

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import textwrap
 from dataclasses import asdict
 
 from claude_mem.cli import say
-from claude_mem.cli.command import OK, WRONG, Commands, json_flag
+from claude_mem.cli.commands import OK, WRONG, Commands, json_flag, terminal_width
 from claude_mem.cli.doctor.finding import Finding
 from claude_mem.cli.doctor.judge import is_wrong, judge, why_not, why_unobserved
 
@@ -21,7 +20,6 @@ def add(commands: Commands) -> None:
     json_flag(
         commands.add(
             "doctor",
-            "say whether it is recording and remembering, and what to do if not",
             more="Changes nothing, and works with whatever is broken. Exits 1 if something is bad.",
             example="claude-mem doctor",
             run=_run,
@@ -48,7 +46,7 @@ def _run(args: argparse.Namespace) -> int:
             }
         )
     else:
-        width = shutil.get_terminal_size().columns
+        width = terminal_width()
         print(render(findings, say.Paint(sys.stdout), min(width, 100)))
     return WRONG if is_wrong(findings) else OK
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from claude_mem.cli.doctor.finding import Finding
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
-
-LOOK_EVERY_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +38,6 @@ def is_connected(chosen: Settings) -> bool:
         return bool(found.connections(chosen))
     except (ClaudeMemError, OSError):
         return True
-
-
-class Watch:
-    """`is_connected`, for those who ask often: the files are read every few seconds at most."""
-
-    def __init__(self, chosen: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        self._chosen, self._clock = chosen, clock
-        self._found, self._looked = True, float("-inf")
-
-    def __call__(self) -> bool:
-        now = self._clock()
-        if now - self._looked >= LOOK_EVERY_S:
-            self._looked = now
-            self._found = is_connected(self._chosen)
-        return self._found
 
 
 def judge(fact: Connected) -> list[Finding]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from claude_mem import __version__
 from claude_mem.cli import say
-from claude_mem.cli.command import OK, Commands, json_flag
+from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.cli.consent import refused
 from claude_mem.cli.install import carry, closing, edge, found, ours, place, plan, record, show, uninstall
 from claude_mem.cli.install.found import Connection
@@ -22,7 +22,6 @@ from claude_mem.settings import Settings
 def add(commands: Commands) -> None:
     install = commands.add(
         "install",
-        "connect it to Claude Code: hooks, MCP server, skills and /mem",
         more=(
             "As a plugin, by the client's own commands; or with --settings, written into its\n"
             "settings file beside what is there. Doing it again changes nothing, or brings it\n"

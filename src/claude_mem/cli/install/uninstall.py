@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from claude_mem.cli import say
-from claude_mem.cli.command import OK, Commands
+from claude_mem.cli.commands import OK, Commands
 from claude_mem.cli.consent import refused
 from claude_mem.cli.install import carry, edge, found, place, show
 from claude_mem.cli.install.journal import Journal
@@ -18,7 +18,6 @@ from claude_mem.settings import Settings, neighbour
 def add(commands: Commands) -> argparse.ArgumentParser:
     return commands.add(
         "uninstall",
-        "disconnect it from Claude Code, and put its settings back as they were",
         more="Memory stays where it is, until you remove the data directory.",
         example="claude-mem uninstall",
         run=_run,

@@ -1,0 +1,219 @@
+"""The command line: a table of all commands, of which only the one that was typed is imported.
+
+A command's module has a function `add`, which adds its parser (or several) to `Commands`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+
+from claude_mem import __version__
+from claude_mem.model.errors import ClaudeMemError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+OK, WRONG, USAGE = 0, 1, 2
+UNREAD = 128 + signal.SIGPIPE  # the reader of our output has gone
+ALIKE = 0.7  # how similar a mistyped command must be to be suggested
+NAME_WIDTH = 12
+
+DAILY = {  # name: (module, purpose)
+    "install": ("install", "connect claude-mem to Claude Code: hooks, MCP server, skills and /mem"),
+    "uninstall": ("install", "disconnect from Claude Code and restore its previous settings"),
+    "search": ("search", "search memory in your own words"),
+    "timeline": ("timeline", "show what happened before and after a memory, a session or a time"),
+    "show": ("show", "show memories in full, or a session from its first prompt to its summary"),
+    "sessions": ("sessions", "list sessions, newest first"),
+    "file": ("file", "show a file's history across sessions: what changed, and why"),
+    "context": ("context", "print the context for the next session here; hook: SessionStart"),
+    "remember": ("remember", "save a memory"),
+    "pin": ("pin", "pin memories: they are part of every session's context in their project"),
+    "forget": ("forget", "delete memories permanently, including from indexes and backups"),
+    "open": ("open_", "open the viewer in a browser, signed in"),
+    "off": ("off", "pause: record nothing and inject nothing until `claude-mem on`"),
+    "on": ("on", "end a pause: record and recall again"),
+    "doctor": ("doctor", "check that recording and remembering work, and say how to fix what does not"),
+    "stats": ("stats", "show how much was captured, observed and injected, and what it cost"),
+    "projects": ("projects", "list projects; rename, merge or remove one"),
+    "backfill": ("backfill", "import past sessions from transcripts, and commits from git"),
+    "adopt": ("adopt", "import the memory of the TypeScript claude-mem or of other tools"),
+    "export": ("export", "write memory to a file: all of it, or a selection"),
+    "import": ("import_", "import a file written by `export`, or observations from elsewhere"),
+    "backup": ("backup", "copy the database now and print the path of the copy"),
+    "restore": ("restore", "replace the database with a backup"),
+    "gc": ("gc", "delete expired data and reclaim disk space"),
+    "worker": ("worker", "start, stop and monitor the worker"),
+    "queue": ("queue", "show events that wait to be observed; retry or drop failed ones"),
+    "demo": ("demo", "replay a recorded session and show the result"),
+    "version": ("version", "print version information"),
+}
+PLUMBING = {
+    "hooks": ("hooks", "print the hooks for Claude Code's settings.json, with this interpreter's path"),
+    "mcp": ("mcp", "run an MCP server on stdin and stdout"),
+    "statusline": ("statusline", "print one line for Claude Code's status line"),
+    "slash": ("slash", "answer Claude Code's /mem command"),
+    "token": ("token", "print the token that the worker's port requires"),
+    "new": ("hooks", "hook: record a prompt (UserPromptSubmit)"),
+    "save": ("hooks", "hook: record a tool call (PostToolUse)"),
+    "summary": ("hooks", "hook: record the end of a turn (Stop)"),
+    "cleanup": ("hooks", "hook: record the end of a session (SessionEnd)"),
+    "hook": ("hooks", "hook: record the event named by hook_event_name"),
+}
+COMMANDS = DAILY | PLUMBING
+
+
+class UsageError(ClaudeMemError):
+    """The command line makes no sense; `str()` says what to type."""
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """argparse asks for the terminal's width at every argument, with a module as large as argparse itself."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=terminal_width() - 2)
+
+
+class Commands:
+    """One level of the command line, to which commands are added."""
+
+    def __init__(self, subparsers: Any) -> None:  # argparse keeps the type to itself
+        self._subparsers = subparsers
+
+    def add(
+        self, name: str, purpose: str = "", *, example: str, run: Run, more: str = ""
+    ) -> argparse.ArgumentParser:
+        """Without a purpose it is the one in the table."""
+        purpose = purpose or COMMANDS[name][1]
+        parser: argparse.ArgumentParser = self._subparsers.add_parser(
+            name,
+            help=purpose,
+            description=f"{purpose[0].upper()}{purpose[1:]}." + (f"\n\n{more}" if more else ""),
+            epilog="Example:\n" + "\n".join(f"  {line}" for line in example.splitlines()),
+            formatter_class=Formatter,
+            allow_abbrev=False,
+        )
+        parser.set_defaults(run=run)
+        return parser
+
+
+class Parser(argparse.ArgumentParser):
+    """Suggests the command that may be meant, instead of listing all there are."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            raise _unknown(str(value), action.choices, self.prog)
+        super()._check_value(action, value)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command. Whatever goes wrong becomes a sentence on stderr and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="replace")  # a terminal that cannot show a letter is no reason to fail
+    try:
+        chosen = build(arguments[:1]).parse_args(arguments)
+        code: int = chosen.run(chosen)
+        sys.stdout.flush()  # here, where a closed pipe is still caught
+    except BrokenPipeError:
+        # The reader has gone (`| head`). Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return UNREAD
+    except UsageError as error:
+        return _explain(str(error), USAGE)
+    except ClaudeMemError as error:
+        return _explain(str(error), WRONG)
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        return _explain(f"{error.strerror or error}{where}", WRONG)
+    return code
+
+
+def build(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser of these commands; what is no command may be an option. Raises UsageError."""
+    parser = Parser(
+        prog="claude-mem",
+        usage="claude-mem [-h] [--version] COMMAND ...",
+        description="Persistent memory for your coding agent.",
+        epilog=(
+            "Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.\n"
+            "Results go to stdout, messages to stderr.\n\n"
+            "Example:\n  claude-mem doctor"
+        ),
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"claude-mem {__version__}")
+    parser.set_defaults(run=lambda _: help_of(parser))
+    commands = Commands(parser.add_subparsers(prog="claude-mem", metavar="COMMAND", help=argparse.SUPPRESS))
+    wanted = [name for name in names if not name.startswith("-")]
+    for name in wanted:
+        if name not in COMMANDS:
+            raise _unknown(name, COMMANDS, parser.prog)
+    for module in dict.fromkeys(COMMANDS[name][0] for name in wanted):
+        importlib.import_module(f"claude_mem.cli.{module}").add(commands)
+    if len(wanted) != 1:  # of one command nobody sees this list
+        # argparse has one heading for all commands; people need two.
+        parser.add_argument_group("commands", _listed(DAILY))
+        parser.add_argument_group("run by Claude Code, or for a manual setup", _listed(PLUMBING))
+    return parser
+
+
+def terminal_width() -> int:
+    """In columns: $COLUMNS, or what the terminal says, or 80."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:
+        return 80
+
+
+def help_of(parser: argparse.ArgumentParser) -> int:
+    """A level was named, but no command on it."""
+    parser.print_help(sys.stderr)
+    return USAGE
+
+
+def slash_flag(parser: argparse.ArgumentParser) -> None:
+    """Set by `claude-mem slash`: hints are worded for /mem, not for a terminal."""
+    parser.add_argument("--slash", action="store_true", help=argparse.SUPPRESS)
+
+
+def json_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _listed(commands: dict[str, tuple[str, str]]) -> str:
+    import textwrap
+
+    room = max(40, terminal_width() - NAME_WIDTH - 4)
+    lines = []
+    for name, (_, purpose) in commands.items():
+        first, *rest = textwrap.wrap(purpose, room, break_on_hyphens=False)
+        lines += [f"{name:<{NAME_WIDTH}}{first}", *(" " * NAME_WIDTH + line for line in rest)]
+    return "\n".join(lines)
+
+
+def _unknown(name: str, known: Iterable[str], prog: str) -> UsageError:
+    import difflib
+
+    close = difflib.get_close_matches(name, list(known), 1, ALIKE)
+    hint = f"Did you mean {close[0]}?" if close else f"See: {prog} --help"
+    return UsageError(f"Unknown command {name!r}. {hint}")
+
+
+def _explain(sentence: str, code: int) -> int:
+    print(f"claude-mem: {sentence}", file=sys.stderr)
+    return code
+
+
+if TYPE_CHECKING:
+    Run = Callable[[argparse.Namespace], int]

@@ -1,0 +1,61 @@
+"""The worker's process: `python -m claude_mem.worker`, which hooks and commands start.
+
+It has an entry of its own, because it needs nothing of the command line. `--from-hook`: exit quietly if
+another worker is running.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claude_mem.serve.parts import Parts
+    from claude_mem.settings import Settings
+
+LOOK_EVERY_S = 10.0
+
+
+def run(*, from_hook: bool) -> int:
+    """Be the worker until told to stop; returns the exit code."""
+    gc.disable()  # a tenth of the start would be spent on looking for garbage among new modules
+    from claude_mem import __version__, settings
+    from claude_mem.serve import lifecycle
+
+    return lifecycle.run(settings.load(), _build, from_hook=from_hook, version=__version__)
+
+
+def _build(chosen: Settings) -> Parts:
+    from dataclasses import replace
+
+    from claude_mem.wiring.worker import build
+
+    parts = replace(build(chosen), is_connected=ConnectionCheck(chosen))
+    gc.freeze()
+    gc.enable()
+    return parts
+
+
+class ConnectionCheck:
+    """Whether Claude Code runs our hooks. Its files are read every few seconds at most."""
+
+    def __init__(self, chosen: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._chosen, self._clock = chosen, clock
+        self._found, self._looked = True, float("-inf")
+
+    def __call__(self) -> bool:
+        now = self._clock()
+        if now - self._looked >= LOOK_EVERY_S:
+            from claude_mem.cli.doctor import connecting
+
+            self._looked = now
+            self._found = connecting.is_connected(self._chosen)
+        return self._found
+
+
+if __name__ == "__main__":
+    sys.exit(run(from_hook="--from-hook" in sys.argv[1:]))

@@ -26,11 +26,11 @@ from pathlib import Path
 from claude_mem.backfill import transcript
 from claude_mem.clients import claude_code
 from claude_mem.model.event import Event, Kind
+from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.observe import mode
 from claude_mem.observe.observer import Manner, Observer
 from claude_mem.ports.pumping import Spent
 from claude_mem.ports.store import Arrival
-from claude_mem.providers.anthropic_api import AnthropicModel
 from claude_mem.providers.offline import Offline
 from claude_mem.queue.origin import Origins
 from claude_mem.queue.pump import Pump
@@ -137,7 +137,7 @@ def observed(found: Sequence[Event]) -> list[Request]:
         with SqliteStore.open(place / "claude-mem.db", clock=clock, backups=place / "backups") as store:
             model = AnthropicModel(api_key="k", base_url=server.url, model="scripted", clock=clock)
             manner = Manner(mode.load("code", []))
-            observer = Observer(model, Offline(), manner, lambda _: Spent(), tell)
+            observer = Observer(model, Offline().observe, manner, lambda _: Spent(), tell)
             pump = Pump(store, observer.observe, due_at, clock, tell)
             origins = Origins(clock)
             for event in found:

@@ -6,15 +6,15 @@ With --check it changes nothing, and fails if a page no longer says what the cod
 from __future__ import annotations
 
 import argparse
-import dataclasses
+import itertools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from claude_mem import settings
 from claude_mem.cli import commands as command_line
-from claude_mem.settings.table import GROUPS
+from claude_mem.models import registry
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MADE = "<!-- Made of the code by scripts/docs.py; run `make docs` after a change. -->"
@@ -77,8 +77,8 @@ A provider takes these when no setting says otherwise, from the environment the 
 
 | variable | stands in for the setting |
 |---|---|
-| `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` | `CLAUDE_MEM_API_KEY` |
-| `ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL` | `CLAUDE_MEM_BASE_URL` |
+| {keys} | `CLAUDE_MEM_API_KEY` |
+| {addresses} | `CLAUDE_MEM_BASE_URL` |
 """
 
 
@@ -98,20 +98,26 @@ def _helps(command: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
 
 
 def settings_page() -> str:
-    defaults = {field.name: field.default for field in dataclasses.fields(settings.Settings)}
     rows = []
-    for name, group in GROUPS.items():
+    for name, group in itertools.groupby(settings.SETTINGS, key=lambda setting: setting.group):
         rows.append(f"## {name}\n")
         for setting in group:
             rows += [
                 f"### `{setting.key}`\n",
                 f"{setting.meaning}\n",
                 f"- Allowed: {setting.allowed}",
-                f"- Default: {_shown(defaults[setting.field])}",
+                f"- Default: {_shown(setting.default)}",
                 *([f"- If it cannot be read: {unread}"] if (unread := _unread(setting)) else []),
                 "",
             ]
-    return "\n".join((MADE, SETTINGS, *rows, SWITCHES))
+    switches = SWITCHES.format(
+        keys=_listed(registry.KEY_VARIABLES), addresses=_listed(registry.URL_VARIABLES)
+    )
+    return "\n".join((MADE, SETTINGS, *rows, switches))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _unread(setting: settings.Setting) -> str:
@@ -124,7 +130,7 @@ def _shown(value: object) -> str:
     if value is None:
         return "none"
     if isinstance(value, frozenset | tuple):
-        return ", ".join(f"`{item}`" for item in sorted(value)) or "none"
+        return _listed(sorted(value)) or "none"
     return f"`{value}`"
 
 

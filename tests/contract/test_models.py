@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from claude_mem.ports.observer import Model
-from claude_mem.providers.anthropic_api import AnthropicModel
-from claude_mem.providers.claude_agent_sdk import ClaudeModel
-from claude_mem.providers.openai_compatible import OpenAiModel
+from claude_mem.models.anthropic import AnthropicModel
+from claude_mem.models.claude import ClaudeModel
+from claude_mem.models.openai import OpenAiModel
+from claude_mem.models.registry import Model
 from claude_mem.testing.model_contract import KEY, Connect, ModelContract
 
 

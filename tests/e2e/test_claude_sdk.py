@@ -22,8 +22,8 @@ import pytest
 
 from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
 from claude_mem.model.prompt import Prompt, Reply
-from claude_mem.providers import claude_cli
-from claude_mem.providers.claude_agent_sdk import ClaudeModel
+from claude_mem.models import claude_process
+from claude_mem.models.claude import ClaudeModel
 from claude_mem.testing import hooks
 from claude_mem.testing.model_server import Drip, Hang, ModelServer, Say, Status
 
@@ -63,7 +63,7 @@ class Home:
         }
         keep = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
         subprocess.run(
-            [str(claude_cli.bundled_cli()), "-p", words, "--model", "haiku"],
+            [str(claude_process.bundled_cli()), "-p", words, "--model", "haiku"],
             env=keep | quiet | self.environment(server, **env),
             cwd=self.at,
             stdin=subprocess.DEVNULL,
@@ -112,7 +112,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
 
 def test_the_sdk_and_its_claude_are_installed() -> None:
     """Without them the tests here would prove nothing, so this fails instead of skipping."""
-    assert claude_cli.available(environ={"ANTHROPIC_API_KEY": "dummy"}) is None
+    assert claude_process.available(environ={"ANTHROPIC_API_KEY": "dummy"}) is None
 
 
 def test_a_reply_comes_back_and_nothing_is_left_behind(home: Home) -> None:
@@ -218,7 +218,7 @@ def test_closing_ends_a_question_at_once(home: Home) -> None:
 
 WORKER = """
 from claude_mem.model.prompt import Prompt
-from claude_mem.providers.claude_agent_sdk import ClaudeModel
+from claude_mem.models.claude import ClaudeModel
 ClaudeModel().ask(Prompt("s", "u"), deadline_s=600)
 """
 
@@ -299,7 +299,7 @@ def test_a_claude_that_says_nothing_is_broken(home: Home, tmp_path: Path) -> Non
 def test_a_claude_that_is_missing_pauses(home: Home) -> None:
     with ModelServer([Say("ok")]) as server:
         outcome = home.model(server, cli_path="/nowhere/claude").ask(PROMPT, deadline_s=5)
-    assert outcome == Paused(claude_cli.NO_COMMAND)
+    assert outcome == Paused(claude_process.NO_COMMAND)
 
 
 @AGAIN

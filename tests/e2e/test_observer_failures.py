@@ -16,10 +16,10 @@ from tests.e2e.test_observing import health, rows, telling_apart, work
 from claude_mem.model.event import Event, Kind, ToolCall
 from claude_mem.model.job import State
 from claude_mem.model.origin import Origin
+from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.observe import mode, observer
 from claude_mem.ports.pumping import Spent
 from claude_mem.ports.store import Arrival
-from claude_mem.providers.anthropic_api import AnthropicModel
 from claude_mem.providers.offline import Offline
 from claude_mem.queue.pump import Pump
 from claude_mem.serve import control
@@ -62,7 +62,11 @@ class Rig:
             api_key="k", base_url=self.server.url, model="scripted", clock=self.clock, jitter=lambda: 0.5
         )
         watched = observer.Observer(
-            model, Offline(), observer.Manner(mode.load("code", [])), lambda _: Spent(), self.told.append
+            model,
+            Offline().observe,
+            observer.Manner(mode.load("code", [])),
+            lambda _: Spent(),
+            self.told.append,
         )
         self.pump = Pump(
             self.store, watched.observe, due_at, self.clock, self.told.append, jitter=lambda: 0.0

@@ -10,7 +10,7 @@ import pytest
 from claude_mem.capture import places, tags
 from claude_mem.cli.commands import COMMANDS
 from claude_mem.model import portable
-from claude_mem.settings.table import SETTINGS, SWITCHES
+from claude_mem.settings.declarations import SETTINGS, SWITCHES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posix
 
 DATABASE = "claude-mem.db"
-BESIDE = "claude-mem-py.db"  # the database where another program has that name: settings/neighbour.py
+BESIDE = "claude-mem-py.db"  # the database where another program has that name: settings/foreign_database.py
 SPOOL = "spool"
 LEDGER = "spool/.ledger"
 ASIDE = "spool/aside"

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from claude_mem.model.batch import Batch
+from claude_mem.model.observation import Memory
 from claude_mem.model.outcome import Broken, Observed, Outcome
 from claude_mem.model.prompt import Prompt, Reply, Spend
+from claude_mem.models.registry import Model
 from claude_mem.observe import budget, evidence, grammar, prompt
 from claude_mem.observe.budget import Limits, SpentUp
 from claude_mem.observe.mode import Mode, Verbosity
-from claude_mem.ports.observer import Extractor, Model
 from claude_mem.ports.pumping import Spent
 
 EVENTS_CHARACTERS = 80_000  # of one prompt: about 20,000 tokens
@@ -53,14 +54,15 @@ class Observer:
     def __init__(
         self,
         model: Model | None,
-        extractor: Extractor,
+        extract: Callable[[Batch], Memory],
         manner: Manner,
         spent: Callable[[int], Spent],
         tell: Callable[[str], None],
         today: Callable[[], int] = _today,
     ) -> None:
-        """`spent` knows what a session and the day have cost; `tell` reaches the user."""
-        self._model, self._extractor, self._manner = model, extractor, manner
+        """`extract` observes without a model; `spent` knows what a session and the day have cost; `tell`
+        reaches the user."""
+        self._model, self._extract, self._manner = model, extract, manner
         self._spent, self._tell, self._today = spent, tell, today
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}  # by session
@@ -70,7 +72,7 @@ class Observer:
 
     def observe(self, batch: Batch, session_id: int) -> tuple[Outcome, Spend | None]:
         if self._model is None or batch.offline:
-            return Observed(self._extractor.observe(batch)), None
+            return Observed(self._extract(batch)), None
         question = prompt.build(
             batch,
             self._manner.mode,
@@ -79,7 +81,7 @@ class Observer:
             budget_chars=EVENTS_CHARACTERS,
         )
         if not self._may_ask(question, session_id):
-            return Observed(self._extractor.observe(batch)), None
+            return Observed(self._extract(batch)), None
         spend: Spend | None = None
         try:
             answer = self._model.ask(question, deadline_s=ASK_WITHIN_S)

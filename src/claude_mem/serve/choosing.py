@@ -16,9 +16,9 @@ from claude_mem.serve import whole
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.running import Running, log
-from claude_mem.settings import editing, warning
-from claude_mem.settings.editing import Described
-from claude_mem.settings.table import FILE_ONLY, GROUP_OF
+from claude_mem.settings import edit, read_file
+from claude_mem.settings.edit import Described
+from claude_mem.settings.resolution import summed
 
 MOST_BYTES = 256 << 10
 
@@ -34,12 +34,12 @@ async def change(call: Call) -> Response:
     # Not in a thread: two who save at once do so one after the other, and neither undoes the other.
     table = _table(call.running)
     try:
-        new = editing.changed(table, changes)
+        new = edit.changed(table, changes)
         call.running.parts.check_settings(
-            replace(call.running.parts.settings, **editing.applied(call.running.parts.settings, changes))
+            replace(call.running.parts.settings, **edit.applied(call.running.parts.settings, changes))
         )
     except SettingsError as error:
-        raise Refusal(400, "bad_field", str(error), field=editing.key_of(error.key)) from None
+        raise Refusal(400, "bad_field", str(error), field=edit.key_of(error.key)) from None
     except OSError as error:
         raise Refusal(400, "bad_field", f"It cannot be used: {error.strerror}.", field="changes") from None
     _write(_file(call.running), new)
@@ -76,27 +76,27 @@ def _shown(running: Running) -> dict[str, object]:
         "file": str(_file(running)),
         "settings": [_row(each) for each in _described(running, _table(running))],
         "passed_over": list(running.parts.settings.passed_over),
-        "warnings": [each.says for each in warning.summed(running.parts.settings.warnings)],
+        "warnings": [each.says for each in summed(running.parts.settings.warnings)],
     }
 
 
 def _described(running: Running, table: dict[str, object]) -> list[Described]:
-    return editing.described(table, os.environ, running.parts.settings)
+    return edit.described(table, os.environ, running.parts.settings)
 
 
 def _row(each: Described) -> dict[str, object]:
     return {
         "key": each.setting.key,
-        "group": GROUP_OF[each.setting.key],
+        "group": each.setting.group,
         "meaning": each.setting.meaning,
         "allowed": each.setting.allowed,
-        "kind": each.kind,
-        "choices": list(each.choices),
+        "kind": each.setting.takes.kind,
+        "choices": list(each.setting.takes.choices),
         "value": each.value,
         "default": each.default,
         "origin": each.origin,
         "set": each.is_set,
-        "file_only": each.setting.key in FILE_ONLY,
+        "file_only": each.setting.file_only,
         "restart": True,
         "pending": each.is_pending,
         "trouble": each.trouble,
@@ -105,7 +105,7 @@ def _row(each: Described) -> dict[str, object]:
 
 def _table(running: Running) -> dict[str, object]:
     try:
-        return editing.read(running.parts.settings.data_dir, places.SETTINGS)
+        return read_file(_file(running))
     except SettingsError as error:
         raise Refusal(409, "unreadable", f"{error} Mend the file by hand first.") from None
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from claude_mem.providers import claude_cli
+from claude_mem.models import claude_process
 from claude_mem.testing import workers
 from claude_mem.testing.model_server import ModelServer, Request, Say, Step
 
@@ -267,7 +267,7 @@ class Claude:
 
 
 def _client() -> Path:
-    found = claude_cli.bundled_cli()
+    found = claude_process.bundled_cli()
     if found is None or not found.exists():
         raise AssertionError("the real Claude Code comes with claude-agent-sdk: run `make test`")
     return found

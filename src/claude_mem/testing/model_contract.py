@@ -23,7 +23,7 @@ import pytest
 
 from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
 from claude_mem.model.prompt import Prompt, Reply
-from claude_mem.ports.observer import Model
+from claude_mem.models.registry import Model
 from claude_mem.testing.model_server import (
     Cut,
     Drip,
@@ -250,6 +250,3 @@ class ModelContract:
             model.close()
             assert isinstance(ask(model), Reply)
             model.close()
-
-    def test_it_has_a_name(self, connect: Connect) -> None:
-        assert connect("http://127.0.0.1:9").name

@@ -13,7 +13,7 @@ from claude_mem.backfill.incumbent import ProjectOf
 from claude_mem.capture import places
 from claude_mem.model.portable import Record
 from claude_mem.queue import origin
-from claude_mem.settings import Settings, neighbour
+from claude_mem.settings import Settings, foreign_database
 from claude_mem.store import theirs
 from claude_mem.store.theirs import Theirs
 from claude_mem.wiring import cleaning
@@ -45,7 +45,7 @@ class Adoptable:
 @contextmanager
 def adopting(settings: Settings, path: Path) -> Iterator[Adoptable | None]:
     """None: it is no database of the TypeScript claude-mem. Raises StoreError, if it cannot be read."""
-    if not neighbour.is_anothers(path):  # ours, or none at all
+    if not foreign_database.is_foreign_database(path):  # ours, or none at all
         yield None
         return
     with theirs.opened(path) as tables:
@@ -55,7 +55,7 @@ def adopting(settings: Settings, path: Path) -> Iterator[Adoptable | None]:
 def adoptable(settings: Settings) -> Path | None:
     """Where another program keeps a database under our name: the TypeScript claude-mem, most likely."""
     usual = Path.home() / ".claude-mem" / places.DATABASE
-    return next(filter(neighbour.is_anothers, (settings.place(places.DATABASE), usual)), None)
+    return next(filter(foreign_database.is_foreign_database, (settings.place(places.DATABASE), usual)), None)
 
 
 def project_under(name: str, paths: Sequence[str]) -> Project | None:

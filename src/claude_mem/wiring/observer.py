@@ -10,33 +10,39 @@ from claude_mem.capture import places
 from claude_mem.model.batch import Batch, Gathered
 from claude_mem.model.errors import SettingsError, StoreError
 from claude_mem.model.observation import Memory
+from claude_mem.models import registry
+from claude_mem.models.registry import Access, Choice, Model
 from claude_mem.observe import mode, policy
 from claude_mem.observe.budget import Limits
 from claude_mem.observe.observer import Manner, Observer
-from claude_mem.ports.observer import Model
 from claude_mem.ports.pumping import Spent
-from claude_mem.providers import claude_cli
-from claude_mem.providers.choice import Choice, There, choose
 from claude_mem.queue.pump import Pump
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.wiring.clock import now
 
-OPENAI_URL = "https://api.openai.com/v1"
 USUAL_MODE = "code"
 
 
 def choice(settings: Settings) -> Choice:
     """Who observes, and why."""
-    return choose(
-        settings.provider,
-        There(
-            claude=claude_cli.available(settings.claude_path),
-            anthropic_key=bool(settings.api_key or settings.anthropic_api_key),
-            openai_key=bool(settings.openai_api_key),
-            base_url=bool(settings.base_url or settings.openai_base_url),
-            model=bool(settings.model),
-        ),
+    return registry.choose(settings.provider, _access(settings))
+
+
+def model(settings: Settings, provider: str) -> Model | None:
+    """The chosen provider's model; None: none is needed."""
+    chosen = registry.BY_NAME.get(provider)
+    return chosen.build(_access(settings)) if chosen else None
+
+
+def _access(settings: Settings) -> Access:
+    return Access(
+        model=settings.model,
+        summary_model=settings.summary_model,
+        base_url=settings.base_url,
+        api_key=settings.api_key,
+        claude_path=settings.claude_path,
+        variables=settings.provider_variables,
     )
 
 
@@ -53,45 +59,11 @@ def mode_in_force(settings: Settings) -> tuple[mode.Mode, str | None]:
         return mode.load(USUAL_MODE, []), f"{error} Used instead: {USUAL_MODE}."
 
 
-def model(settings: Settings, provider: str) -> Model | None:
-    """The chosen provider's model; None: none is needed. Only that provider is imported."""
-    match provider:
-        case "claude":
-            from claude_mem.providers import claude_agent_sdk
-
-            return claude_agent_sdk.ClaudeModel(
-                cli_path=settings.claude_path,
-                model=settings.model or claude_agent_sdk.OBSERVE_MODEL,
-                summary_model=settings.summary_model,
-            )
-        case "anthropic":
-            from claude_mem.providers import anthropic_api
-
-            return anthropic_api.AnthropicModel(
-                api_key=settings.api_key or settings.anthropic_api_key or "",
-                base_url=settings.base_url or settings.anthropic_base_url or anthropic_api.BASE_URL,
-                model=settings.model or anthropic_api.OBSERVE_MODEL,
-                summary_model=settings.summary_model,
-            )
-        case "openai":
-            from claude_mem.providers import openai_compatible
-
-            return openai_compatible.OpenAiModel(
-                base_url=settings.base_url or settings.openai_base_url or OPENAI_URL,
-                api_key=settings.api_key or settings.openai_api_key,
-                model=settings.model or "",
-                summary_model=settings.summary_model,
-            )
-    return None
-
-
-class Offline:
+def observe_offline(batch: Batch) -> Memory:
     """The offline observer, imported with the first batch it is given: a worker starts sooner without it."""
+    from claude_mem.providers.offline import Offline
 
-    def observe(self, batch: Batch) -> Memory:
-        from claude_mem.providers import offline
-
-        return offline.Offline().observe(batch)
+    return Offline().observe(batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +121,7 @@ def assemble(settings: Settings, store: SqliteStore, tell: Callable[[str], None]
     def spent(session_id: int) -> Spent:
         return store.spent(session_id, now())
 
-    observer = Observer(asked, Offline(), manner, spent, tell)
+    observer = Observer(asked, observe_offline, manner, spent, tell)
     pump = Pump(store, observer.observe, due_at, now, tell)
     return Observing(pump, observer, chosen, asked, store)
 

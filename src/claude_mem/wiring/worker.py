@@ -14,7 +14,8 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.session import INTERRUPTED_AFTER_MS
 from claude_mem.serve import whole
 from claude_mem.serve.parts import Parts
-from claude_mem.settings import Settings, SettingWarning, warning
+from claude_mem.settings import Settings, SettingWarning
+from claude_mem.settings.resolution import summed, to_tell
 from claude_mem.store.sqlite import Recovered, SqliteStore
 from claude_mem.wiring import observer, recall
 from claude_mem.wiring.clock import now
@@ -113,9 +114,9 @@ def _warned(settings: Settings) -> Settings:
     if problem:
         more = SettingWarning("bad", "CLAUDE_MEM_MODE", problem)
         settings = replace(settings, warnings=(*settings.warnings, more))
-    for each in warning.summed(settings.warnings):
+    for each in summed(settings.warnings):
         log.warning("%s", each.says)
-    message, told = warning.to_tell(settings.warnings), settings.place(places.SETTINGS_TOLD)
+    message, told = to_tell(settings.warnings), settings.place(places.SETTINGS_TOLD)
     try:
         if not message:
             told.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from claude_mem.providers import claude_cli
+from claude_mem.models import claude_process
 from claude_mem.serve import control
 from claude_mem.testing import checker, workers
 from claude_mem.testing.claude import Claude, Playing, Ran
@@ -87,7 +87,7 @@ class Watched:
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                is_claude = (process / "exe").readlink() == claude_cli.bundled_cli()
+                is_claude = (process / "exe").readlink() == claude_process.bundled_cli()
                 if is_claude and mark in (process / "environ").read_bytes() + b"\0":
                     found.append(int(process.name))
         return found

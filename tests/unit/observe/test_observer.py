@@ -25,9 +25,8 @@ OFFLINE = Observed(Memory((Observation("change", title="offline"),)))
 BATCH = Batch("shop", "s", (Event(id="1", at=1, kind=Kind.STOP, session="s", text="It is done."),))
 
 
-class Offline:
-    def observe(self, batch: Batch) -> Memory:
-        return OFFLINE.memory
+def offline(_batch: Batch) -> Memory:
+    return OFFLINE.memory
 
 
 @dataclass
@@ -35,7 +34,6 @@ class Asked:
     """A model that answers as `answer` says."""
 
     answer: Callable[[], Reply | Failure] = lambda: Reply("<nothing/>", COST)
-    name: str = "asked"
     prompts: list[Prompt] = field(default_factory=list)
 
     def ask(self, prompt: Prompt, *, deadline_s: float) -> Reply | Failure:
@@ -71,7 +69,7 @@ class Rig:
     def __post_init__(self) -> None:
         manner = Manner(mode.load("code", []), limits=self.limits)
         self.observer = Observer(
-            self.model, Offline(), manner, self.books.spent, self.told.append, today=lambda: self.day
+            self.model, offline, manner, self.books.spent, self.told.append, today=lambda: self.day
         )
 
     def ask(self, session_id: int) -> tuple[Outcome, Spend | None]:

@@ -72,20 +72,20 @@ def _asked(chosen: Settings) -> list[Asked]:
     """The user's choice; where that is nobody, what the cheapest known one would cost."""
     from claude_mem import wiring
     from claude_mem.backfill.estimate import Asked
-    from claude_mem.providers import anthropic_api
+    from claude_mem.models import registry
 
     provider = wiring.choice(chosen).provider
     named = [(provider, chosen.model)] if provider != "offline" else []
     found: list[Asked] = []
     for who, model in [*named, ("anthropic", None)]:
-        priced = model or anthropic_api.OBSERVE_MODEL  # of `claude` too: its cheap tier is the same
+        priced = model or registry.BY_NAME[who].usual_model or registry.CHEAP_CLAUDE
         if who not in (each.provider for each in found):
             found.append(Asked(who, model or priced, partial(_price, priced)))
     return found
 
 
 def _price(model: str, tokens_in: int, tokens_out: int) -> float | None:
-    from claude_mem.providers import price
+    from claude_mem.models import price
 
     return price.cost(model, input=tokens_in, output=tokens_out)
 

@@ -20,7 +20,7 @@ from claude_mem.cli.doctor.facts import (
 )
 from claude_mem.cli.doctor.finding import Finding
 from claude_mem.cli.glance import NO_DISK
-from claude_mem.settings import warning
+from claude_mem.settings import resolution
 
 T = TypeVar("T")
 
@@ -119,7 +119,7 @@ def _interpreter(fact: Interpreter) -> list[Finding]:
 def _configuration(fact: Configuration) -> list[Finding]:
     found = [
         Finding("settings", "warn", each.says, next=NEXT_FOR_SETTING[each.kind])
-        for each in warning.summed(fact.warnings)
+        for each in resolution.summed(fact.warnings)
     ]
     if fact.off:
         says = f"{fact.off} is set in this shell"

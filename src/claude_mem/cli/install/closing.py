@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from claude_mem.models import registry
 from claude_mem.settings import Settings
 
 
@@ -25,10 +26,7 @@ def lines(chosen: Settings, provider: str, *, client: bool) -> list[str]:
 def _cost(chosen: Settings, provider: str) -> str:
     if provider == "offline":
         return "none, which is free: observed offline. To have one: CLAUDE_MEM_PROVIDER; claude-mem doctor"
-    whose = {
-        "claude": "your own Claude Code",
-        "anthropic": "Anthropic's API",
-    }.get(provider, "your endpoint")
+    whose = registry.BY_NAME[provider].whose
     limits = [f"{chosen.daily_tokens:,} tokens"] if chosen.daily_tokens else []
     limits += [f"${chosen.daily_usd:.2f}"] if chosen.daily_usd else []
     if not limits:  # 0 is none

@@ -12,7 +12,7 @@ from claude_mem.cli.consent import refused
 from claude_mem.cli.install import carry, edge, found, place, show
 from claude_mem.cli.install.journal import Journal
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.settings import Settings, neighbour
+from claude_mem.settings import Settings, foreign_database
 
 
 def add(commands: Commands) -> argparse.ArgumentParser:
@@ -63,7 +63,7 @@ def _disconnect(chosen: Settings, args: argparse.Namespace) -> int:
 
 
 def _kept(data_dir: Path) -> str:
-    if neighbour.is_shared(data_dir):
+    if foreign_database.is_shared(data_dir):
         return f"Memory stays in {data_dir}, beside that of another program."
     return f"Memory stays in {data_dir}. To delete it: rm -r {shlex.quote(str(data_dir))}"
 

@@ -1,40 +1,31 @@
-"""What is set, where from, and how `settings.json` would read with some of it changed. Pure, but for `read`.
+"""What is set, where from, and how `settings.json` would read with some of it changed. Pure.
 
-For a worker that runs: it must not look at its database's file, as `load` may (see `neighbour`).
+For a worker that runs: it must not look at its database's file, as `load` may (see `foreign_database`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from claude_mem.model.errors import SettingsError
-from claude_mem.settings import Settings, default, is_blank, read_file, resolved, warning
-from claude_mem.settings.table import FILE_ONLY, SETTINGS, Setting
+from claude_mem.settings.declarations import BY_KEY, SETTINGS, Setting, Settings
+from claude_mem.settings.resolution import is_blank, refused, resolved, without_password
 
 Origin = Literal["default", "file", "environment"]
-_BY_KEY = {setting.key: setting for setting in SETTINGS}
 _NOT_KEPT = "Not kept"  # where it is: nowhere yet
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
     setting: Setting
-    kind: str
-    choices: tuple[str, ...]
     value: Any  # None for a secret, whatever it is
     default: Any
     origin: Origin
     is_set: bool
     is_pending: bool  # in force from the worker's next start on
     trouble: str | None  # what is wrong with what is set
-
-
-def read(data_dir: Path, name: str) -> dict[str, object]:
-    """What the file holds. Raises SettingsError."""
-    return read_file(data_dir / name)
 
 
 def described(table: Mapping[str, object], environ: Mapping[str, str], in_force: Settings) -> list[Described]:
@@ -46,9 +37,9 @@ def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[
     """The file with the changes in it; null takes one out. What is not ours stays. Raises SettingsError."""
     new = dict(table)
     for key, value in changes.items():
-        if key not in _BY_KEY:
+        if key not in BY_KEY:
             raise SettingsError(key, "(not a setting)", "the name of a setting", _NOT_KEPT)
-        parsed = None if value is None else _parsed(_BY_KEY[key], value, _NOT_KEPT)
+        parsed = None if value is None else _parsed(BY_KEY[key], value, _NOT_KEPT)
         if parsed is None:
             new.pop(key, None)
         elif key not in table or parsed != _shown(table[key]):  # shown without its password, and sent back so
@@ -59,11 +50,9 @@ def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[
 def applied(in_force: Settings, changes: Mapping[str, object]) -> dict[str, Any]:
     """What they come to, by the fields of Settings. Raises SettingsError."""
     return {
-        _BY_KEY[key].field: default(_BY_KEY[key])
-        if value is None
-        else _parsed(_BY_KEY[key], value, _NOT_KEPT)
+        BY_KEY[key].field: BY_KEY[key].default if value is None else _parsed(BY_KEY[key], value, _NOT_KEPT)
         for key, value in changes.items()
-        if hasattr(in_force, _BY_KEY[key].field)
+        if hasattr(in_force, BY_KEY[key].field)
     }
 
 
@@ -82,7 +71,7 @@ def _described(
     key = setting.key
     origin: Origin = "default"
     given: object = None
-    if key in environ and key not in FILE_ONLY:
+    if key in environ and not setting.file_only:
         origin, given = "environment", environ[key]
     elif key in table:
         origin, given = "file", table[key]
@@ -92,14 +81,12 @@ def _described(
             _parsed(setting, given, "the environment" if origin == "environment" else "settings.json")
     except SettingsError as error:
         trouble = str(error)
-    value = chosen.get(setting.field, default(setting))
+    value = chosen.get(setting.field, setting.default)
     secret = setting.takes.kind == "secret"
     return Described(
         setting,
-        setting.takes.kind,
-        setting.takes.choices,
         None if secret else _shown(value),
-        None if secret else _plain(default(setting)),
+        None if secret else _plain(setting.default),
         origin,
         is_set=given is not None,
         is_pending=value != getattr(in_force, setting.field),
@@ -111,7 +98,7 @@ def _parsed(setting: Setting, value: object, where: str) -> Any:
     try:
         return setting.parse(value)
     except (ValueError, TypeError):
-        raise warning.refused(setting, value, where) from None
+        raise refused(setting, value, where) from None
 
 
 def _plain(value: Any) -> Any:
@@ -127,4 +114,4 @@ def _shown(value: Any) -> Any:
     plain = _plain(value)
     if not isinstance(plain, str):
         return plain
-    return warning.without_password(plain).encode("utf-8", "replace").decode()
+    return without_password(plain).encode("utf-8", "replace").decode()

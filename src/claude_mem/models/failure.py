@@ -12,7 +12,19 @@ from typing import Literal, assert_never
 
 from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
 from claude_mem.model.prompt import Spend
-from claude_mem.providers.wire import Trouble, Unreached
+
+Trouble = Literal[
+    "refused the connection",
+    "reset the connection",
+    "did not answer in time",
+    "could not be found by name",
+    "could not be trusted (TLS)",
+    "answered with more than 4 MiB",
+    "broke off its answer",
+    "did not answer in HTTP",
+    "could not be reached",
+    "could not be reached through the proxy",
+]
 
 LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
 SHORTEST_WAIT_MS = 1000  # "Retry-After: 0" is no licence to storm
@@ -71,6 +83,11 @@ class Unusable:
 
     what: str  # "not JSON"
     spend: Spend | None = None  # where it says nevertheless what it took
+
+
+@dataclass(frozen=True, slots=True)
+class Unreached:
+    trouble: Trouble
 
 
 Fact = Refused | Unusable | Unreached

@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 from claude_mem.model.errors import SettingsError
-from claude_mem.settings import SETTINGS, Settings, editing
-from claude_mem.settings.editing import Described
+from claude_mem.settings import SETTINGS, Settings, edit
+from claude_mem.settings.edit import Described
 
 IN_FORCE = Settings(Path("/data"))
 
 
 def described(table: dict[str, object], environ: dict[str, str]) -> dict[str, Described]:
-    return {each.setting.key: each for each in editing.described(table, environ, IN_FORCE)}
+    return {each.setting.key: each for each in edit.described(table, environ, IN_FORCE)}
 
 
 def test_every_setting_has_a_kind_a_page_can_show() -> None:
-    kinds = {key: each.kind for key, each in described({}, {}).items()}
+    kinds = {key: each.setting.takes.kind for key, each in described({}, {}).items()}
     assert len(kinds) == len(SETTINGS)
     assert kinds["CLAUDE_MEM_WORKER_PORT"] == "integer"
     assert kinds["CLAUDE_MEM_DAILY_USD"] == "number"
@@ -55,13 +55,13 @@ def test_what_is_wrong_is_told_without_what_it_is_if_that_is_secret() -> None:
 
 def test_a_change_keeps_what_others_have_in_the_file() -> None:
     table: dict[str, object] = {"ANOTHER_PROGRAMS": 1, "CLAUDE_MEM_MODEL": "haiku"}
-    changed = editing.changed(table, {"CLAUDE_MEM_MODEL": None, "CLAUDE_MEM_DAILY_TOKENS": "5"})
+    changed = edit.changed(table, {"CLAUDE_MEM_MODEL": None, "CLAUDE_MEM_DAILY_TOKENS": "5"})
     assert changed == {"ANOTHER_PROGRAMS": 1, "CLAUDE_MEM_DAILY_TOKENS": 5}
     assert table["CLAUDE_MEM_MODEL"] == "haiku"
 
 
 def test_an_empty_text_is_no_setting() -> None:
-    assert editing.changed({"CLAUDE_MEM_MODEL": "haiku"}, {"CLAUDE_MEM_MODEL": " "}) == {}
+    assert edit.changed({"CLAUDE_MEM_MODEL": "haiku"}, {"CLAUDE_MEM_MODEL": " "}) == {}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_an_empty_text_is_no_setting() -> None:
 )
 def test_what_is_not_allowed_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(SettingsError, match=r"^Not kept: "):
-        editing.changed({}, changes)
+        edit.changed({}, changes)
 
 
 def test_what_is_wrong_is_said_to_be_where_it_is() -> None:
@@ -86,21 +86,26 @@ def test_an_address_sent_back_as_it_was_shown_keeps_its_password() -> None:
     table = {"CLAUDE_MEM_BASE_URL": "https://ada:word@proxy.example/v1"}
     shown = described(dict(table), {})["CLAUDE_MEM_BASE_URL"].value
     assert "word" not in shown
-    assert editing.changed(table, {"CLAUDE_MEM_BASE_URL": shown}) == table
+    assert edit.changed(table, {"CLAUDE_MEM_BASE_URL": shown}) == table
     other = "https://proxy.example/v2"
-    assert editing.changed(table, {"CLAUDE_MEM_BASE_URL": other}) == {"CLAUDE_MEM_BASE_URL": other}
+    assert edit.changed(table, {"CLAUDE_MEM_BASE_URL": other}) == {"CLAUDE_MEM_BASE_URL": other}
 
 
 def test_how_a_setting_is_worded_changes_neither_its_kind_nor_its_choices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before = {key: (each.kind, each.choices) for key, each in described({}, {}).items()}
+    def taken() -> dict[str, tuple[str, tuple[str, ...]]]:
+        takes = {key: each.setting.takes for key, each in described({}, {}).items()}
+        return {key: (each.kind, each.choices) for key, each in takes.items()}
+
+    before = taken()
     reworded = tuple(replace(each, allowed="an integer, one of these, or a list") for each in SETTINGS)
-    monkeypatch.setattr(editing, "SETTINGS", reworded)
-    assert {key: (each.kind, each.choices) for key, each in described({}, {}).items()} == before
+    monkeypatch.setattr(edit, "SETTINGS", reworded)
+    assert taken() == before
 
 
 def test_a_setting_takes_each_of_its_choices_and_only_choices_are_listed() -> None:
     for key, each in described({}, {}).items():
-        assert (each.kind == "choice") is bool(each.choices), key
-        assert [each.setting.parse(choice) for choice in each.choices] == list(each.choices), key
+        choices = each.setting.takes.choices
+        assert (each.setting.takes.kind == "choice") is bool(choices), key
+        assert [each.setting.parse(choice) for choice in choices] == list(choices), key

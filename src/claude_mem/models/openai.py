@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from claude_mem.model.outcome import Failure
 from claude_mem.model.prompt import Prompt, Reply, Spend
-from claude_mem.ports.clock import Clock
-from claude_mem.providers import price, wire
-from claude_mem.providers.answer import count, document
-from claude_mem.providers.failure import Asked, Unusable, classify
-from claude_mem.providers.wall import wall_clock
+from claude_mem.models import price
+from claude_mem.models.failure import Asked, Unusable
+from claude_mem.models.http import Clock, HttpModel, count, wall_clock
+from claude_mem.models.registry import Absent, Access, Found, Incomplete, Ready
 
+BASE_URL = "https://api.openai.com/v1"
 CHARS_PER_TOKEN = 4
 
 
-class OpenAiModel:
+def find(access: Access) -> Found:
+    url = access.base_url or access.variables.get("OPENAI_BASE_URL")
+    if not url and not access.variables.get("OPENAI_API_KEY"):
+        return Absent()
+    source = "CLAUDE_MEM_BASE_URL" if url else "OPENAI_API_KEY"
+    if not access.model:
+        return Incomplete(f"{source} is set, but CLAUDE_MEM_MODEL does not say which model to ask")
+    return Ready(f"{source} is set")
+
+
+def build(access: Access) -> OpenAiModel:
+    return OpenAiModel(
+        base_url=access.base_url or access.variables.get("OPENAI_BASE_URL") or BASE_URL,
+        api_key=access.api_key or access.variables.get("OPENAI_API_KEY"),
+        model=access.model or "",
+        summary_model=access.summary_model,
+    )
+
+
+class OpenAiModel(HttpModel):
     def __init__(
         self,
         *,
@@ -27,48 +44,28 @@ class OpenAiModel:
         model: str,
         api_key: str | None = None,
         summary_model: str | None = None,
-        max_tokens: int | None = None,  # unsaid by default: newer servers and older ones name it differently
-        key_setting: str = "OPENAI_API_KEY",
         clock: Clock = wall_clock,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._url = base_url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
+        url = base_url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
+        super().__init__(url, model=model, summary_model=summary_model, clock=clock, jitter=jitter)
         self._api_key = api_key
-        self._models = {"summarize": summary_model or model}
-        self._model = model
-        self._max_tokens = max_tokens
-        self._key_setting = key_setting
-        self._clock = clock
-        self._jitter = jitter
 
-    @property
-    def name(self) -> str:
-        return "openai"
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
 
-    def ask(self, prompt: Prompt, *, deadline_s: float) -> Reply | Failure:
-        model = self._models.get(prompt.purpose, self._model)
-        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-        found = document(wire.post(self._url, self._body(prompt, model), headers, deadline_s=deadline_s))
-        result = read(found, prompt, model) if isinstance(found, dict) else found
-        if isinstance(result, Reply):
-            return result
-        host = urlsplit(self._url).hostname or "The model server"
-        asked = Asked(host, model, f"The API key for {host}", f"Set {self._key_setting}")
-        return classify(result, asked, now=self._clock(), jitter=self._jitter())
-
-    def close(self) -> None:
-        """Nothing is kept open between calls."""
-
-    def _body(self, prompt: Prompt, model: str) -> bytes:
+    def _body(self, prompt: Prompt, model: str) -> dict[str, Any]:
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-        body: dict[str, Any] = {
-            "model": model,
-            "messages": [*system, {"role": "user", "content": prompt.user}],
-            "stream": False,
-        }
-        if self._max_tokens is not None:
-            body["max_tokens"] = self._max_tokens
-        return json.dumps(body).encode()
+        # No limit of tokens: newer servers and older ones name it differently.
+        messages = [*system, {"role": "user", "content": prompt.user}]
+        return {"model": model, "messages": messages, "stream": False}
+
+    def _read(self, answer: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unusable:
+        return read(answer, prompt, model)
+
+    def _asked(self, model: str) -> Asked:
+        host = urlsplit(self._url).hostname or "The model server"
+        return Asked(host, model, f"The API key for {host}", "Set OPENAI_API_KEY")
 
 
 def read(completion: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unusable:

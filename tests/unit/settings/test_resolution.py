@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from claude_mem.model.errors import SettingsError
-from claude_mem.settings import SETTINGS, Settings, load, read_file, warning
-from claude_mem.settings.table import BORROWED
+from claude_mem.settings import SETTINGS, Settings, load, read_file, resolution
 from claude_mem.testing import incumbent
 
 
@@ -244,16 +243,16 @@ def test_every_setting_of_the_typescript_claude_mem_is_ours_or_known_to_be_its(t
     shared = set(incumbent.SETTINGS) & {setting.key for setting in SETTINGS}
     assert {each.kind for each in settings.warnings} == {"theirs"}
     assert set(settings.passed_over) == set(incumbent.SETTINGS) - shared
-    (line,) = warning.summed(settings.warnings)
+    (line,) = resolution.summed(settings.warnings)
     assert f"{len(incumbent.SETTINGS) - len(shared)} settings" in line.says
-    assert warning.to_tell(settings.warnings) == ""
+    assert resolution.to_tell(settings.warnings) == ""
     assert settings.skip_tools == {"ListMcpResourcesTool", "TodoWrite"}
 
 
 def test_many_unknown_keys_are_one_line_and_a_misspelled_one_keeps_its_own(tmp_path: Path) -> None:
     strange = {f"CLAUDE_MEM_STRANGE{number}": 1 for number in range(9)}
     (tmp_path / "settings.json").write_text(json.dumps(strange | {"CLAUDE_MEM_MODLE": "haiku"}))
-    first, rest = warning.summed(load(environment(tmp_path)).warnings)
+    first, rest = resolution.summed(load(environment(tmp_path)).warnings)
     assert "CLAUDE_MEM_MODEL" in first.says
     assert "9 keys" in rest.says
 
@@ -263,7 +262,7 @@ def test_of_endless_unknown_keys_only_the_first_are_compared_with_what_is_known(
     (tmp_path / "settings.json").write_text(json.dumps(wrong | {"CLAUDE_MEM_" + "PORT_" * 50_000: 1}))
     warnings = load(environment(tmp_path)).warnings
     assert len(warnings) == 501
-    assert sum(each.meant is not None for each in warnings) <= warning.MOST_HINTS
+    assert sum(each.meant is not None for each in warnings) <= resolution.MOST_HINTS
     assert all(len(each.says) < 300 for each in warnings)
 
 
@@ -282,11 +281,11 @@ def test_neither_a_key_nor_a_password_is_shown(tmp_path: Path) -> None:
 
 
 def test_every_field_that_can_be_chosen_has_a_setting_or_is_borrowed() -> None:
-    named = {setting.field for setting in SETTINGS} | set(BORROWED.values())
+    named = {setting.field for setting in SETTINGS} | {"provider_variables"}
     assert named == set(Settings.__slots__) - {"data_dir", "warnings"}
 
 
 def test_a_key_is_never_printed(tmp_path: Path) -> None:
     settings = load(environment(tmp_path, CLAUDE_MEM_API_KEY="canary-1", ANTHROPIC_API_KEY="canary-2"))
-    assert (settings.api_key, settings.anthropic_api_key) == ("canary-1", "canary-2")
+    assert (settings.api_key, settings.provider_variables) == ("canary-1", {"ANTHROPIC_API_KEY": "canary-2"})
     assert "canary" not in repr(settings)

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from claude_mem.model.outcome import Broken, Paused, Throttled
 from claude_mem.model.prompt import Prompt, Reply, Spend
-from claude_mem.providers import anthropic_api, openai_compatible
-from claude_mem.providers.answer import document
-from claude_mem.providers.claude_said import Said, conclude
-from claude_mem.providers.failure import Refused, Unusable
-from claude_mem.providers.wire import Answer
+from claude_mem.models import anthropic, openai
+from claude_mem.models.claude import CallReport, to_outcome
+from claude_mem.models.failure import Refused, Unusable
+from claude_mem.models.http import Answer, document
 from claude_mem.testing.model_server import ModelServer, Say
 
 NOON = 1_760_000_000_000
@@ -60,8 +59,8 @@ def test_openai_s_code_says_more_than_its_type() -> None:
 def test_any_json_is_read_into_a_reply_or_a_fact(body: object) -> None:
     found = document(answer(body))
     if isinstance(found, dict):
-        assert isinstance(anthropic_api.read(found, "m"), Reply | Unusable)
-        assert isinstance(openai_compatible.read(found, PROMPT, "m"), Reply | Unusable)
+        assert isinstance(anthropic.read(found, "m"), Reply | Unusable)
+        assert isinstance(openai.read(found, PROMPT, "m"), Reply | Unusable)
 
 
 @given(st.binary())
@@ -79,14 +78,14 @@ def test_thinking_is_left_out_of_a_reply() -> None:
         {"type": "text", "text": "a"},
         {"type": "text", "text": "b"},
     ]
-    reply = anthropic_api.read({"type": "message", "content": blocks}, "m")
+    reply = anthropic.read({"type": "message", "content": blocks}, "m")
     assert isinstance(reply, Reply)
     assert reply.text == "ab"
 
 
 def test_the_instructions_are_marked_for_anthropic_s_cache() -> None:
     with ModelServer([Say("ok")]) as server:
-        anthropic_api.AnthropicModel(base_url=f"{server.url}/v1/", api_key="k").ask(PROMPT, deadline_s=30)
+        anthropic.AnthropicModel(base_url=f"{server.url}/v1/", api_key="k").ask(PROMPT, deadline_s=30)
     request = server.requests[0]
     assert request.path == "/v1/messages"
     assert request.body["system"] == [
@@ -96,7 +95,7 @@ def test_the_instructions_are_marked_for_anthropic_s_cache() -> None:
 
 
 def test_a_server_that_does_not_count_is_estimated_and_that_is_said() -> None:
-    reply = openai_compatible.read(completion("x" * 20), PROMPT, "llama3.2")
+    reply = openai.read(completion("x" * 20), PROMPT, "llama3.2")
     assert isinstance(reply, Reply)
     spend = reply.spend
     assert (spend.provider, spend.input_tokens, spend.output_tokens) == ("openai (estimated)", 25, 5)
@@ -105,14 +104,14 @@ def test_a_server_that_does_not_count_is_estimated_and_that_is_said() -> None:
 
 def test_what_openrouter_billed_is_what_it_cost() -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 2, "cost": 0.5}
-    reply = openai_compatible.read(completion("x", usage=usage), PROMPT, "claude-haiku-4-5")
+    reply = openai.read(completion("x", usage=usage), PROMPT, "claude-haiku-4-5")
     assert isinstance(reply, Reply)
     assert reply.spend.cost_usd == 0.5
 
 
 def test_a_reply_in_parts_is_put_together() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
-    reply = openai_compatible.read(completion(parts), PROMPT, "m")
+    reply = openai.read(completion(parts), PROMPT, "m")
     assert isinstance(reply, Reply)
     assert reply.text == "ab"
 
@@ -120,24 +119,24 @@ def test_a_reply_in_parts_is_put_together() -> None:
 def test_what_is_no_completion_may_have_cost_something_all_the_same() -> None:
     """Gemini sends no choice at all when it blocks a prompt, and counts it."""
     usage = {"prompt_tokens": 10, "completion_tokens": 2}
-    blocked = openai_compatible.read({"choices": [], "usage": usage}, PROMPT, "m")
+    blocked = openai.read({"choices": [], "usage": usage}, PROMPT, "m")
     assert blocked == Unusable("JSON that is no chat completion", Spend("openai", "m", 10, 0, 2))
-    assert openai_compatible.read({"choices": []}, PROMPT, "m") == Unusable("JSON that is no chat completion")
+    assert openai.read({"choices": []}, PROMPT, "m") == Unusable("JSON that is no chat completion")
     usage = {"input_tokens": 10, "output_tokens": 2}
-    odd = anthropic_api.read({"type": "completion", "usage": usage}, "m")
+    odd = anthropic.read({"type": "completion", "usage": usage}, "m")
     assert odd == Unusable("JSON that is no message", Spend("anthropic", "m", 10, 0, 2))
-    assert anthropic_api.read({}, "m") == Unusable("JSON that is no message")
+    assert anthropic.read({}, "m") == Unusable("JSON that is no message")
 
 
 def test_a_local_server_needs_no_key() -> None:
     with ModelServer([Say("ok", usage=False)]) as server:
-        model = openai_compatible.OpenAiModel(base_url=f"{server.url}/v1", model="llama3.2")
+        model = openai.OpenAiModel(base_url=f"{server.url}/v1", model="llama3.2")
         assert isinstance(model.ask(PROMPT, deadline_s=30), Reply)
     assert "authorization" not in server.requests[0].headers
 
 
 def concluded(**said: Any) -> object:
-    return conclude(Said(**said), "haiku", now=NOON, jitter=0.5)
+    return to_outcome(CallReport(**said), "haiku", now=NOON, jitter=0.5)
 
 
 def test_a_subscription_s_limit_waits_until_it_resets() -> None:

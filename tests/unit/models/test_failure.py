@@ -11,17 +11,18 @@ from hypothesis import strategies as st
 
 from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
 from claude_mem.model.prompt import Spend
-from claude_mem.providers.failure import (
+from claude_mem.models.failure import (
     DEFAULT_WAIT_MS,
     LONGEST_WAIT_MS,
     SHORTEST_WAIT_MS,
     Asked,
     Refused,
+    Trouble,
+    Unreached,
     Unusable,
     classify,
     wait_until,
 )
-from claude_mem.providers.wire import Trouble, Unreached
 
 NOON = 1_760_000_000_000
 ASKED = Asked("The Anthropic API", "claude-haiku-4-5", "The Anthropic API key", "Set ANTHROPIC_API_KEY")

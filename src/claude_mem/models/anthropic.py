@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from typing import Any
 
-from claude_mem.model.outcome import Failure
 from claude_mem.model.prompt import Prompt, Reply, Spend
-from claude_mem.ports.clock import Clock
-from claude_mem.providers import price, wire
-from claude_mem.providers.answer import count, document
-from claude_mem.providers.failure import Asked, Unusable, classify
-from claude_mem.providers.wall import wall_clock
+from claude_mem.models import price
+from claude_mem.models.failure import Asked, Unusable
+from claude_mem.models.http import Clock, HttpModel, count, wall_clock
+from claude_mem.models.registry import CHEAP_CLAUDE, Absent, Access, Found, Ready
 
 BASE_URL = "https://api.anthropic.com"
-OBSERVE_MODEL = "claude-haiku-5-5"  # the cheap tier: what Claude Code itself calls `haiku`
+OBSERVE_MODEL = CHEAP_CLAUDE  # the cheap tier: what Claude Code itself calls `haiku`
 SUMMARY_MODEL = "claude-sonnet-5-5"  # the better tier, for those who want it for summaries
 MOST_TOKENS = 8192  # with room for the thinking that some models do unasked
 VERSION = "2023-06-01"
 
 
-class AnthropicModel:
+def find(access: Access) -> Found:
+    return Ready("an Anthropic API key is set") if _key(access) else Absent()
+
+
+def build(access: Access) -> AnthropicModel:
+    return AnthropicModel(
+        api_key=_key(access),
+        base_url=access.base_url or access.variables.get("ANTHROPIC_BASE_URL") or BASE_URL,
+        model=access.model or OBSERVE_MODEL,
+        summary_model=access.summary_model,
+    )
+
+
+def _key(access: Access) -> str:
+    return access.api_key or access.variables.get("ANTHROPIC_API_KEY") or ""
+
+
+class AnthropicModel(HttpModel):
     def __init__(
         self,
         *,
@@ -30,44 +44,30 @@ class AnthropicModel:
         base_url: str = BASE_URL,
         model: str = OBSERVE_MODEL,
         summary_model: str | None = None,
-        max_tokens: int = MOST_TOKENS,
         clock: Clock = wall_clock,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._url = base_url.rstrip("/").removesuffix("/v1") + "/v1/messages"
+        url = base_url.rstrip("/").removesuffix("/v1") + "/v1/messages"
+        super().__init__(url, model=model, summary_model=summary_model, clock=clock, jitter=jitter)
         self._api_key = api_key
-        self._models = {"summarize": summary_model or model}
-        self._model = model
-        self._max_tokens = max_tokens
-        self._clock = clock
-        self._jitter = jitter
 
-    @property
-    def name(self) -> str:
-        return "anthropic"
+    def _headers(self) -> dict[str, str]:
+        return {"x-api-key": self._api_key, "anthropic-version": VERSION}
 
-    def ask(self, prompt: Prompt, *, deadline_s: float) -> Reply | Failure:
-        model = self._models.get(prompt.purpose, self._model)
-        headers = {"x-api-key": self._api_key, "anthropic-version": VERSION}
-        found = document(wire.post(self._url, self._body(prompt, model), headers, deadline_s=deadline_s))
-        result = read(found, model) if isinstance(found, dict) else found
-        if isinstance(result, Reply):
-            return result
-        asked = Asked("The Anthropic API", model, "The Anthropic API key", "Set ANTHROPIC_API_KEY")
-        return classify(result, asked, now=self._clock(), jitter=self._jitter())
-
-    def close(self) -> None:
-        """Nothing is kept open between calls."""
-
-    def _body(self, prompt: Prompt, model: str) -> bytes:
+    def _body(self, prompt: Prompt, model: str) -> dict[str, Any]:
         cached = {"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}
-        body = {
+        return {
             "model": model,
-            "max_tokens": self._max_tokens,
+            "max_tokens": MOST_TOKENS,
             "system": [cached] if prompt.system else [],
             "messages": [{"role": "user", "content": prompt.user}],
         }
-        return json.dumps(body).encode()
+
+    def _read(self, answer: dict[str, Any], _prompt: Prompt, model: str) -> Reply | Unusable:
+        return read(answer, model)
+
+    def _asked(self, model: str) -> Asked:
+        return Asked("The Anthropic API", model, "The Anthropic API key", "Set ANTHROPIC_API_KEY")
 
 
 def read(message: dict[str, Any], model: str) -> Reply | Unusable:

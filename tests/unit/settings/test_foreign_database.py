@@ -12,7 +12,7 @@ import pytest
 from claude_mem.cli.doctor import facts
 from claude_mem.cli.doctor.gather import gather
 from claude_mem.cli.doctor.judge import judge
-from claude_mem.settings import Settings, load, neighbour
+from claude_mem.settings import Settings, foreign_database, load
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing import incumbent
 
@@ -72,10 +72,10 @@ def test_a_damaged_one_of_ours_is_not_taken_for_anothers(tmp_path: Path) -> None
     for at in range(108):
         for bit in range(8):
             path.write_bytes(content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :])
-            assert not neighbour.is_anothers(path), (at, bit)
+            assert not foreign_database.is_foreign_database(path), (at, bit)
     for broken in (b"", b"garbage" * 1000, content[:50], b"\0" * 4096):
         path.write_bytes(broken)
-        assert not neighbour.is_anothers(path)
+        assert not foreign_database.is_foreign_database(path)
 
 
 def test_an_empty_database_is_nobodys(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_an_empty_database_is_nobodys(tmp_path: Path) -> None:
         db.execute("CREATE TABLE t (id)")
         db.execute("DROP TABLE t")
         db.execute("VACUUM")
-    assert not neighbour.is_anothers(tmp_path / "claude-mem.db")
+    assert not foreign_database.is_foreign_database(tmp_path / "claude-mem.db")
 
 
 def test_settings_of_the_program_that_was_first_are_ignored_and_what_both_mean_alike_holds(

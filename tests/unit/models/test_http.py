@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.providers import wire
-from claude_mem.providers.wire import Answer, Unreached
+from claude_mem.models import http as wire
+from claude_mem.models.failure import Unreached
+from claude_mem.models.http import Answer
 from claude_mem.testing.model_server import Cut, ModelServer, Raw, Say, Status
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
@@ -182,9 +183,9 @@ def test_an_answer_does_not_show_its_body() -> None:
 
 def test_nothing_heavy_is_imported_before_the_first_question() -> None:
     program = (
-        "import sys, claude_mem.providers.anthropic_api, claude_mem.providers.openai_compatible, "
-        "claude_mem.providers.claude_agent_sdk as ours\n"
-        "ours.available()\n"
+        "import sys, claude_mem.models.anthropic, claude_mem.models.openai, "
+        "claude_mem.models.claude as ours, claude_mem.models.registry as registry\n"
+        "ours.find(registry.Access())\n"
         "print([m for m in ('http.client', 'ssl', 'asyncio', 'claude_agent_sdk', 'mcp') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Decides what is another program's in a data directory in which it was first: the database, and settings.
+"""What belongs to another program in a data directory that it used first: the database, and settings.
 
 The TypeScript claude-mem keeps its own under the same name, `~/.claude-mem/claude-mem.db`. What is there
 stays as it is, and ours lies beside it. That is decided once: when ours is there, nothing else is asked.
@@ -15,13 +15,13 @@ from claude_mem.capture import places
 _MAGIC = b"SQLite format 3\0"
 _ENOUGH = 108  # the file's header, and the header of the tree that lists the tables
 _TABLE_LEAF = 13
-_SETTINGS = """
+_FOREIGN_SETTINGS = """
 CLAUDE_AUTH_METHOD MAX_CONCURRENT_AGENTS WELCOME_HINT_ENABLED API_TIMEOUT_MS LLM_TIMEOUT_MS PYTHON_VERSION
 RUNTIME OBSERVER_MAX_CONVERSATION_CHARS DATA_DIR WORKER_HOST CONTEXT_OBSERVATIONS CONTEXT_SESSION_COUNT
 CHROMA_ENABLED CHROMA_MODE CHROMA_HOST CHROMA_PORT CHROMA_SSL CHROMA_API_KEY CHROMA_TENANT CHROMA_DATABASE
 CHROMA_PREWARM_TIMEOUT_MS CHROMA_MAX_PENDING_MUTATIONS
 """
-_FAMILIES = """
+_FOREIGN_FAMILIES = """
 CONTEXT_FULL_ CONTEXT_SHOW_ CONTEXT_OBSERVATION_ GEMINI_ OPENROUTER_ SEMANTIC_ TIER_ FOLDER_ TRANSCRIPTS_
 CODEX_ TELEGRAM_ CLOUD_SYNC_ SERVER_ QUEUE_ REDIS_ TV_ PRO_ GROK_BOT_ CCS_ALIGN_
 """
@@ -32,20 +32,22 @@ def database(data_dir: Path) -> Path:
     """Ours. Only to be asked before it is opened: looking at a file drops SQLite's locks on it."""
     beside = data_dir / places.BESIDE
     usual = data_dir / places.DATABASE
-    return beside if beside.exists() or is_anothers(usual) else usual
+    return beside if beside.exists() or is_foreign_database(usual) else usual
 
 
 def is_shared(data_dir: Path) -> bool:
     return database(data_dir).name == places.BESIDE
 
 
-def is_setting(key: str) -> bool:
+def is_foreign_setting(key: str) -> bool:
     """Whether the other program has a setting of that name, and we have none."""
     name = key.removeprefix("CLAUDE_MEM_")
-    return name != key and (name in _SETTINGS.split() or name.startswith(tuple(_FAMILIES.split())))
+    return name != key and (
+        name in _FOREIGN_SETTINGS.split() or name.startswith(tuple(_FOREIGN_FAMILIES.split()))
+    )
 
 
-def is_anothers(path: Path) -> bool:
+def is_foreign_database(path: Path) -> bool:
     """Whether another program's tables are in the file. Ours says whose it is from its first byte on, and no
     bit that flips in what it says makes it say nothing at all, as others' databases do."""
     try:

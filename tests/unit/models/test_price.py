@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.providers import price
-from claude_mem.providers.anthropic_api import OBSERVE_MODEL, SUMMARY_MODEL
+from claude_mem.models import price
+from claude_mem.models.anthropic import OBSERVE_MODEL, SUMMARY_MODEL
 
 
 def test_a_call_costs_what_claude_code_computes_for_it() -> None:

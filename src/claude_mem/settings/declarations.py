@@ -1,0 +1,400 @@
+"""Every setting, declared once: name, default, what it takes, what it means. The docs are made of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from claude_mem.capture import ledger, rules
+from claude_mem.models import registry
+from claude_mem.settings import foreign_database
+
+Verbosity = Literal["minimal", "normal", "verbose"]
+Kind = Literal["integer", "number", "choice", "text", "list", "table", "secret"]
+
+SWITCHES = ("CLAUDE_MEM_DATA_DIR", "CLAUDE_MEM_OFF", "CLAUDE_MEM_OBSERVER")
+"""Variables of ours that are not settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingWarning:
+    kind: Literal["bad", "unknown", "theirs"]
+    """bad: a value that cannot be used. unknown: not a setting. theirs: the TypeScript claude-mem's."""
+    key: str
+    says: str
+    meant: str | None = None  # the setting that an unknown key was probably to be
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """What a setting takes. `parse` raises ValueError or TypeError for anything else."""
+
+    kind: Kind  # how a page shows it
+    parse: Callable[[object], Any]
+    allowed: str = ""  # in words, where they do not depend on the setting
+    choices: tuple[str, ...] = ()
+    readable: Callable[[object], tuple[Any, int]] | None = None
+    """What can be read of a value, and how many entries cannot: where the rest must hold all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is declared of one field of Settings."""
+
+    group: str
+    key: str
+    default: Any
+    takes: Takes
+    meaning: str
+    allowed: str  # in words, for people: what it takes is decided by `takes`
+    instead: object = None
+    """What holds while its value cannot be read, if that is not the default: what harms the user least."""
+    file_only: bool = False  # a hook reads it, from the file alone
+    field: str = ""
+
+    def parse(self, value: object) -> Any:
+        """Raises ValueError or TypeError."""
+        return self.takes.parse(value)
+
+
+def _integer(low: int, high: int) -> Takes:
+    def parse(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise TypeError
+        number = int(value)
+        if not low <= number <= high:
+            raise ValueError
+        return number
+
+    return Takes("integer", parse, f"a whole number from {low} to {high}")
+
+
+def _one_of(*allowed: str) -> Takes:
+    def parse(value: object) -> str:
+        if value not in allowed:
+            raise ValueError
+        return str(value)
+
+    return Takes("choice", parse, f"{', '.join(allowed[:-1])} or {allowed[-1]}", allowed)
+
+
+def _amount(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError from None
+    if not 0 <= number <= 1_000_000:
+        raise ValueError
+    return number
+
+
+def _text(value: object) -> str | None:
+    if not isinstance(value, str):
+        raise TypeError
+    if any(letter < " " or "\ud800" <= letter < "\udc80" for letter in value.strip()):
+        raise ValueError  # control characters and half letters; a path may hold bytes that are no text
+    return value.strip() or None
+
+
+def _url(value: object) -> str | None:
+    address = _text(value)
+    if address is not None:
+        if not re.match(r"https?://[^/\s]+", address):
+            raise ValueError
+        _ = urlsplit(address).port  # raises ValueError: it is read when the port is asked for
+    return address
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """A JSON list of strings, or one string with commas."""
+    found, unreadable = rules.globs(value)
+    if unreadable:
+        raise TypeError
+    return found
+
+
+def _patterns(value: object) -> tuple[tuple[str, str], ...]:
+    found, unreadable = rules.patterns(value)
+    if unreadable:
+        raise ValueError
+    return found
+
+
+_AMOUNT = Takes("number", _amount, "a number from 0 to 1000000")
+_LIST = Takes("list", _words)
+_GLOBS = Takes("list", _words, readable=rules.globs)
+_NAMES = Takes(
+    "list", lambda value: frozenset(_words(value)), "a list of tool names, or one string with commas"
+)
+_TABLE = Takes("table", _patterns, readable=rules.patterns)
+_TEXT = Takes("text", _text)
+_URL = Takes("text", _url)
+_SECRET = Takes("secret", _text)
+_TOKENS = _integer(0, 1_000_000_000)
+
+
+def _setting(
+    group: str,
+    key: str,
+    default: Any,
+    takes: Takes,
+    meaning: str,
+    *,
+    allowed: str | None = None,
+    instead: object = None,
+    file_only: bool = False,
+) -> Any:
+    """A field of Settings, with all that is declared of it as its metadata."""
+    words = takes.allowed if allowed is None else allowed
+    declared = Setting(group, key, default, takes, meaning, words, instead, file_only)
+    return field(default=default, metadata={"setting": declared}, repr=takes.kind != "secret")
+
+
+_observer = partial(_setting, "The observer")
+_budget = partial(_setting, "The budget")
+_recorded = partial(_setting, "What is recorded")
+_told = partial(_setting, "What sessions are told")
+_search = partial(_setting, "How it is found")
+_retention = partial(_setting, "How long it is kept")
+_worker = partial(_setting, "The worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings in force. Groups are in the order of the docs: what is changed most often comes first."""
+
+    data_dir: Path
+
+    provider: str = _observer(
+        "CLAUDE_MEM_PROVIDER",
+        "auto",
+        _one_of("auto", *(each.name for each in registry.PROVIDERS), "offline"),
+        "Who turns events into memory. auto: claude if its command is there and logged in, anthropic or "
+        "openai if a key or an address is set, else offline, which needs no model.",
+        instead="offline",
+    )
+    model: str | None = _observer(
+        "CLAUDE_MEM_MODEL",
+        None,
+        _TEXT,
+        "The model that observes; without it, the provider's cheap one.",
+        allowed="a model's name",
+    )
+    summary_model: str | None = _observer(
+        "CLAUDE_MEM_SUMMARY_MODEL",
+        None,
+        _TEXT,
+        "The model for batches that end a turn; without it, the one that observes.",
+        allowed="a model's name",
+    )
+    api_key: str | None = _observer(
+        "CLAUDE_MEM_API_KEY",
+        None,
+        _SECRET,
+        f"The provider's key; without it {' or '.join(registry.KEY_VARIABLES)}.",
+        allowed="a key",
+    )
+    base_url: str | None = _observer(
+        "CLAUDE_MEM_BASE_URL",
+        None,
+        _URL,
+        "The address of an OpenAI-compatible endpoint, or of another that speaks Anthropic's protocol. "
+        "While it cannot be read, only the provider claude is asked.",
+        allowed="an address such as http://127.0.0.1:11434/v1",
+    )
+    claude_path: str | None = _observer(
+        "CLAUDE_CODE_PATH", None, _TEXT, "Where the claude command is, if not on the PATH.", allowed="a path"
+    )
+    verbosity: Verbosity = _observer(  # noqa: RUF009 it makes a field
+        "CLAUDE_MEM_VERBOSITY",
+        "normal",
+        _one_of("minimal", "normal", "verbose"),
+        "How much is worth remembering.",
+    )
+    mode: str = _observer(
+        "CLAUDE_MEM_MODE",
+        "code",
+        _TEXT,
+        "What to look for: `code`, or a file of yours in modes/ in the data directory.",
+        allowed="the name of a mode",
+    )
+    language: str | None = _observer(
+        "CLAUDE_MEM_LANGUAGE",
+        None,
+        _TEXT,
+        "The language memory is written in; without it, the model's choice.",
+        allowed="a language's name, such as Deutsch",
+    )
+
+    daily_usd: float = _budget(
+        "CLAUDE_MEM_DAILY_USD",
+        2.0,
+        _AMOUNT,
+        "How many US dollars a day may cost, where prices are known. 0: no limit.",
+    )
+    daily_tokens: int = _budget(
+        "CLAUDE_MEM_DAILY_TOKENS",
+        2_000_000,
+        _TOKENS,
+        "How many tokens a day may cost; past it the offline observer takes over. 0: no limit.",
+    )
+    session_usd: float = _budget(
+        "CLAUDE_MEM_SESSION_USD",
+        1.0,
+        _AMOUNT,
+        "How many US dollars one session may cost, where prices are known. 0: no limit.",
+    )
+    session_tokens: int = _budget(
+        "CLAUDE_MEM_SESSION_TOKENS", 1_000_000, _TOKENS, "How many tokens one session may cost. 0: no limit."
+    )
+
+    skip_tools: frozenset[str] = _recorded(
+        "CLAUDE_MEM_SKIP_TOOLS",
+        frozenset({"ListMcpResourcesTool", "SlashCommand", "Skill"}),
+        _NAMES,
+        "Tools whose uses are not worth remembering.",
+    )
+    excluded_projects: tuple[str, ...] = _recorded(
+        rules.PROJECTS,
+        (),
+        _GLOBS,
+        "Projects of which nothing is recorded, and which are told nothing. With a slash: a directory "
+        "and all below it; without: a project's name. The environment cannot set it.",
+        allowed='a list of globs such as ["~/clients/*", "payroll"]',
+        file_only=True,
+    )
+    exclude_paths: tuple[str, ...] = _recorded(
+        rules.PATHS,
+        (),
+        _GLOBS,
+        "Further files whose contents are never recorded, as globs. The environment cannot set it.",
+        allowed='a list such as ["*.secret", "**/vault/*"]',
+        file_only=True,
+    )
+    secret_patterns: tuple[tuple[str, str], ...] = _recorded(
+        rules.PATTERNS,
+        (),
+        _TABLE,
+        "Further secrets to redact: names and regular expressions. The environment cannot set it.",
+        allowed='an object such as {"employee-id": "E[0-9]{6}"}',
+        file_only=True,
+    )
+    watch: tuple[str, ...] = _recorded(
+        "CLAUDE_MEM_WATCH",
+        (),
+        _LIST,
+        "Folders whose transcripts are read while they grow, for clients without hooks.",
+        allowed='a list such as ["~/.claude/projects"], or one string with commas',
+    )
+
+    context_characters: int = _told(
+        "CLAUDE_MEM_CONTEXT_CHARACTERS",
+        9_500,
+        _integer(0, 9_900),
+        "How many characters a session may be told at its start. 0: nothing.",
+    )
+    context_tokens: int = _told(
+        "CLAUDE_MEM_CONTEXT_TOKENS", 3_000, _integer(0, 10_000), "How many tokens that may be, about."
+    )
+    prompt_characters: int = _told(
+        "CLAUDE_MEM_PROMPT_CHARACTERS",
+        2_400,
+        _integer(0, 9_900),
+        "How many characters a prompt may be answered with from memory. 0: nothing.",
+    )
+
+    vectors: Literal["builtin", "chroma", "off"] = _search(
+        "CLAUDE_MEM_VECTORS",
+        "builtin",
+        _one_of("builtin", "chroma", "off"),
+        "Who keeps the vectors that find memories by meaning. builtin: in the database; chroma: Chroma, "
+        "which needs the extra `chroma`; off: nobody, full text answers alone.",
+    )
+    chroma_url: str | None = _search(
+        "CLAUDE_MEM_CHROMA_URL",
+        None,
+        _URL,
+        "The address of a Chroma server; without it, chroma/ in the data directory.",
+        allowed="an address such as http://127.0.0.1:8000",
+    )
+
+    evidence_days: int = _retention(
+        "CLAUDE_MEM_EVIDENCE_DAYS",
+        365,
+        _integer(0, 36_500),
+        "How many days the raw text of what tools did is kept and searched. 0: for ever.",
+        instead=0,
+    )
+    evidence_mb: int = _retention(
+        "CLAUDE_MEM_EVIDENCE_MB",
+        2_000,
+        _integer(0, 1_000_000),
+        "How many megabytes of that text are kept, about; past it the oldest goes, never what was learnt "
+        "of it. 0: no limit.",
+        instead=0,
+    )
+
+    worker_port: int = _worker(
+        "CLAUDE_MEM_WORKER_PORT",
+        37777,
+        _integer(1024, 65535),
+        "The worker's port on 127.0.0.1; if it is taken, the next free one.",
+    )
+    log_level: str = _worker(
+        "CLAUDE_MEM_LOG_LEVEL",
+        "INFO",
+        _one_of("DEBUG", "INFO", "WARNING", "ERROR"),
+        "How much the worker writes to its log.",
+    )
+    spool_max_files: int = _worker(
+        "CLAUDE_MEM_SPOOL_MAX_FILES",
+        ledger.MOST_FILES,
+        _integer(100, 10_000_000),
+        "How many events may wait in the spool; past it the newest is dropped and counted.",
+    )
+    spool_max_bytes: int = _worker(
+        "CLAUDE_MEM_SPOOL_MAX_BYTES",
+        ledger.MOST_BYTES,
+        _integer(1 << 20, 1 << 40),
+        "How many bytes may wait in the spool.",
+        allowed="a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
+    )
+    delete_timeout_ms: int = _worker(
+        "CLAUDE_MEM_DELETE_TIMEOUT",
+        5_000,
+        _integer(0, 60_000),
+        "How many milliseconds an aborted session's work may take to end.",
+    )
+
+    provider_variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables of others (`registry.VARIABLES`) that a provider takes when it has no setting of ours."""
+    warnings: tuple[SettingWarning, ...] = ()
+    """What was set, and is not in force."""
+
+    @property
+    def passed_over(self) -> tuple[str, ...]:
+        """Keys that are not settings."""
+        names = dict.fromkeys(each.key for each in self.warnings if each.kind != "bad")
+        return tuple(name.encode("utf-8", "replace").decode() for name in names)
+
+    @property
+    def database(self) -> Path:
+        """Where ours lies. Only to be asked before it is opened."""
+        return foreign_database.database(self.data_dir)
+
+    def place(self, name: str) -> Path:
+        """Where something of `capture.places` lies."""
+        return self.data_dir / name
+
+
+SETTINGS: tuple[Setting, ...] = tuple(
+    replace(each.metadata["setting"], field=each.name) for each in fields(Settings) if each.metadata
+)
+BY_KEY = {setting.key: setting for setting in SETTINGS}

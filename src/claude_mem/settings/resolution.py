@@ -1,0 +1,258 @@
+"""The settings in force, from the environment and `settings.json`, and what is said of those that are not.
+
+Nothing that is set wrongly stops anybody: it is left out, something safe holds instead, and a warning says
+so. This package is the only reader of both. (A hook cannot afford it. What it needs of the user's choices the
+worker writes into the spool's ledger, or `capture/rules.py` reads under the same names.)
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from claude_mem.capture import places, rules
+from claude_mem.model.errors import SettingsError
+from claude_mem.models import registry
+from claude_mem.settings import foreign_database
+from claude_mem.settings.declarations import BY_KEY, SETTINGS, SWITCHES, Setting, Settings, SettingWarning
+
+PREFIX = "CLAUDE_MEM_"
+NEAR = 0.8  # of 1: how much of two names must agree
+NAMED = 3
+TOLD = 2
+LONGEST = 80
+MOST_HINTS = 50  # comparing a name with all others takes a moment
+_FILE, _ENVIRONMENT = "settings.json", "the environment"
+_FILE_ONLY = {setting.key for setting in SETTINGS if setting.file_only}
+_NAMES = tuple(setting.key.removeprefix(PREFIX) for setting in SETTINGS if setting.key.startswith(PREFIX))
+
+
+def load(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings in force: defaults, then `settings.json`, then the environment. Raises nothing."""
+    environ = os.environ if environ is None else environ
+    data_dir = data_directory(environ)
+    table, problem = _read(data_dir / places.SETTINGS)
+    chosen, warned = resolved(table, environ, unreadable=problem is not None)
+    if problem:
+        unasked = " No model is asked until it is corrected." if chosen["provider"] == "offline" else ""
+        says = f"settings.json cannot be used ({problem}): defaults apply, and exclusions that can be read."
+        says += unasked
+        warned.insert(0, SettingWarning("bad", _FILE, says))
+    borrowed = {name: environ[name] for name in registry.VARIABLES if environ.get(name)}
+    return Settings(data_dir=data_dir, **chosen, provider_variables=borrowed, warnings=tuple(warned))
+
+
+def is_blank(value: object) -> bool:
+    """As if nobody had said."""
+    return isinstance(value, str) and not value.strip()
+
+
+def data_directory(environ: Mapping[str, str] | None = None) -> Path:
+    environ = os.environ if environ is None else environ
+    as_bytes = {os.fsencode(key): os.fsencode(value) for key, value in environ.items()}
+    return Path(os.fsdecode(places.data_directory(as_bytes)))
+
+
+def read_file(file: Path) -> dict[str, object]:
+    """What `settings.json` holds; {} when there is none. Raises SettingsError."""
+    table, problem = _read(file)
+    if problem:
+        raise SettingsError("the file", problem, "one JSON object", str(file))
+    return table
+
+
+def _read(file: Path) -> tuple[dict[str, object], str | None]:
+    """What the file says, and why it cannot be used; then only what is excluded, as far as it can be read."""
+    try:
+        content = places.content(os.fsencode(file), places.MOST_SETTINGS + 1)
+    except FileNotFoundError:
+        return {}, None
+    except OSError as error:
+        return {}, error.strerror or str(error)
+    table, problem = rules.table(content[: places.MOST_SETTINGS])
+    if len(content) > places.MOST_SETTINGS:
+        return {key: table[key] for key in _FILE_ONLY if key in table}, "larger than 1 MiB"
+    return table, problem
+
+
+def _given(table: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[tuple[str, str, object]]:
+    """Where, which, what: the file first, for the environment comes before it."""
+    for key, value in table.items():
+        yield _FILE, key, value
+    for key, text in environ.items():
+        if key in BY_KEY or (key.startswith(PREFIX) and key not in SWITCHES):
+            yield _ENVIRONMENT, key, text
+
+
+def resolved(
+    table: Mapping[str, object], environ: Mapping[str, str], *, unreadable: bool = False
+) -> tuple[dict[str, Any], list[SettingWarning]]:
+    """Fields of Settings and their values, and what is to be said of the rest. `unreadable`: the file says
+    more than is in the table."""
+    chosen: dict[str, Any] = {}
+    warned: list[SettingWarning] = []
+    wrong: list[tuple[Setting, str, object]] = []
+    unsure = set(BY_KEY) - set(_FILE_ONLY) if unreadable else set()  # set to something nobody can read
+    for where, key, value in _given(table, environ):
+        setting = BY_KEY.get(key)
+        if setting is None or (key in _FILE_ONLY and where == _ENVIRONMENT):
+            if setting is None or not is_blank(value):
+                warned.append(_useless(key, where, hint=len(warned) < MOST_HINTS))
+        elif setting.takes.readable:
+            chosen[setting.field], lost = setting.takes.readable(value)
+            if lost:
+                warned.append(unreadable_entries(setting, lost, len(chosen[setting.field])))
+        else:
+            try:
+                parsed = setting.parse(value)
+            except (ValueError, TypeError):
+                if is_blank(value):
+                    continue
+                wrong.append((setting, where, value))
+                unsure |= set() if value is None else {key}
+                continue
+            if parsed is not None:  # else blank
+                unsure.discard(key)
+                chosen[setting.field] = parsed
+    _play_safe(chosen, unsure)
+    for setting, where, value in wrong:
+        warned.append(bad(setting, value, where, _instead(setting, chosen)))
+    return chosen, warned
+
+
+def _play_safe(chosen: dict[str, Any], unsure: set[str]) -> None:
+    """Where it is not known what the user wants, nothing is sent that they may want to stay here, and nothing
+    is deleted that they may want to keep."""
+    for key in unsure:
+        if BY_KEY[key].instead is not None:
+            chosen[BY_KEY[key].field] = BY_KEY[key].instead
+    if "CLAUDE_MEM_BASE_URL" in unsure and chosen.get("provider") != "claude":
+        chosen["provider"] = "offline"  # it would go to the provider's own address
+
+
+def _useless(key: str, where: str, *, hint: bool) -> SettingWarning:
+    if key in _FILE_ONLY:
+        return SettingWarning("bad", key, f"{key} has no effect in the environment: set it in settings.json.")
+    if key == "CLAUDE_MEM_OFF":
+        says = f"{key} has no effect in settings.json: set it in the environment, or run: claude-mem off"
+        return SettingWarning("bad", key, says)
+    return unknown(key, where, hint=hint)
+
+
+def _instead(setting: Setting, chosen: Mapping[str, Any]) -> str:
+    if setting.key == "CLAUDE_MEM_BASE_URL" and chosen.get("provider") == "offline":
+        return "No model is asked until it is corrected."
+    value = chosen.get(setting.field, setting.default)
+    if value is None or setting.takes.kind == "secret":
+        return "It is ignored."
+    if isinstance(value, frozenset | tuple):
+        return f"Used instead: {', '.join(sorted(value)) or 'none'}."
+    return f"Used instead: {value}."
+
+
+def unknown(key: str, where: str, *, hint: bool = True) -> SettingWarning:
+    """Its value is not shown: it may be a key under a name we do not know."""
+    meant = nearest(key) if hint else None
+    if meant is None and foreign_database.is_foreign_setting(key):
+        return SettingWarning("theirs", key, f"{key} is a setting of another claude-mem, and ignored.")
+    named = _name(key)
+    place = "" if where == "settings.json" else f" (in {where})"
+    question = f" Did you mean {meant}?" if meant else ""
+    return SettingWarning("unknown", key, f"{named}{place} is not a setting.{question}", meant)
+
+
+def refused(setting: Setting, value: object, where: str) -> SettingsError:
+    """With the value as it may be shown: short, and without what is secret."""
+    shown = value
+    if setting.takes.kind == "secret":
+        shown = "(hidden)"
+    elif isinstance(value, dict | list):
+        shown = "an object" if isinstance(value, dict) else "a list"
+    elif isinstance(value, str):
+        shown = cut(without_password(value))
+    elif len(repr(value)) > LONGEST:
+        shown = cut(repr(value))  # a number with endless digits
+    return SettingsError(setting.key, shown, setting.allowed, where)
+
+
+def bad(setting: Setting, value: object, where: str, instead: str) -> SettingWarning:
+    return SettingWarning("bad", setting.key, f"{refused(setting, value, where)} {instead}")
+
+
+def unreadable_entries(setting: Setting, count: int, kept: int) -> SettingWarning:
+    if kept:
+        entries = "1 entry" if count == 1 else f"{count} entries"
+        what = f"{entries} of {setting.key} cannot be read; the rest applies"
+    else:
+        what = f"{setting.key} cannot be read, so nothing is excluded or redacted by it"
+    return SettingWarning("bad", setting.key, f"settings.json: {what}. Allowed: {setting.allowed}.")
+
+
+def nearest(key: str) -> str | None:
+    """The setting that was probably meant: one spelled much alike, or with all of its words in its name."""
+    if foreign_database.is_foreign_setting(key) or len(key) > LONGEST:
+        return None
+    name = key.upper().replace("-", "_").removeprefix(PREFIX)
+    alike = difflib.get_close_matches(name, _NAMES, len(_NAMES), NEAR) or [
+        known
+        for known in _NAMES
+        if all(difflib.get_close_matches(word, known.split("_"), 1, NEAR) for word in name.split("_"))
+    ]
+
+    def likeness(known: str) -> tuple[bool, float]:
+        return sorted(known) == sorted(name), difflib.SequenceMatcher(None, name, known).ratio()
+
+    return PREFIX + max(alike, key=likeness) if alike else None
+
+
+def summed(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
+    """The same, with many names in one line."""
+    kept = [each for each in warnings if each.kind == "bad" or each.meant]
+    for kind, one, more in (
+        ("theirs", "setting of another claude-mem is", "settings of another claude-mem are"),
+        ("unknown", "", "keys are not settings and are"),
+    ):
+        some = [each for each in warnings if each.kind == kind and each not in kept]
+        if kind == "unknown" and len(some) <= NAMED:
+            kept += some
+        elif some:
+            names = _some([_name(each.key) for each in some])
+            says = f"{len(some)} {one if len(some) == 1 else more} ignored: {names}"
+            kept.append(SettingWarning(some[0].kind, some[0].key, says))
+    return kept
+
+
+def to_tell(warnings: Iterable[SettingWarning]) -> str:
+    """What a session's start tells the user; empty when there is nothing they must know."""
+    bad = [each.says for each in warnings if each.kind == "bad"]
+    if not bad:
+        return ""
+    more = f" And {len(bad) - TOLD} more." if len(bad) > TOLD else ""
+    return f"claude-mem: {' '.join(bad[:TOLD])}{more} Run: claude-mem doctor"
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
+def without_password(text: str) -> str:
+    """An address may hold one."""
+    if "://" not in text or "@" not in text:
+        return text
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return "(hidden)"
+    return urlunsplit(parts._replace(netloc=f"…@{parts.netloc.rpartition('@')[2]}"))
+
+
+def _name(key: str) -> str:
+    return cut(key if key.isprintable() else repr(key))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")

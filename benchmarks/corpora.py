@@ -12,9 +12,7 @@ from pathlib import Path
 
 from claude_mem.capture import notification
 from claude_mem.clients.claude_code.dialect import KINDS
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.origin import Origin
-from claude_mem.model.past import PREFIX
+from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, ToolCall
 from claude_mem.ports.store import Arrival
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
@@ -145,7 +143,13 @@ def _line(event: Event) -> bytes:
         payload["last_assistant_message"] = event.text
     if event.agent_id:
         payload |= {"agent_id": event.agent_id, "agent_type": event.agent_id}
-    told = {"id": f"{PREFIX}{event.id}", "at": event.at, "event": name, "branch": "main", "payload": payload}
+    told = {
+        "id": f"{TRANSCRIPT_PREFIX}{event.id}",
+        "at": event.at,
+        "event": name,
+        "branch": "main",
+        "payload": payload,
+    }
     return json.dumps(told).encode()
 
 

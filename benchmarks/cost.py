@@ -25,11 +25,11 @@ from pathlib import Path
 
 from claude_mem.backfill import transcript
 from claude_mem.clients import claude_code
-from claude_mem.model.event import Event, Kind
+from claude_mem.model.events import Event, Kind
+from claude_mem.model.jobs import Spent
 from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.observe import mode
 from claude_mem.observe.observer import Manner, Observer
-from claude_mem.ports.pumping import Spent
 from claude_mem.ports.store import Arrival
 from claude_mem.providers.offline import Offline
 from claude_mem.queue.origin import Origins

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import corpora
-from claude_mem.model.recall import Card, Filters, MemoryKind
-from claude_mem.model.wording import STOP_WORDS
+from claude_mem.model.full_text import STOP_WORDS
+from claude_mem.model.refs import Card, Filters, MemoryKind
 from claude_mem.recall.search import Search
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore

@@ -18,9 +18,8 @@ from typing import TypeVar
 
 from claude_mem.backfill import transcript
 from claude_mem.clients import claude_code
-from claude_mem.model.batch import Batch
-from claude_mem.model.event import Event, Kind
-from claude_mem.model.observation import Memory
+from claude_mem.model.events import Event, Kind
+from claude_mem.model.memory import Batch, Memory
 from claude_mem.providers.offline import Offline, findings, outline, paths
 from measure import machine, table
 

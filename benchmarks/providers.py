@@ -23,9 +23,9 @@ from typing import Any
 
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 
-from claude_mem.model.prompt import Prompt, Reply
 from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.models.claude import ENVIRONMENT, ClaudeModel
+from claude_mem.models.registry import Prompt, Reply
 from claude_mem.testing.model_server import ModelServer, Request, Say
 from measure import machine, table
 

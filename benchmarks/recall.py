@@ -28,8 +28,8 @@ from pathlib import Path
 
 import corpora
 import dots
-from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Card, Filters, Hit, MemoryKind
+from claude_mem.model.events import Origin
+from claude_mem.model.refs import Card, Filters, Hit, MemoryKind
 from claude_mem.ports.keeping import Injection
 from claude_mem.recall import prompted
 from claude_mem.recall.occasions import Occasions

@@ -33,7 +33,7 @@ import numpy as np
 import corpora
 from bytewise import DIMENSIONS, TOP, best, comparing, cpu_ms, drawn, said
 from claude_mem.capture import places
-from claude_mem.model.recall import Ref, span, spot
+from claude_mem.model.refs import Ref, span, spot
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.vectors import SqliteVectors
 from claude_mem.vectors.builtin import Builtin

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.model.recall import Ref
+from claude_mem.model.refs import Ref
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary

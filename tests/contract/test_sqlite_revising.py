@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.model.recall import ref_at
+from claude_mem.model.refs import ref_at
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.embedding import SqliteEmbedding
 from claude_mem.store.sqlite.indexing import Indexing

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.vectors.memories import Memories, in_two_projects, opened
 from tests.unit.vectors.serving import chroma, free_port, serving
 
-from claude_mem.model.recall import Ref, spot
+from claude_mem.model.refs import Ref, spot
 from claude_mem.testing.vectors_contract import PROJECTS, Open, VectorsContract
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.keeper import Keeper

@@ -20,10 +20,10 @@ from typing import Any
 
 import pytest
 
-from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
-from claude_mem.model.prompt import Prompt, Reply
+from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 from claude_mem.models import claude_process
 from claude_mem.models.claude import ClaudeModel
+from claude_mem.models.registry import Prompt, Reply
 from claude_mem.testing import hooks
 from claude_mem.testing.model_server import Drip, Hang, ModelServer, Say, Status
 

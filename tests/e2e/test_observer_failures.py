@@ -13,12 +13,10 @@ from pathlib import Path
 import pytest
 from tests.e2e.test_observing import health, rows, telling_apart, work
 
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.job import State
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Event, Kind, Origin, ToolCall
+from claude_mem.model.jobs import JobState, Spent
 from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.observe import mode, observer
-from claude_mem.ports.pumping import Spent
 from claude_mem.ports.store import Arrival
 from claude_mem.providers.offline import Offline
 from claude_mem.queue.pump import Pump
@@ -105,7 +103,7 @@ class Rig:
         return [(b - a) // SECOND for a, b in zip(self.asked_at, self.asked_at[1:], strict=False)]
 
     def parked(self) -> list[tuple[str, str | None]]:
-        return [(job.event.id, reason) for job, reason in self.store.jobs(State.PARKED, 100)]
+        return [(job.event.id, reason) for job, reason in self.store.jobs(JobState.PARKED, 100)]
 
     def observed(self) -> list[str]:
         """Which tool uses have led to an observation, each as often as it has."""

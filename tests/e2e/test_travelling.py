@@ -20,7 +20,7 @@ from tests.contract import recalling
 from claude_mem.backfill import transcript
 from claude_mem.capture import careful, scrub
 from claude_mem.clients import claude_code
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Origin
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing import workers

@@ -19,7 +19,7 @@ atheris = import_module("atheris")
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
 with atheris.instrument_imports(include=["claude_mem"]):
-    from claude_mem.model.outcome import Nothing, Observed, Unreadable
+    from claude_mem.model.memory import Nothing, Observed, Unreadable
     from claude_mem.observe import grammar
 
 WORDS = [f"<{slash}{name}>" for name in sorted(grammar.NAMES) for slash in ("", "/")]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
-from claude_mem.model.observation import Memory
+from claude_mem.model.memory import Memory
 from claude_mem.store.sqlite import SqliteStore, header, schema
 from claude_mem.store.sqlite.connection import open_writer
 from claude_mem.testing.store_contract import NOON, Events, SettableClock, arrivals

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.model.event import Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.recall import Ref
+from claude_mem.model.events import Kind, ToolCall
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.refs import Ref
 from claude_mem.ports.correcting import Revision
 from claude_mem.ports.keeping import Doomed, Injection, Selection
 from claude_mem.store.sqlite import SqliteStore, residue, scouring

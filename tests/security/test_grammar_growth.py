@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.growing import Finish, assert_steps_grow_with_length, many_long_runs
 
-from claude_mem.model.event import Event, Kind, ToolCall
+from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.observe import evidence, grammar, render
 
 # Each has cost some parser its afternoon: open tags, stray signs, entities, sections that never end.

@@ -13,9 +13,8 @@ from tests.e2e.test_travelling import lines, run
 from tests.security.test_poisoned_recall import CANARY, NEXT, POISON, before_reading
 
 from claude_mem.capture import places, tags
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Observation
-from claude_mem.model.portable import name_of
+from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.records import name_of
 from claude_mem.recall.fence import SAID_OF_ALL, TAG
 from claude_mem.testing import hooks, payloads, workers
 from claude_mem.wiring.clock import now

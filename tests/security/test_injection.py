@@ -11,7 +11,7 @@ import pytest
 from tests.growing import Finish, assert_steps_grow_with_length, many_long_runs
 
 from claude_mem.capture import tags
-from claude_mem.model.recall import Card, Hit, Ref
+from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall.context import LastSession, NextStep, StartMaterial, render_start
 from claude_mem.recall.fence import SAID_OF_ALL, TAG, fenced
 from claude_mem.recall.fileside import render_file

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.test_observing import edit, rows, told, work
 
-from claude_mem.model.outcome import Observed
+from claude_mem.model.memory import Observed
 from claude_mem.observe import grammar
 from claude_mem.observe.grammar import MOST_BLOCKS
 from claude_mem.testing import checker, payloads, workers

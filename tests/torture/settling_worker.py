@@ -5,7 +5,7 @@ import socket
 import sys
 
 from claude_mem import settings, wiring
-from claude_mem.model.observation import Memory, Observation
+from claude_mem.model.memory import Memory, Observation
 from claude_mem.serve import lock
 
 

@@ -19,10 +19,9 @@ from typing import IO
 
 import pytest
 
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.job import State
-from claude_mem.model.observation import Memory, Observation
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Event, Kind, Origin, ToolCall
+from claude_mem.model.jobs import JobState
+from claude_mem.model.memory import Memory, Observation
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite import SqliteStore
 
@@ -40,9 +39,9 @@ CHILD = """
 import sys
 from pathlib import Path
 from claude_mem.model.errors import StoreError
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.events import Origin
 from claude_mem.model.prompt import Spend
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite import SqliteStore
@@ -169,7 +168,7 @@ def seen_again_and_paid(folder: Path) -> tuple[int, int]:
         return sightings, calls
 
 
-def names(store: SqliteStore, state: State) -> list[str]:
+def names(store: SqliteStore, state: JobState) -> list[str]:
     return [job.event.id for job, _reason in store.jobs(state, 100) if job.event.id != "before"]
 
 
@@ -181,7 +180,7 @@ def test_a_settle_killed_anywhere_leaves_memory_and_settlement_or_neither(
         with open_store(folder) as store:
             assert store.recovered is None
             store.reclaim()
-            done = names(store, State.DONE)
+            done = names(store, JobState.DONE)
             assert remembered(folder) == done
             assert done in ([], LEASED)
             assert done or not acknowledged, "what was acknowledged is there"
@@ -205,7 +204,7 @@ def test_an_accept_killed_anywhere_takes_all_of_its_batch_or_none(queued: Path, 
         with open_store(folder) as store:
             assert store.recovered is None
             store.reclaim()
-            ready = names(store, State.READY)
+            ready = names(store, JobState.READY)
             assert ready in (QUEUED, QUEUED + NEW)
             taken = len(ready) - len(QUEUED)
             assert taken or not acknowledged, "what was acknowledged is there"
@@ -214,7 +213,7 @@ def test_an_accept_killed_anywhere_takes_all_of_its_batch_or_none(queued: Path, 
             events = [Event(name, 0, Kind.TOOL_USE, "s1", tool=ToolCall("Bash")) for name in NEW]
             again = store.accept([Arrival(event, Origin("key", "name", "/root")) for event in events])
             assert (again.fresh, again.duplicate) == (len(NEW) - taken, taken)
-            assert names(store, State.READY) == QUEUED + NEW
+            assert names(store, JobState.READY) == QUEUED + NEW
         befores, afters = befores + (not taken), afters + bool(taken)
     assert befores, "some kills came before the commit"
     assert afters, "and some after"
@@ -232,9 +231,9 @@ def test_nothing_is_acknowledged_while_the_disk_fails_to_sync(queued: Path, act:
     with open_store(queued) as store:
         assert store.recovered is None
         if act == "accept":
-            assert names(store, State.READY) == [*QUEUED[3:], *NEW]
+            assert names(store, JobState.READY) == [*QUEUED[3:], *NEW]
         else:
-            assert remembered(queued) == names(store, State.DONE) == LEASED
+            assert remembered(queued) == names(store, JobState.DONE) == LEASED
 
 
 def test_events_refused_for_an_io_error_are_not_there_afterwards(queued: Path) -> None:
@@ -246,4 +245,4 @@ def test_events_refused_for_an_io_error_are_not_there_afterwards(queued: Path) -
         tortured.process.wait(30)
     with open_store(queued) as store:
         store.reclaim()
-        assert names(store, State.READY) == QUEUED
+        assert names(store, JobState.READY) == QUEUED

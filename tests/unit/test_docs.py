@@ -9,7 +9,7 @@ import pytest
 
 from claude_mem.capture import places, tags
 from claude_mem.cli.commands import COMMANDS
-from claude_mem.model import portable
+from claude_mem.model import records
 from claude_mem.settings.declarations import SETTINGS, SWITCHES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,10 +46,10 @@ def test_every_setting_and_switch_is_explained() -> None:
 
 def test_every_kind_of_record_and_every_field_of_it_is_explained() -> None:
     page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
-    for kind, fields in portable.FIELDS.items():
+    for kind, fields in records.FIELDS.items():
         section = page.partition(f"\n### `{kind}`\n")[2].partition("\n#")[0]
         for field in fields:
-            required = field in portable.REQUIRED[kind]
+            required = field in records.REQUIRED[kind]
             assert (f"**`{field}`**" if required else f"`{field}`") in section, f"{kind}: {field}"
 
 

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import FieldInfo
 
-from claude_mem.model.observation import ObservationType
-from claude_mem.model.recall import MemoryKind
+from claude_mem.model.memory import ObservationType
+from claude_mem.model.refs import MemoryKind
 
 
 def doc(description: str, *examples: object, aliases: tuple[str, ...] = ()) -> Meta:

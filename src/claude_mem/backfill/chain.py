@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from claude_mem.backfill import pictures, words
 from claude_mem.backfill.lines import Line
-from claude_mem.model.past import PREFIX, Told
+from claude_mem.model.events import TRANSCRIPT_PREFIX, TranscriptEvent
 
 MOST_CALLS = 256  # waiting for their results; an agent has a few at once
 MOST_SEEN = 4096  # prompts remembered by their lines' names, should a line be written twice
@@ -49,11 +49,11 @@ class Chain:
     seen: dict[str, None] = field(default_factory=dict)
     message: object = None  # the id of the one being said: it takes a line for each of its blocks
     said: list[str] = field(default_factory=list)
-    ending: Told | None = None  # the turn's end, if what was said last was its last word
+    ending: TranscriptEvent | None = None  # the turn's end, if what was said last was its last word
     over: bool = False  # it was; clients that did not write why a message ended leave it to what follows
     boundary: Line | None = None  # of a compaction whose summary has not come yet
 
-    def take(self, line: Line) -> Iterator[Told]:
+    def take(self, line: Line) -> Iterator[TranscriptEvent]:
         kind, message = line.fields["type"], line.fields.get("message")
         self.last = line
         if kind == "attachment":
@@ -75,12 +75,12 @@ class Chain:
         else:
             yield from self._answered(line, message.get("content"))
 
-    def close(self, *, answered: bool = False) -> Iterator[Told]:
+    def close(self, *, answered: bool = False) -> Iterator[TranscriptEvent]:
         """What is left to tell at the end. `answered`: a subagent whose caller has its answer is done."""
         yield from self._uncompacted()
         yield from self._stop(followed=answered)
 
-    def end(self, line: Line) -> Told:
+    def end(self, line: Line) -> TranscriptEvent:
         """That the session was over with this line, the last of all of them."""
         return self._told("SessionEnd", line, reason="other")
 
@@ -92,12 +92,12 @@ class Chain:
         if self.agent_id:
             self.agent_type = line.text("attributionAgent") or self.agent_type
 
-    def _start(self, line: Line) -> Iterator[Told]:
+    def _start(self, line: Line) -> Iterator[TranscriptEvent]:
         if not self.agent_id and not self.started:
             self.started = True
             yield self._told("SessionStart", line, source=self.source)
 
-    def _attached(self, line: Line) -> Iterator[Told]:
+    def _attached(self, line: Line) -> Iterator[TranscriptEvent]:
         """What a person typed while the agent worked; or that the session's hooks ran, and why."""
         attachment = line.fields.get("attachment")
         if not isinstance(attachment, Mapping) or self.agent_id:
@@ -115,7 +115,7 @@ class Chain:
             yield from self._start(line)
             yield from self._spoken(line, attachment.get("prompt"), attachment.get("origin"))
 
-    def _noted(self, line: Line) -> Iterator[Told]:
+    def _noted(self, line: Line) -> Iterator[TranscriptEvent]:
         subtype = line.fields.get("subtype")
         if subtype in _TURN_MARKS:
             self.over = True
@@ -126,20 +126,20 @@ class Chain:
             yield from self._stop(followed=True)
             self.boundary = line
 
-    def _compacted(self, line: Line, summary: str) -> Iterator[Told]:
+    def _compacted(self, line: Line, summary: str) -> Iterator[TranscriptEvent]:
         yield from self._stop(followed=True)
         boundary, self.boundary = self.boundary or line, None
         yield self._told("PreCompact", boundary, trigger=_trigger(boundary), custom_instructions=None)
         summary = words.without_frame(summary)
         yield self._told("PostCompact", line, trigger=_trigger(boundary), compact_summary=summary)
 
-    def _uncompacted(self) -> Iterator[Told]:
+    def _uncompacted(self) -> Iterator[TranscriptEvent]:
         """A compaction that was begun, and whose summary is not in the file."""
         if self.boundary:
             boundary, self.boundary = self.boundary, None
             yield self._told("PreCompact", boundary, trigger=_trigger(boundary), custom_instructions=None)
 
-    def _heard(self, line: Line, message: Mapping[str, object]) -> Iterator[Told]:
+    def _heard(self, line: Line, message: Mapping[str, object]) -> Iterator[TranscriptEvent]:
         content = message.get("content")
         if line.fields.get("isApiErrorMessage"):
             yield from self._failed(line, words.text_of(content))
@@ -168,14 +168,14 @@ class Chain:
         if len(self.calls) > MOST_CALLS:
             del self.calls[next(iter(self.calls))]
 
-    def _failed(self, line: Line, text: str) -> Iterator[Told]:
+    def _failed(self, line: Line, text: str) -> Iterator[TranscriptEvent]:
         yield from self._stop()
         self._quiet()
         if not self.agent_id:
             error = line.text("error") or "unknown"
             yield self._told("StopFailure", line, error=error, last_assistant_message=text)
 
-    def _answered(self, line: Line, content: object) -> Iterator[Told]:
+    def _answered(self, line: Line, content: object) -> Iterator[TranscriptEvent]:
         results = [
             part
             for part in (content if isinstance(content, list) else [])
@@ -190,7 +190,7 @@ class Chain:
         else:
             yield from self._spoken(line, content, line.fields.get("origin"))
 
-    def _spoken(self, line: Line, content: object, origin: object) -> Iterator[Told]:
+    def _spoken(self, line: Line, content: object, origin: object) -> Iterator[TranscriptEvent]:
         match words.spoken(content, origin):
             case words.Interruption():
                 yield from self._stop()
@@ -209,7 +209,9 @@ class Chain:
                 self.number, self.resumed = self.number + 1, False
                 yield self._told("UserPromptSubmit", line, permission_mode=self.mode, prompt=text)
 
-    def _result(self, line: Line, result: Mapping[str, object], nth: int, *, alone: bool) -> Iterator[Told]:
+    def _result(
+        self, line: Line, result: Mapping[str, object], nth: int, *, alone: bool
+    ) -> Iterator[TranscriptEvent]:
         use_id = str(result.get("tool_use_id"))
         call = self.calls.pop(use_id, None)
         if call is None:
@@ -235,7 +237,7 @@ class Chain:
             "PostToolUseFailure", line, nth, **head, tool_use_id=use_id, error=error, is_interrupt=stopped
         )
 
-    def _end_of_turn(self, line: Line) -> Told:
+    def _end_of_turn(self, line: Line) -> TranscriptEvent:
         said = "\n\n".join(self.said).strip()
         head: dict[str, object] = {"permission_mode": self.mode, "stop_hook_active": False}
         if not self.agent_id:
@@ -244,7 +246,7 @@ class Chain:
             head["agent_transcript_path"] = self.agent_path
         return self._told("SubagentStop", line, **head, last_assistant_message=said)
 
-    def _stop(self, *, followed: bool = False) -> Iterator[Told]:
+    def _stop(self, *, followed: bool = False) -> Iterator[TranscriptEvent]:
         """The hook fires when the last word was said; that it was the last is only seen at the next prompt,
         perhaps the next morning. `followed`: by something that only a turn's end allows."""
         if self.ending and (self.over or followed):
@@ -254,7 +256,7 @@ class Chain:
     def _quiet(self) -> None:
         self.said, self.ending, self.over = [], None, False
 
-    def _told(self, event: str, line: Line, nth: int = 0, /, **fields: object) -> Told:
+    def _told(self, event: str, line: Line, nth: int = 0, /, **fields: object) -> TranscriptEvent:
         payload: dict[str, object] = {
             "session_id": self.session,
             "transcript_path": self.path,
@@ -268,8 +270,8 @@ class Chain:
                 payload["prompt_number"] = self.number
         if self.agent_id:
             payload |= {"agent_id": self.agent_id, "agent_type": self.agent_type or UNNAMED}
-        id = f"{PREFIX}{line.name(self.session)}-{event}" + (f"-{nth}" if nth else "")
-        return Told(id, line.at, event, payload | fields, self.branch)
+        id = f"{TRANSCRIPT_PREFIX}{line.name(self.session)}-{event}" + (f"-{nth}" if nth else "")
+        return TranscriptEvent(id, line.at, event, payload | fields, self.branch)
 
 
 def _is_typed(queued: Mapping[str, object]) -> bool:

@@ -16,8 +16,8 @@ from pathlib import Path
 from claude_mem.backfill import git
 from claude_mem.backfill.gained import Gained, Project
 from claude_mem.backfill.git import Commit
-from claude_mem.model.commit import type_of
-from claude_mem.model.portable import Record
+from claude_mem.model.memory import type_of_commit
+from claude_mem.model.records import Record
 
 CLIENT = "git"
 MOST = 2_000
@@ -111,7 +111,7 @@ def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) 
     return {
         "kind": "observation",
         "session_id": session,
-        "type": type_of(commit.subject) or "change",
+        "type": type_of_commit(commit.subject) or "change",
         "title": clean(commit.subject).strip()[:MOST_TITLE],
         "narrative": body or None,
         "facts": [clean(fact) for fact in facts],

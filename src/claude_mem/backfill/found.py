@@ -15,7 +15,7 @@ from pathlib import Path
 
 from claude_mem.backfill import agents, lines
 from claude_mem.backfill.lines import Line, Tally
-from claude_mem.model.origin import around, worktree_of
+from claude_mem.model.events import around, worktree_of
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 DEEPEST = 4  # folders below the root: projects/<project>/<session>, with some to spare for archives

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 
 MOST_REASONS = 50
 

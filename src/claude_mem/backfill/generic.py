@@ -12,8 +12,8 @@ from typing import get_args
 
 from claude_mem.backfill.fields import Fields
 from claude_mem.backfill.gained import Gained, Project, named
-from claude_mem.model.observation import ObservationType
-from claude_mem.model.portable import Record
+from claude_mem.model.memory import ObservationType
+from claude_mem.model.records import Record
 
 CLIENT = "jsonl"
 LONGEST = 4 << 20  # characters of a line

@@ -11,8 +11,8 @@ from typing import Protocol, get_args
 
 from claude_mem.backfill.fields import Fields, paths_in
 from claude_mem.backfill.gained import Gained, Project
-from claude_mem.model.observation import ObservationType
-from claude_mem.model.portable import Record
+from claude_mem.model.memory import ObservationType
+from claude_mem.model.records import Record
 
 NAME = "claude-mem-ts"
 TABLES = ("sdk_sessions", "user_prompts", "observations", "session_summaries")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from claude_mem.backfill import commits
 from claude_mem.backfill.commits import SessionOf
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 
 WITHIN_MS = 10 * 60_000
 LOOKED_AT = 8_000  # signs of a command, for its message

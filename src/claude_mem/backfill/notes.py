@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from claude_mem.backfill.gained import Gained, Project
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Observation, ObservationType
-from claude_mem.model.portable import Record
+from claude_mem.model.memory import Observation, ObservationType, content_key
+from claude_mem.model.records import Record
 
 CLIENT = "claude-code-memory"
 INDEX = "MEMORY.md"

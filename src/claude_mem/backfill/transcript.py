@@ -17,14 +17,14 @@ from pathlib import Path
 from claude_mem.backfill import agents, lines, words
 from claude_mem.backfill.chain import Chain
 from claude_mem.backfill.lines import Line, Tally
-from claude_mem.model.past import Told
+from claude_mem.model.events import TranscriptEvent
 
 MOST_SESSIONS = 64  # named in one file
 MOST_PROMPTS = 256  # whose subagents may still be at work
 MOST_TIPS = 1024  # a line that nothing hangs on stays one
 MOST_SIDES = 64  # chains of subagents in one file that are open at once
 
-Timed = tuple[int, Told | None]
+Timed = tuple[int, TranscriptEvent | None]
 
 
 class Reading:
@@ -34,7 +34,7 @@ class Reading:
         self.tally = Tally()
         self._told = _told(path, of_agents, self.tally, over=over)
 
-    def __iter__(self) -> Iterator[Told]:
+    def __iter__(self) -> Iterator[TranscriptEvent]:
         return self._told
 
 
@@ -45,7 +45,7 @@ def read(path: Path, of_agents: Sequence[Path] | None = None, *, over: bool = Tr
     return Reading(path, agents.beside(path) if of_agents is None else of_agents, over=over)
 
 
-def _told(path: Path, of_agents: Sequence[Path], tally: Tally, *, over: bool) -> Iterator[Told]:
+def _told(path: Path, of_agents: Sequence[Path], tally: Tally, *, over: bool) -> Iterator[TranscriptEvent]:
     main = _Main(path)
     streams = [_rising(main.read(tally)), *(_subagent(file, main, tally) for file in of_agents)]
     latest, lending = 0, _Lending()
@@ -58,7 +58,7 @@ def _told(path: Path, of_agents: Sequence[Path], tally: Tally, *, over: bool) ->
         yield from main.ends(latest)
 
 
-def _rising(told: Iterator[Told]) -> Iterator[Timed]:
+def _rising(told: Iterator[TranscriptEvent]) -> Iterator[Timed]:
     """With a time that never falls: lines are not always written in the order of their times, but read so."""
     at = 0
     for each in told:
@@ -100,7 +100,7 @@ class _Lending:
             payload["prompt_number"], payload["permission_mode"] = lent
 
 
-def _chained(chain: Chain, found: Iterator[Line]) -> Iterator[Told]:
+def _chained(chain: Chain, found: Iterator[Line]) -> Iterator[TranscriptEvent]:
     for line in found:
         yield from chain.take(line)
     yield from chain.close()
@@ -117,7 +117,7 @@ class _Main:
         self.tips: dict[str, str] = {}  # a line's uuid, and the side chain it is the last of
         self.unnamed = count(1)
 
-    def read(self, tally: Tally) -> Iterator[Told]:
+    def read(self, tally: Tally) -> Iterator[TranscriptEvent]:
         for line in lines.read(Path(self.path), tally):
             main = self._chain(line)
             if line.fields.get("isSidechain") or line.fields.get("agentId"):
@@ -131,7 +131,7 @@ class _Main:
         for chain in self.sessions.values():
             yield from chain.close()
 
-    def ends(self, latest: int) -> Iterator[Told]:
+    def ends(self, latest: int) -> Iterator[TranscriptEvent]:
         for chain in self.sessions.values():
             if chain.started and chain.last:
                 alone = len(self.sessions) == 1
@@ -148,7 +148,7 @@ class _Main:
         self.session = named
         return self.sessions[named]
 
-    def _aside(self, line: Line, main: Chain) -> Iterator[Told]:
+    def _aside(self, line: Line, main: Chain) -> Iterator[TranscriptEvent]:
         key = self._side_of(line)
         if key not in self.sides:
             yield from self._room()
@@ -187,7 +187,7 @@ class _Main:
                 return kind if isinstance(kind, str) else None
         return None
 
-    def _answered(self, told: Told) -> Iterator[Told]:
+    def _answered(self, told: TranscriptEvent) -> Iterator[TranscriptEvent]:
         """The side chain is over whose caller has its answer."""
         given = told.payload.get("tool_input")
         kind = given.get("subagent_type") if isinstance(given, Mapping) else None
@@ -196,11 +196,11 @@ class _Main:
                 next((key for key, side in self.sides.items() if side.agent_type == kind), "")
             )
 
-    def _room(self) -> Iterator[Told]:
+    def _room(self) -> Iterator[TranscriptEvent]:
         if len(self.sides) >= MOST_SIDES:
             yield from self._closed(next(iter(self.sides)))
 
-    def _closed(self, key: str) -> Iterator[Told]:
+    def _closed(self, key: str) -> Iterator[TranscriptEvent]:
         side = self.sides.pop(key, None)
         self.tips = {uuid: owner for uuid, owner in self.tips.items() if owner != key}
         if side:

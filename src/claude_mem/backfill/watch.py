@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from claude_mem.backfill import agents, found, transcript
-from claude_mem.model.past import Told
+from claude_mem.model.events import TranscriptEvent
 
 SHARE = 20
 """A file is read again when so many times as long has passed as reading it took."""
@@ -70,14 +70,14 @@ class Watch:
             del self._files[path]
         return changed
 
-    def news(self, path: Path) -> Iterator[list[Told]]:
+    def news(self, path: Path) -> Iterator[list[TranscriptEvent]]:
         """What is new in a file, in pieces; it counts as told when the next piece is asked for."""
         mark = _mark(path)
         if mark is None:
             return
         file = self._files.setdefault(path, _File((0, 0)))
         began = self._clock()
-        piece: list[Told] = []
+        piece: list[TranscriptEvent] = []
         for told in transcript.read(path, over=False):
             if told.id not in file.told:
                 piece.append(told)

@@ -16,7 +16,7 @@ from claude_mem.capture import ledger, off, places
 from claude_mem.capture.payload import integer
 from claude_mem.capture.spool import SUFFIX, VERSION
 from claude_mem.model.errors import EventUnreadable
-from claude_mem.model.spooled import Spooled
+from claude_mem.model.events import Spooled
 
 STALE_TEMPORARY_S = 600
 BEING_WRITTEN_S = 30  # a hook has ten seconds for all it does

@@ -14,7 +14,7 @@ from claude_mem.cli import adopted, consent, known, loading, say, sending
 from claude_mem.cli.commands import Commands, UsageError, json_flag
 from claude_mem.cli.sending import Sent, counted
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 from claude_mem.settings import Settings
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem.cli.commands import UsageError
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Observation
+from claude_mem.model.memory import Observation, content_key
 
 if TYPE_CHECKING:
     from claude_mem.backfill.commits import SessionOf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from claude_mem.model.recall import KINDS
+from claude_mem.model.refs import KINDS
 
 MOST = 100
 

@@ -64,7 +64,7 @@ def _signed_out(answer: dict[str, Any], *, as_json: bool) -> int:
 
 def _place(what: str | None) -> str:
     """Where in the viewer; it stays in the browser, which takes it along when it is sent on."""
-    from claude_mem.model.recall import Ref
+    from claude_mem.model.refs import Ref
 
     if what is None:
         return ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from claude_mem.cli.commands import UsageError
-from claude_mem.model.session import OPEN
+from claude_mem.model.jobs import OPEN_STATUSES
 from claude_mem.serve import control, pausing
 from claude_mem.serve.pausing import Paused, look
 
@@ -48,7 +48,7 @@ def still_open(data_dir: Path, sessions: tuple[tuple[str, float], ...]) -> list[
             code, told = control.request(data_dir, "GET", path, deadline_s=WITHIN_S)
         except OSError:
             return [*found, *sessions[index:]]
-        if code != 200 or told.get("status") in OPEN:
+        if code != 200 or told.get("status") in OPEN_STATUSES:
             found.append((session, since))
     return found
 

@@ -8,7 +8,7 @@ import time
 
 from claude_mem.cli import columns, memories, narrow, say
 from claude_mem.cli.commands import OK, Commands, json_flag, slash_flag
-from claude_mem.model.recall import NEAREST
+from claude_mem.model.refs import NEAREST
 
 RESULTS = 10
 NEAR = 3  # shown to a person, of what no word was found in

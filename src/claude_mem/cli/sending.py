@@ -16,7 +16,7 @@ from typing import IO, Any
 from claude_mem.cli import say
 from claude_mem.cli.columns import fit
 from claude_mem.cli.commands import OK, WRONG
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 
 PATH = "/api/import"
 MOST_RECORDS = 500

@@ -12,7 +12,7 @@ from typing import Any
 from claude_mem.cli import columns, memories, narrow, say
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
 from claude_mem.cli.say import Paint
-from claude_mem.model.recall import Ref
+from claude_mem.model.refs import Ref
 
 NOT_KEPT = "A prompt of which nothing is kept: it was private, or is forgotten"
 

@@ -11,9 +11,9 @@ import json
 import re
 from collections.abc import Iterable
 
-from claude_mem.model.event import ToolCall
-from claude_mem.model.observation import Observation
-from claude_mem.model.recall import Source
+from claude_mem.model.events import ToolCall
+from claude_mem.model.memory import Observation
+from claude_mem.model.refs import Source
 from claude_mem.model.tools import Sort, sort_of
 
 _READERS = (Sort.READ, Sort.LOOK, Sort.WEB)

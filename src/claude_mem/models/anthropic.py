@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from claude_mem.model.prompt import Prompt, Reply, Spend
+from claude_mem.model.jobs import Spend
 from claude_mem.models import price
 from claude_mem.models.failure import Asked, Unusable
 from claude_mem.models.http import Clock, HttpModel, count, wall_clock
-from claude_mem.models.registry import CHEAP_CLAUDE, Absent, Access, Found, Ready
+from claude_mem.models.registry import CHEAP_CLAUDE, Absent, Access, Found, Prompt, Ready, Reply
 
 BASE_URL = "https://api.anthropic.com"
 OBSERVE_MODEL = CHEAP_CLAUDE  # the cheap tier: what Claude Code itself calls `haiku`

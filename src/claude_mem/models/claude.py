@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
-from claude_mem.model.prompt import Prompt, Reply, Spend
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 from claude_mem.models import claude_process
 from claude_mem.models.claude_process import ChildGuard
 from claude_mem.models.failure import (
@@ -31,7 +31,7 @@ from claude_mem.models.failure import (
     classify,
 )
 from claude_mem.models.http import Clock, count, wall_clock
-from claude_mem.models.registry import Absent, Access, Found, Ready
+from claude_mem.models.registry import Absent, Access, Found, Prompt, Ready, Reply
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, Message

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
-from claude_mem.model.prompt import Spend
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 
 Trouble = Literal[
     "refused the connection",

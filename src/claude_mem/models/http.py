@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from claude_mem.model.outcome import Failure
-from claude_mem.model.prompt import Prompt, Reply
+from claude_mem.model.memory import Failure
 from claude_mem.models.failure import (
     STATUS_OF_TYPE,
     Asked,
@@ -31,6 +30,7 @@ from claude_mem.models.failure import (
     Unusable,
     classify,
 )
+from claude_mem.models.registry import Prompt, Reply
 
 if TYPE_CHECKING:
     import http.client

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from claude_mem.model.prompt import Prompt, Reply, Spend
+from claude_mem.model.jobs import Spend
 from claude_mem.models import price
 from claude_mem.models.failure import Asked, Unusable
 from claude_mem.models.http import Clock, HttpModel, count, wall_clock
-from claude_mem.models.registry import Absent, Access, Found, Incomplete, Ready
+from claude_mem.models.registry import Absent, Access, Found, Incomplete, Prompt, Ready, Reply
 
 BASE_URL = "https://api.openai.com/v1"
 CHARS_PER_TOKEN = 4

@@ -13,8 +13,25 @@ from importlib import import_module
 from types import ModuleType
 from typing import Protocol
 
-from claude_mem.model.outcome import Failure
-from claude_mem.model.prompt import Prompt, Reply
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Instructions that never change (so that providers can cache them), then what this call is about."""
+
+    system: str
+    user: str
+    purpose: str = "observe"  # or "summarize": a setting may give each its own model
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's words, not yet read."""
+
+    text: str
+    spend: Spend
 
 
 class Model(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from claude_mem.ports.pumping import Spent
+from claude_mem.model.jobs import Spent
 
 Whose = Literal["day", "session"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.tools import Sort, sort_of
 from claude_mem.observe import call, paths, redirects
 

@@ -10,8 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from claude_mem.model.observation import Memory, Observation, ObservationType, Summary
-from claude_mem.model.outcome import Nothing, Observed, Unreadable
+from claude_mem.model.memory import (
+    Memory,
+    Nothing,
+    Observation,
+    ObservationType,
+    Observed,
+    Summary,
+    Unreadable,
+)
 from claude_mem.observe import field, tags
 from claude_mem.observe.tags import Tag
 

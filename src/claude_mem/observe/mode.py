@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from claude_mem.model.errors import SettingsError
-from claude_mem.model.observation import ObservationType
+from claude_mem.model.memory import ObservationType
 
 Verbosity = Literal["minimal", "normal", "verbose"]
 

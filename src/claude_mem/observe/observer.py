@@ -7,15 +7,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from claude_mem.model.batch import Batch
-from claude_mem.model.observation import Memory
-from claude_mem.model.outcome import Broken, Observed, Outcome
-from claude_mem.model.prompt import Prompt, Reply, Spend
-from claude_mem.models.registry import Model
+from claude_mem.model.jobs import Spend, Spent
+from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome
+from claude_mem.models.registry import Model, Prompt, Reply
 from claude_mem.observe import budget, evidence, grammar, prompt
 from claude_mem.observe.budget import Limits, SpentUp
 from claude_mem.observe.mode import Mode, Verbosity
-from claude_mem.ports.pumping import Spent
 
 EVENTS_CHARACTERS = 80_000  # of one prompt: about 20,000 tokens
 ASK_WITHIN_S = 180.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable
 
-from claude_mem.model.event import Event
+from claude_mem.model.events import Event
 
 
 def base(events: Iterable[Event]) -> str | None:

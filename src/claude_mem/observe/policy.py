@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from claude_mem.model.batch import Gathered
+from claude_mem.model.jobs import Gathered
 
 ENOUGH_CHARACTERS = 400_000  # a prompt tells about a quarter of it
 ENOUGH_EVENTS = 150

@@ -11,9 +11,9 @@ import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from claude_mem.model.batch import Batch
-from claude_mem.model.event import Kind
-from claude_mem.model.prompt import Prompt
+from claude_mem.model.events import Kind
+from claude_mem.model.memory import Batch
+from claude_mem.models.registry import Prompt
 from claude_mem.observe import fit, paths
 from claude_mem.observe.elide import elide, line
 from claude_mem.observe.mode import Mode, Verbosity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from claude_mem.model.event import Event, Kind, ToolCall
+from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.tools import Sort, sort_of
 from claude_mem.observe import call, changes, paths, shell
 from claude_mem.observe.elide import elide, line

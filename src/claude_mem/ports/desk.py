@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.model.recall import MemoryKind
+from claude_mem.model.refs import MemoryKind
 
 Data = dict[str, Any]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from claude_mem.model.observation import Observation
-from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Ref, Source
+from claude_mem.model.events import Origin
+from claude_mem.model.memory import Observation
+from claude_mem.model.refs import Ref, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from claude_mem.model.recall import Card, Filters, MemoryKind, Ref
+from claude_mem.model.refs import Card, Filters, MemoryKind, Ref
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from claude_mem.model.portable import Record
-from claude_mem.model.recall import Ref
+from claude_mem.model.records import Record
+from claude_mem.model.refs import Ref
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from claude_mem.model.batch import Batch, Gathered
-from claude_mem.model.job import Lease
-from claude_mem.model.observation import Memory
-from claude_mem.model.prompt import Spend
+from claude_mem.model.jobs import Gathered, Lease, Spend, Spent
+from claude_mem.model.memory import Batch, Memory
 
 
 class Work(Protocol):
@@ -52,16 +50,6 @@ class Parked(Protocol):
     def drop(self, job_ids: Sequence[int]) -> int:
         """Parked jobs are done with, unobserved; they stay as evidence. Returns how many were parked."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What was spent so far. Money as far as it is known; the day is that of UTC."""
-
-    daily_tokens: int = 0
-    session_tokens: int = 0
-    daily_usd: float = 0.0
-    session_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from claude_mem.model.spooled import Spooled
+from claude_mem.model.events import Spooled
 
 
 class Spool(Protocol):

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from claude_mem.model.event import Event
-from claude_mem.model.job import Figures, Job, Lease, State
-from claude_mem.model.observation import Memory
-from claude_mem.model.origin import Origin
-from claude_mem.model.session import Session
+from claude_mem.model.events import Event, Origin
+from claude_mem.model.jobs import Job, JobState, Lease, QueueFigures, Session
+from claude_mem.model.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +84,9 @@ class Sessions(Protocol):
 class Overview(Protocol):
     """Answers about the whole."""
 
-    def figures(self) -> Figures: ...
+    def figures(self) -> QueueFigures: ...
 
-    def jobs(self, state: State, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
+    def jobs(self, state: JobState, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
         """Jobs in a state with the reason they are there, by id."""
         ...
 

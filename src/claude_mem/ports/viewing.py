@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.model.recall import MemoryKind, Ref
+from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.ports.desk import Data
 
 

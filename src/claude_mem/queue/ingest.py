@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from claude_mem.model.errors import EventUnreadable, StoreDamaged, StoreUnavailable
-from claude_mem.model.event import Event
-from claude_mem.model.origin import Origin
-from claude_mem.model.spooled import Spooled
+from claude_mem.model.events import Event, Origin, Spooled
 from claude_mem.ports.spool import Spool
 from claude_mem.ports.store import Accepted, Arrival, Inbox
 

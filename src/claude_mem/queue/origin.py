@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from claude_mem.model.origin import LONGEST, Origin, worktree_of
+from claude_mem.model.events import LONGEST_PATH, Origin, worktree_of
 
 REMEMBER_MS = 2_000
 MOST_REMEMBERED = 256
@@ -62,7 +62,7 @@ def _plain(cwd: Path) -> Origin:
 
 
 def _repository(cwd: Path) -> Origin | None:
-    if len(str(cwd)) > LONGEST:
+    if len(str(cwd)) > LONGEST_PATH:
         return None
     try:
         return _in_repository(cwd)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from claude_mem.model.outcome import Broken, Nothing, Observed, Outcome, Paused, Throttled, Unreadable
+from claude_mem.model.memory import Broken, Nothing, Observed, Outcome, Paused, Throttled, Unreadable
 
 MOST_ATTEMPTS = 3
 FIRST_BACKOFF_MS = 5_000

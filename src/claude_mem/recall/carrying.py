@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from claude_mem.api.filters import SearchFilters
-from claude_mem.model import portable
-from claude_mem.model.portable import Record
-from claude_mem.model.recall import Filters, MemoryKind, Ref
+from claude_mem.model import records
+from claude_mem.model.records import Record
+from claude_mem.model.refs import Filters, MemoryKind, Ref
 from claude_mem.ports.desk import BadQuestion, Data
 from claude_mem.ports.library import Library
 from claude_mem.ports.portable import Absorbed, Chosen
@@ -136,14 +136,14 @@ class Arriving:
 
 def check_head(record: Mapping[str, object]) -> None:
     """Raises BadQuestion for the first line of a file that a newer version wrote."""
-    if record.get("kind") != portable.FORMAT:
+    if record.get("kind") != records.FORMAT:
         return
     version = record.get("version")
-    if not isinstance(version, int) or version > portable.VERSION:
+    if not isinstance(version, int) or version > records.VERSION:
         raise BadQuestion(
             "version",
             f"It is in version {str(version)[:20]} of the format, and this claude-mem reads up to "
-            f"{portable.VERSION}. Upgrade claude-mem to import it.",
+            f"{records.VERSION}. Upgrade claude-mem to import it.",
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from itertools import groupby
 
-from claude_mem.model.recall import Hit, Ref
+from claude_mem.model.refs import Hit, Ref
 from claude_mem.recall import label
 from claude_mem.recall.fence import fenced, flowing, points, quoted
 from claude_mem.recall.packing import Budget, Rendered, as_many_as_fit, rendered

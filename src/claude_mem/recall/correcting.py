@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from claude_mem.model.recall import Card, Ref
+from claude_mem.model.refs import Card, Ref
 from claude_mem.ports.correcting import Revising, Revision, Value
 from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
 from claude_mem.ports.library import Library

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from claude_mem.model.jobs import Spent
 from claude_mem.ports.desk import Data
-from claude_mem.ports.pumping import Spending, Spent
+from claude_mem.ports.pumping import Spending
 from claude_mem.ports.viewing import Ledgers, Told
 
 DAY_MS = 24 * 60 * 60 * 1000

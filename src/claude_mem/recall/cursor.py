@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from claude_mem.model.recall import Card, Ref
+from claude_mem.model.refs import Card, Ref
 from claude_mem.ports.desk import BadQuestion
 from claude_mem.ports.library import Place
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from claude_mem.model.origin import around, worktree_of
+from claude_mem.model.events import around, worktree_of
 from claude_mem.ports.housekeeping import Housed
 
 MOST_ASKED = 8

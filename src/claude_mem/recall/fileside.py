@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from pathlib import PurePosixPath
 
-from claude_mem.model.recall import Card, Hit
+from claude_mem.model.refs import Card, Hit
 from claude_mem.recall import label
 from claude_mem.recall.fence import fenced, quoted
 from claude_mem.recall.packing import Budget, Rendered, as_many_as_fit, rendered

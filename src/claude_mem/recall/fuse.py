@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
-from claude_mem.model.recall import MemoryKind, idf, kind_at, session_at
+from claude_mem.model.refs import MemoryKind, idf, kind_at, session_at
 from claude_mem.ports.library import Matches
 
 COVERAGE = 1.0

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Origin
 from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
 from claude_mem.ports.housekeeping import Housed, Projects
 from claude_mem.ports.library import Project, Shelves

@@ -13,9 +13,8 @@ from datetime import tzinfo
 from itertools import groupby
 from typing import Any
 
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Observation
-from claude_mem.model.portable import FOREIGN, Record, name_of
+from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.records import FOREIGN, Record, name_of
 from claude_mem.recall import label
 from claude_mem.recall.fence import points, quoted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 from pathlib import PurePosixPath
 
-from claude_mem.model.recall import Card, Hit, Ref
+from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall.fence import flowing, quoted
 from claude_mem.recall.tokens import estimate
 from claude_mem.recall.truth import NEVER_MERGED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from claude_mem.model.recall import Card
+from claude_mem.model.refs import Card
 from claude_mem.recall.context import LastSession
 
 

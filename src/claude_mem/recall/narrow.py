@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from claude_mem.model.pathing import is_of_file
-from claude_mem.model.recall import Card, Filters
+from claude_mem.model.refs import Card, Filters, is_of_file
 
 
 def fits(card: Card, filters: Filters) -> bool:

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from claude_mem.capture import notification
-from claude_mem.model.origin import Origin
-from claude_mem.model.pathing import plain
-from claude_mem.model.recall import Card, Filters, Hit, Ref
-from claude_mem.model.wording import STOP_WORDS, expressions
+from claude_mem.model.events import Origin
+from claude_mem.model.full_text import STOP_WORDS, expressions
+from claude_mem.model.refs import Card, Filters, Hit, Ref, plain_path
 from claude_mem.ports.keeping import Injection, Keeping
 from claude_mem.ports.library import Library, Project, Shelves
 from claude_mem.recall import context, fileside, lately, pathwise, prompted, rank
@@ -274,7 +273,7 @@ def _inside(path: str, *roots: str) -> str:
 def _is_it(remembered: str, short: str) -> bool:
     """The same file, not one of the same name elsewhere. Remembered from another worktree it has a longer
     path; a name without a folder is too little to tell it by."""
-    ours, theirs = plain(short), plain(remembered)
+    ours, theirs = plain_path(short), plain_path(remembered)
     return ours == theirs or ("/" in ours and remembered.startswith("/") and theirs.endswith(f"/{ours}"))
 
 

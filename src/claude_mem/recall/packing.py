@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from claude_mem.model.recall import Ref
+from claude_mem.model.refs import Ref
 from claude_mem.recall.tokens import estimate
 
 CLIENT_LIMIT = 10_000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.model.recall import KINDS, Filters, MemoryKind, Ref
+from claude_mem.model.refs import KINDS, Filters, MemoryKind, Ref
 from claude_mem.ports.desk import Data, NotThere
 from claude_mem.ports.library import Project
 from claude_mem.ports.viewing import Ledgers

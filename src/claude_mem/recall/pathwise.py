@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from claude_mem.model.recall import session_at
+from claude_mem.model.refs import session_at
 
 CHANGED, NAMED, READ, SAME_FOLDER = 3.0, 1.5, 1.0, 0.25
 FOLDERS_UP = 3

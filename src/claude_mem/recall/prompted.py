@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import UTC, tzinfo
 
-from claude_mem.model.recall import Hit
+from claude_mem.model.refs import Hit
 from claude_mem.recall import label
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.packing import Budget, Rendered, as_many_as_fit, rendered

@@ -8,8 +8,8 @@ from datetime import tzinfo
 from typing import get_args
 
 from claude_mem.api.filters import SearchFilters
-from claude_mem.model.observation import ObservationType
-from claude_mem.model.recall import KINDS, Filters
+from claude_mem.model.memory import ObservationType
+from claude_mem.model.refs import KINDS, Filters
 from claude_mem.ports.desk import BadQuestion
 from claude_mem.ports.library import Library, Project, Shelves
 from claude_mem.recall.truth import RepoFacts, when_tagged

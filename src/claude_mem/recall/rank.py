@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from claude_mem.model.recall import Card, Hit
-from claude_mem.model.wording import STOP_WORDS
+from claude_mem.model.full_text import STOP_WORDS
+from claude_mem.model.refs import Card, Hit
 
 DAY_MS = 24 * 60 * 60 * 1000
 PER_SESSION = 3

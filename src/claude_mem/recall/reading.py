@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.model.recall import Card, Filters, Hit, MemoryKind, Ref
-from claude_mem.model.wording import expressions
+from claude_mem.model.full_text import expressions
+from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.ports.desk import BadQuestion, Data, NotThere
 from claude_mem.ports.keeping import Keeping
 from claude_mem.ports.library import Library, Place, Shelves

@@ -8,8 +8,8 @@ from heapq import nlargest
 from itertools import islice
 from typing import Protocol
 
-from claude_mem.model.recall import NEAREST, Card, Filters, Hit, ref_at, span, spot
-from claude_mem.model.wording import expressions
+from claude_mem.model.full_text import expressions
+from claude_mem.model.refs import NEAREST, Card, Filters, Hit, ref_at, span, spot
 from claude_mem.ports.library import Library, Matches, Passing, Wording
 from claude_mem.ports.vectors import VectorsUnavailable
 from claude_mem.recall import fuse, pathwise, rank

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from claude_mem.model.recall import Card, Hit
+from claude_mem.model.refs import Card, Hit
 from claude_mem.ports.desk import Data
 from claude_mem.ports.keeping import Injection
 from claude_mem.ports.library import Project

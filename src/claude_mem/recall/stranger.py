@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from claude_mem.model.portable import FIELDS, FOREIGN, INT, LIST, TEXT, Record
+from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
 
 LONGEST = 70_000  # characters of a text: what capture keeps of a field, and what it says of the rest
 LONGEST_NAME = 1_000  # of what others refer to: cut, it would be another one

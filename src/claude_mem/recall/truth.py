@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from claude_mem.model.recall import Card
+from claude_mem.model.refs import Card
 
 FILES_CHANGED = "files changed since"
 NEVER_MERGED = "branch never merged"

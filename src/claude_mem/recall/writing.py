@@ -10,9 +10,9 @@ from dataclasses import asdict
 from typing import cast
 
 from claude_mem.api.filters import SearchFilters
-from claude_mem.model.observation import Observation, ObservationType
-from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Card, Filters, Hit, MemoryKind, Ref, Source
+from claude_mem.model.events import Origin
+from claude_mem.model.memory import Observation, ObservationType
+from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref, Source
 from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
 from claude_mem.ports.keeping import Doomed, Elsewhere, Keeping, Lying, Selection, Wanted
 from claude_mem.ports.library import Library

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_mem.model.job import State
+from claude_mem.model.jobs import JobState
 from claude_mem.serve.endpoint import LARGEST, Answer, Field
 
 SESSION = Field(
@@ -95,7 +95,7 @@ JOB = (
     Field("reason", "string", "Why it is where it is.", "unreadable reply"),
 )
 PAGING = (
-    Field("state", "string", "Which jobs to list; parked if not said.", "parked", choices=tuple(State)),
+    Field("state", "string", "Which jobs to list; parked if not said.", "parked", choices=tuple(JobState)),
     Field("limit", "integer", "How many at most.", 50, least=1, most=500),
     Field("after", "integer", "The `next` of the page before.", 0, most=LARGEST),
 )

@@ -8,7 +8,7 @@ from contextlib import suppress
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.job import Figures, Job, State
+from claude_mem.model.jobs import Job, JobState, QueueFigures
 from claude_mem.serve import metrics
 from claude_mem.serve.endpoint import Call
 from claude_mem.serve.parts import Parts
@@ -27,7 +27,7 @@ async def queue(call: Call) -> Response:
     page = await asyncio.to_thread(
         _queue,
         call.running,
-        State(str(state or State.PARKED)),
+        JobState(str(state or JobState.PARKED)),
         limit if isinstance(limit, int) else PAGE,
         after if isinstance(after, int) else 0,
     )
@@ -73,7 +73,7 @@ def _recall(parts: Parts) -> dict[str, object] | None:
     return None
 
 
-def _glance(figures: Figures, spooled: int, now: int) -> dict[str, object]:
+def _glance(figures: QueueFigures, spooled: int, now: int) -> dict[str, object]:
     return {
         "spooled": spooled,
         "ready": figures.ready,
@@ -84,12 +84,12 @@ def _glance(figures: Figures, spooled: int, now: int) -> dict[str, object]:
     }
 
 
-def age_ms(figures: Figures, now: int) -> int:
+def age_ms(figures: QueueFigures, now: int) -> int:
     """How long the oldest ready event has waited; 0 when none does."""
     return 0 if figures.oldest_ready_at is None else max(0, now - figures.oldest_ready_at)
 
 
-def _queue(running: Running, state: State, limit: int, after: int) -> dict[str, object]:
+def _queue(running: Running, state: JobState, limit: int, after: int) -> dict[str, object]:
     parts = running.parts
     files, size = parts.spooled()
     jobs = parts.store.jobs(state, limit, after)

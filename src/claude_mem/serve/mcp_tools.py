@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.model.recall import KINDS, Ref
+from claude_mem.model.refs import KINDS, Ref
 from claude_mem.ports.desk import BadQuestion, Data, Desk
 from claude_mem.serve import mcp_text
 from claude_mem.serve.endpoint import Field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from claude_mem.model.recall import KINDS
+from claude_mem.model.refs import KINDS
 from claude_mem.serve.endpoint import Field
 
 MOST_RESULTS = 100

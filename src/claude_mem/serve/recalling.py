@@ -8,7 +8,7 @@ from typing import Any, ParamSpec
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from claude_mem.model.recall import Ref
+from claude_mem.model.refs import Ref
 from claude_mem.ports.desk import Data
 from claude_mem.serve import asked
 from claude_mem.serve.endpoint import Call, Handler

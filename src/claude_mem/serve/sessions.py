@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.model.session import Session
+from claude_mem.model.jobs import Session
 from claude_mem.ports.store import Accepted
 from claude_mem.serve import report
 from claude_mem.serve.endpoint import Call

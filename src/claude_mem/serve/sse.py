@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from claude_mem.model.recall import MemoryKind
+from claude_mem.model.refs import MemoryKind
 
 MEDIA_TYPE = "text/event-stream"
 

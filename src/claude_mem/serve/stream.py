@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.errors import StoreError
-from claude_mem.model.recall import MemoryKind, Ref
+from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.ports.desk import Desk
 from claude_mem.serve import asked, pages
 from claude_mem.serve.endpoint import Call

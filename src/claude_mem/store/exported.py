@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from claude_mem.model.portable import FORMAT, named
+from claude_mem.model.records import FORMAT, parse_name
 from claude_mem.ports.keeping import Lying, Wanted
 from claude_mem.store.sqlite.selecting import plain, spellings
 
@@ -161,7 +161,7 @@ def _left(
     if words and any(one in plain(said) for said in _said(record) for one in words):
         return None
     older = record.get("supersedes")
-    name = named(older) if isinstance(older, str) else None
+    name = parse_name(older) if isinstance(older, str) else None
     return record | {"supersedes": None} if name is not None and name[0] in sessions else record
 
 

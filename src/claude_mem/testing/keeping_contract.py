@@ -14,13 +14,10 @@ from typing import Protocol
 import pytest
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.event import Kind, ToolCall
-from claude_mem.model.job import State
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.origin import Origin
-from claude_mem.model.prompt import Spend
-from claude_mem.model.recall import Card, Ref
-from claude_mem.model.session import Status
+from claude_mem.model.events import Kind, Origin, ToolCall
+from claude_mem.model.jobs import JobState, SessionStatus, Spend
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.refs import Card, Ref
 from claude_mem.ports.keeping import Doomed, Forgotten, Injection, Keeping, Selection
 from claude_mem.ports.library import Library
 from claude_mem.ports.pumping import Ledger, Work
@@ -88,7 +85,7 @@ class KeepingContract(Ground):
         assert (card.source, card.client, card.created_at, card.branch) == ("user", "user", NOON, "main")
         session = kept.store.find("by-hand")
         assert session is not None
-        assert (session.status, session.client) == (Status.COMPLETED, "user")
+        assert (session.status, session.client) == (SessionStatus.COMPLETED, "user")
 
     def test_what_the_project_knows_already_is_not_stored_twice(self, kept: Kept) -> None:
         first, _ = kept.keeping.remember(NOTE, ORIGIN, session="by-hand", at=NOON)
@@ -107,7 +104,7 @@ class KeepingContract(Ground):
         kept.remember("a note", session="s1")
         session = kept.store.find("s1")
         assert session is not None
-        assert (session.status, session.client) == (Status.ACTIVE, "claude-code")
+        assert (session.status, session.client) == (SessionStatus.ACTIVE, "claude-code")
 
     def test_only_an_observation_can_be_pinned(self, kept: Kept) -> None:
         ref = kept.remember("a note")
@@ -278,7 +275,7 @@ class KeepingContract(Ground):
         doomed = kept.keeping.doomed(Selection(text="canary"))
         assert kept.keeping.forget(doomed) == Forgotten(evidence=1)
         assert kept.store.accept(arrivals(said)).fresh == 0
-        assert [job.event.text for job, _ in kept.store.jobs(State.DONE, 10)] == [None]
+        assert [job.event.text for job, _ in kept.store.jobs(JobState.DONE, 10)] == [None]
         assert kept.keeping.doomed(Selection(text="canary")) == Doomed()
         assert kept.card(doomed.refs[0]) is None
 

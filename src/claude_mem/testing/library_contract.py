@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 
-from claude_mem.model.event import Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Filters, Ref, ref_at, span, spot
-from claude_mem.model.wording import expressions
+from claude_mem.model.events import Kind, Origin, ToolCall
+from claude_mem.model.full_text import expressions
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.refs import Filters, Ref, ref_at, span, spot
 from claude_mem.ports.keeping import Keeping
 from claude_mem.ports.library import Library, Shelves, Wording
 from claude_mem.testing.keeping_contract import ELSEWHERE, KeepingStore

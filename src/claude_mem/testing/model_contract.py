@@ -21,9 +21,8 @@ from typing import Any
 
 import pytest
 
-from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
-from claude_mem.model.prompt import Prompt, Reply
-from claude_mem.models.registry import Model
+from claude_mem.model.memory import Broken, Failure, Paused, Throttled
+from claude_mem.models.registry import Model, Prompt, Reply
 from claude_mem.testing.model_server import (
     Cut,
     Drip,

@@ -15,13 +15,11 @@ from typing import Any
 
 import pytest
 
-from claude_mem.model.event import Kind, ToolCall
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.portable import FOREIGN, REQUIRED, Record, name_of
-from claude_mem.model.prompt import Spend
-from claude_mem.model.recall import Card, Filters, Ref
-from claude_mem.model.session import Status
+from claude_mem.model.events import Kind, ToolCall
+from claude_mem.model.jobs import SessionStatus, Spend
+from claude_mem.model.memory import Memory, Observation, Summary, content_key
+from claude_mem.model.records import FOREIGN, REQUIRED, Record, name_of
+from claude_mem.model.refs import Card, Filters, Ref
 from claude_mem.ports.keeping import Keeping
 from claude_mem.ports.library import Library
 from claude_mem.ports.portable import Absorbed, Chosen, Portable
@@ -294,7 +292,11 @@ class PortableContract(Ground):
         )
         assert not absorbed.refused
         _, project, session, _, event, observation, _ = ours.out()
-        assert (project["root"], session["client"], session["status"]) == ("", FOREIGN, Status.COMPLETED)
+        assert (project["root"], session["client"], session["status"]) == (
+            "",
+            FOREIGN,
+            SessionStatus.COMPLETED,
+        )
         assert not {"cwd", "transcript_path"} & session.keys()
         assert "cwd" not in event
         assert event["event_id"] != "e1", "an event that comes tomorrow may have that name"

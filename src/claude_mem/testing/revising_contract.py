@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_mem.model.recall import Filters, Ref
+from claude_mem.model.refs import Filters, Ref
 from claude_mem.ports.correcting import ChangedMeanwhile, Revising, Revision
 from claude_mem.ports.library import Place
 from claude_mem.testing.library_contract import Read

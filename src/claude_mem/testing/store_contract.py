@@ -20,11 +20,17 @@ from typing import Any, Protocol
 import pytest
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.job import Figures, Job, Lease, State
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.origin import Origin
-from claude_mem.model.session import INTERRUPTED_AFTER_MS, Session, Status
+from claude_mem.model.events import Event, Kind, Origin, ToolCall
+from claude_mem.model.jobs import (
+    INTERRUPTED_AFTER_MS,
+    Job,
+    JobState,
+    Lease,
+    QueueFigures,
+    Session,
+    SessionStatus,
+)
+from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.ports.store import Arrival, Inbox, Overview, Queue, Sessions
 
 NOON = 1_760_000_000_000
@@ -103,7 +109,7 @@ class StoreContract(Ground):
     def test_an_accepted_event_is_one_ready_job_of_its_session(self, store: Store, events: Events) -> None:
         accepted = store.accept(arrivals(events.tool()))
         assert (accepted.fresh, accepted.duplicate, len(accepted.session_ids)) == (1, 0, 1)
-        assert store.figures() == Figures(ready=1, oldest_ready_at=NOON + 2)
+        assert store.figures() == QueueFigures(ready=1, oldest_ready_at=NOON + 2)
         assert _session(store, "s1").id == accepted.session_ids[0]
 
     def test_an_event_delivered_twice_counts_once(self, store: Store, events: Events) -> None:
@@ -125,7 +131,7 @@ class StoreContract(Ground):
         again = replace(tested, id="under another name")
         assert store.accept(arrivals(made, tested)).fresh == 2
         assert store.accept(arrivals(tested, again)).fresh == 0
-        assert ids([job for job, _ in store.jobs(State.READY, 9)]) == [made.id, tested.id]
+        assert ids([job for job, _ in store.jobs(JobState.READY, 9)]) == [made.id, tested.id]
 
     def test_an_effect_reported_under_two_ids_counts_once(self, store: Store, events: Events) -> None:
         event = events.tool()
@@ -169,22 +175,22 @@ class StoreContract(Ground):
 
     def test_a_session_start_asks_for_no_observation(self, store: Store, events: Events) -> None:
         store.accept(arrivals(events.make(Kind.SESSION_START, note="startup"), events.make(Kind.SESSION_END)))
-        assert store.figures() == Figures(done=2)
+        assert store.figures() == QueueFigures(done=2)
         assert store.lease(10) is None
         assert _session(store, "s1").prompt_counter == 0
 
     def test_a_private_prompt_leaves_a_number_and_no_text(self, store: Store, events: Events) -> None:
         store.accept(arrivals(events.prompt("the secret", private=True), events.prompt("open")))
-        assert store.figures() == Figures(ready=1, done=1, oldest_ready_at=NOON + 2)
+        assert store.figures() == QueueFigures(ready=1, done=1, oldest_ready_at=NOON + 2)
         assert _session(store, "s1").first_user_prompt == "open"
         assert _session(store, "s1").prompt_counter == 2
-        ((job, _reason),) = store.jobs(State.DONE, 10)
+        ((job, _reason),) = store.jobs(JobState.DONE, 10)
         assert job.event.private
         assert job.event.text is None
 
     def test_a_private_tool_use_leaves_nothing_of_the_tool(self, store: Store, events: Events) -> None:
         store.accept(arrivals(events.tool(private=True, text="said")))
-        ((job, _reason),) = store.jobs(State.DONE, 10)
+        ((job, _reason),) = store.jobs(JobState.DONE, 10)
         assert (job.event.tool, job.event.text) == (None, None)
 
     def test_events_that_overtake_their_sessions_start_are_welcome(
@@ -195,7 +201,7 @@ class StoreContract(Ground):
         store.accept(arrivals(prompt))
         store.accept(arrivals(start))
         session = _session(store, "s1")
-        assert (session.status, session.first_user_prompt) == (Status.ACTIVE, "late")
+        assert (session.status, session.first_user_prompt) == (SessionStatus.ACTIVE, "late")
         assert session.updated_at_epoch == tool.at
         assert ids(_lease(store).jobs) == [tool.id, prompt.id]
 
@@ -222,7 +228,7 @@ class StoreContract(Ground):
     def test_a_resumed_session_is_open_again(self, store: Store, events: Events) -> None:
         store.accept(arrivals(events.make(Kind.SESSION_END), events.prompt("one more thing")))
         session = _session(store, "s1")
-        assert (session.status, session.completed_at_epoch) == (Status.ACTIVE, None)
+        assert (session.status, session.completed_at_epoch) == (SessionStatus.ACTIVE, None)
 
     def test_text_that_has_no_utf8_and_numbers_past_64_bits_are_accepted(
         self, store: Store, events: Events
@@ -275,12 +281,12 @@ class StoreContract(Ground):
         assert store.lease(2) is None, "a session has one holder at a time"
         store.settle(first, Memory())
         assert ids(_lease(store).jobs) == [made[3].id]
-        assert store.figures() == Figures(leased=3, done=2)
+        assert store.figures() == QueueFigures(leased=3, done=2)
 
     def test_a_settled_lease_keeps_what_was_learned_and_is_done(self, store: Store, events: Events) -> None:
         store.accept(arrivals(events.prompt("go"), events.tool()))
         store.settle(_lease(store), Memory((Observation("bugfix", title="T"),), (Summary(request="R"),)))
-        assert store.figures() == Figures(done=2)
+        assert store.figures() == QueueFigures(done=2)
         assert _session(store, "s1").title == "R"
         assert _session(store, "s1").pending == 0
 
@@ -362,7 +368,7 @@ class StoreContract(Ground):
         made = [events.tool(), events.tool()]
         store.accept(arrivals(*made))
         store.park(_lease(store, 1), "unreadable reply")
-        ((job, reason),) = store.jobs(State.PARKED, 10)
+        ((job, reason),) = store.jobs(JobState.PARKED, 10)
         assert (job.event.id, job.attempts, reason) == (made[0].id, 1, "unreadable reply")
         assert ids(_lease(store).jobs) == [made[1].id]
         assert _session(store, "s1").pending == 2
@@ -374,8 +380,8 @@ class StoreContract(Ground):
         store.park(second, "why")
         assert store.resume([first.jobs[0].id, 999]) == 1
         assert store.resume() == 1
-        assert store.figures() == Figures(ready=2, oldest_ready_at=NOON + 2)
-        assert [reason for _job, reason in store.jobs(State.READY, 10)] == [None, None]
+        assert store.figures() == QueueFigures(ready=2, oldest_ready_at=NOON + 2)
+        assert [reason for _job, reason in store.jobs(JobState.READY, 10)] == [None, None]
         assert _lease(store).attempt == 1
 
     def test_reclaiming_takes_back_every_lease_and_keeps_the_attempts(
@@ -392,8 +398,8 @@ class StoreContract(Ground):
     def test_jobs_come_in_pages_by_id(self, store: Store, events: Events) -> None:
         made = [events.tool(f"s{number % 2}") for number in range(5)]
         store.accept(arrivals(*made))
-        first = [job for job, _reason in store.jobs(State.READY, 3)]
-        rest = [job for job, _reason in store.jobs(State.READY, 3, after=first[-1].id)]
+        first = [job for job, _reason in store.jobs(JobState.READY, 3)]
+        rest = [job for job, _reason in store.jobs(JobState.READY, 3, after=first[-1].id)]
         assert ids(first + rest) == [event.id for event in made]
 
     def test_a_session_is_found_by_either_id(self, store: Store, events: Events) -> None:
@@ -406,7 +412,7 @@ class StoreContract(Ground):
     def test_a_failed_session_keeps_its_queued_events(self, store: Store, events: Events) -> None:
         (session_id,) = store.accept(arrivals(events.tool())).session_ids
         store.fail(session_id)
-        assert _session(store, "s1").status is Status.FAILED
+        assert _session(store, "s1").status is SessionStatus.FAILED
         assert _session(store, "s1").pending == 1
         assert store.count_open() == 0
 
@@ -416,10 +422,10 @@ class StoreContract(Ground):
         store.accept(arrivals(events.make(Kind.SESSION_END, "ended", at=old - 1)))
         assert store.count_open() == 2
         assert store.interrupt_silent(before=old) == 1
-        assert _session(store, "silent").status is Status.INTERRUPTED
+        assert _session(store, "silent").status is SessionStatus.INTERRUPTED
         assert store.count_open() == 1
         store.accept(arrivals(events.prompt("back", "silent")))
-        assert _session(store, "silent").status is Status.ACTIVE
+        assert _session(store, "silent").status is SessionStatus.ACTIVE
 
     def test_the_last_event_is_the_latest_by_its_own_clock(self, store: Store, events: Events) -> None:
         assert store.last_event_at() is None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from claude_mem.model.recall import span
+from claude_mem.model.refs import span
 from claude_mem.ports.vectors import VectorsUnavailable
 from claude_mem.vectors.keeper import Keeper
 

@@ -11,14 +11,11 @@ from typing import Any, Protocol
 
 import pytest
 
-from claude_mem.model.batch import Gathered
 from claude_mem.model.errors import StoreError
-from claude_mem.model.event import Kind
-from claude_mem.model.job import Figures, Lease, State
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.prompt import Spend
-from claude_mem.model.session import Status
-from claude_mem.ports.pumping import Ledger, Parked, Spending, Spent, Work
+from claude_mem.model.events import Kind
+from claude_mem.model.jobs import Gathered, JobState, Lease, QueueFigures, SessionStatus, Spend, Spent
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.ports.pumping import Ledger, Parked, Spending, Work
 from claude_mem.ports.store import Inbox, Overview, Queue, Sessions
 from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals, ids
 
@@ -246,7 +243,7 @@ class WorkContract(Ground):
         _settle(store, said, _observed("Something else"))
         store.accept(arrivals(events.tool()))
         assert store.batch(_lease(store)).recorded == ("The tests need a running Redis", "Something else")
-        assert store.figures() == Figures(leased=1, done=2), "a batch that told nothing new is done"
+        assert store.figures() == QueueFigures(leased=1, done=2), "a batch that told nothing new is done"
 
     def test_another_project_and_a_later_month_remember_for_themselves(
         self, store: WorkStore, events: Events
@@ -304,14 +301,14 @@ class WorkContract(Ground):
         store.accept(arrivals(events.tool("a"), events.tool("b"), events.tool("c")))
         parked, held = _lease(store), _lease(store)
         store.park(parked, "unreadable")
-        (waiting, _reason) = store.jobs(State.READY, 10)[0]
+        (waiting, _reason) = store.jobs(JobState.READY, 10)[0]
         dropped = parked.jobs[0].id
         assert store.drop([dropped, held.jobs[0].id, waiting.id, 999]) == 1
         assert store.drop([dropped]) == 0
-        assert [(job.id, reason) for job, reason in store.jobs(State.DONE, 10)] == [
+        assert [(job.id, reason) for job, reason in store.jobs(JobState.DONE, 10)] == [
             (dropped, "dropped by the user")
         ]
-        assert store.figures() == Figures(ready=1, leased=1, done=1, oldest_ready_at=NOON + 6)
+        assert store.figures() == QueueFigures(ready=1, leased=1, done=1, oldest_ready_at=NOON + 6)
         assert store.resume() == 0
 
     # What it costs
@@ -378,7 +375,7 @@ class WorkContract(Ground):
         assert store.spent(lease.session_id, NOON).session_tokens == 123
         found = store.find(lease.session_id)
         assert found is not None
-        assert (found.status, found.pending) == (Status.FAILED, 1)
+        assert (found.status, found.pending) == (SessionStatus.FAILED, 1)
 
 
 def _observed(title: str, **fields: Any) -> Observation:

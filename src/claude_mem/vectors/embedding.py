@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.recall import MemoryKind
+from claude_mem.model.refs import MemoryKind
 from claude_mem.ports.vectors import Embedder, VectorsUnavailable
 from claude_mem.vectors.keeper import Keeper
 

@@ -11,7 +11,7 @@ from claude_mem.backfill import generic, incumbent, notes, whereabouts
 from claude_mem.backfill.gained import Gained, Project, folders, named
 from claude_mem.backfill.incumbent import ProjectOf
 from claude_mem.capture import places
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 from claude_mem.queue import origin
 from claude_mem.settings import Settings, foreign_database
 from claude_mem.store import theirs

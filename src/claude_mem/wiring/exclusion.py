@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from claude_mem.capture import excluded
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Origin
 from claude_mem.ports.desk import BadQuestion
 from claude_mem.settings import Settings
 

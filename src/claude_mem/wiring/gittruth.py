@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from threading import Lock
 
-from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Card
+from claude_mem.model.events import Origin
+from claude_mem.model.refs import Card
 from claude_mem.recall import truth
 from claude_mem.recall.git import Repository
 from claude_mem.store.sqlite.library import SqliteLibrary

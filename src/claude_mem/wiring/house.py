@@ -9,7 +9,7 @@ from pathlib import Path
 
 from claude_mem.capture import places
 from claude_mem.capture.drain import Spool
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Origin
 from claude_mem.ports.desk import Changed, Data
 from claude_mem.recall.housing import Housing
 from claude_mem.settings import Settings

@@ -12,9 +12,7 @@ from claude_mem import __version__
 from claude_mem.capture import careful, drain, drops, ledger, scrub, tags
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import EventUnreadable
-from claude_mem.model.event import Event
-from claude_mem.model.origin import Origin
-from claude_mem.model.spooled import Spooled
+from claude_mem.model.events import Event, Origin, Spooled
 from claude_mem.ports.store import Accepted
 from claude_mem.queue.ingest import Ingest
 from claude_mem.queue.origin import Origins

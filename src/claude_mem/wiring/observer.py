@@ -7,15 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from claude_mem.capture import places
-from claude_mem.model.batch import Batch, Gathered
 from claude_mem.model.errors import SettingsError, StoreError
-from claude_mem.model.observation import Memory
+from claude_mem.model.jobs import Gathered, Spent
+from claude_mem.model.memory import Batch, Memory
 from claude_mem.models import registry
 from claude_mem.models.registry import Access, Choice, Model
 from claude_mem.observe import mode, policy
 from claude_mem.observe.budget import Limits
 from claude_mem.observe.observer import Manner, Observer
-from claude_mem.ports.pumping import Spent
 from claude_mem.queue.pump import Pump
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore

@@ -17,9 +17,7 @@ from claude_mem.capture.drops import NotAPayload
 from claude_mem.capture.turns import Turns
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import EventUnreadable
-from claude_mem.model.event import Event
-from claude_mem.model.origin import Origin
-from claude_mem.model.past import PREFIX, Told
+from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Origin, TranscriptEvent
 from claude_mem.ports.past import Known, Manner, NotFromTheStart, Past, Progress, Taken
 from claude_mem.ports.store import Arrival
 from claude_mem.settings import Settings
@@ -81,7 +79,7 @@ class Retelling:
                 self._stories.pop(story, None)
         return _answer(taken, heard)
 
-    def tell(self, told: Sequence[Told], turns: Turns, *, offline: bool) -> dict[str, Any]:
+    def tell(self, told: Sequence[TranscriptEvent], turns: Turns, *, offline: bool) -> dict[str, Any]:
         """Events from inside this process, of a session that goes on."""
         heard = _Heard()
         for each in told:
@@ -126,7 +124,7 @@ class Retelling:
             self._hear(told, raw, story.turns, heard)
         return heard
 
-    def _hear(self, told: Told, raw: bytes, turns: Turns, heard: _Heard) -> None:
+    def _hear(self, told: TranscriptEvent, raw: bytes, turns: Turns, heard: _Heard) -> None:
         try:
             kept = self._kept(told, raw, turns)
             event = claude_code.parse(told.event, kept, id=told.id, at=told.at) if kept is not None else None
@@ -142,7 +140,7 @@ class Retelling:
             origin = replace(self._origin_of(event.cwd), branch=told.branch, commit=None)
             heard.arrivals.append(Arrival(event, origin))
 
-    def _kept(self, told: Told, raw: bytes, turns: Turns) -> dict[str, object] | None:
+    def _kept(self, told: TranscriptEvent, raw: bytes, turns: Turns) -> dict[str, object] | None:
         """As a hook does it: what holds nothing suspicious, in a session where nothing was private, is kept
         as it is."""
         payload, session = told.payload, told.payload.get("session_id")
@@ -166,16 +164,18 @@ def _was_unseen(session: str) -> bool:
     return places.is_there(off.unseen(session))
 
 
-def _told(found: object) -> Told:
+def _told(found: object) -> TranscriptEvent:
     """Raises TypeError, ValueError, KeyError."""
     if not isinstance(found, dict):
         raise TypeError
     id, at, payload, branch = _text(found["id"]), found["at"], found["payload"], found.get("branch")
     if not isinstance(payload, dict) or not isinstance(at, int) or isinstance(at, bool):
         raise TypeError
-    if not id.startswith(PREFIX) or len(id) > LONGEST_ID or not 0 <= at <= LATEST:
+    if not id.startswith(TRANSCRIPT_PREFIX) or len(id) > LONGEST_ID or not 0 <= at <= LATEST:
         raise ValueError
-    return Told(id, at, _text(found["event"]), payload, _text(branch) if branch is not None else None)
+    return TranscriptEvent(
+        id, at, _text(found["event"]), payload, _text(branch) if branch is not None else None
+    )
 
 
 def _text(value: object) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Origin
 from claude_mem.ports.desk import Data
 from claude_mem.ports.library import Project
 from claude_mem.recall import fence

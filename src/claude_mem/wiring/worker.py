@@ -11,7 +11,7 @@ from pathlib import Path
 from claude_mem import __version__
 from claude_mem.capture import drops, notice, places
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.model.session import INTERRUPTED_AFTER_MS
+from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
 from claude_mem.serve import whole
 from claude_mem.serve.parts import Parts
 from claude_mem.settings import Settings, SettingWarning

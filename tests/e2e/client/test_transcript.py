@@ -13,7 +13,7 @@ import pytest
 
 from claude_mem.backfill import found, transcript
 from claude_mem.clients.claude_code import KINDS
-from claude_mem.model.past import Told
+from claude_mem.model.events import TranscriptEvent
 from claude_mem.testing.claude import Claude, Playing
 from claude_mem.testing.model_server import ModelServer, Say, Status, Use
 
@@ -26,7 +26,7 @@ NOT_WRITTEN = ("effort", "duration_ms", "background_tasks", "session_crons", "pr
 @dataclass(frozen=True)
 class Work:
     live: list[dict[str, Any]]
-    told: list[Told]
+    told: list[TranscriptEvent]
 
     def said(self, event: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The payloads of an event, live and told."""

@@ -1,7 +1,7 @@
 from msgspec import structs
 
 from claude_mem.api.filters import SearchFilters, filter_infos
-from claude_mem.model.recall import KINDS
+from claude_mem.model.refs import KINDS
 
 
 def test_every_filter_but_the_directory_is_told_to_every_face() -> None:

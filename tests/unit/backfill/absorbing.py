@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 from claude_mem.ports.portable import Absorbed, Chosen
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.portable import SqlitePortable

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from claude_mem.backfill import transcript
-from claude_mem.model.past import Told
+from claude_mem.model.events import TranscriptEvent
 
 SESSION = "5694f1f0-0000-4000-8000-000000000001"
 Fields = dict[str, object]
@@ -71,18 +71,18 @@ def write(folder: Path, found: Sequence[Mapping[str, object] | str], name: str =
     return path
 
 
-def told(folder: Path, *found: Mapping[str, object] | str) -> list[Told]:
+def told(folder: Path, *found: Mapping[str, object] | str) -> list[TranscriptEvent]:
     return list(transcript.read(write(folder, found)))
 
 
-def names(events: Sequence[Told]) -> list[str]:
+def names(events: Sequence[TranscriptEvent]) -> list[str]:
     """Of the hooks, without the start and the end that every session has."""
     assert events[0].event == "SessionStart"
     assert events[-1].event == "SessionEnd"
     return [each.event for each in events[1:-1]]
 
 
-def one(events: Sequence[Told], event: str) -> Fields:
+def one(events: Sequence[TranscriptEvent], event: str) -> Fields:
     """The payload of the only one of its kind."""
     (found,) = (each for each in events if each.event == event)
     return found.payload

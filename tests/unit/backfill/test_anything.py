@@ -13,7 +13,7 @@ from tests.unit.backfill.shapes import SESSION, answers, note, says, user, uses,
 
 from claude_mem.backfill import estimate, found, transcript
 from claude_mem.clients import claude_code
-from claude_mem.model.past import Told
+from claude_mem.model.events import TranscriptEvent
 
 plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20))
 values = st.recursive(
@@ -125,7 +125,7 @@ AT_THE_END = ("Stop", "SubagentStop", "PreCompact", "SessionEnd")
 """What closes a file: where it was cut, that may not be how it went on."""
 
 
-def same(told: Told) -> tuple[object, ...]:
+def same(told: TranscriptEvent) -> tuple[object, ...]:
     return told.id, told.at, told.event, told.payload, told.branch
 
 

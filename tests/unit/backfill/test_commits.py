@@ -15,7 +15,7 @@ from tests.unit.providers.acting import Acting
 from claude_mem.backfill import commits, git
 from claude_mem.backfill.gained import Gained, Project
 from claude_mem.backfill.git import Commit
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 
 SHOP = Project("example.com/shop", "shop", "/home/u/shop")
 AT = 1_700_000_000

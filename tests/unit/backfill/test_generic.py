@@ -12,7 +12,7 @@ from tests.unit.backfill.absorbing import Memory
 
 from claude_mem.backfill import generic
 from claude_mem.backfill.gained import Gained
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 
 NOW = 1_790_000_000_000
 

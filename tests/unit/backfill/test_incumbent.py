@@ -11,7 +11,7 @@ from tests.unit.backfill.absorbing import Memory
 
 from claude_mem.backfill import incumbent
 from claude_mem.backfill.gained import Gained, Project, folders, named
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 from claude_mem.settings import Settings
 from claude_mem.store import theirs
 from claude_mem.testing.incumbent import AT, NEWEST, OLD, Incumbent, made, typical

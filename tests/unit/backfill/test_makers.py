@@ -11,7 +11,7 @@ from tests.unit.backfill.test_commits import SHOP, Repository, observations, rea
 
 from claude_mem.backfill import commits
 from claude_mem.backfill.makers import finder
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 
 AT = 1_700_000_000_000
 SHA = "abcdef0123456789abcdef0123456789abcdef01"

@@ -11,9 +11,8 @@ from tests.unit.backfill.absorbing import Memory
 
 from claude_mem.backfill import notes
 from claude_mem.backfill.gained import Gained, Project
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Observation
-from claude_mem.model.portable import Record
+from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.records import Record
 
 SHOP = Project("example.com/shop", "shop", "/home/u/shop")
 AT = 1_700_000_000

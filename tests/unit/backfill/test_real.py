@@ -15,7 +15,7 @@ from claude_mem.backfill import estimate, found, lines, transcript
 from claude_mem.backfill.estimate import Asked
 from claude_mem.capture import careful, scrub
 from claude_mem.clients import claude_code
-from claude_mem.model.event import Kind
+from claude_mem.model.events import Kind
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "transcripts"
 pytestmark = pytest.mark.skipif(

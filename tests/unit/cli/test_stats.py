@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from claude_mem.cli.stats import BREAKDOWNS, as_data, by, dollars, render, total
-from claude_mem.model.job import Figures
+from claude_mem.model.jobs import QueueFigures
 from claude_mem.ports.pumping import Spending
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite.tally import Tally, Today, Told
@@ -22,7 +22,7 @@ TALLY = Tally(
     by_provider={"anthropic:claude-haiku": 3, "offline": 1},
     seen_again=2,
     summaries=1,
-    queue=Figures(ready=4, parked=1),
+    queue=QueueFigures(ready=4, parked=1),
     spending=[HAIKU, LOCAL],
     today=Today(110, 0.0),
 )
@@ -78,7 +78,9 @@ def test_the_budget_says_what_is_spent_of_what_and_when_it_is_all() -> None:
 
 def test_no_table_is_wider_than_80_columns() -> None:
     huge = Spending("2026-01-31", "p" * 90, "openai", "m" * 90, 9_999, 10**9, 99_999_998, 10**8, 999.5)
-    for line in render(SINCE, replace(TALLY, spending=[huge, LOCAL], queue=Figures()), CHOSEN).splitlines():
+    for line in render(
+        SINCE, replace(TALLY, spending=[huge, LOCAL], queue=QueueFigures()), CHOSEN
+    ).splitlines():
         assert len(line) <= 80, line
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import EventUnreadable
-from claude_mem.model.event import Event, Kind, ToolCall
+from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.testing import payloads
 
 

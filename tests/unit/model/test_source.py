@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from claude_mem.model.event import ToolCall
-from claude_mem.model.observation import Observation
+from claude_mem.model.events import ToolCall
+from claude_mem.model.memory import Observation
 from claude_mem.model.source import reads_outside, source_of
 from claude_mem.model.tools import NAMES, Sort
 

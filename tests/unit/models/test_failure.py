@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.outcome import Broken, Failure, Paused, Throttled
-from claude_mem.model.prompt import Spend
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 from claude_mem.models.failure import (
     DEFAULT_WAIT_MS,
     LONGEST_WAIT_MS,

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.outcome import Broken, Paused, Throttled
-from claude_mem.model.prompt import Prompt, Reply, Spend
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Broken, Paused, Throttled
 from claude_mem.models import anthropic, openai
 from claude_mem.models.claude import CallReport, to_outcome
 from claude_mem.models.failure import Refused, Unusable
 from claude_mem.models.http import Answer, document
+from claude_mem.models.registry import Prompt, Reply
 from claude_mem.testing.model_server import ModelServer, Say
 
 NOON = 1_760_000_000_000

@@ -1,5 +1,5 @@
+from claude_mem.model.jobs import Spent
 from claude_mem.observe.budget import Limits, SpentUp, spent_up, under_way
-from claude_mem.ports.pumping import Spent
 
 
 def test_without_limits_everything_is_allowed() -> None:

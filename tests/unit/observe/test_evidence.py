@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.observe import evidence, redirects
 
 

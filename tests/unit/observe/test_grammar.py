@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.outcome import Nothing, Observed, Unreadable
+from claude_mem.model.memory import Memory, Nothing, Observation, Observed, Summary, Unreadable
 from claude_mem.observe import field, grammar
 
 FULL = """

@@ -9,15 +9,23 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from claude_mem.model.batch import Batch
-from claude_mem.model.event import Event, Kind
-from claude_mem.model.observation import Memory, Observation
-from claude_mem.model.outcome import Broken, Failure, Nothing, Observed, Outcome, Throttled
-from claude_mem.model.prompt import Prompt, Reply, Spend
+from claude_mem.model.events import Event, Kind
+from claude_mem.model.jobs import Spend, Spent
+from claude_mem.model.memory import (
+    Batch,
+    Broken,
+    Failure,
+    Memory,
+    Nothing,
+    Observation,
+    Observed,
+    Outcome,
+    Throttled,
+)
+from claude_mem.models.registry import Prompt, Reply
 from claude_mem.observe import mode
 from claude_mem.observe.budget import Limits
 from claude_mem.observe.observer import MOST_OUTPUT, Manner, Observer
-from claude_mem.ports.pumping import Spent
 
 DEADLINE_S = 60.0
 COST = Spend("anthropic", "haiku", input_tokens=90, output_tokens=10, cost_usd=0.01)

@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.batch import Gathered
+from claude_mem.model.jobs import Gathered
 from claude_mem.observe.policy import (
     ENOUGH_CHARACTERS,
     ENOUGH_EVENTS,

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.batch import Batch
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.outcome import Nothing, Observed
-from claude_mem.model.prompt import Prompt
+from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.memory import Batch, Nothing, Observed
+from claude_mem.models.registry import Prompt
 from claude_mem.observe import grammar, mode, prompt
 
 CODE = mode.load("code", [])

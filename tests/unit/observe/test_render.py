@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from claude_mem.model.event import Event, Kind, ToolCall
+from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.observe import fit
 from claude_mem.observe.elide import LONGEST_MARK, elide
 from claude_mem.observe.render import Piece, Value, piece

@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 
 from claude_mem.clients import claude_code
-from claude_mem.model.batch import Batch
-from claude_mem.model.event import Event
-from claude_mem.model.observation import Memory, Observation
+from claude_mem.model.events import Event
+from claude_mem.model.memory import Batch, Memory, Observation
 from claude_mem.providers.offline import Offline
 from claude_mem.testing import payloads
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.providers.acting import Acting
 
-from claude_mem.model.observation import Observation, Summary
+from claude_mem.model.memory import Observation, Summary
 
 
 def summary(message: str) -> Summary:

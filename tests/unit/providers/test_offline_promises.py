@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.growing import LONG, Finish, many_long_runs, repeated
 from tests.unit.providers.acting import Acting, everything
 
-from claude_mem.model.batch import Batch
-from claude_mem.model.event import Event, Kind, ToolCall
+from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.memory import Batch
 from claude_mem.providers.offline import Offline, markdown, reading, requests, shell
 
 CONCEPTS = {

@@ -18,10 +18,8 @@ from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.capture import drain, ledger
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.model.event import Event
-from claude_mem.model.job import State
-from claude_mem.model.origin import Origin
-from claude_mem.model.spooled import Spooled
+from claude_mem.model.events import Event, Origin, Spooled
+from claude_mem.model.jobs import JobState
 from claude_mem.queue.ingest import Ingest
 from claude_mem.serve.parts import Parts
 from claude_mem.store.sqlite import SqliteStore
@@ -56,7 +54,7 @@ def envelope(id: str, payload: bytes, event: str = "PostToolUse", at: int = 1_70
 
 
 def queued(parts: Parts) -> list[str]:
-    jobs = parts.store.jobs(State.READY, 10_000)
+    jobs = parts.store.jobs(JobState.READY, 10_000)
     return [job.event.tool.use_id or "" for job, _ in jobs if job.event.tool]
 
 
@@ -213,7 +211,7 @@ def test_what_an_older_hook_let_through_is_scrubbed_again(parts: Parts, data: Pa
     leaky = payloads.bash("toolu_1", stdout="<private>canary-1</private> ghp_" + "a1B2" * 9)
     spool(data, "1", envelope("e1", leaky))
     parts.drain()
-    ((job, _),) = parts.store.jobs(State.READY, 10)
+    ((job, _),) = parts.store.jobs(JobState.READY, 10)
     assert job.event.tool is not None
     assert "canary-1" not in (job.event.tool.response or "")
     assert "redacted" in (job.event.tool.response or "")
@@ -239,7 +237,7 @@ def test_an_event_received_from_elsewhere_is_scrubbed_and_committed_before_it_is
         "PostToolUse", json.loads(payloads.bash("toolu_1", stdout="<private>canary-1</private>ok"))
     )
     assert accepted.fresh == 1
-    ((job, _),) = parts.store.jobs(State.READY, 10)
+    ((job, _),) = parts.store.jobs(JobState.READY, 10)
     assert job.event.tool is not None
     assert "canary-1" not in (job.event.tool.response or "")
 
@@ -428,7 +426,7 @@ def ingest(store: SqliteStore, steps: Steps) -> Ingest:
 
 
 def accepted(store: SqliteStore) -> list[str]:
-    return [job.event.session for job, _ in store.jobs(State.READY, 10)]
+    return [job.event.session for job, _ in store.jobs(JobState.READY, 10)]
 
 
 @pytest.mark.parametrize("step", ["parse", "exclude", "origin"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.model.origin import around
+from claude_mem.model.events import around
 from claude_mem.queue.origin import NOWHERE, Origins, normalised, resolve
 
 

@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.model.batch import Batch
-from claude_mem.model.event import Event, Kind
-from claude_mem.model.observation import Memory
-from claude_mem.model.outcome import Observed, Outcome, Paused
-from claude_mem.model.past import PREFIX
-from claude_mem.model.prompt import Spend
+from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Batch, Memory, Observed, Outcome, Paused
 from claude_mem.ports.past import Manner
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
@@ -55,7 +52,7 @@ def pump(store: SqliteStore, observe: Observer, clock: SettableClock) -> Pump:
 
 
 def turn(events: Events, session: str, *, past: bool = True) -> list[Event]:
-    before = PREFIX if past else ""
+    before = TRANSCRIPT_PREFIX if past else ""
     at = NOON - 10**9 if past else NOON
     return [
         events.tool(session, id=f"{before}{session}-use", at=at),

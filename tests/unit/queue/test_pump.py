@@ -10,13 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.model.batch import Batch, Gathered
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
-from claude_mem.model.event import Kind
-from claude_mem.model.job import Figures, Lease, State
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.outcome import Broken, Nothing, Observed, Outcome, Paused, Throttled, Unreadable
-from claude_mem.model.prompt import Spend
+from claude_mem.model.events import Kind
+from claude_mem.model.jobs import Gathered, JobState, Lease, QueueFigures, Spend
+from claude_mem.model.memory import (
+    Batch,
+    Broken,
+    Memory,
+    Nothing,
+    Observation,
+    Observed,
+    Outcome,
+    Paused,
+    Summary,
+    Throttled,
+    Unreadable,
+)
 from claude_mem.observe import policy
 from claude_mem.queue.pump import SHORTEST_HOLD_MS, STORE_HOLD_MS, Pump
 from claude_mem.queue.retry import LOOK_AGAIN_MS, backoff
@@ -106,7 +115,7 @@ def why_paused(pump: Pump) -> str | None:
     return pump.paused
 
 
-def waiting(store: SqliteStore, state: State = State.READY) -> list[tuple[str, int, str | None]]:
+def waiting(store: SqliteStore, state: JobState = JobState.READY) -> list[tuple[str, int, str | None]]:
     return [(job.event.id, job.attempts, reason) for job, reason in store.jobs(state, 100)]
 
 
@@ -127,7 +136,7 @@ def test_a_turn_goes_out_as_one_batch_when_it_has_ended(
     (batch,) = observer.shown
     assert [event.id for event in batch.events] == ids
     assert (batch.request, batch.wants_summary) == ("please", True)
-    assert store.figures() == Figures(done=22)
+    assert store.figures() == QueueFigures(done=22)
     session = store.find("s1")
     assert session is not None
     assert session.title == "R"
@@ -193,7 +202,7 @@ def test_a_reply_nobody_can_read_is_asked_for_three_times_then_parked_with_its_r
         assert pump.step() == clock.now + backoff(attempt)
         clock.now += backoff(attempt)
     assert pump.step() == clock.now
-    assert waiting(store, State.PARKED) == [(id, 3, "prose: I am sorry") for id in ids]
+    assert waiting(store, JobState.PARKED) == [(id, 3, "prose: I am sorry") for id in ids]
     assert told == [
         "4 events were given up for now: the model's replies could not be read. Run: claude-mem queue list"
     ], "without the reply's own words: what is told is logged"
@@ -204,7 +213,7 @@ def test_a_reply_nobody_can_read_is_asked_for_three_times_then_parked_with_its_r
     assert store.spent(session.id, clock.now).session_usd == 0.75, "an unreadable reply was paid for"
     store.resume()
     pump_dry(pump, clock)
-    assert store.figures() == Figures(done=4)
+    assert store.figures() == QueueFigures(done=4)
 
 
 def test_an_unreadable_reply_holds_back_its_own_session_alone(
@@ -268,7 +277,7 @@ def test_a_pause_is_told_once_and_ends_when_what_was_wrong_is_mended(
     assert [attempts for id, attempts, _reason in waiting(store) if id in ids] == [0] * 4
     pump_dry(pump, clock)
     assert pump.paused is None
-    assert store.figures() == Figures(done=8)
+    assert store.figures() == QueueFigures(done=8)
     observer.answers = [Paused("Log in again: claude login")]
     a_turn(store, events, "a")
     pump_dry(pump, clock)
@@ -296,7 +305,7 @@ def test_a_batch_that_is_refused_is_given_up_after_three_attempts_and_that_is_to
     store.accept(arrivals(events.make(Kind.STOP, text="done")))
     while (when := pump.step()) is not None:
         clock.now = when
-    assert store.figures() == Figures(parked=1)
+    assert store.figures() == QueueFigures(parked=1)
     assert told == [
         "1 event was given up for now: The API finds the request too long (413). Run: claude-mem queue list"
     ]
@@ -329,7 +338,7 @@ def test_a_provider_that_cannot_be_reached_costs_no_batch_an_attempt_however_lon
     assert pump.paused == told[0]
     clock.now += LOOK_AGAIN_MS
     pump_dry(pump, clock)
-    assert store.figures() == Figures(done=4)
+    assert store.figures() == QueueFigures(done=4)
     assert why_paused(pump) is None
     observer.answers = [DOWN] * 4
     for session in "abcd":
@@ -386,7 +395,7 @@ def test_two_failures_in_a_row_hold_all_sessions_back(
     clock.now += backoff(1)
     assert pump_dry(pump, clock) is None
     assert sorted(observer.sessions) == ["a", "a", "b", "b", "c"]
-    assert store.figures() == Figures(done=12)
+    assert store.figures() == QueueFigures(done=12)
 
 
 def test_the_longer_a_provider_is_out_of_order_the_longer_it_is_left_alone(
@@ -446,7 +455,7 @@ def test_an_observer_that_raises_is_heard_of_and_leaves_the_batch_ready(
     assert pump.step() == clock.now + backoff(1)
     clock.now += backoff(1)
     assert pump_dry(pump, clock) is None
-    assert store.figures() == Figures(done=4)
+    assert store.figures() == QueueFigures(done=4)
 
 
 def test_a_batch_no_observer_survives_is_parked_and_its_session_goes_on(
@@ -460,12 +469,12 @@ def test_a_batch_no_observer_survives_is_parked_and_its_session_goes_on(
         with pytest.raises(ValueError, match="oops"):
             pump.step()
         clock.now += backoff(attempt)
-    assert waiting(store, State.PARKED) == [(id, 3, "the observer failed: ValueError: oops") for id in ids]
+    assert waiting(store, JobState.PARKED) == [(id, 3, "the observer failed: ValueError: oops") for id in ids]
     assert told == [
         "4 events were given up for now: the observer failed: ValueError: oops. Run: claude-mem queue list"
     ]
     assert pump_dry(pump, clock) is None
-    assert store.figures() == Figures(parked=4, done=4)
+    assert store.figures() == QueueFigures(parked=4, done=4)
 
 
 def test_what_cannot_be_stored_now_is_given_back_when_it_can_be_and_not_asked_for_in_between(
@@ -493,7 +502,7 @@ def test_what_cannot_be_stored_now_is_given_back_when_it_can_be_and_not_asked_fo
     clock.now += STORE_HOLD_MS
     assert pump_dry(pump, clock) is None
     assert script.sessions == ["a", "a", "b"]
-    assert store.figures() == Figures(done=8)
+    assert store.figures() == QueueFigures(done=8)
     session = store.find("a")
     assert session is not None
     assert store.spent(session.id, clock.now).session_usd == 0.5, "what was paid for was paid for"
@@ -536,7 +545,7 @@ def test_a_damaged_store_is_not_the_batchs_fault_and_is_heard_of(
                 break  # what is stranded is not asked about again while it cannot even be given back
         broken = False
         assert pump_dry(pump, clock) is None
-        assert store.figures() == Figures(done=4)
+        assert store.figures() == QueueFigures(done=4)
 
 
 def test_a_session_forgotten_while_it_is_observed_leaves_nothing_behind(
@@ -551,7 +560,7 @@ def test_a_session_forgotten_while_it_is_observed_leaves_nothing_behind(
     with pytest.raises(StoreError, match="stale"):
         pump.step()
     assert pump.step() is None
-    assert store.figures() == Figures()
+    assert store.figures() == QueueFigures()
 
 
 def test_what_went_wrong_first_is_heard_of_also_when_there_is_nothing_left_to_give_back(
@@ -680,7 +689,7 @@ def test_threads_share_the_sessions_and_never_hold_one_together(
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(work) for _ in range(4)]:
             done.result(DEADLINE_S)
-    assert store.figures() == Figures(done=120)
+    assert store.figures() == QueueFigures(done=120)
     assert seen == turns
     assert most == 4
 

@@ -1,8 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.observation import Memory
-from claude_mem.model.outcome import Broken, Nothing, Observed, Throttled, Unreadable
+from claude_mem.model.memory import Broken, Memory, Nothing, Observed, Throttled, Unreadable
 from claude_mem.queue.retry import LONGEST_WAIT_MS, LOOK_AGAIN_MS, Park, Retry, Settle, Wait, backoff, decide
 
 NOW = 1_700_000_000_000

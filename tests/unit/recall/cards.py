@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from claude_mem.model.recall import Card, Hit, Ref
+from claude_mem.model.refs import Card, Hit, Ref
 
 DAY = 86_400_000
 

@@ -10,10 +10,9 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Card, Filters, Ref
+from claude_mem.model.events import Event, Kind, Origin, ToolCall
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.refs import Card, Filters, Ref
 from claude_mem.ports.keeping import Injection, Lying, Wanted
 from claude_mem.ports.library import Project
 from claude_mem.recall.occasions import Occasions, Size

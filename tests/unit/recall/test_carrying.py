@@ -9,9 +9,9 @@ import pytest
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.model.observation import Observation, Summary
-from claude_mem.model.portable import FOREIGN
-from claude_mem.model.recall import Ref
+from claude_mem.model.memory import Observation, Summary
+from claude_mem.model.records import FOREIGN
+from claude_mem.model.refs import Ref
 from claude_mem.ports.desk import BadQuestion
 from claude_mem.ports.portable import Chosen
 from claude_mem.recall import stranger

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.recall.cards import DAY, NOW, at, hit
 
-from claude_mem.model.recall import Hit, Ref
+from claude_mem.model.refs import Hit, Ref
 from claude_mem.recall.context import LastSession, NextStep, StartMaterial, render_plain, render_start
 from claude_mem.recall.packing import CLIENT_LIMIT, length
 from claude_mem.recall.tokens import estimate

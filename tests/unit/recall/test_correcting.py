@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.model.observation import Observation
+from claude_mem.model.memory import Observation
 from claude_mem.ports.desk import NotThere
 from claude_mem.recall.correcting import MOST_UNDOS, UNDO_MS, Correcting
 from claude_mem.store.sqlite import SqliteStore

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from claude_mem.ports.pumping import Spending, Spent
+from claude_mem.model.jobs import Spent
+from claude_mem.ports.pumping import Spending
 from claude_mem.ports.viewing import Told
 from claude_mem.recall.costing import DAY_MS, Budget, Costing
 

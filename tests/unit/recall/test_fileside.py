@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.unit.recall.cards import DAY, NOW, hit
 
-from claude_mem.model.recall import Ref
+from claude_mem.model.refs import Ref
 from claude_mem.recall.fileside import MOST_LINES, render_file, worth_saying
 
 PATH = "src/queue/pump.py"

@@ -13,8 +13,8 @@ from tests.unit.vectors.letters import Letters
 from tests.unit.vectors.memories import opened
 
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.model.observation import Summary
-from claude_mem.model.recall import Filters, ref_at
+from claude_mem.model.memory import Summary
+from claude_mem.model.refs import Filters, ref_at
 from claude_mem.recall.search import Search
 from claude_mem.store.sqlite.embedding import SqliteEmbedding
 from claude_mem.store.sqlite.library import BESIDE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.model.recall import MemoryKind, Ref, session_at, spot
+from claude_mem.model.refs import MemoryKind, Ref, session_at, spot
 from claude_mem.ports.library import Matched, Matches
 from claude_mem.recall import fuse as fusing
 from claude_mem.recall.fuse import PHRASE, Fused, ranked

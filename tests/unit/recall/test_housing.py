@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.model.observation import Observation
-from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Ref
+from claude_mem.model.events import Origin
+from claude_mem.model.memory import Observation
+from claude_mem.model.refs import Ref
 from claude_mem.ports.desk import BadQuestion, NotThere
 from claude_mem.ports.library import Project
 from claude_mem.recall.housing import Housing

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Observation
-from claude_mem.model.portable import FOREIGN, name_of
+from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.records import FOREIGN, name_of
 from claude_mem.recall.journal import journal
 from claude_mem.testing.portable_contract import HEAD, PROJECT, SESSION, made
 from claude_mem.testing.store_contract import HOUR, NOON

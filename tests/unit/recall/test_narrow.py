@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.recall.cards import NOW, card
 
-from claude_mem.model.recall import Filters
+from claude_mem.model.refs import Filters
 from claude_mem.recall.narrow import fits
 
 ONE = card(

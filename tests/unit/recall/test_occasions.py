@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
-from claude_mem.model.event import Kind
-from claude_mem.model.observation import Observation, Summary
+from claude_mem.model.events import Kind
+from claude_mem.model.memory import Observation, Summary
 from claude_mem.ports.keeping import Injection
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.occasions import Size

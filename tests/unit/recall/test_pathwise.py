@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.model.pathing import is_of_file
-from claude_mem.model.recall import Ref, spot
+from claude_mem.model.refs import Ref, is_of_file, spot
 from claude_mem.recall.pathwise import folders, is_only_paths, lifts, paths
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.recall.cards import DAY, NOW, card
 
-from claude_mem.model.recall import Card, Hit, Ref
+from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import rank
 from claude_mem.recall.rank import Work, currency, opening, ordered, prior, spread
 

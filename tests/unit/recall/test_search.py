@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
-from claude_mem.model.observation import Observation, Summary
-from claude_mem.model.recall import Filters, Ref, span, spot
-from claude_mem.model.wording import expressions
+from claude_mem.model.full_text import expressions
+from claude_mem.model.memory import Observation, Summary
+from claude_mem.model.refs import Filters, Ref, span, spot
 from claude_mem.ports.keeping import Doomed
 from claude_mem.ports.library import Matched, Wording
 from claude_mem.ports.vectors import VectorsUnavailable

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.recall.remembering import DAY, House
 
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.model.recall import Ref
+from claude_mem.model.refs import Ref
 from claude_mem.ports.desk import BadQuestion, NotThere
 
 HERE: dict[str, object] = {"cwd": "/home/a/shop"}

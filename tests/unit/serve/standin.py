@@ -21,10 +21,16 @@ from pathlib import Path
 
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import StoreDamaged, StoreUnavailable
-from claude_mem.model.event import Event, Kind
-from claude_mem.model.job import Figures, Job, State
-from claude_mem.model.origin import Origin
-from claude_mem.model.session import OPEN, Session, Status, follow
+from claude_mem.model.events import Event, Kind, Origin
+from claude_mem.model.jobs import (
+    OPEN_STATUSES,
+    Job,
+    JobState,
+    QueueFigures,
+    Session,
+    SessionStatus,
+    next_status,
+)
 from claude_mem.ports.store import Accepted, Arrival
 from claude_mem.serve.parts import Parts
 from claude_mem.settings import Settings
@@ -60,7 +66,7 @@ class MemoryStore:
                 id=len(self._sessions) + 1,
                 claude_session_id=event.session,
                 project=event.project or arrival.origin.name,
-                status=Status.INITIALIZED,
+                status=SessionStatus.INITIALIZED,
                 prompt_counter=0,
                 first_user_prompt=event.text if event.kind is Kind.PROMPT else None,
                 created_at_epoch=event.at,
@@ -70,7 +76,7 @@ class MemoryStore:
         prompts = session.prompt_counter + (event.kind is Kind.PROMPT)
         self._sessions[event.session] = replace(
             session,
-            status=follow(session.status, event.kind),
+            status=next_status(session.status, event.kind),
             prompt_counter=event.prompt_number or prompts if event.kind is Kind.PROMPT else prompts,
             pending=session.pending + 1,
         )
@@ -87,19 +93,21 @@ class MemoryStore:
         self._writable()
         session = self.find(session_id)
         assert session is not None
-        self._sessions[session.claude_session_id] = replace(session, status=Status.FAILED)
+        self._sessions[session.claude_session_id] = replace(session, status=SessionStatus.FAILED)
 
     def interrupt_silent(self, before: int) -> int:
         return 0
 
     def count_open(self) -> int:
-        return sum(session.status in OPEN for session in self._sessions.values())
+        return sum(session.status in OPEN_STATUSES for session in self._sessions.values())
 
-    def figures(self) -> Figures:
-        return Figures(ready=len(self._jobs), oldest_ready_at=self._jobs[0].event.at if self._jobs else None)
+    def figures(self) -> QueueFigures:
+        return QueueFigures(
+            ready=len(self._jobs), oldest_ready_at=self._jobs[0].event.at if self._jobs else None
+        )
 
-    def jobs(self, state: State, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
-        found = [job for job in self._jobs if job.id > after] if state is State.READY else []
+    def jobs(self, state: JobState, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
+        found = [job for job in self._jobs if job.id > after] if state is JobState.READY else []
         reason: str | None = None
         return [(job, reason) for job in found[:limit]]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from claude_mem.model.event import Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.recall import Card, Ref
+from claude_mem.model.events import Kind, ToolCall
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.refs import Card, Ref
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.cards import TITLE, cards
 from claude_mem.testing.store_contract import Events, arrivals

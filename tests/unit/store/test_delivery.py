@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.job import Lease, State
-from claude_mem.model.observation import Memory, Observation
+from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.jobs import JobState, Lease
+from claude_mem.model.memory import Memory, Observation
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing.store_contract import HOUR, NOON, SettableClock, arrivals
 
@@ -41,7 +41,7 @@ class Modelled:
 
     def __init__(self, event: Event) -> None:
         self.event = event
-        self.state = State.DONE if event.kind is Kind.SESSION_START else State.READY
+        self.state = JobState.DONE if event.kind is Kind.SESSION_START else JobState.READY
         self.not_before = 0
 
 
@@ -69,7 +69,7 @@ class Delivery(RuleBasedStateMachine):
         self.store.close()
         shutil.rmtree(self.folder)
 
-    def of(self, session: str, *states: State) -> list[Modelled]:
+    def of(self, session: str, *states: JobState) -> list[Modelled]:
         return [job for job in self.queue if job.event.session == session and job.state in states]
 
     def is_due(self, job: Modelled) -> bool:
@@ -79,8 +79,8 @@ class Delivery(RuleBasedStateMachine):
         """What the store must hand out next, by the rules as a person would say them."""
         runs = []
         for session in SESSIONS:
-            ready = self.of(session, State.READY)
-            if ready and self.is_due(ready[0]) and not self.of(session, State.LEASED):
+            ready = self.of(session, JobState.READY)
+            if ready and self.is_due(ready[0]) and not self.of(session, JobState.LEASED):
                 run = []
                 for job in ready:
                     if not self.is_due(job):
@@ -118,7 +118,7 @@ class Delivery(RuleBasedStateMachine):
         assert [job.event.id for job in wanted] == [job.event.id for job in (lease.jobs if lease else ())]
         if lease is not None:
             for job in wanted:
-                job.state = State.LEASED
+                job.state = JobState.LEASED
             self.held.append(Held(lease, wanted))
 
     @precondition(lambda self: self.held)
@@ -129,7 +129,7 @@ class Delivery(RuleBasedStateMachine):
         self.store.settle(held.lease, Memory(learned))
         self.settled += len(held.jobs)
         for job in held.jobs:
-            job.state = State.DONE
+            job.state = JobState.DONE
         self.dead.append(held.lease)
 
     @precondition(lambda self: self.held)
@@ -139,7 +139,7 @@ class Delivery(RuleBasedStateMachine):
         self.store.postpone(held.lease, self.clock.now + wait, "later", failed=failed)
         self.dead.append(held.lease)
         for job in held.jobs:
-            job.state, job.not_before = State.READY, self.clock.now + wait
+            job.state, job.not_before = JobState.READY, self.clock.now + wait
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
@@ -148,35 +148,37 @@ class Delivery(RuleBasedStateMachine):
         self.store.park(held.lease, "broken")
         self.dead.append(held.lease)
         for job in held.jobs:
-            job.state = State.PARKED
+            job.state = JobState.PARKED
 
     @rule()
     def resume(self) -> None:
-        parked = [job for job in self.queue if job.state is State.PARKED]
+        parked = [job for job in self.queue if job.state is JobState.PARKED]
         assert self.store.resume() == len(parked)
         for job in parked:
-            job.state = State.READY
+            job.state = JobState.READY
         for job in self.queue:
-            if job.state is State.READY:
+            if job.state is JobState.READY:
                 job.not_before = 0  # whoever resumes everything wants nothing to wait
 
-    @precondition(lambda self: any(job.state is State.PARKED for job in self.queue))
+    @precondition(lambda self: any(job.state is JobState.PARKED for job in self.queue))
     @rule()
     def drop(self) -> None:
-        (oldest, _reason), *_ = self.store.jobs(State.PARKED, 1)
-        everything = [job.id for state in State for job, _reason in self.store.jobs(state, 1000)]
-        others = [id for id in everything if id not in {j.id for j, _ in self.store.jobs(State.PARKED, 1000)}]
+        (oldest, _reason), *_ = self.store.jobs(JobState.PARKED, 1)
+        everything = [job.id for state in JobState for job, _reason in self.store.jobs(state, 1000)]
+        others = [
+            id for id in everything if id not in {j.id for j, _ in self.store.jobs(JobState.PARKED, 1000)}
+        ]
         assert self.store.drop([oldest.id, *others]) == 1
-        next(job for job in self.queue if job.state is State.PARKED).state = State.DONE
+        next(job for job in self.queue if job.state is JobState.PARKED).state = JobState.DONE
 
     @rule()
     def die_and_come_back(self) -> None:
         self.store.close()
         self.store = self.open()
-        leased = [job for job in self.queue if job.state is State.LEASED]
+        leased = [job for job in self.queue if job.state is JobState.LEASED]
         assert self.store.reclaim() == len(leased)
         for job in leased:
-            job.state = State.READY
+            job.state = JobState.READY
         self.dead += [held.lease for held in self.held]
         self.held.clear()
 
@@ -198,10 +200,10 @@ class Delivery(RuleBasedStateMachine):
     def every_accepted_event_is_in_exactly_one_state(self) -> None:
         figures = self.store.figures()
         counted = {
-            State.READY: figures.ready,
-            State.LEASED: figures.leased,
-            State.PARKED: figures.parked,
-            State.DONE: figures.done,
+            JobState.READY: figures.ready,
+            JobState.LEASED: figures.leased,
+            JobState.PARKED: figures.parked,
+            JobState.DONE: figures.done,
         }
         for state, number in counted.items():
             modelled = [job.event.id for job in self.queue if job.state is state]

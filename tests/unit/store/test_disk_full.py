@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.model.observation import Memory, Observation
+from claude_mem.model.memory import Memory, Observation
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.testing.store_contract import Events, SettableClock, arrivals
 

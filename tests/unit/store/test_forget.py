@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from claude_mem.model.event import Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.recall import Ref
+from claude_mem.model.events import Kind, ToolCall
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.refs import Ref
 from claude_mem.ports.keeping import Doomed, Selection
 from claude_mem.store.sqlite import SqliteStore, indexing, scouring
 from claude_mem.store.sqlite.indexing import Indexing

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from claude_mem.model.observation import Observation
-from claude_mem.model.recall import Card, Filters
+from claude_mem.model.memory import Observation
+from claude_mem.model.refs import Card, Filters
 from claude_mem.store.sqlite import SqliteStore, cards
 from claude_mem.store.sqlite import library as library_module
 from claude_mem.store.sqlite.indexing import Indexing

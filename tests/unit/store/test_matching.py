@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from claude_mem.model.observation import Observation
-from claude_mem.model.recall import ref_at, span
-from claude_mem.model.wording import expressions
+from claude_mem.model.full_text import expressions
+from claude_mem.model.memory import Observation
+from claude_mem.model.refs import ref_at, span
 from claude_mem.ports.library import Matches, Wording
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Memory, Observation
-from claude_mem.model.origin import Origin
-from claude_mem.model.prompt import Spend
-from claude_mem.model.recall import Filters, Ref, spot
+from claude_mem.model.events import Origin
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Memory, Observation, content_key
+from claude_mem.model.refs import Filters, Ref, spot
 from claude_mem.ports.library import Wording
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.embedding import SqliteEmbedding

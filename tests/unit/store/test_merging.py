@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from claude_mem.model.event import Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.origin import Origin
-from claude_mem.model.prompt import Spend
-from claude_mem.model.recall import Ref, span
+from claude_mem.model.events import Kind, Origin, ToolCall
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.refs import Ref, span
 from claude_mem.ports.keeping import Doomed
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite import SqliteStore, merging

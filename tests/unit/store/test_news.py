@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from claude_mem.model.event import Kind
-from claude_mem.model.observation import Memory, Observation
+from claude_mem.model.events import Kind
+from claude_mem.model.memory import Memory, Observation
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.news import Marks, News, since
 from claude_mem.testing.keeping_contract import ELSEWHERE

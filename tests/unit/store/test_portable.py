@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.event import Kind
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Observation
-from claude_mem.model.portable import FIELDS, FLAG, INT, LIST, REQUIRED, name_of, named
-from claude_mem.model.session import Status
+from claude_mem.model.events import Kind
+from claude_mem.model.jobs import SessionStatus
+from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.records import FIELDS, FLAG, INT, LIST, REQUIRED, name_of, parse_name
 from claude_mem.ports.portable import Chosen
 from claude_mem.serve.travelling import line
 from claude_mem.store.sqlite import SqliteStore
@@ -40,7 +39,7 @@ SPECIAL: dict[str, st.SearchStrategy[Any]] = {
     "project": st.sampled_from(PROJECTS),
     "key": st.sampled_from(PROJECTS),
     "name": st.text(min_size=1, max_size=5),
-    "status": st.sampled_from([*Status]),
+    "status": st.sampled_from([*SessionStatus]),
     "event_kind": st.sampled_from([*Kind]),
     "type": st.sampled_from(TYPES),
     "source": st.sampled_from(SOURCES),
@@ -121,12 +120,12 @@ def test_anything_at_all_is_taken_or_refused_and_never_a_fault(value: Any) -> No
 
 @given(st.text(min_size=1), st.integers(0, 10**14), st.none() | st.just("beef"))
 def test_a_name_says_what_it_was_made_of(session: str, at: int, key: str | None) -> None:
-    assert named(name_of(session, at, key)) == (session, at, key)
+    assert parse_name(name_of(session, at, key)) == (session, at, key)
 
 
 @pytest.mark.parametrize("name", ["", "x", "a/b", "/1/-", "a/x/-", "a/-1/-", "a/1234567890123456/-"])
 def test_what_is_no_name_is_none(name: str) -> None:
-    assert named(name) is None
+    assert parse_name(name) is None
 
 
 def test_memory_does_not_grow_with_what_goes_out() -> None:

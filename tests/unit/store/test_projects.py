@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.model.event import Kind
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Kind, Origin
 from claude_mem.store.sqlite import SqliteStore, news
 from claude_mem.store.sqlite.ledgers import SqliteLedgers
 from claude_mem.store.sqlite.library import SqliteLibrary

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.model.event import Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation
+from claude_mem.model.events import Kind, ToolCall
+from claude_mem.model.memory import Memory, Observation
 from claude_mem.store.sqlite import SqliteStore, schema, vacuuming
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.trimming import SqliteEvidence

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from claude_mem.model.event import Kind
-from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.events import Kind
+from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.store.sqlite import SqliteStore, schema
 from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 

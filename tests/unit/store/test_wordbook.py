@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from tests.growing import LONG, Finish, many_long_runs
 
-from claude_mem.model.recall import MemoryKind, Ref, spot
+from claude_mem.model.refs import MemoryKind, Ref, spot
 from claude_mem.store.sqlite import wordbook
 from claude_mem.store.sqlite.wordbook import MOST, MOST_FILES, MOST_OUTPUT, Entry, entry, placed, relative
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from claude_mem.model.observation import Memory, Observation, Summary
-from claude_mem.model.origin import Origin
-from claude_mem.model.recall import MemoryKind, Ref, spot
+from claude_mem.model.events import Origin
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.refs import MemoryKind, Ref, spot
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.connection import open_reader
 from claude_mem.store.sqlite.embedding import SqliteEmbedding, take_out

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.vectors.memories import OTHER, Memories, in_two_projects, opened
 
-from claude_mem.model.recall import span
+from claude_mem.model.refs import span
 from claude_mem.store.sqlite.merging import SqliteProjects
 from claude_mem.testing.store_contract import ORIGIN
 from claude_mem.testing.vectors_contract import vector, vectors_of

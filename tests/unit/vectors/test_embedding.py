@@ -14,8 +14,8 @@ from tests.unit.vectors.memories import OTHER, Memories, opened
 from tests.unit.vectors.serving import chroma, free_port, serving
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.observation import Summary
-from claude_mem.model.recall import span
+from claude_mem.model.memory import Summary
+from claude_mem.model.refs import span
 from claude_mem.ports.vectors import VectorsUnavailable
 from claude_mem.testing.vectors_contract import SIZE, vector
 from claude_mem.vectors.builtin import Builtin

@@ -12,8 +12,8 @@ import pytest
 from tests.unit.recall.remembering import DAY, House, house
 
 from claude_mem.capture import places
-from claude_mem.model.event import Kind
-from claude_mem.model.observation import Observation, Summary
+from claude_mem.model.events import Kind
+from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.occasions import Size
 from claude_mem.testing.store_contract import NOON, ORIGIN, arrivals
 from claude_mem.wiring.contexts import KEEP_S, Contexts

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from tests.unit.recall.repositories import Made
 
-from claude_mem.model.event import Kind
-from claude_mem.model.observation import Memory, Observation
-from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Filters
+from claude_mem.model.events import Kind, Origin
+from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.refs import Filters
 from claude_mem.recall.git import Repository
 from claude_mem.recall.search import Search
 from claude_mem.recall.truth import FILES_CHANGED

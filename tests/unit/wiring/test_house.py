@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.model.event import Kind, ToolCall
-from claude_mem.model.observation import Memory, Observation
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Kind, Origin, ToolCall
+from claude_mem.model.memory import Memory, Observation
 from claude_mem.recall.packing import Rendered
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore

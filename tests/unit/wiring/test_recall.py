@@ -12,8 +12,8 @@ import pytest
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.capture import places
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.model.observation import Memory, Observation
-from claude_mem.model.origin import Origin
+from claude_mem.model.events import Origin
+from claude_mem.model.memory import Memory, Observation
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing

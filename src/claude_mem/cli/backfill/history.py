@@ -19,7 +19,7 @@ from claude_mem.model.errors import ClaudeMemError
 if TYPE_CHECKING:
     from claude_mem.backfill.commits import SessionOf
     from claude_mem.backfill.gained import Gained, Project
-    from claude_mem.model.portable import Record
+    from claude_mem.model.records import Record
     from claude_mem.settings import Settings
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from claude_mem.backfill.found import Transcript
-    from claude_mem.model.past import Told
+    from claude_mem.model.events import TranscriptEvent
 
 MOST_BYTES = 1 << 20
 MOST_LINES = 2_000
@@ -124,7 +124,7 @@ def seal(transcript: Transcript, now: int) -> str:
     return f"{transcript.size}:{transcript.last_at}:{'over' if is_over(transcript, now) else 'open'}"
 
 
-def _line(told: Told) -> bytes:
+def _line(told: TranscriptEvent) -> bytes:
     fields: dict[str, object] = {"id": told.id, "at": told.at, "event": told.event, "branch": told.branch}
     line = _encoded(fields | {"payload": told.payload})
     if len(line) <= LONGEST_LINE:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from claude_mem.capture import notification
 from claude_mem.clients.claude_code import connection, plugin
 from claude_mem.model.errors import EventUnreadable
-from claude_mem.model.event import Event, Kind, ToolCall
+from claude_mem.model.events import Event, Kind, ToolCall
 
 NAME = "claude-code"
 

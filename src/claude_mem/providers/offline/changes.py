@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from claude_mem.model.commit import FIXES
-from claude_mem.model.observation import Observation, ObservationType
+from claude_mem.model.memory import FIXES, Observation, ObservationType
 from claude_mem.providers.offline import findings, headlines, mending, outline, paths, requests
 from claude_mem.providers.offline.commits import Commit
 from claude_mem.providers.offline.details import details

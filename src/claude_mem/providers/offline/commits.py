@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from claude_mem.model.commit import type_of
-from claude_mem.model.observation import ObservationType
+from claude_mem.model.memory import ObservationType, type_of_commit
 from claude_mem.providers.offline.shell import Simple
 from claude_mem.providers.offline.steps import Ran
 
@@ -35,7 +34,7 @@ class Commit:
     @property
     def kind(self) -> ObservationType | None:
         """By its subject; None if that does not say."""
-        return type_of(self.subject)
+        return type_of_commit(self.subject)
 
 
 def read(at: int, ran: Ran, simples: list[Simple]) -> list[Commit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from claude_mem.model.observation import Observation
+from claude_mem.model.memory import Observation
 from claude_mem.providers.offline import findings, paths, requests, vocabulary
 from claude_mem.providers.offline.findings import Statement
 from claude_mem.providers.offline.turns import Turn

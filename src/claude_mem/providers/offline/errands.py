@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from claude_mem.model.observation import Observation
+from claude_mem.model.memory import Observation
 from claude_mem.providers.offline import findings, requests
 from claude_mem.providers.offline.turns import Turn
 from claude_mem.providers.offline.wording import FACT, NARRATIVE, TITLE, clip, listed, unique

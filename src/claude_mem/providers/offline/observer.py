@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import chain
 
-from claude_mem.model.batch import Batch
-from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.memory import Batch, Memory, Observation, Summary
 from claude_mem.providers.offline import changes, decisions, discoveries, errands, summary
 from claude_mem.providers.offline.turns import turns
 from claude_mem.providers.offline.wording import (

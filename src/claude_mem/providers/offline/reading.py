@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from claude_mem.model.event import Event, Kind
+from claude_mem.model.events import Event, Kind
 from claude_mem.providers.offline import diffs
 from claude_mem.providers.offline.steps import (
     Chose,

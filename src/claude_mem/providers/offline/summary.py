@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from claude_mem.model.observation import Observation, Summary
+from claude_mem.model.memory import Observation, Summary
 from claude_mem.providers.offline import courtesies, findings, mending, paths, requests
 from claude_mem.providers.offline.findings import Statement
 from claude_mem.providers.offline.turns import Turn

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from claude_mem.model.batch import Batch
-from claude_mem.model.event import Kind
+from claude_mem.model.events import Kind
+from claude_mem.model.memory import Batch
 from claude_mem.providers.offline import (
     commits,
     diffs,

@@ -6,8 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from functools import cache
 
-from claude_mem.model.pathing import is_glob, is_of_file
-from claude_mem.model.recall import Ref, ref_at, span
+from claude_mem.model.refs import Ref, is_glob, is_of_file, ref_at, span
 from claude_mem.store.sqlite.matching import EVERYWHERE
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.wordbook import placed

@@ -12,14 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import get_args
 
-from claude_mem.model import portable
-from claude_mem.model.event import Kind
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Observation, ObservationType
-from claude_mem.model.origin import Origin
-from claude_mem.model.portable import FIELDS, FOREIGN, LIST, Record
-from claude_mem.model.recall import Source
-from claude_mem.model.session import Status
+from claude_mem.model import records as model_records
+from claude_mem.model.events import Kind, Origin
+from claude_mem.model.jobs import SessionStatus
+from claude_mem.model.memory import Observation, ObservationType, content_key
+from claude_mem.model.records import FIELDS, FOREIGN, LIST, Record
+from claude_mem.model.refs import Source
 from claude_mem.ports.portable import Absorbed
 from claude_mem.store.sqlite import memory, standing
 from claude_mem.store.sqlite.checking import Fields, Refused, checked
@@ -36,7 +34,7 @@ def absorb(db: sqlite3.Connection, records: Sequence[Record], now: int, *, own: 
     taken, known, refused = Counter[str](), Counter[str](), []
     for number, record in enumerate(records):
         kind = record.get("kind") if isinstance(record, dict) else None
-        if kind == portable.FORMAT:
+        if kind == model_records.FORMAT:
             continue
         try:
             fields = checked(record)
@@ -67,8 +65,8 @@ def _session(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     project = execute(db, "find_project_whole", key=fields["project"]).fetchone()
     if project is None:
         raise Refused(f"Session {fields['session_id']} is of a project that no record before it names.")
-    status = fields["status"] or Status.COMPLETED
-    if status not in tuple(Status):
+    status = fields["status"] or SessionStatus.COMPLETED
+    if status not in tuple(SessionStatus):
         raise Refused(f"{status!r} is no state of a session.")
     if execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone() is not None:
         return False
@@ -87,7 +85,7 @@ def _session(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     }
     if not own:
         # Contexts are rendered for the directories that sessions worked in, and open sessions are waited for.
-        values |= {"client": FOREIGN, "cwd": None, "transcript_path": None, "status": Status.COMPLETED}
+        values |= {"client": FOREIGN, "cwd": None, "transcript_path": None, "status": SessionStatus.COMPLETED}
     execute(db, "absorb_session", **values)
     return True
 
@@ -250,7 +248,7 @@ def _is_there(named: list[sqlite3.Row], fields: Fields, project_id: int) -> bool
 
 
 def _referred(db: sqlite3.Connection, name: str | None) -> sqlite3.Row | None:
-    known = portable.named(name) if name else None
+    known = model_records.parse_name(name) if name else None
     return next(iter(_named(db, *known)), None) if known else None
 
 

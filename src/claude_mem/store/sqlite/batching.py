@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from claude_mem.model.batch import Batch
-from claude_mem.model.job import Lease
+from claude_mem.model.jobs import Lease
+from claude_mem.model.memory import Batch
 from claude_mem.store.sqlite.queries import execute
 
 RECORDED = 30

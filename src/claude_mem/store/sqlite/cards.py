@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from claude_mem.model.portable import FOREIGN
-from claude_mem.model.recall import Card, MemoryKind, Ref, Source
+from claude_mem.model.records import FOREIGN
+from claude_mem.model.refs import Card, MemoryKind, Ref, Source
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.wordbook import PATH_KEYS, WRITERS, relative
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from claude_mem.model.portable import FIELDS, FLAG, INT, LIST, REQUIRED, TEXT
+from claude_mem.model.records import FIELDS, FLAG, INT, LIST, REQUIRED, TEXT
 from claude_mem.store.sqlite.storable import text
 
 LONGEST = 1 << 20  # characters of a text: far more than anything that capture keeps

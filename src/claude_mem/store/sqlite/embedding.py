@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from claude_mem.model.recall import MemoryKind, Ref, spot
+from claude_mem.model.refs import MemoryKind, Ref, spot
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.readers import Readers
 from claude_mem.store.sqlite.storable import Value

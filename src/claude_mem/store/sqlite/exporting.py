@@ -9,8 +9,8 @@ import json
 import sqlite3
 from collections.abc import Iterator
 
-from claude_mem.model import portable
-from claude_mem.model.portable import FIELDS, FLAG, LIST, Record
+from claude_mem.model import records as model_records
+from claude_mem.model.records import FIELDS, FLAG, LIST, Record
 from claude_mem.ports.portable import Chosen
 from claude_mem.store.sqlite.queries import execute
 
@@ -18,7 +18,7 @@ AT_ONCE = 200
 
 
 def records(db: sqlite3.Connection, chosen: Chosen, now: int) -> Iterator[Record]:
-    yield {"kind": portable.FORMAT, "version": portable.VERSION, "made_at": now}
+    yield {"kind": model_records.FORMAT, "version": model_records.VERSION, "made_at": now}
     sessions = _sessions(db, chosen)
     whole = not chosen.refs
     among = json.dumps(sessions)
@@ -83,7 +83,7 @@ def _record(kind: str, row: sqlite3.Row) -> Record:
     found = dict(row)
     if found.get("older_at") is not None:
         refers = "supersedes" if kind == "observation" else "observation"
-        found[refers] = portable.name_of(found["older_session"], found["older_at"], found["older_key"])
+        found[refers] = model_records.name_of(found["older_session"], found["older_at"], found["older_key"])
     made: dict[str, object] = {"kind": kind}
     for field, shape in FIELDS[kind].items():
         value = found.get(field)

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from claude_mem.model.observation import Summary
-from claude_mem.model.recall import MemoryKind, Ref, spot
+from claude_mem.model.memory import Summary
+from claude_mem.model.refs import MemoryKind, Ref, spot
 from claude_mem.store.sqlite import embedding, indexing
 from claude_mem.store.sqlite.memory import entitle
 from claude_mem.store.sqlite.queries import execute

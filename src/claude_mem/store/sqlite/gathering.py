@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from claude_mem.model.batch import Gathered
-from claude_mem.model.session import Status
+from claude_mem.model.jobs import Gathered, SessionStatus
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.queue import HORIZON_MS
 
@@ -13,7 +12,7 @@ SESSIONS = 50
 JOBS = 200
 """More of a session's jobs are not looked at: it has more than enough to go out."""
 
-_NO_MORE_TO_COME = (Status.COMPLETED, Status.INTERRUPTED)
+_NO_MORE_TO_COME = (SessionStatus.COMPLETED, SessionStatus.INTERRUPTED)
 
 
 def gathered(db: sqlite3.Connection, now: int) -> list[Gathered]:

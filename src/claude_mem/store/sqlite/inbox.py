@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from claude_mem.model.event import Event, Kind
-from claude_mem.model.job import State
+from claude_mem.model.events import Event, Kind
+from claude_mem.model.jobs import JobState
 from claude_mem.ports.store import Accepted, Arrival
 from claude_mem.store.sqlite.overview import count
 from claude_mem.store.sqlite.queries import execute
@@ -93,7 +93,7 @@ def _add_job(db: sqlite3.Connection, arrival: Arrival, session_id: int, number: 
         branch=origin.branch,
         commit_sha=origin.commit,
         private=int(event.private),
-        state=State.DONE if settled else State.READY,
+        state=JobState.DONE if settled else JobState.READY,
         created_at=iso(event.at),
         created_at_epoch=event.at,
         settled_at_epoch=now if settled else None,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from claude_mem.model.recall import KINDS, MemoryKind, Ref
+from claude_mem.model.refs import KINDS, MemoryKind, Ref
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.readers import Readers
 from claude_mem.store.sqlite.wordbook import VERSION, Entry, entry, names, placed

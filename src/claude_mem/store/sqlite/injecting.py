@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from claude_mem.model.recall import Ref
+from claude_mem.model.refs import Ref
 from claude_mem.ports.keeping import Injection
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.storable import array, iso

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Observation
-from claude_mem.model.origin import Origin
-from claude_mem.model.recall import Ref, Source
-from claude_mem.model.session import Status
+from claude_mem.model.events import Origin
+from claude_mem.model.jobs import SessionStatus
+from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.refs import Ref, Source
 from claude_mem.ports.clock import Clock
 from claude_mem.ports.keeping import Doomed, Forgotten, Injection, Selection, Trace
 from claude_mem.store.sqlite import forgetting, injecting, memory, scouring, selecting, standing, tracing
@@ -194,7 +193,7 @@ def _session(
         claude_session_id=session,
         project=standing.called(db, project_id, origin, origin.name),
         project_id=project_id,
-        status=Status.COMPLETED,
+        status=SessionStatus.COMPLETED,
         client=client,
         cwd=origin.root or None,
         transcript_path=None,

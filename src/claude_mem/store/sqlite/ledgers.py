@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import get_args
 
-from claude_mem.model.observation import ObservationType
-from claude_mem.model.recall import Ref, ref_at, span
+from claude_mem.model.memory import ObservationType
+from claude_mem.model.refs import Ref, ref_at, span
 from claude_mem.ports.viewing import ChangedFile, Facets, Told
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.readers import Readers

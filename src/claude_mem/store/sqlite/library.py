@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from claude_mem.model.recall import KINDS, Card, Filters, MemoryKind, Ref, kind_at, ref_at, span
+from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, Ref, kind_at, ref_at, span
 from claude_mem.ports.library import Matches, Passing, Place, Project, Touching, Wording
 from claude_mem.store.sqlite import cards, listing, matching
 from claude_mem.store.sqlite.about import of_file

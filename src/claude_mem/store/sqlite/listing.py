@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from claude_mem.model.recall import KINDS, Filters, MemoryKind, Ref
+from claude_mem.model.refs import KINDS, Filters, MemoryKind, Ref
 from claude_mem.ports.library import Place
 from claude_mem.store.sqlite.about import about
 from claude_mem.store.sqlite.queries import conditions, queries

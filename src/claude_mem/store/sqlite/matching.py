@@ -12,8 +12,8 @@ import sqlite3
 from dataclasses import dataclass
 from itertools import islice
 
-from claude_mem.model.recall import idf
-from claude_mem.model.wording import beginning, is_only_a_beginning
+from claude_mem.model.full_text import beginning, is_only_a_beginning
+from claude_mem.model.refs import idf
 from claude_mem.ports.library import Matched, Passing, Wording
 from claude_mem.store.sqlite.queries import execute
 

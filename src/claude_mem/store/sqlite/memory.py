@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 
-from claude_mem.model.job import Lease
-from claude_mem.model.likeness import content_key, supersedes
-from claude_mem.model.observation import Memory, Observation, Summary
+from claude_mem.model.jobs import Lease
+from claude_mem.model.memory import Memory, Observation, Summary, content_key
 from claude_mem.model.source import source_of
+from claude_mem.store.similarity import supersedes
 from claude_mem.store.sqlite import firsts, rows
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.storable import Value, array, iso

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from claude_mem.model.recall import Ref
+from claude_mem.model.refs import Ref
 from claude_mem.ports.housekeeping import Housed
 from claude_mem.store.sqlite import embedding, indexing
 from claude_mem.store.sqlite.queries import execute

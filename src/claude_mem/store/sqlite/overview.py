@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import sqlite3
 
-from claude_mem.model.job import Figures, Job, State
+from claude_mem.model.jobs import Job, JobState, QueueFigures
 from claude_mem.store.sqlite import rows
 from claude_mem.store.sqlite.queries import execute
 
 
-def figures(db: sqlite3.Connection) -> Figures:
-    by_state = {State(state): jobs for state, jobs in execute(db, "figures")}
+def figures(db: sqlite3.Connection) -> QueueFigures:
+    by_state = {JobState(state): jobs for state, jobs in execute(db, "figures")}
     oldest = execute(db, "oldest_ready").fetchone()
-    return Figures(
-        ready=by_state[State.READY],
-        leased=by_state[State.LEASED],
-        parked=by_state[State.PARKED],
-        done=by_state[State.DONE],
+    return QueueFigures(
+        ready=by_state[JobState.READY],
+        leased=by_state[JobState.LEASED],
+        parked=by_state[JobState.PARKED],
+        done=by_state[JobState.DONE],
         oldest_ready_at=oldest and oldest[0],
     )
 
 
-def jobs(db: sqlite3.Connection, state: State, limit: int, after: int) -> list[tuple[Job, str | None]]:
+def jobs(db: sqlite3.Connection, state: JobState, limit: int, after: int) -> list[tuple[Job, str | None]]:
     page = execute(db, "jobs_in_state", state=state, limit=max(0, limit), after=after)
     return [(rows.job(row), row["reason"]) for row in page]
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from claude_mem.model.recall import KINDS, Filters, MemoryKind, Ref, id_at, kind_at, spot
+from claude_mem.model.refs import KINDS, Filters, MemoryKind, Ref, id_at, kind_at, spot
 from claude_mem.store.sqlite import listing
 from claude_mem.store.sqlite.readers import Readers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from claude_mem.model.portable import Record
+from claude_mem.model.records import Record
 from claude_mem.ports.clock import Clock
 from claude_mem.ports.portable import Absorbed, Chosen
 from claude_mem.store.sqlite import absorbing, exporting

@@ -1,5 +1,5 @@
 -- What goes out of the database as records and comes in as such. Each has a name and a purpose. The columns are called as
--- the fields of model/portable.py.
+-- the fields of model/records.py.
 
 -- name: chosen_sessions
 -- The sessions that an export is about.

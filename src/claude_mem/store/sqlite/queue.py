@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.event import Kind
-from claude_mem.model.job import Job, Lease
-from claude_mem.model.observation import Memory
-from claude_mem.model.prompt import Spend
+from claude_mem.model.events import Kind
+from claude_mem.model.jobs import Job, Lease, Spend
+from claude_mem.model.memory import Memory
 from claude_mem.store.sqlite import rows, spending
 from claude_mem.store.sqlite.memory import remember
 from claude_mem.store.sqlite.overview import count

@@ -8,9 +8,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from claude_mem.model.likeness import content_key
-from claude_mem.model.observation import Observation
-from claude_mem.model.recall import Ref
+from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.refs import Ref
 from claude_mem.ports.correcting import ChangedMeanwhile, Revision, Value
 from claude_mem.store.sqlite import embedding, indexing
 from claude_mem.store.sqlite.queries import execute

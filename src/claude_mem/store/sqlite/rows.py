@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from claude_mem.model.event import Event, Kind, ToolCall
-from claude_mem.model.job import Job
-from claude_mem.model.observation import Observation
-from claude_mem.model.session import Session, Status
+from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.jobs import Job, Session, SessionStatus
+from claude_mem.model.memory import Observation
 
 
 def job(row: sqlite3.Row) -> Job:
@@ -51,7 +50,7 @@ def session(row: sqlite3.Row) -> Session:
         id=row["id"],
         claude_session_id=row["claude_session_id"],
         project=row["project"],
-        status=Status(row["status"]),
+        status=SessionStatus(row["status"]),
         prompt_counter=row["prompt_counter"],
         first_user_prompt=row["first_user_prompt"],
         created_at_epoch=row["created_at_epoch"],

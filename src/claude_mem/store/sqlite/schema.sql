@@ -282,7 +282,7 @@ CREATE INDEX spending_by_session ON spending (session_id);
 
 -- From here to `derived`, all is made of the rows above and can be made again.
 
--- The words of memories, with identifiers and paths told apart (see model/wording.py). Its rowid is a memory's spot.
+-- The words of memories, with identifiers and paths told apart (see model/full_text.py). Its rowid is a memory's spot.
 CREATE VIRTUAL TABLE memory_text USING fts5(
     title, body, names, content='', tokenize='porter unicode61 remove_diacritics 2'
 );

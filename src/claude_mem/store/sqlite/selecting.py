@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from claude_mem.model.recall import KINDS, MemoryKind, Ref
+from claude_mem.model.refs import KINDS, MemoryKind, Ref
 from claude_mem.ports.keeping import Doomed, Selection
 from claude_mem.store.sqlite.about import about
 from claude_mem.store.sqlite.queries import execute

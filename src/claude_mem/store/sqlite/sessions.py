@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from claude_mem.model.session import Session
+from claude_mem.model.jobs import Session
 from claude_mem.store.sqlite import rows
 from claude_mem.store.sqlite.queries import execute
 

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from typing import Any
 
-from claude_mem.model.recall import Filters
+from claude_mem.model.refs import Filters
 from claude_mem.store.sqlite.queries import conditions, execute, queries
 from claude_mem.store.sqlite.readers import Readers
 

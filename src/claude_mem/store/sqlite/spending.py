@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from claude_mem.model.prompt import Spend
-from claude_mem.ports.pumping import Spending, Spent
+from claude_mem.model.jobs import Spend, Spent
+from claude_mem.ports.pumping import Spending
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.storable import iso
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass, replace
 
-from claude_mem.model.event import Event, Kind
-from claude_mem.model.origin import Origin
-from claude_mem.model.origin import around as paths_around
-from claude_mem.model.past import PREFIX
-from claude_mem.model.session import Status, follow
+from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin
+from claude_mem.model.events import around as paths_around
+from claude_mem.model.jobs import SessionStatus, next_status
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.storable import array, iso, text
@@ -23,7 +21,7 @@ class Standing:
     """The part of a session that arrivals change."""
 
     id: int
-    status: Status | None  # None: nothing has arrived yet
+    status: SessionStatus | None  # None: nothing has arrived yet
     updated_at: int
     prompt_counter: int = 0
     named: bool = False  # its first prompt is known
@@ -40,11 +38,11 @@ class Standing:
     def follow(self, event: Event, origin: Origin) -> None:
         """What an event, once accepted, changes."""
         self.changed = True
-        self.past = self.past and event.id.startswith(PREFIX)
-        self.status = follow(self.status, event.kind)
+        self.past = self.past and event.id.startswith(TRANSCRIPT_PREFIX)
+        self.status = next_status(self.status, event.kind)
         if event.kind is Kind.SESSION_END:
             self.completed_at, self.end_reason = event.at, event.note
-        elif self.status is not Status.COMPLETED:
+        elif self.status is not SessionStatus.COMPLETED:
             self.completed_at = self.end_reason = None  # resumed
         if event.kind is Kind.PROMPT and not self.named and not event.private and event.text is not None:
             self.named, self.first_user_prompt = True, event.text
@@ -104,7 +102,7 @@ class Standings:
             return None
         return Standing(
             id=row["id"],
-            status=Status(row["status"]),
+            status=SessionStatus(row["status"]),
             prompt_counter=row["prompt_counter"],
             named=bool(row["named"]),
             updated_at=row["updated_at_epoch"],
@@ -126,7 +124,7 @@ class Standings:
             claude_session_id=event.session,
             project=called(self._db, project_id, _whose(arrival), event.project or origin.name),
             project_id=project_id,
-            status=follow(None, event.kind),
+            status=next_status(None, event.kind),
             client=event.client,
             cwd=event.cwd,
             transcript_path=event.transcript_path,

@@ -8,16 +8,13 @@ from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 
-from claude_mem.model.batch import Batch, Gathered
 from claude_mem.model.errors import StoreDamaged
-from claude_mem.model.job import Figures, Job, Lease, State
-from claude_mem.model.observation import Memory
-from claude_mem.model.origin import Origin
-from claude_mem.model.prompt import Spend
-from claude_mem.model.session import Session
+from claude_mem.model.events import Origin
+from claude_mem.model.jobs import Gathered, Job, JobState, Lease, QueueFigures, Session, Spend, Spent
+from claude_mem.model.memory import Batch, Memory
 from claude_mem.ports.clock import Clock
 from claude_mem.ports.past import Known, Manner, Progress, Taken
-from claude_mem.ports.pumping import Spending, Spent
+from claude_mem.ports.pumping import Spending
 from claude_mem.ports.store import Accepted, Arrival
 from claude_mem.store.sqlite import (
     backup,
@@ -173,11 +170,11 @@ class SqliteStore:
 
     # Overview
 
-    def figures(self) -> Figures:
+    def figures(self) -> QueueFigures:
         with self.readers.read() as db:
             return overview.figures(db)
 
-    def jobs(self, state: State, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
+    def jobs(self, state: JobState, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
         with self.readers.read() as db:
             return overview.jobs(db, state, limit, after)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
-from claude_mem.model.job import Figures
+from claude_mem.model.jobs import QueueFigures
 from claude_mem.ports.housekeeping import Room
 from claude_mem.store import migrate
 from claude_mem.store.sqlite import (
@@ -41,7 +41,7 @@ class Survey:
     known_schema: int = 0
     problem: str | None = None  # damaged, foreign, too new or unreadable, as a sentence
     checked: bool = False  # read through, not only looked at
-    figures: Figures | None = None
+    figures: QueueFigures | None = None
     last_event_at: int | None = None
     last_observation_at: int | None = None
     spent_today: Today | None = None

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from claude_mem.model.job import Figures
+from claude_mem.model.jobs import QueueFigures
 from claude_mem.ports.pumping import Spending
 from claude_mem.store.sqlite import overview, spending
 from claude_mem.store.sqlite.connection import open_reader
@@ -42,7 +42,7 @@ class Tally:
     seen_again: int = 0  # and so not stored twice
     summaries: int = 0
     told: dict[str, Told] = field(default_factory=dict)  # by the hook's event
-    queue: Figures = field(default_factory=Figures)
+    queue: QueueFigures = field(default_factory=QueueFigures)
     spending: list[Spending] = field(default_factory=list)
     today: Today = field(default_factory=Today)
 

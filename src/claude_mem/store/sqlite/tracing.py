@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
-from claude_mem.model.recall import Ref
+from claude_mem.model.refs import Ref
 from claude_mem.ports.keeping import Doomed, Trace, Wanted
 from claude_mem.store.sqlite import selecting
 from claude_mem.store.sqlite.queries import execute

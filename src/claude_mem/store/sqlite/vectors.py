@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 
-from claude_mem.model.recall import MemoryKind, Ref, ref_at, session_at, span, spot
+from claude_mem.model.refs import MemoryKind, Ref, ref_at, session_at, span, spot
 from claude_mem.store.sqlite.queries import execute, queries
 from claude_mem.store.sqlite.readers import Readers
 from claude_mem.store.sqlite.writer import Writer

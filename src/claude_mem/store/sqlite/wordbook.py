@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from claude_mem.model.recall import MemoryKind, Ref, spot
-from claude_mem.model.wording import indexed
+from claude_mem.model.full_text import indexed
+from claude_mem.model.refs import MemoryKind, Ref, spot
 
 VERSION = "1"
 """Changes with anything here or in `model.wording`: the index is then made anew."""

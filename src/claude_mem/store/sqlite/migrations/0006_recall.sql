@@ -11,7 +11,7 @@ CREATE INDEX user_prompts_by_time ON user_prompts (created_at_epoch);
 
 -- From here to `derived`, all is made of the rows above and can be made again.
 
--- The words of memories, with identifiers and paths told apart (see model/wording.py). Its rowid is a memory's spot.
+-- The words of memories, with identifiers and paths told apart (see model/full_text.py). Its rowid is a memory's spot.
 CREATE VIRTUAL TABLE memory_text USING fts5(
     title, body, names, content='', tokenize='porter unicode61 remove_diacritics 2'
 );

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.growing import Finish, many_long_runs
 
-from claude_mem.model.wording import (
+from claude_mem.model.full_text import (
     LONGEST_WORD,
     MOST_WORDS,
     beginning,

@@ -139,7 +139,7 @@ def name_of(session_id: str, at: int, content_key: str | None) -> str:
     return f"{session_id}/{at}/{content_key or '-'}"
 
 
-def named(name: str) -> tuple[str, int, str | None] | None:
+def parse_name(name: str) -> tuple[str, int, str | None] | None:
     """The session, the time and the content's key that a name is made of; None: it is no name."""
     session_id, _, rest = name.rpartition("/")
     session_id, _, at = session_id.rpartition("/")

@@ -1,10 +1,14 @@
-"""What recall is about: which memory, what is known of it, what is asked, and what was found."""
+"""Which memory is meant: references, keys in the indexes, what is known of one, and filters by file."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Literal, get_args
+
+# What recall is about: which memory, what is known of it, what is asked, and what was found.
+
 
 MemoryKind = Literal["observation", "summary", "prompt", "evidence"]
 KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
@@ -137,3 +141,25 @@ class Hit:
     score: float
     parts: dict[str, float] = field(default_factory=dict)  # of what the score is made
     marks: tuple[str, ...] = ()  # what to know before trusting it: `files changed since`, …
+
+
+# Whether a path is one that was asked for. Pure.
+
+
+def is_of_file(path: str, asked: str) -> bool:
+    """`asked` is the path or the end of it, a directory above it (`src/`), or a glob (`src/*.py`)."""
+    path, asked = f"/{plain_path(path)}", plain_path(asked)
+    if is_glob(asked):
+        return fnmatchcase(path, f"*/{asked}")
+    if asked.endswith("/"):
+        return f"/{asked}" in path
+    return path.endswith(f"/{asked}") or f"/{asked}".endswith(path)
+
+
+def is_glob(asked: str) -> bool:
+    return any(sign in asked for sign in "*?[")
+
+
+def plain_path(path: str) -> str:
+    """One spelling: slashes one way, letters small, for not all file systems tell them apart."""
+    return path.replace("\\", "/").strip().removeprefix("./").lstrip("/").lower()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.likeness import content_key, supersedes
-from claude_mem.model.observation import Observation
+from claude_mem.model.memory import Observation, content_key
+from claude_mem.store.similarity import supersedes
 
 TIMEOUT = Observation(
     "decision",

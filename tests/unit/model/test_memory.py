@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.model.commit import type_of
+from claude_mem.model.memory import type_of_commit
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ from claude_mem.model.commit import type_of
     ],
 )
 def test_a_subject_says_what_kind_of_work_it_was(subject: str, type: str | None) -> None:
-    assert type_of(subject) == type
+    assert type_of_commit(subject) == type

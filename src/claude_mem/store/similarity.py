@@ -1,4 +1,4 @@
-"""Decides when two observations say the same, and when a newer one stands in an older one's place.
+"""When a newer observation supersedes an older one.
 
 Whether two sentences contradict each other cannot be told without understanding them, and no model is asked
 here. What is tested is weaker and can be explained: the newer one has the same subject (most of the titles'
@@ -10,19 +10,14 @@ is wrongly superseded is a memory that recall passes over.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 
-from claude_mem.model.observation import Observation
+from claude_mem.model.memory import Observation, content_key
 
 SAME_SUBJECT = 0.6  # of the words of both titles
 NEAR_IDENTICAL = 0.8
 FEWEST_SHARED = 2  # words that say more than the files' names do
-
-_OPENING = "\"'`([{“”‘’«„*"
-_CLOSING = "\"'`)]}“”‘’»„*.,;:!?…。、，；：！？"
-_BULLETS = frozenset("-–—•*")
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"  # kana and han are written without spaces
 _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
 _LITTLE = """
@@ -32,23 +27,6 @@ update updated updates use used uses
 """
 _SAYS_LITTLE = frozenset(_LITTLE.split())
 _VALUE = re.compile(r"(?:\b(?:is|are|was|to|at|now)\b|=)\s*[`'\"]?(\d[\w.,:]*)")
-
-
-def content_key(observation: Observation) -> str | None:
-    """The same for the same content, however it is set; None for one that says nothing.
-
-    Case, spacing, quotes, brackets and the punctuation that ends words do not count, nor does the order of
-    the facts. Digits count, and so does what stands between words in code: `x > 3` is not `x < 3`. A title
-    alone says too little: "Tests added" to one file is not "Tests added" to another.
-    """
-    title, told = _plain(observation.title), [_plain(observation.narrative)]
-    told += sorted(map(_plain, observation.facts))
-    if not any(told):
-        if not title:
-            return None
-        told += [observation.type, *sorted(set(observation.files_modified))]
-    said = [title, *told]
-    return hashlib.sha256("\n".join(said).encode(errors="replace")).hexdigest()[:32]
 
 
 def supersedes(new: Observation, old: Observation) -> bool:
@@ -70,12 +48,6 @@ def supersedes(new: Observation, old: Observation) -> bool:
     if ours - theirs - _values(new.title) and theirs - ours - _values(old.title):
         return False  # each names something that the other does not
     return content_key(new) != content_key(old)
-
-
-def _plain(text: str | None) -> str:
-    words = unicodedata.normalize("NFKC", text or "").casefold().split()
-    bare = (word.lstrip(_OPENING).rstrip(_CLOSING) for word in words if word not in _BULLETS)
-    return " ".join(word for word in bare if word)
 
 
 def _subject(text: str | None) -> frozenset[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.recall import KINDS, MemoryKind, Ref, idf, ref_at, session_at, span, spot
+from claude_mem.model.refs import KINDS, MemoryKind, Ref, idf, ref_at, session_at, span, spot
 
 places = st.tuples(
     st.integers(0, 2**14 - 1), st.integers(0, 2**22 - 1), st.sampled_from(KINDS), st.integers(0, 2**25 - 1)

@@ -1,0 +1,173 @@
+"""What a coding agent did, as a hook reported it or a transcript tells it, and where it was done."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+# What a coding agent did, as one of its hooks reported it.
+
+
+class Kind(StrEnum):
+    """What happened. The values are the words stored in the queue."""
+
+    SESSION_START = "session_start"
+    PROMPT = "prompt"
+    TASK_END = "task_end"  # of one in the background: the client says so in a prompt of its own
+    TOOL_USE = "tool_use"
+    TOOL_FAILURE = "tool_failure"
+    STOP = "stop"
+    STOP_FAILURE = "stop_failure"
+    SUBAGENT_STOP = "subagent_stop"
+    PRE_COMPACT = "pre_compact"
+    POST_COMPACT = "post_compact"
+    SESSION_END = "session_end"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool the agent used: what went in and what came out, as JSON text (or plain text)."""
+
+    name: str
+    input: str | None = None
+    response: str | None = None
+    use_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One hook's report, scrubbed before it was ever written."""
+
+    id: str  # unique and time-ordered: the name the hook gave it in the spool
+    at: int  # epoch milliseconds by the hook's clock
+    kind: Kind
+    session: str  # the client's own session id: the source of truth, never made up by us
+    client: str = "claude-code"
+    cwd: str | None = None
+    project: str | None = None  # a name given by the caller; else the origin's
+    transcript_path: str | None = None
+    prompt_id: str | None = None
+    prompt_number: int | None = None  # as given by an API caller; else counted by the store
+    agent_id: str | None = None
+    agent_type: str | None = None
+    tool: ToolCall | None = None
+    text: str | None = None  # the prompt, the last assistant message, the error, the compaction's summary
+    note: str | None = None  # the start's source, the end's reason, the compaction's trigger
+    private: bool = False  # the turn was wholly private: nothing of its text is here
+
+    @property
+    def effect_key(self) -> str:
+        """Names the effect, so that the same report delivered twice counts once within its session.
+
+        A tool use is named by its id. Other events of a turn are named by the turn and what they say: two
+        hooks registered for one event (a plugin and a settings file) report the same thing under two ids.
+        So is a tool use without an id: two that did exactly the same in one turn count once, for they cannot
+        be told from one that was reported twice, and the second teaches nothing.
+        """
+        if self.tool is not None and self.tool.use_id:
+            return f"{self.kind}:{self.tool.use_id}"
+        if self.prompt_id:
+            said = [self.text, self.note, self.agent_id]
+            if self.tool is not None:
+                said += [self.tool.name, self.tool.input, self.tool.response]
+            digest = hashlib.sha256("\0".join(map(str, said)).encode(errors="replace"))
+            return f"{self.kind}:{self.prompt_id}:{digest.hexdigest()[:16]}"
+        return self.id
+
+
+# One spool file's content.
+
+
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """An event as the hook left it: its name, its scrubbed payload, and who and when."""
+
+    name: str  # of the file
+    size: int
+    id: str
+    at: int
+    event: str
+    payload: dict[str, object]
+    by: str | None = None  # the version of the hook that scrubbed it
+
+
+# What happened before anybody listened: an event of long ago, as a transcript tells it.
+
+
+TRANSCRIPT_PREFIX = "past-"
+"""With which the ids of such events begin: a session with any other was captured live."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptEvent:
+    """One event in the words of a hook, with the time it really happened. Not scrubbed yet."""
+
+    id: str  # the same whenever the same transcript is read: `past-` and what names its line
+    at: int  # epoch milliseconds
+    event: str  # the hook's name: UserPromptSubmit, PostToolUse, …
+    payload: dict[str, object]
+    branch: str | None = None  # of that time: what is checked out now says nothing about it
+
+
+# Where work was done: the project, and the branch and commit it stood on. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A place in a repository. Worktrees and clones of one repository share a key, and so a memory."""
+
+    key: str  # the normalised remote, else the root's path
+    name: str  # what people see: the directory's last part
+    root: str
+    remote: str | None = None
+    worktree: str | None = None  # the linked worktree's path, when the work was not in the main one
+    branch: str | None = None  # None: no repository, or a detached head
+    commit: str | None = None
+    plain: bool = False  # no repository was found there: a project above it, if one is known, is its own
+
+
+LONGEST_PATH = 4096
+"""Characters of a path that a system opens. Of a longer one nothing is looked up: the paths of all its
+parents together would fill the memory."""
+_FOLDERS = (".worktrees", "worktrees")
+_BESIDE = (".worktrees", "__worktrees")
+_EVERYBODYS = re.compile(
+    r"/?|/(?:home|Users)(?:/[^/]+)?|/root|(?:/private|/var)?/tmp|[A-Za-z]:\\?(?:Users(?:\\[^\\]+)?)?"
+)
+
+
+def worktree_of(path: str) -> tuple[str, str] | None:
+    """The repository's main directory and the worktree, by where tools put worktrees: `shop/.worktrees/3`,
+    `shop/.claude/worktrees/3`, `shop.worktrees/3` beside it. None: no such place. A worktree that is gone can
+    be told by its path only."""
+    separator = _separator(path)
+    parts = path.rstrip(separator).split(separator)
+    for index, part in enumerate(parts[:-1]):
+        beside = next((end for end in _BESIDE if part.endswith(end) and part != end), None)
+        if beside:
+            main = [*parts[:index], part.removesuffix(beside)]
+        elif part in _FOLDERS:
+            is_tools = index > 0 and parts[index - 1].startswith(".")  # .git, .claude
+            main = parts[: index - is_tools]
+        else:
+            continue
+        root = separator.join(main)
+        return None if _EVERYBODYS.fullmatch(root) else (root, separator.join(parts[: index + 2]))
+    return None
+
+
+def around(directory: str) -> list[str]:
+    """A directory and those above it whose project its work may belong to, the nearest first. A home or the
+    temporary directory holds everybody's."""
+    if len(directory) > LONGEST_PATH:
+        return [directory]
+    separator = _separator(directory)
+    parts = directory.rstrip(separator).split(separator)
+    above = (separator.join(parts[:length]) for length in range(len(parts) - 1, 0, -1))
+    return [directory, *(path for path in above if not _EVERYBODYS.fullmatch(path))]
+
+
+def _separator(path: str) -> str:
+    return "\\" if re.match(r"[A-Za-z]:\\", path) else "/"  # transcripts come from other machines

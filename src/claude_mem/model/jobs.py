@@ -1,0 +1,149 @@
+"""Queued work and the sessions it belongs to: jobs, leases, what waits, what was spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from claude_mem.model.events import Event, Kind
+
+
+class JobState(StrEnum):
+    READY = "ready"  # to be handed out; after a failure not before `not_before`
+    LEASED = "leased"
+    PARKED = "parked"  # given up for now: visible with its reason, resumed by one command
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One queued event, in the order of its session."""
+
+    id: int
+    event: Event
+    prompt_number: int
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A run of one session's jobs, held by one holder until it is settled, postponed or parked."""
+
+    session_id: int
+    jobs: tuple[Job, ...]
+    number: int = 0  # no two handings out share one: a dead holder cannot pass for the next
+
+    @property
+    def attempt(self) -> int:
+        """How often this batch has been handed out, this time included."""
+        return max(job.attempts for job in self.jobs)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFigures:
+    """The queue at a glance."""
+
+    ready: int = 0
+    leased: int = 0
+    parked: int = 0
+    done: int = 0
+    oldest_ready_at: int | None = None  # epoch milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What waits in one session, for the policy that decides when it goes out."""
+
+    session_id: int
+    events: int
+    characters: int
+    oldest_at: int  # epoch milliseconds
+    newest_at: int
+    turn_ended: bool  # a stop or an end is among them
+    attempts: int = (
+        0  # of the oldest: a batch that failed goes out again when it is due, not when it is large
+    )
+    due_at: int = 0  # not before
+    past: bool = False  # of long ago: what is done now goes before it
+    offline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """One call's price. Tokens as the provider counted them; money where it is known."""
+
+    provider: str
+    model: str
+    input_tokens: int = 0
+    cached_tokens: int = 0  # read from the provider's cache; not part of input_tokens
+    output_tokens: int = 0
+    cost_usd: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.cached_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was spent so far. Money as far as it is known; the day is that of UTC."""
+
+    daily_tokens: int = 0
+    session_tokens: int = 0
+    daily_usd: float = 0.0
+    session_usd: float = 0.0
+
+
+# A session's state machine: which state follows when an event arrives.
+
+
+class SessionStatus(StrEnum):
+    INITIALIZED = "initialized"
+    ACTIVE = "active"
+    SUMMARIZING = "summarizing"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+OPEN_STATUSES = (SessionStatus.INITIALIZED, SessionStatus.ACTIVE, SessionStatus.SUMMARIZING)
+"""States of a session somebody may still be working in; silence ends them (see INTERRUPTED_AFTER_MS)."""
+
+INTERRUPTED_AFTER_MS = 24 * 60 * 60 * 1000
+"""A session without a word for this long was interrupted: Stop and SessionEnd do not run on a kill."""
+
+
+def next_status(status: SessionStatus | None, kind: Kind) -> SessionStatus:
+    """The state after `kind` arrived in `status` (None: the session is new to us)."""
+    match kind:
+        case Kind.SESSION_END:
+            return SessionStatus.COMPLETED
+        case Kind.PROMPT:
+            return SessionStatus.ACTIVE
+        case Kind.SESSION_START:
+            # A resumed session is open again; one that is merely reported twice stays where it was.
+            return status if status in OPEN_STATUSES else SessionStatus.INITIALIZED
+    if status in (SessionStatus.COMPLETED, SessionStatus.FAILED):
+        return status  # a late delivery does not reopen what was closed
+    return SessionStatus.SUMMARIZING if kind is Kind.STOP else SessionStatus.ACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session as the store holds it."""
+
+    id: int  # the database's own id: `sessionDbId` in the API
+    claude_session_id: str
+    project: str
+    status: SessionStatus
+    prompt_counter: int
+    first_user_prompt: str | None
+    created_at_epoch: int
+    updated_at_epoch: int
+    completed_at_epoch: int | None = None
+    client: str = "claude-code"
+    cwd: str | None = None
+    branch: str | None = None
+    title: str | None = None
+    subtitle: str | None = None
+    pending: int = 0  # events of this session that are not settled yet

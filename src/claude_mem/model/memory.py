@@ -1,0 +1,180 @@
+"""What is worth remembering: observations and summaries, the batch they are made of, what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from claude_mem.model.events import Event, Kind
+from claude_mem.model.jobs import Spend
+
+ObservationType = Literal["bugfix", "feature", "refactor", "change", "discovery", "decision"]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    type: ObservationType
+    title: str | None = None
+    subtitle: str | None = None
+    narrative: str | None = None
+    facts: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    files_read: tuple[str, ...] = ()
+    files_modified: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    request: str | None = None
+    investigated: str | None = None
+    learned: str | None = None
+    completed: str | None = None
+    next_steps: str | None = None
+    files_read: tuple[str, ...] = ()
+    files_edited: tuple[str, ...] = ()
+    notes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """All that one batch of events left behind; empty when nothing was worth keeping."""
+
+    observations: tuple[Observation, ...] = ()
+    summaries: tuple[Summary, ...] = ()
+
+
+# What came of asking an observer about a batch.
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """An explicit 'nothing worth keeping'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """The provider asked us to wait; that is not a failed attempt."""
+
+    until: int  # epoch milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The provider could not be asked, or answered with an error."""
+
+    reason: str
+    whose: Literal["batch", "provider"] = "batch"  # the provider's fails for every batch, and counts for none
+    spend: Spend | None = None  # what it cost all the same
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The provider answered, but not in our grammar. Kept, never confirmed."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Asking again is useless until somebody changes something: a login, a key, a model's name. The batch is
+    kept and no attempt is counted; the user is told once."""
+
+    reason: str  # one plain sentence that says what to do
+
+
+Failure = Throttled | Broken | Paused
+"""Why there is no reply, by facts of the transport (status, error type), never by its wording."""
+
+Outcome = Observed | Nothing | Unreadable | Failure
+
+
+# What one call of an observer is about.
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A run of one session's events, and what has to be known around them."""
+
+    project: str
+    session: str  # the client's own id
+    events: tuple[Event, ...]  # in their order
+    request: str | None = None  # the user's words these events came of; None: private or unknown
+    recorded: tuple[
+        str, ...
+    ] = ()  # titles already recorded in this session, so that nothing is written twice
+    branch: str | None = None
+    offline: bool = False  # the user wants no model to be asked about it
+
+    @property
+    def wants_summary(self) -> bool:
+        """A turn of the main agent ended in it, and not a private one."""
+        return any(event.kind is Kind.STOP and not event.private for event in self.events)
+
+
+# What kind of work a commit's message says it is. Pure.
+
+
+_COMMIT_TYPES: dict[str, ObservationType] = {
+    **dict.fromkeys(("feat", "feature", "add", "adds", "added", "implement", "implements"), "feature"),
+    **dict.fromkeys(("support", "introduce", "introduces", "allow", "allows", "new"), "feature"),
+    **dict.fromkeys(("fix", "fixes", "fixed", "bugfix", "hotfix", "bug", "revert", "correct"), "bugfix"),
+    **dict.fromkeys(("refactor", "refactors", "refactored", "perf", "simplify", "extract"), "refactor"),
+    **dict.fromkeys(
+        ("rename", "cleanup", "restructure", "reorganize", "move", "split", "inline"), "refactor"
+    ),
+    **dict.fromkeys(("docs", "doc", "chore", "ci", "build", "test", "tests", "style"), "change"),
+    **dict.fromkeys(("deps", "release"), "change"),
+}
+_FIRST_WORD = re.compile(r"^(?:[^\w\s]+\s*|:\w+:\s*)?\[?(\w+)\]?(?:\([^)]{1,80}\))?!?:?(?=\s|$)")
+FIXES = re.compile(
+    r"\b(?:fix(?:es|ed|ing)?|bug(?:s|fix)?|regression|crash(?:es|ed)?|behebe?n?|behoben|repariert?|korrigiert?"
+    r"|fehler|corrig\w+|répar\w+|arregl\w+|correg\w+|corrij\w+|исправ\w*|ошибк\w*|почин\w*)\b"
+    r"|修复|修正|错误|不具合|バグ|直し|버그|수정",
+    re.I,
+)
+
+
+def type_of_commit(subject: str) -> ObservationType | None:
+    """By its first word, a conventional prefix or not, else by what it mentions; None: it does not say."""
+    first = _FIRST_WORD.match(subject)
+    found = _COMMIT_TYPES.get(first[1].lower()) if first else None
+    return found or ("bugfix" if FIXES.search(subject) else None)
+
+
+# What makes two observations the same.
+
+
+_OPENING = "\"'`([{“”‘’«„*"
+_CLOSING = "\"'`)]}“”‘’»„*.,;:!?…。、，；：！？"
+_BULLETS = frozenset("-–—•*")
+
+
+def content_key(observation: Observation) -> str | None:
+    """The same for the same content, however it is set; None for one that says nothing.
+
+    Case, spacing, quotes, brackets and the punctuation that ends words do not count, nor does the order of
+    the facts. Digits count, and so does what stands between words in code: `x > 3` is not `x < 3`. A title
+    alone says too little: "Tests added" to one file is not "Tests added" to another.
+    """
+    title, told = _plain(observation.title), [_plain(observation.narrative)]
+    told += sorted(map(_plain, observation.facts))
+    if not any(told):
+        if not title:
+            return None
+        told += [observation.type, *sorted(set(observation.files_modified))]
+    said = [title, *told]
+    return hashlib.sha256("\n".join(said).encode(errors="replace")).hexdigest()[:32]
+
+
+def _plain(text: str | None) -> str:
+    words = unicodedata.normalize("NFKC", text or "").casefold().split()
+    bare = (word.lstrip(_OPENING).rstrip(_CLOSING) for word in words if word not in _BULLETS)
+    return " ".join(word for word in bare if word)

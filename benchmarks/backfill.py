@@ -27,7 +27,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from claude_mem.testing import hooks, workers
+from tests.harness import hook_process, workers
+
 from measure import machine, table
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"
@@ -134,7 +135,7 @@ def measured(originals: dict[str, bytes], sessions: int) -> Measured:
 
 def imported(data: Path, folder: Path) -> tuple[float, int, float, float]:
     words = [sys.executable, "-m", "claude_mem", "backfill", "--from", str(folder), "--yes", "--json"]
-    env = hooks.environment(data, CLAUDE_MEM_PROVIDER="offline")
+    env = hook_process.environment(data, CLAUDE_MEM_PROVIDER="offline")
     peak = 0.0
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryFile() as output:

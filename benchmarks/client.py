@@ -24,8 +24,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from claude_mem.testing.claude import Claude, Playing
-from claude_mem.testing.model_server import ModelServer, Request, Say, Step, Use
+from tests.harness.claude import Claude, Playing
+from tests.harness.model_script import Request, Say, Step, Use
+from tests.harness.model_server import ModelServer
+
 from measure import machine, table
 
 MOST = 2.0

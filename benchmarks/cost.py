@@ -23,6 +23,9 @@ from dataclasses import dataclass, fields
 from itertools import count
 from pathlib import Path
 
+from tests.harness.model_script import Request, Say, Step
+from tests.harness.model_server import ModelServer
+
 from claude_mem.backfill import transcript
 from claude_mem.clients import claude_code
 from claude_mem.model.events import Event, Kind
@@ -35,7 +38,6 @@ from claude_mem.providers.offline import Offline
 from claude_mem.queue.origin import Origins
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing.model_server import ModelServer, Request, Say, Step
 from claude_mem.wiring.observer import due_at
 from measure import table
 

@@ -23,10 +23,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.harness import hook_process, payloads
+
 from claude_mem.capture import places
 from claude_mem.cli import pause
 from claude_mem.serve import control
-from claude_mem.testing import hooks, payloads
 from measure import Run, in_turn, machine, table
 
 PLAIN = payloads.bash("toolu_1", stdout="line of output\n" * 110)
@@ -110,7 +111,7 @@ def main() -> None:
 
         def hook(data: Path, payload: bytes, *, stamped: bool = False) -> Run:
             before = (lambda: just_started(data)) if stamped else (lambda: None)
-            return Run(hooks.command(), payload, hooks.environment(data), before)
+            return Run(hook_process.command(), payload, hook_process.environment(data), before)
 
         runs = {
             "python -I -S -c pass": Run(BARE),
@@ -120,7 +121,9 @@ def main() -> None:
             "worker down, careful": hook(down, CAREFUL, stamped=True),
             "worker hung, fast": hook(stopped, PLAIN),
             "100,000 spooled, fast": hook(full, PLAIN, stamped=True),
-            "start, rendered context": Run(hooks.command(), START, hooks.environment(up), lambda: render(up)),
+            "start, rendered context": Run(
+                hook_process.command(), START, hook_process.environment(up), lambda: render(up)
+            ),
             "prompt, worker answers": hook(up, PROMPT),
             "before a tool, worker answers": hook(up, TOOL),
             "paused": hook(paused, PLAIN),

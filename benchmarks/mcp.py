@@ -21,9 +21,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.harness import hook_process, workers
+
 from claude_mem.cli import bridge
 from claude_mem.serve import control
-from claude_mem.testing import hooks, workers
 from measure import Run, in_turn, machine, table
 
 PYTHON = sys.executable
@@ -199,7 +200,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     print(machine(), end="\n\n")
     with tempfile.TemporaryDirectory() as folder, workers.running(Path(folder) / "data") as data:
-        env = hooks.environment(data)
+        env = hook_process.environment(data)
         first_use(data)
         print()
         starts(env, rounds)

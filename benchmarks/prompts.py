@@ -19,10 +19,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.harness import hook_process, payloads
+
 import crowd
 from claude_mem.capture import places
 from claude_mem.serve import control
-from claude_mem.testing import hooks, payloads
 from crowd import Words, say
 from measure import Run, machine, once, table
 from worker import free_port, rss_mib, until
@@ -53,7 +54,7 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
     """What hooks cost against a worker on this much memory, and what the worker weighs."""
     rows: list[tuple[str, ...]] = []
     cwd = "/crowd/p1"
-    env = hooks.environment(data)
+    env = hook_process.environment(data)
     context = data / places.directory_context(cwd.encode())
     context.unlink(missing_ok=True)
     with sqlite3.connect(data / places.DATABASE) as db:
@@ -74,7 +75,7 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
         until(context.exists)
         fresh = rss_mib(pid)
         for n in range(3):
-            hooks.run(data, prompt(n))
+            hook_process.run(data, prompt(n))
         until(lambda: _is_settled(pid))
         costs: dict[str, list[tuple[float, float]]] = {"capture": [], BUSY: [], "prompt": [], "start": []}
         for n in range(3, rounds + 3):
@@ -97,16 +98,18 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
             ):
                 if name != BUSY:
                     time.sleep(PAUSE_S)
-                costs[name].append(once(Run(hooks.command(), sent, env)))
+                costs[name].append(once(Run(hook_process.command(), sent, env)))
         # Not timed: whether there was anything to wait for. Sessions of their own, for nothing is told twice.
-        answers = [hooks.run(data, prompt(n).replace(b"hooked-", b"again-")).out for n in range(rounds)]
+        answers = [
+            hook_process.run(data, prompt(n).replace(b"hooked-", b"again-")).out for n in range(rounds)
+        ]
         answered = sum(b"additionalContext" in answer for answer in answers)
         searched = rss_mib(pid)
     with worker(data, CLAUDE_MEM_VECTORS="off") as pid:
         time.sleep(0.5)
         without = rss_mib(pid)
         for n in range(3):
-            hooks.run(data, prompt(n))
+            hook_process.run(data, prompt(n))
         without_searched = rss_mib(pid)
     wall = {name: statistics.median(wall for _, wall in some) for name, some in costs.items()}
     cpu = {name: statistics.median(cpu for cpu, _ in some) for name, some in costs.items()}

@@ -22,11 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
+from tests.harness.model_script import Request, Say
+from tests.harness.model_server import ModelServer
 
 from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.models.claude import ENVIRONMENT, ClaudeModel
 from claude_mem.models.registry import Prompt, Reply
-from claude_mem.testing.model_server import ModelServer, Request, Say
 from measure import machine, table
 
 SYSTEM = "Write down what is worth remembering of these events. " * 80  # 4 kB: the fixed instructions

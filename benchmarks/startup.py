@@ -16,8 +16,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.harness import hook_process
+
 from claude_mem.serve import control
-from claude_mem.testing import hooks
 from measure import Run, in_turn, machine, table
 from worker import bare_start, rss_mib, worker_start
 
@@ -26,7 +27,7 @@ COMMANDS = ("version", "--help", "search --help", "statusline")
 
 def commands(folder: Path, rounds: int) -> list[tuple[str, ...]]:
     """CPU milliseconds of each, and as a multiple of a bare interpreter."""
-    env = hooks.environment(folder / "data")
+    env = hook_process.environment(folder / "data")
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # else every start would compile every module
     bare = "python -c pass"
     runs = {bare: Run([sys.executable, "-c", "pass"], env=env)}

@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.harness import workers
 
 import crowd
 from claude_mem.capture import places
 from claude_mem.serve import control
-from claude_mem.testing import workers
 from crowd import NOW, Words, say
 from measure import machine, table
 

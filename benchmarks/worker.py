@@ -23,10 +23,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.harness import hook_process, payloads
+
 from claude_mem import __version__
 from claude_mem.capture import ledger
 from claude_mem.serve import control
-from claude_mem.testing import hooks, payloads
 from measure import machine, table
 
 OUTPUT = (
@@ -91,7 +92,7 @@ def worker_start(data: Path) -> float:
     began = time.perf_counter()
     subprocess.Popen(
         [sys.executable, "-E", "-P", "-m", "claude_mem.worker"],
-        env=hooks.environment(data, CLAUDE_MEM_WORKER_PORT=str(free_port())),
+        env=hook_process.environment(data, CLAUDE_MEM_WORKER_PORT=str(free_port())),
         start_new_session=True,
     )
     until(lambda: control.status(data).state == "running")

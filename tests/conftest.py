@@ -7,9 +7,8 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from tests.growing import Finish
-
-from claude_mem.testing import hooks
+from tests.harness import hook_process
+from tests.harness.growth import Finish
 
 # A runner in the background may have been started with SIGINT ignored, and our children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -47,13 +46,13 @@ def data(tmp_path: Path) -> Path:
 @pytest.fixture
 def awake(data: Path) -> Iterator[Path]:
     """A data directory whose hook.sock somebody listens on: hooks start no worker."""
-    with hooks.listening(data):
+    with hook_process.listening(data):
         yield data
 
 
 @pytest.fixture
 def finish(capfd: pytest.CaptureFixture[str]) -> Iterator[Finish]:
-    """For work that must be linear: see tests/growing.py."""
+    """For work that must be linear: see tests/harness/growth.py."""
     with capfd.disabled():
         stderr = os.dup(2)
     yield Finish(stderr)

@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, sync_playwright
 from tests.browser import slowly, viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
+from tests.harness import workers
 
 
 @pytest.fixture(scope="session")

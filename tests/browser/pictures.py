@@ -22,9 +22,9 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.browser import viewing
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import hooks, payloads, workers
-from claude_mem.testing.model_server import ModelServer, Request, Say, Step
+from tests.harness import hook_process, payloads, workers
+from tests.harness.model_script import Request, Say, Step
+from tests.harness.model_server import ModelServer
 
 VIEWS = tuple((size, dark) for size in (viewing.WIDE, viewing.NARROW) for dark in (False, True))
 SHOWN = 540  # pixels of height each view is given on its sheet
@@ -77,10 +77,10 @@ def _remembering(data: Path) -> Iterator[Worker]:
         worker = Worker(data)
         worker.settle()
         project = worker.get("/api/projects")["items"][0]["name"]
-        hooks.run(data, payloads.start("the-next-one", cwd=project, source="startup"))
-        hooks.run(data, payloads.prompt(PROMPT, "the-next-one", cwd=project))
-        hooks.run(data, payloads.stop("It renders again.", "the-next-one"))
-        hooks.run(data, payloads.end("the-next-one"))
+        hook_process.run(data, payloads.start("the-next-one", cwd=project, source="startup"))
+        hook_process.run(data, payloads.prompt(PROMPT, "the-next-one", cwd=project))
+        hook_process.run(data, payloads.stop("It renders again.", "the-next-one"))
+        hook_process.run(data, payloads.end("the-next-one"))
         worker.settle()
         worker.post("/api/memory/pin", ids=[5, 9])
     _charge(data / "claude-mem.db")

@@ -10,8 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser import viewing
 from tests.browser.viewing import NARROW, WIDE, Sight, needs_transcripts
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
+from tests.harness import workers
 
 pytestmark = needs_transcripts
 

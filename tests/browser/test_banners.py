@@ -16,10 +16,11 @@ from playwright.sync_api import BrowserContext, Locator, expect
 from tests.browser import test_live, viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
+from tests.harness import faults, hook_process, payloads, workers
+from tests.harness.model_script import Request, Say, Status, Step
+from tests.harness.model_server import ModelServer
 
 from claude_mem.serve import control
-from claude_mem.testing import faults, hooks, payloads, workers
-from claude_mem.testing.model_server import ModelServer, Request, Say, Status, Step
 
 REPLY = Say(test_live.REPLY)
 NONSENSE = Say("I would rather not.")
@@ -85,11 +86,11 @@ class TestPaused:
         cli(quiet, "off")
         sight = viewing.look(context, quiet, "#/projects")
         note = banner(sight, "paused", "nothing is recorded", "claude-mem on")
-        hooks.run(quiet.data, payloads.prompt("Count in pounds"))
+        hook_process.run(quiet.data, payloads.prompt("Count in pounds"))
         note.get_by_role("button", name="Record again").click()
         nothing_is_said(sight)
         sight.go("#/")
-        hooks.run(quiet.data, payloads.prompt("Count in pennies", prompt_id="p-2"))
+        hook_process.run(quiet.data, payloads.prompt("Count in pennies", prompt_id="p-2"))
         expect(sight.page.locator(".feed .prompt .title")).to_have_text(["Count in pennies"])
         assert sight.all_that_went_wrong() == []
 
@@ -166,7 +167,7 @@ class TestUnconnected:
     ) -> None:
         sight = viewing.look(context, lonely)
         banner(sight, "unconnected", self.REASON, self.FIX)
-        hooks.run(lonely.data, payloads.prompt("Count in pennies"))
+        hook_process.run(lonely.data, payloads.prompt("Count in pennies"))
         nothing_is_said(sight)
         expect(viewing.prompts(sight)).to_have_text(["Count in pennies"])
         assert sight.all_that_went_wrong() == []
@@ -190,7 +191,7 @@ def test_a_full_disk_is_said_until_there_is_room(context: BrowserContext, tmp_pa
         (pid,) = workers.processes(worker.data)
         os.kill(pid, signal.SIGSTOP)  # so that the disk is full before the event is taken in
         try:
-            hooks.run(worker.data, payloads.bash("toolu_1", stdout="more than is free " * 60_000))
+            hook_process.run(worker.data, payloads.bash("toolu_1", stdout="more than is free " * 60_000))
             hog = faults.fill(disk)
         finally:
             os.kill(pid, signal.SIGCONT)
@@ -283,7 +284,7 @@ def test_what_was_given_up_on_is_said_until_it_is_tried_again(
 
 def test_what_could_not_be_kept_is_said_until_it_was_read(context: BrowserContext, quiet: Worker) -> None:
     sight = viewing.look(context, quiet)
-    hooks.run(quiet.data, payloads.bash("toolu_1"))
+    hook_process.run(quiet.data, payloads.bash("toolu_1"))
     workers.drained(quiet.data)
     drop(quiet, "toolu_2")
     asks_now(sight)
@@ -310,7 +311,7 @@ def drop(worker: Worker, use: str) -> None:
     before = ledger.read_text()
     last, files, size, _, most_bytes = before.split()
     ledger.write_text(f"{last} {files} {size} {0:020d} {most_bytes}\n")
-    hooks.run(worker.data, payloads.bash(use))
+    hook_process.run(worker.data, payloads.bash(use))
     ledger.write_text(before)
 
 

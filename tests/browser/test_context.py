@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight, needs_transcripts
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import hooks, payloads, workers
+from tests.harness import hook_process, payloads, workers
 
 pytestmark = needs_transcripts
 
@@ -27,7 +26,7 @@ def test_the_preview_is_what_a_session_is_told_and_follows_the_settings(sight: S
     text = sight.page.get_by_label("What a session is told at its start")
     exact = worker.post("/api/context/preview", project=project)["start"]["text"]
     expect(text).to_have_text(exact)
-    began = hooks.run(worker.data, payloads.start("the-next-one", cwd=project, source="startup"))
+    began = hook_process.run(worker.data, payloads.start("the-next-one", cwd=project, source="startup"))
     told = began.json["hookSpecificOutput"]["additionalContext"]
     assert _timeless(told) == _timeless(exact)
     sight.page.get_by_label("Characters at a session's start").fill("900")
@@ -128,7 +127,7 @@ def test_in_a_narrow_window_titles_stay_readable_beside_their_scores(
 
 
 def _told_at_start(worker: Worker, session: str, project: str) -> str:
-    began = hooks.run(worker.data, payloads.start(session, cwd=project, source="startup"))
+    began = hook_process.run(worker.data, payloads.start(session, cwd=project, source="startup"))
     return str(began.json["hookSpecificOutput"]["additionalContext"])
 
 

@@ -7,8 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
+from tests.harness import workers
 
 
 @pytest.fixture(scope="module")

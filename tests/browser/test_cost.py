@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
-from claude_mem.testing.model_server import ModelServer, Request, Say, Step
+from tests.harness import workers
+from tests.harness.model_script import Request, Say, Step
+from tests.harness.model_server import ModelServer
 
 MODEL = "claude-haiku-4-5"
 REPLY = """\

@@ -17,8 +17,7 @@ from playwright.sync_api import BrowserContext, Locator, Request, Route, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
+from tests.harness import workers
 
 MANY = 100_500
 """More than a hundred thousand: that is no end either."""

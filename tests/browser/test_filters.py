@@ -9,8 +9,7 @@ from playwright.sync_api import BrowserContext, Locator, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight, needs_transcripts
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import hooks, payloads
+from tests.harness import hook_process, payloads
 
 
 def fits(worker: Worker, **narrowing: str) -> set[str]:
@@ -98,7 +97,7 @@ def test_projects_of_one_name_are_told_apart_everywhere(
             ),
             payloads.payload("Stop", f"{owner}-1", **told, last_assistant_message="Open."),
         ):
-            assert hooks.run(quiet.data, payload).code == 0
+            assert hook_process.run(quiet.data, payload).code == 0
     quiet.settle()
     sight = viewing.look(context, quiet, "#/find")
     for page in ("#/cost", "#/context", "#/find"):

@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
 from tests.browser.viewing import Held, Sight, Unsent, listen
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
+from tests.harness import workers
 
 ROWS = 130  # more than a page of a list
 

@@ -8,8 +8,7 @@ from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight, Unsent
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
+from tests.harness import workers
 
 FOCUSED = """() => { const e = document.activeElement;
     return (document.getElementById(e.id) && document.querySelector(`label[for="${e.id}"]`)?.textContent)

@@ -7,10 +7,11 @@ from pathlib import Path
 from playwright.sync_api import BrowserContext, Route, expect
 from tests.browser import viewing
 from tests.contract.recalling import Worker
+from tests.harness import hook_process, payloads, workers
+from tests.harness.model_script import Hang, Request, Say, Step
+from tests.harness.model_server import ModelServer
 
 from claude_mem.serve import control
-from claude_mem.testing import hooks, payloads, workers
-from claude_mem.testing.model_server import Hang, ModelServer, Request, Say, Step
 
 REPLY = """\
 <observation><type>bugfix</type><title>The till counts pennies</title>
@@ -275,12 +276,12 @@ def test_a_turn_that_goes_on_is_no_backlog_and_one_that_ended_is_not_at_work(
 ) -> None:
     sight = viewing.look(context, quiet)
     expect(sight.main()).to_contain_text("claude-mem backfill")
-    hooks.run(quiet.data, payloads.start("turning", cwd="/home/ada/lathe"))
-    hooks.run(quiet.data, payloads.prompt("Turn a leg.", "turning", cwd="/home/ada/lathe"))
+    hook_process.run(quiet.data, payloads.start("turning", cwd="/home/ada/lathe"))
+    hook_process.run(quiet.data, payloads.prompt("Turn a leg.", "turning", cwd="/home/ada/lathe"))
     expect(sight.page.locator("#state")).to_have_text("1 event of this turn")
     expect(sight.page.locator("#state .dot.warning")).to_have_count(0)
     expect(sight.page.get_by_label("Project").locator("option", has_text="lathe")).to_be_attached()
-    hooks.run(quiet.data, payloads.stop("Turned.", "turning"))
+    hook_process.run(quiet.data, payloads.stop("Turned.", "turning"))
     expect(sight.page.locator("#state")).to_have_text("up to date")
     expect(sight.page.locator("aside")).to_contain_text("between turns")
     assert sight.all_that_went_wrong() == []

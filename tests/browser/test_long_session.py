@@ -13,8 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, expect
 from tests.browser import viewing
 from tests.browser.viewing import Held, Sight
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
+from tests.harness import workers
 
 USES = 5_000
 EVERY = 50

@@ -9,8 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import NARROW, WIDE
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import hooks, payloads, workers
+from tests.harness import hook_process, payloads, workers
 
 DEEP = "/srv/" + "/".join(f"a-department-of-some-length-{nth}" for nth in range(8)) + "/the-service"
 TITLES = (
@@ -70,7 +69,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Odd]:
             payloads.payload("Stop", session, **told, last_assistant_message="All of them."),
         )
         for payload in (begun, *edits, ended):
-            assert hooks.run(data, payload).code == 0
+            assert hook_process.run(data, payload).code == 0
         worker.settle()
         (many,) = worker.get("/api/observations", session=session, limit=1)["items"]
         project = many["project"]

@@ -13,10 +13,11 @@ from tests.browser import viewing
 from tests.browser.test_safe import PAYLOADS, assert_only_text
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
+from tests.harness import workers
+from tests.harness.model_script import Say
+from tests.harness.model_server import ModelServer
 
 import claude_mem.serve
-from claude_mem.testing import workers
-from claude_mem.testing.model_server import ModelServer, Say
 
 TITLE = "The till counts pennies"
 REPLY = f"""\

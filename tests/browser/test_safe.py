@@ -8,8 +8,7 @@ from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
+from tests.harness import workers
 
 MARK = "pwned"
 PAYLOADS = (

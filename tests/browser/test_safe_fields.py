@@ -16,9 +16,9 @@ from tests.browser import viewing
 from tests.browser.test_safe import MARK, assert_only_text
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
-from claude_mem.testing.model_server import ModelServer, Status
+from tests.harness import workers
+from tests.harness.model_script import Status
+from tests.harness.model_server import ModelServer
 
 
 def hostile(name: str) -> str:

@@ -8,8 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import workers
+from tests.harness import workers
 
 
 def row(sight: Sight, key: str) -> Locator:

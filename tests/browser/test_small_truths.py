@@ -9,8 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import Unsent
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import hooks, payloads, workers
+from tests.harness import hook_process, payloads, workers
 
 
 def test_the_year_ends_today_where_it_is_another_day_than_in_greenwich(
@@ -136,7 +135,7 @@ def test_a_mark_is_called_as_sessions_are_told_of_it(context: BrowserContext, qu
 
 def test_a_directory_in_which_no_session_began_is_no_project(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
-    hooks.run(quiet.data, payloads.end("till-1"))  # from another directory than it began in
+    hook_process.run(quiet.data, payloads.end("till-1"))  # from another directory than it began in
     quiet.settle()
     sight = viewing.look(context, quiet, "#/projects")
     expect(sight.main().locator("tbody a.title")).to_have_text(["shop"])

@@ -9,9 +9,8 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
 from tests.contract.recalling import Worker
+from tests.harness import hook_process, payloads, workers
 from tests.unit.recall.repositories import Made
-
-from claude_mem.testing import hooks, payloads, workers
 
 CHANGED = "files changed since"
 
@@ -41,7 +40,7 @@ class Weir:
             ),
             payloads.payload("Stop", session, **told, last_assistant_message=f"Mended {path}."),
         ):
-            assert hooks.run(self.worker.data, payload).code == 0
+            assert hook_process.run(self.worker.data, payload).code == 0
         self.worker.settle()
         (memory,) = self.worker.get("/api/observations", session=session)["items"]
         return str(memory["ref"])

@@ -10,8 +10,7 @@ from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight, needs_transcripts
 from tests.contract.recalling import Worker
-
-from claude_mem.testing import hooks, payloads, workers
+from tests.harness import hook_process, payloads, workers
 
 pytestmark = needs_transcripts
 
@@ -249,7 +248,7 @@ def test_a_memory_tells_when_it_was_injected_and_into_what(
         sight = viewing.look(context, worker, f"#/observation/{ref}")
         told = sight.page.locator("aside")
         expect(told).to_contain_text("Not yet.")
-        began = hooks.run(worker.data, payloads.start("hearkening-1", cwd=project))
+        began = hook_process.run(worker.data, payloads.start("hearkening-1", cwd=project))
         assert began.json["hookSpecificOutput"]["additionalContext"]
         workers.until(lambda: _injected(worker, ref) == 1, "it is noted that the session was told")
         sight.page.reload()

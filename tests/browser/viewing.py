@@ -27,10 +27,10 @@ from playwright.sync_api import (
     expect,
 )
 from tests.contract.recalling import Worker
+from tests.harness import hook_process, workers
 
 from claude_mem.backfill import transcript
 from claude_mem.clients.claude_code import connection, settings_file
-from claude_mem.testing import hooks, workers
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 CHROMIUM = next(
@@ -264,7 +264,7 @@ def connected(folder: Path) -> Iterator[None]:
 
 def connect(folder: Path) -> None:
     """As `claude-mem install --settings` does."""
-    settings = settings_file.with_hooks({}, connection.hooks(hooks.MACHINE))
+    settings = settings_file.with_hooks({}, connection.hooks(hook_process.MACHINE))
     (folder / "settings.json").write_text(settings_file.written(settings, ""))
 
 

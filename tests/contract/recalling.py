@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.harness import workers
+
 from claude_mem.serve import control, sse
-from claude_mem.testing import workers
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from urllib.parse import quote
 
 import pytest
 from tests.contract.recalling import Worker
+from tests.harness import workers
 
 from claude_mem.serve.app import TABLE
-from claude_mem.testing import workers
 
 ODD = (
     "team/alpha",

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.contract import recalling
 from tests.contract.recalling import Worker
+from tests.harness import claude_mem_ts_data
 
 from claude_mem.settings import SETTINGS
-from claude_mem.testing import incumbent
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ class TestSettings:
 
     def test_what_others_have_in_the_file_stays_as_it_is(self, worker: Worker) -> None:
         file = worker.data / "settings.json"
-        theirs = incumbent.SETTINGS | {
+        theirs = claude_mem_ts_data.SETTINGS | {
             "CLAUDE_MEM_NESTED": {"b": [1, 2.5, None, {"a": True}], "a": ""},
             "CLAUDE_MEM_LETTERS": "日本 é \ud800 \u0000",
             "CLAUDE_MEM_LOG_LEVEL": "WARN",

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tests.contract import recalling
 from tests.contract.recalling import Worker, over_tcp
+from tests.harness import workers
 
 from claude_mem.cli import sending
 from claude_mem.cli.sending import Sent
 from claude_mem.serve import control, travelling
-from claude_mem.testing import workers
 
 LINES = "application/x-ndjson"
 

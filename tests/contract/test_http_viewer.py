@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.contract import recalling
 from tests.contract.recalling import Listener, Worker, refs
+from tests.harness import workers
 
 from claude_mem.serve import pages, viewer_table
 from claude_mem.serve.endpoint import Endpoint
-from claude_mem.testing import workers
 
 
 @pytest.fixture(scope="module")

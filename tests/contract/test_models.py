@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contracts.model_contract import KEY, Connect, ModelContract
 
 from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.models.claude import ClaudeModel
 from claude_mem.models.openai import OpenAiModel
 from claude_mem.models.registry import Model
-from claude_mem.testing.model_contract import KEY, Connect, ModelContract
 
 
 class TestAnthropic(ModelContract):

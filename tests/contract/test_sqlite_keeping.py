@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.keeping_contract import KeepingContract, Kept
+from tests.contracts.store_contract import SettableClock
 
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.testing.keeping_contract import KeepingContract, Kept
-from claude_mem.testing.store_contract import SettableClock
 
 
 class TestSqliteKeeping(KeepingContract):

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.library_contract import LibraryContract, Read
+from tests.contracts.store_contract import SettableClock
 
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.shelves import SqliteShelves
-from claude_mem.testing.library_contract import LibraryContract, Read
-from claude_mem.testing.store_contract import SettableClock
 
 
 class TestSqliteLibrary(LibraryContract):

@@ -8,6 +8,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from tests.contracts.portable_contract import PortableContract, Travelling
+from tests.contracts.store_contract import ORIGIN, SettableClock
 
 from claude_mem.model.refs import Ref
 from claude_mem.store.sqlite import SqliteStore
@@ -15,8 +17,6 @@ from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.portable import SqlitePortable
 from claude_mem.store.sqlite.shelves import SqliteShelves
-from claude_mem.testing.portable_contract import PortableContract, Travelling
-from claude_mem.testing.store_contract import ORIGIN, SettableClock
 
 
 class TestSqlitePortable(PortableContract):

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.library_contract import Read
+from tests.contracts.revising_contract import Corrected, RevisingContract
+from tests.contracts.store_contract import SettableClock
 
 from claude_mem.model.refs import ref_at
 from claude_mem.store.sqlite import SqliteStore
@@ -15,9 +18,6 @@ from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.revising import SqliteRevising
 from claude_mem.store.sqlite.shelves import SqliteShelves
-from claude_mem.testing.library_contract import Read
-from claude_mem.testing.revising_contract import Corrected, RevisingContract
-from claude_mem.testing.store_contract import SettableClock
 
 
 class TestSqliteRevising(RevisingContract):

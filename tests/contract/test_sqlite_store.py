@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import SettableClock, Store, StoreContract
+from tests.contracts.work_contract import WorkContract, WorkStore
 
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing.store_contract import SettableClock, Store, StoreContract
-from claude_mem.testing.work_contract import WorkContract, WorkStore
 
 
 class TestSqliteStore(StoreContract):

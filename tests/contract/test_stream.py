@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.contract import recalling
 from tests.contract.recalling import Worker, listening
+from tests.harness import workers
 
 from claude_mem.serve import control, sse, stream
-from claude_mem.testing import workers
 
 
 @pytest.fixture(scope="module")

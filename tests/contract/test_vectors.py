@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.contracts.vectors_contract import PROJECTS, Open, VectorsContract
 from tests.unit.vectors.memories import Memories, in_two_projects, opened
 from tests.unit.vectors.serving import chroma, free_port, serving
 
 from claude_mem.model.refs import Ref, spot
-from claude_mem.testing.vectors_contract import PROJECTS, Open, VectorsContract
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.keeper import Keeper
 

@@ -13,12 +13,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.harness import claude_mem_ts_data, hook_process, payloads, workers
+from tests.harness.claude_mem_ts_data import Incumbent
+from tests.harness.commands import Mem, command
+from tests.harness.home_snapshot import picture
 
 from claude_mem.cli import known
-from claude_mem.testing import hooks, incumbent, payloads, workers
-from claude_mem.testing.commands import Mem, command
-from claude_mem.testing.homes import picture
-from claude_mem.testing.incumbent import Incumbent
 
 DEADLINE_S = 60
 MANY = 6_000
@@ -63,7 +63,7 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
 def living(mem: Newcomer) -> Iterator[Incumbent]:
     """Its program runs: what it wrote last is in its log alone."""
     (mem.data / "settings.json").write_text('{"CLAUDE_MEM_CHROMA_ENABLED": "true"}')
-    with incumbent.made(mem.data / "claude-mem.db") as their:
+    with claude_mem_ts_data.made(mem.data / "claude-mem.db") as their:
         their.typical()
         yield their
 
@@ -95,7 +95,7 @@ def test_its_memory_is_found_by_search_and_its_files_stay_as_they_were(
 def test_events_and_backups_go_to_our_own_database(mem: Newcomer, living: Incumbent) -> None:
     before = mem.theirs()
     with workers.running(mem.data, HOME=str(mem.home)):
-        hooks.run(mem.data, payloads.bash("toolu_1"))
+        hook_process.run(mem.data, payloads.bash("toolu_1"))
         workers.drained(mem.data)
         mem("backup")
     findings = mem.json("doctor", code=None)["findings"]
@@ -128,7 +128,7 @@ def test_it_asks_and_without_anybody_to_ask_it_changes_nothing(mem: Newcomer, li
 
 
 def test_one_elsewhere_is_named_by_its_path_or_its_folder(settled: Newcomer, tmp_path: Path) -> None:
-    path = incumbent.typical(tmp_path / "old" / "claude-mem.db")
+    path = claude_mem_ts_data.typical(tmp_path / "old" / "claude-mem.db")
     assert settled.json("adopt", path, "--yes")["taken"] == TYPICAL
     assert settled.json("adopt", path.parent, "--yes")["taken"] == {}
     assert (settled.data / "claude-mem.db").exists(), "nobody else has the name"
@@ -138,7 +138,7 @@ def test_one_elsewhere_is_named_by_its_path_or_its_folder(settled: Newcomer, tmp
 def test_its_usual_place_is_looked_at_also_from_a_data_directory_elsewhere(
     mem: Newcomer, tmp_path: Path
 ) -> None:
-    incumbent.typical(mem.data / "claude-mem.db")
+    claude_mem_ts_data.typical(mem.data / "claude-mem.db")
     elsewhere = Newcomer(mem.home, tmp_path / "elsewhere")
     try:
         assert elsewhere.json("adopt", "--yes")["taken"] == TYPICAL
@@ -166,7 +166,7 @@ def test_a_project_is_known_by_its_directory_or_by_the_only_one_of_its_name(
         folder.mkdir(parents=True)
         subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
         subprocess.run(["git", "remote", "add", "origin", address], cwd=folder, check=True)
-    with incumbent.made(mem.data / "claude-mem.db") as their:
+    with claude_mem_ts_data.made(mem.data / "claude-mem.db") as their:
         their.session()
         their.observation("In a directory that is there", files_modified=[str(shop / "cart.py")])
         their.session(2, "till")
@@ -174,7 +174,7 @@ def test_a_project_is_known_by_its_directory_or_by_the_only_one_of_its_name(
         their.session(3, "gone")
         their.observation("Of nobody knows where", 3, "gone")
         with workers.running(mem.data, HOME=str(mem.home)):
-            hooks.run(mem.data, payloads.bash("toolu_1", cwd=str(till)))
+            hook_process.run(mem.data, payloads.bash("toolu_1", cwd=str(till)))
             workers.drained(mem.data)
             done = mem.json("adopt", "--yes")
     assert done["projects"] == {
@@ -247,7 +247,7 @@ def test_what_the_worker_refuses_is_counted_and_said_with_its_number_and_fails_t
 
 @pytest.mark.prove  # `make test` interrupts an import, in test_travelling.py
 def test_interrupted_it_keeps_what_was_sent_and_goes_on_the_next_time(mem: Newcomer) -> None:
-    with incumbent.made(mem.data / "claude-mem.db") as their:
+    with claude_mem_ts_data.made(mem.data / "claude-mem.db") as their:
         their.session()
         their.db.execute("BEGIN")
         for number in range(MANY):
@@ -281,8 +281,8 @@ def test_a_commit_is_traced_to_the_session_that_told_git_to_make_it(
     sha, at = "abcdef01" * 5, 1_700_000_000_000
     assert known.makers(str(tmp_path))(sha, "Add a cart", at) is None
     bash, output = "git commit -m 'Add a cart'", "[main abcdef01] Add a cart"
-    hooks.run(settled.data, payloads.bash("toolu_1", bash, output, session="maker", cwd=str(tmp_path)))
-    hooks.run(settled.data, payloads.stop("Committed.", session="maker"))
+    hook_process.run(settled.data, payloads.bash("toolu_1", bash, output, session="maker", cwd=str(tmp_path)))
+    hook_process.run(settled.data, payloads.stop("Committed.", session="maker"))
     workers.settled(settled.data)
     assert known.makers(str(tmp_path))(sha, "Add a cart", at) == "maker"
     assert known.makers(str(tmp_path))("9" * 40, "Add a cart", at) is None

@@ -17,11 +17,11 @@ import pytest
 from tests.contract.recalling import Worker
 from tests.e2e import transcripts
 from tests.e2e.transcripts import backfill
-
-from claude_mem.testing import hooks, payloads, workers
-from claude_mem.testing.commands import Done, Mem
-from claude_mem.testing.dump import dump
-from claude_mem.testing.model_server import ModelServer, Say
+from tests.harness import hook_process, payloads, workers
+from tests.harness.commands import Done, Mem
+from tests.harness.database_dump import dump
+from tests.harness.model_script import Say
+from tests.harness.model_server import ModelServer
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_only_what_was_asked_for_is_imported(past: Past) -> None:
 def test_a_session_captured_as_it_happened_is_left_alone(past: Past) -> None:
     past.session("lived")
     past.session("missed")
-    hooks.run(past.data, payloads.prompt("Turn 0 of lived", past.name("lived"), "p-1"))
+    hook_process.run(past.data, payloads.prompt("Turn 0 of lived", past.name("lived"), "p-1"))
     workers.drained(past.data)
     before = past.rows("SELECT count(*) FROM pending_messages")
     told = past.imported()
@@ -221,11 +221,11 @@ def test_a_session_that_was_not_to_be_seen_is_left_alone(past: Past, by: str) ->
     if by == "a pause":
         Mem(past.data)("off")
         try:
-            hooks.run(past.data, seen)
+            hook_process.run(past.data, seen)
         finally:
             Mem(past.data)("on")
     else:
-        hooks.run(past.data, seen, more=env)
+        hook_process.run(past.data, seen, more=env)
     told = past.imported()
     assert (told["barred"], told["imported"]) == (1, 1)
     assert past.rows("SELECT claude_session_id FROM sdk_sessions") == [("missed",)]
@@ -246,7 +246,7 @@ def test_a_session_of_the_past_that_goes_on_is_one_of_today(past: Past) -> None:
     past.session("resumed")
     past.imported()
     assert past.rows("SELECT past, offline FROM sdk_sessions") == [(1, 1)]
-    hooks.run(past.data, payloads.prompt("And now the tests", past.name("resumed"), "p-9"))
+    hook_process.run(past.data, payloads.prompt("And now the tests", past.name("resumed"), "p-9"))
     workers.drained(past.data)
     assert past.rows("SELECT past, offline, status FROM sdk_sessions") == [(0, 0, "active")]
     assert past.imported()["live"] == 1
@@ -260,7 +260,7 @@ def test_an_old_session_does_not_displace_a_newer_one(past: Past, tmp_path: Path
         payloads.bash("t1", "npm test", "all passed", session=now, cwd=str(repo)),
         payloads.stop("The login works again.", now),
     ):
-        hooks.run(past.data, payload)
+        hook_process.run(past.data, payload)
     done = "SELECT count(*) FROM pending_messages WHERE state = 'done'"
     workers.until(lambda: past.rows(done) == [(3,)], "the newer one is memory")
     past.session("old", day="2026-03-01", cwd=str(repo))

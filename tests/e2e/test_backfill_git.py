@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.transcripts import backfill
-
-from claude_mem.testing import workers
+from tests.harness import workers
 
 DAY = "2026-07-15"
 BY_SESSION, BY_HAND = "Add a cart that holds ten items", "Fix the rounding of prices"

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import claude_mem_ts_data, hook_process, payloads, workers
+from tests.harness.commands import Mem
 
 from claude_mem.clients.claude_code import connection
 from claude_mem.serve import control
 from claude_mem.settings import SETTINGS
-from claude_mem.testing import hooks, incumbent, payloads, workers
-from claude_mem.testing.commands import Mem
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 SECRET, OPEN = "/home/u/payroll", "/home/u/proj"
@@ -32,7 +32,7 @@ class Setting(Mem):
         super().__init__(data, HOME=str(home), CLAUDE_MEM_WORKER_PORT=str(workers.free_port()))
         settings = home / ".claude/settings.json"
         settings.parent.mkdir(parents=True)
-        settings.write_text(json.dumps({"hooks": connection.hooks(hooks.MACHINE)}))
+        settings.write_text(json.dumps({"hooks": connection.hooks(hook_process.MACHINE)}))
 
     def set(self, content: object) -> None:
         text = content if isinstance(content, str) else json.dumps(content)
@@ -76,12 +76,12 @@ def a_turn(data: Path) -> None:
         edit,
         payloads.stop("The login now checks names before it lets anybody in."),
     ):
-        answered = hooks.run(data, payload, more=FOREIGN)
+        answered = hook_process.run(data, payload, more=FOREIGN)
         assert (answered.code, answered.err) == (0, b"")
 
 
 def test_with_the_settings_of_the_typescript_claude_mem_a_turn_becomes_memory(mem: Setting) -> None:
-    mem.set(incumbent.SETTINGS)
+    mem.set(claude_mem_ts_data.SETTINGS)
     before = (mem.data / "settings.json").read_bytes()
     mem.env |= FOREIGN
     mem("worker", "start")
@@ -89,7 +89,7 @@ def test_with_the_settings_of_the_typescript_claude_mem_a_turn_becomes_memory(me
     workers.settled(mem.data)
     assert mem.observed() > 0
     assert (mem.data / "settings.json").read_bytes() == before
-    assert "systemMessage" not in hooks.run(mem.data, payloads.start(), more=FOREIGN).json
+    assert "systemMessage" not in hook_process.run(mem.data, payloads.start(), more=FOREIGN).json
 
     found = mem.findings("settings")
     assert {each["level"] for each in found} == {"warn"}
@@ -114,7 +114,7 @@ def test_a_bad_value_is_told_at_one_session_start_and_not_again_until_it_changes
     mem("worker", "start")
 
     def told() -> str:
-        answered = hooks.run(mem.data, payloads.start())
+        answered = hook_process.run(mem.data, payloads.start())
         assert answered.code == 0
         return str(answered.json.get("systemMessage", ""))
 
@@ -178,18 +178,18 @@ def test_a_settings_file_that_cannot_be_used_is_told_and_recording_goes_on(mem: 
     file = mem.data / "settings.json"
     UNUSABLE[name](file)
     before = file.lstat()
-    with hooks.listening(mem.data):
+    with hook_process.listening(mem.data):
         # Careful and quick: both ways of a hook look at the file.
         for payload in (payloads.bash("toolu_1"), payloads.prompt("password=hunter2-and-more")):
-            answered = hooks.run(mem.data, payload)
+            answered = hook_process.run(mem.data, payload)
             assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
-    assert len(hooks.spooled(mem.data)) == 2
+    assert len(hook_process.spooled(mem.data)) == 2
     (mem.data / "hook.sock").unlink()
 
     started = mem("worker", "start", process=name == "no JSON")
     assert started.stderr.count("settings.json") == 1
     workers.drained(mem.data)
-    assert "settings.json" in hooks.run(mem.data, payloads.start()).json["systemMessage"]
+    assert "settings.json" in hook_process.run(mem.data, payloads.start()).json["systemMessage"]
     (found,) = mem.findings("settings")
     assert (found["level"], "settings.json" in found["says"]) == ("warn", True)
     after = file.lstat()
@@ -202,11 +202,11 @@ def test_a_settings_file_that_cannot_be_used_is_told_and_recording_goes_on(mem: 
 
 def test_what_can_be_read_of_a_broken_exclusion_list_holds_in_hook_and_worker(mem: Setting) -> None:
     mem.set('{"CLAUDE_MEM_LOG_LEVEL": , "CLAUDE_MEM_EXCLUDED_PROJECTS": ["payroll", ')
-    with hooks.listening(mem.data):
-        hooks.run(mem.data, payloads.bash("toolu_1", cwd=SECRET))
-        assert hooks.spooled(mem.data) == []
-        hooks.run(mem.data, payloads.bash("toolu_2", cwd=OPEN))
-        assert len(hooks.spooled(mem.data)) == 1
+    with hook_process.listening(mem.data):
+        hook_process.run(mem.data, payloads.bash("toolu_1", cwd=SECRET))
+        assert hook_process.spooled(mem.data) == []
+        hook_process.run(mem.data, payloads.bash("toolu_2", cwd=OPEN))
+        assert len(hook_process.spooled(mem.data)) == 1
     (mem.data / "hook.sock").unlink()
     mem("worker", "start")
     for cwd, wanted in ((SECRET, 400), (OPEN, 200)):
@@ -216,10 +216,10 @@ def test_what_can_be_read_of_a_broken_exclusion_list_holds_in_hook_and_worker(me
 
 def test_what_can_be_read_of_the_secret_patterns_holds(mem: Setting) -> None:
     mem.set('{"CLAUDE_MEM_SECRET_PATTERNS": {"mine": "canary-[0-9]+", "broken": "(", "no": 7}}')
-    with hooks.listening(mem.data):
-        hooks.run(mem.data, payloads.bash("toolu_1", stdout="it is canary-77"))
-    assert "canary-77" not in str(hooks.spooled(mem.data))
-    assert len(hooks.spooled(mem.data)) == 1
+    with hook_process.listening(mem.data):
+        hook_process.run(mem.data, payloads.bash("toolu_1", stdout="it is canary-77"))
+    assert "canary-77" not in str(hook_process.spooled(mem.data))
+    assert len(hook_process.spooled(mem.data)) == 1
     (mem.data / "hook.sock").unlink()
     (found,) = mem.findings("settings")
     assert "CLAUDE_MEM_SECRET_PATTERNS" in found["says"]
@@ -254,6 +254,6 @@ def test_a_mode_that_is_not_there_or_cannot_be_read_is_told_and_the_usual_one_is
     for mode in ("code--ko", "law"):
         mem.set({"CLAUDE_MEM_MODE": mode})
         mem("worker", "restart")
-        assert mode in hooks.run(mem.data, payloads.start()).json["systemMessage"]
+        assert mode in hook_process.run(mem.data, payloads.start()).json["systemMessage"]
         (found,) = mem.findings("mode")
         assert (found["level"], mode in found["says"]) == ("warn", True)

@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import hook_process
+from tests.harness.model_script import Drip, Hang, Say, Status
+from tests.harness.model_server import ModelServer
 
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 from claude_mem.models import claude_process
 from claude_mem.models.claude import ClaudeModel
 from claude_mem.models.registry import Prompt, Reply
-from claude_mem.testing import hooks
-from claude_mem.testing.model_server import Drip, Hang, ModelServer, Say, Status
 
 PROMPT = Prompt("Instructions.", "Evidence.")
 PATIENCE_S = 120
@@ -158,14 +159,14 @@ def test_the_users_hooks_do_not_fire_for_the_observer(home: Home) -> None:
 @AGAIN
 def test_memory_does_not_watch_itself_even_where_its_hooks_do_fire(home: Home) -> None:
     data = home.at / "data"
-    command = " ".join(map(shlex.quote, hooks.command()))
+    command = " ".join(map(shlex.quote, hook_process.command()))
     home.hook_into(f"CLAUDE_MEM_DATA_DIR={shlex.quote(str(data))} {command}")
-    with hooks.listening(data), ModelServer([Say("ok")]) as server:
+    with hook_process.listening(data), ModelServer([Say("ok")]) as server:
         assert isinstance(home.model(server).ask(PROMPT, deadline_s=PATIENCE_S), Reply)
         home.run_claude(server, "hello", CLAUDE_MEM_OBSERVER="1")
-        assert hooks.spooled(data) == []
+        assert hook_process.spooled(data) == []
         home.run_claude(server, "hello")
-        assert hooks.spooled(data) != [], "the hook was never set up rightly"
+        assert hook_process.spooled(data) != [], "the hook was never set up rightly"
 
 
 @AGAIN

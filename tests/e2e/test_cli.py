@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import commands, hook_process, payloads, workers
+from tests.harness.commands import Mem
 
 from claude_mem import __version__
 from claude_mem.cli import commands as command_line
 from claude_mem.clients.claude_code import connection
 from claude_mem.serve import control
-from claude_mem.testing import commands, hooks, payloads, workers
-from claude_mem.testing.commands import Mem
 
 DEADLINE_S = 60  # for the test: a hang fails instead of blocking the suite
 
@@ -37,12 +37,12 @@ class Cli(Mem):
         """Claude Code knows the hooks: written into its settings by hand."""
         settings = self.home / ".claude/settings.json"
         settings.parent.mkdir(parents=True)
-        settings.write_text(json.dumps({"hooks": connection.hooks(hooks.MACHINE)}))
+        settings.write_text(json.dumps({"hooks": connection.hooks(hook_process.MACHINE)}))
 
     def hook(self, payload: bytes) -> None:
         """An event arrives, and nothing is there that would take it out of the spool."""
-        with hooks.listening(self.data_dir):
-            hooks.run(self.data_dir, payload)
+        with hook_process.listening(self.data_dir):
+            hook_process.run(self.data_dir, payload)
         (self.data_dir / "hook.sock").unlink()
 
 
@@ -164,7 +164,7 @@ def test_a_hook_typed_as_a_command_records_its_event(awake: Path) -> None:
     given = b'{"session_id":"s1","cwd":"/p","tool_name":"Bash"}'
     said = Mem(awake)("save", given=given, process=True)
     assert json.loads(said.stdout) == {"continue": True, "suppressOutput": True}
-    (envelope,) = hooks.spooled(awake)
+    (envelope,) = hook_process.spooled(awake)
     assert envelope["event"] == "PostToolUse"
 
 
@@ -268,7 +268,7 @@ def test_a_backup_is_made_beside_a_running_worker_and_can_be_restored(cli: Cli, 
     workers.drained(data)
     backup = cli("backup").stdout.strip()
     assert Path(backup).is_file()
-    hooks.run(data, payloads.prompt("after the backup", prompt_id="p-2"))
+    hook_process.run(data, payloads.prompt("after the backup", prompt_id="p-2"))
     workers.drained(data)
     restored = json.loads(cli("restore", "--yes", backup, "--json", process=True).stdout)
     assert restored["restored_from"] == backup
@@ -383,7 +383,7 @@ def test_doctor_names_a_data_directory_that_cannot_be_made(cli: Cli, tmp_path: P
     }[above]
     report, levels = findings(cli, env)
     assert (report["recording"], report["because"], levels["directory"]) == (False, reason, "bad")
-    hooks.run(wanted, payloads.prompt("hello"))
+    hook_process.run(wanted, payloads.prompt("hello"))
     assert not wanted.exists(), "and a hook indeed cannot"
 
     wanted.unlink(missing_ok=True) if above == "a link" else wanted.parent.unlink(missing_ok=True)

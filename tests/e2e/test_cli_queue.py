@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from claude_mem.testing import hooks, payloads, workers
-from claude_mem.testing.commands import Mem
-from claude_mem.testing.model_server import ModelServer, Request, Say, Status, Step
+from tests.harness import hook_process, payloads, workers
+from tests.harness.commands import Mem
+from tests.harness.model_script import Request, Say, Status, Step
+from tests.harness.model_server import ModelServer
 
 REASON = "no XML in the reply: Sorry, I cannot do that."
 REPLY = "<observation><type>bugfix</type><title>It holds</title></observation>"
@@ -29,7 +29,7 @@ def turn(data: Path, number: int = 1, session: str = payloads.SESSION) -> None:
         payloads.bash(f"toolu_{session}_{number}", command, "[main 4e1f0c2] Mend the fence", session=session),
         payloads.stop("The fence is mended.", session, here),
     ):
-        hooks.run(data, event)
+        hook_process.run(data, event)
 
 
 def count_of(data: Path, table: str, session: str = payloads.SESSION) -> int:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import workers
+from tests.harness.commands import command
+from tests.harness.model_script import Say
+from tests.harness.model_server import ModelServer
 
 from claude_mem.cli.demo import hidden, recalled, replay
 from claude_mem.serve import control
-from claude_mem.testing import workers
-from claude_mem.testing.commands import command
-from claude_mem.testing.model_server import ModelServer, Say
 
 DEADLINE_S = 120
 COMMAND = command("demo")

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.harness import hook_process, payloads, workers
 
 from claude_mem.serve import control
-from claude_mem.testing import hooks, payloads, workers
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 SECRET, OPEN = "/home/u/payroll", "/home/u/proj"
@@ -46,24 +46,24 @@ def excluding(data: Path, *globs: str) -> Path:
 @pytest.mark.parametrize("name", events(SECRET))
 def test_nothing_is_written_of_an_excluded_project_and_all_is_of_another(data: Path, name: str) -> None:
     excluding(data, "payroll")
-    with hooks.listening(data) as worker:
+    with hook_process.listening(data) as worker:
         before = sorted(path.name for path in data.rglob("*"))
-        answered = hooks.run(data, events(SECRET)[name])
+        answered = hook_process.run(data, events(SECRET)[name])
         assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
         assert sorted(path.name for path in data.rglob("*")) == before
-        assert hooks.lines(worker) == [], "and nobody was asked or woken"
-        hooks.run(data, events(OPEN)[name])
-        assert len(hooks.spooled(data)) == 1
+        assert hook_process.lines(worker) == [], "and nobody was asked or woken"
+        hook_process.run(data, events(OPEN)[name])
+        assert len(hook_process.spooled(data)) == 1
 
 
 def test_before_a_tool_the_worker_is_not_asked_there(data: Path) -> None:
     excluding(data, "/home/u/payroll")
     before: dict[str, Any] = {"tool_name": "Edit", "tool_input": {"file_path": "/home/u/payroll/a.py"}}
-    with hooks.listening(data) as worker:
-        hooks.run(data, payloads.payload("PreToolUse", cwd=SECRET, **before))
-        assert hooks.lines(worker) == []
-        hooks.run(data, payloads.payload("PreToolUse", cwd=OPEN, **before))
-        assert len(hooks.lines(worker)) == 1
+    with hook_process.listening(data) as worker:
+        hook_process.run(data, payloads.payload("PreToolUse", cwd=SECRET, **before))
+        assert hook_process.lines(worker) == []
+        hook_process.run(data, payloads.payload("PreToolUse", cwd=OPEN, **before))
+        assert len(hook_process.lines(worker)) == 1
 
 
 def test_what_a_session_would_be_told_at_its_start_is_not_shown_there(data: Path) -> None:
@@ -75,19 +75,19 @@ def test_what_a_session_would_be_told_at_its_start_is_not_shown_there(data: Path
         rendered = data / places.directory_context(os.fsencode(cwd))
         rendered.parent.mkdir(exist_ok=True)
         rendered.write_text("0123456789abcdef\n" + answer("what is known"))
-    with hooks.listening(data):
-        assert hooks.run(data, payloads.start(cwd=SECRET)).json == CONTINUE
-        assert "what is known" in str(hooks.run(data, payloads.start(cwd=OPEN)).json)
+    with hook_process.listening(data):
+        assert hook_process.run(data, payloads.start(cwd=SECRET)).json == CONTINUE
+        assert "what is known" in str(hook_process.run(data, payloads.start(cwd=OPEN)).json)
 
 
 def test_settings_that_cannot_be_read_lose_nothing_and_the_worker_looks_again(data: Path) -> None:
     excluding(data, "payroll")
     whole = (data / "settings.json").read_text()
     (data / "settings.json").write_text(whole[: whole.index("payroll") + 3])  # as if it was being written
-    with hooks.listening(data):
-        hooks.run(data, payloads.bash("toolu_1", cwd=SECRET))
-        hooks.run(data, payloads.bash("toolu_2", cwd=OPEN))
-    assert len(hooks.spooled(data)) == 2
+    with hook_process.listening(data):
+        hook_process.run(data, payloads.bash("toolu_1", cwd=SECRET))
+        hook_process.run(data, payloads.bash("toolu_2", cwd=OPEN))
+    assert len(hook_process.spooled(data)) == 2
     (data / "hook.sock").unlink()
     (data / "settings.json").write_text(whole)
     with workers.running(data):
@@ -122,9 +122,9 @@ def test_nothing_is_remembered_there_because_somebody_says_so(worker: Path) -> N
 def test_a_hook_without_excluded_projects_does_not_even_load_what_decides_it(data: Path) -> None:
     """It runs with every tool call."""
     data.mkdir(mode=0o700)
-    with hooks.listening(data):
+    with hook_process.listening(data):
         (data / "settings.json").write_text('{"CLAUDE_MEM_LOG_LEVEL": "INFO"}')
-        command = hooks.command()
+        command = hook_process.command()
         wrap = [command[0], "-X", "importtime"]
         from subprocess import run
 
@@ -132,7 +132,7 @@ def test_a_hook_without_excluded_projects_does_not_even_load_what_decides_it(dat
             [*wrap, *command[1:]],
             input=payloads.bash("toolu_1"),
             capture_output=True,
-            env=hooks.environment(data),
+            env=hook_process.environment(data),
             timeout=60,
             check=True,
         ).stderr.decode()

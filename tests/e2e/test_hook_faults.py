@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.harness import faults, hook_process, payloads, workers
 
 from claude_mem.capture import salvage
-from claude_mem.testing import faults, hooks, payloads, workers
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 
@@ -33,15 +33,15 @@ def temporaries(data: Path) -> list[str]:
 def test_a_hook_killed_before_the_rename_leaves_at_most_a_temporary_file(
     awake: Path, syscall: str, when: int
 ) -> None:
-    killed = hooks.run(awake, payloads.bash("toolu_1"), wrap=faults.killing(syscall, when))
+    killed = hook_process.run(awake, payloads.bash("toolu_1"), wrap=faults.killing(syscall, when))
     assert killed.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
-    assert hooks.spooled(awake) == []
+    assert hook_process.spooled(awake) == []
     assert len(temporaries(awake)) <= 1
 
 
 def test_a_hook_killed_after_the_rename_has_left_a_whole_event(awake: Path) -> None:
-    hooks.run(awake, payloads.bash("toolu_1"), wrap=faults.killing("fsync", 2))
-    (envelope,) = hooks.spooled(awake)
+    hook_process.run(awake, payloads.bash("toolu_1"), wrap=faults.killing("fsync", 2))
+    (envelope,) = hook_process.spooled(awake)
     assert envelope["payload"]["tool_use_id"] == "toolu_1"
 
 
@@ -51,18 +51,18 @@ def test_a_hook_killed_after_the_rename_has_left_a_whole_event(awake: Path) -> N
 def test_on_a_full_disk_the_drop_is_counted_and_recording_resumes_when_space_is_freed(tmp_path: Path) -> None:
     with faults.small_disk(tmp_path / "disk") as disk:
         data = disk / "data"
-        with hooks.listening(data):
-            hooks.run(data, payloads.bash("toolu_1"))
-            hooks.run(data, b"garbage")  # a first drop, so that the counter's file exists
+        with hook_process.listening(data):
+            hook_process.run(data, payloads.bash("toolu_1"))
+            hook_process.run(data, b"garbage")  # a first drop, so that the counter's file exists
             hog = faults.fill(disk)
-            answered = hooks.run(data, payloads.bash("toolu_2"))
+            answered = hook_process.run(data, payloads.bash("toolu_2"))
             assert (answered.code, answered.json) == (0, CONTINUE)
             assert drops(data) == {"unreadable": 1, "disk_full": 1}
             assert temporaries(data) == []
-            assert "the disk is full" in hooks.run(data, payloads.start()).json["systemMessage"]
+            assert "the disk is full" in hook_process.run(data, payloads.start()).json["systemMessage"]
             hog.unlink()
-            hooks.run(data, payloads.bash("toolu_3"))
-            assert [e["payload"]["tool_use_id"] for e in hooks.spooled(data)] == ["toolu_1", "toolu_3"]
+            hook_process.run(data, payloads.bash("toolu_3"))
+            assert [e["payload"]["tool_use_id"] for e in hook_process.spooled(data)] == ["toolu_1", "toolu_3"]
 
 
 # Row 5: EIO on fsync.
@@ -70,9 +70,9 @@ def test_on_a_full_disk_the_drop_is_counted_and_recording_resumes_when_space_is_
 
 @pytest.mark.parametrize("when", ["1", "2"])
 def test_an_event_that_could_not_be_synced_is_not_accepted_but_counted(awake: Path, when: str) -> None:
-    answered = hooks.run(awake, payloads.bash("toolu_1"), wrap=faults.failing("fsync", "EIO", when))
+    answered = hook_process.run(awake, payloads.bash("toolu_1"), wrap=faults.failing("fsync", "EIO", when))
     assert (answered.code, answered.json) == (0, CONTINUE)
-    assert hooks.spooled(awake) == []
+    assert hook_process.spooled(awake) == []
     assert temporaries(awake) == []
     assert drops(awake) == {"io_error": 1}
 
@@ -101,12 +101,12 @@ def test_without_a_usable_data_directory_it_leaves_at_once_and_says_so_in_one_li
     tmp_path: Path, kind: str
 ) -> None:
     with broken_home(kind, tmp_path) as data:
-        started = hooks.run(data, payloads.start())
+        started = hook_process.run(data, payloads.start())
         assert started.code == 0
         assert "claude-mem is not recording" in started.json["systemMessage"]
         assert "claude-mem doctor" in started.json["systemMessage"]
         assert "\n" not in started.json["systemMessage"]
-        in_between = hooks.run(data, payloads.bash("toolu_1"))
+        in_between = hook_process.run(data, payloads.bash("toolu_1"))
         assert (in_between.code, in_between.json, in_between.err) == (0, CONTINUE, b"")
         assert not data.exists() or list(data.iterdir()) == []
 
@@ -133,9 +133,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_input_is_answered_without_a_traceback(awake: Path, name: str) -> None:
-    answered = hooks.run(awake, HOSTILE[name])
+    answered = hook_process.run(awake, HOSTILE[name])
     assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
-    for envelope in hooks.spooled(awake):
+    for envelope in hook_process.spooled(awake):
         assert isinstance(envelope["payload"], dict)
 
 
@@ -143,9 +143,9 @@ def test_hostile_input_is_answered_without_a_traceback(awake: Path, name: str) -
 def test_a_payload_of_many_megabytes_is_capped_and_marked_and_keeps_its_tool_use_id(
     awake: Path, megabytes: int
 ) -> None:
-    answered = hooks.run(awake, payloads.bash("toolu_1", stdout="x" * megabytes * 1_000_000))
+    answered = hook_process.run(awake, payloads.bash("toolu_1", stdout="x" * megabytes * 1_000_000))
     assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
-    (envelope,) = hooks.spooled(awake)
+    (envelope,) = hook_process.spooled(awake)
     kept = envelope["payload"]
     assert kept["claude_mem_cut_off"] is True
     assert kept["tool_use_id"] == "toolu_1"
@@ -173,10 +173,10 @@ def test_an_edit_of_a_lock_file_over_the_cap_is_spooled_with_its_session_and_is_
         tool_response={"filePath": "/home/u/proj/package-lock.json", "originalFile": lock},
         tool_use_id="toolu_1",
     )
-    answered = hooks.run(awake, edit)
+    answered = hook_process.run(awake, edit)
     assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
     assert drops(awake) == {}
-    (envelope,) = hooks.spooled(awake)
+    (envelope,) = hook_process.spooled(awake)
     kept = envelope["payload"]
     assert (kept["session_id"], kept["tool_use_id"]) == (payloads.SESSION, "toolu_1")
     assert kept["tool_input"]["new_string"] == "1.0.1"
@@ -185,8 +185,8 @@ def test_an_edit_of_a_lock_file_over_the_cap_is_spooled_with_its_session_and_is_
 
 
 def test_long_fields_keep_head_and_tail_around_a_mark(awake: Path) -> None:
-    hooks.run(awake, payloads.bash("toolu_1", stdout="head" + "x" * 200_000 + "tail"))
-    (envelope,) = hooks.spooled(awake)
+    hook_process.run(awake, payloads.bash("toolu_1", stdout="head" + "x" * 200_000 + "tail"))
+    (envelope,) = hook_process.spooled(awake)
     stdout = envelope["payload"]["tool_response"]["stdout"]
     assert stdout.startswith("head")
     assert stdout.endswith("tail")
@@ -195,10 +195,10 @@ def test_long_fields_keep_head_and_tail_around_a_mark(awake: Path) -> None:
 
 
 def test_an_endless_structure_is_kept_as_head_and_tail_of_its_text(awake: Path) -> None:
-    hooks.run(
+    hook_process.run(
         awake, payloads.payload("PostToolUse", tool_name="X", tool_input=[1] * 900_000, tool_use_id="t")
     )
-    (envelope,) = hooks.spooled(awake)
+    (envelope,) = hook_process.spooled(awake)
     assert envelope["payload"]["tool_input"].startswith("[1,1,1,")
     assert len(envelope["payload"]["tool_input"]) <= 64 << 10
     assert envelope["payload"]["tool_use_id"] == "t"
@@ -208,15 +208,15 @@ def test_standard_input_that_never_closes_does_not_hold_the_hook_and_what_came_i
     reading, writing = os.pipe()
     try:
         hook = subprocess.Popen(
-            hooks.command(), stdin=reading, stdout=subprocess.PIPE, env=hooks.environment(awake)
+            hook_process.command(), stdin=reading, stdout=subprocess.PIPE, env=hook_process.environment(awake)
         )
         os.write(writing, payloads.bash("toolu_1"))
-        out, _ = hook.communicate(timeout=hooks.DEADLINE_S)
+        out, _ = hook.communicate(timeout=hook_process.DEADLINE_S)
     finally:
         os.close(writing)
         os.close(reading)
     assert (hook.returncode, json.loads(out)) == (0, CONTINUE)
-    assert [e["payload"]["tool_use_id"] for e in hooks.spooled(awake)] == ["toolu_1"]
+    assert [e["payload"]["tool_use_id"] for e in hook_process.spooled(awake)] == ["toolu_1"]
 
 
 # The worker is there, but does not take the line.
@@ -228,8 +228,8 @@ def test_a_worker_with_a_full_backlog_counts_as_there_and_is_not_waited_for(data
         deaf.bind(str(data / "hook.sock"))
         deaf.listen(0)
         for n in range(4):
-            assert hooks.run(data, payloads.bash(f"toolu_{n}")).code == 0
-    assert len(hooks.spooled(data)) == 4
+            assert hook_process.run(data, payloads.bash(f"toolu_{n}")).code == 0
+    assert len(hook_process.spooled(data)) == 4
     assert not (data / "start.stamp").exists()
 
 
@@ -243,22 +243,22 @@ def test_a_data_directory_longer_than_a_sockets_address_is_no_obstacle(tmp_path:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
             server.bind("hook.sock")
             server.listen(8)
-            hooks.run(data, payloads.bash("toolu_1"))
-            assert hooks.lines(server)
+            hook_process.run(data, payloads.bash("toolu_1"))
+            assert hook_process.lines(server)
     finally:
         os.chdir(here)
-    assert len(hooks.spooled(data)) == 1
+    assert len(hook_process.spooled(data)) == 1
 
 
 def test_a_ledger_that_somebody_holds_delays_an_event_only_for_a_moment_and_loses_none(awake: Path) -> None:
-    hooks.run(awake, payloads.bash("toolu_1"))
+    hook_process.run(awake, payloads.bash("toolu_1"))
     fd = os.open(awake / "spool" / ".ledger", os.O_RDWR)
     try:
         os.lockf(fd, os.F_LOCK, 0)
-        assert hooks.run(awake, payloads.bash("toolu_2")).code == 0
+        assert hook_process.run(awake, payloads.bash("toolu_2")).code == 0
     finally:
         os.close(fd)
-    assert [e["payload"]["tool_use_id"] for e in hooks.spooled(awake)] == ["toolu_1", "toolu_2"]
+    assert [e["payload"]["tool_use_id"] for e in hook_process.spooled(awake)] == ["toolu_1", "toolu_2"]
 
 
 def test_a_relative_data_directory_is_the_same_one_for_the_worker(
@@ -266,7 +266,7 @@ def test_a_relative_data_directory_is_the_same_one_for_the_worker(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     try:
-        hooks.run(Path("mem"), payloads.bash("toolu_1"))
+        hook_process.run(Path("mem"), payloads.bash("toolu_1"))
         workers.drained(tmp_path / "mem")
     finally:
         workers.finish(tmp_path / "mem")
@@ -286,9 +286,9 @@ def test_broken_settings_are_told_at_the_next_start_though_hooks_go_on(data: Pat
     data.mkdir(mode=0o700)
     (data / "settings.json").write_text('{"CLAUDE_MEM_WORKER_PORT": "many"}')
     try:
-        hooks.run(data, payloads.bash("toolu_1"))
+        hook_process.run(data, payloads.bash("toolu_1"))
         workers.until((data / "notice").exists, "the worker has left word")
-        told = hooks.run(data, payloads.start()).json["systemMessage"]
+        told = hook_process.run(data, payloads.start()).json["systemMessage"]
     finally:
         workers.finish(data)
     assert "CLAUDE_MEM_WORKER_PORT" in told
@@ -297,8 +297,8 @@ def test_broken_settings_are_told_at_the_next_start_though_hooks_go_on(data: Pat
 @pytest.mark.parametrize("globs", ['"notes.txt, vault.md"', '["notes.txt", "vault.md"]'])
 def test_excluded_paths_are_understood_in_both_spellings(awake: Path, globs: str) -> None:
     (awake / "settings.json").write_text(f'{{"CLAUDE_MEM_EXCLUDE_PATHS": {globs}}}')
-    hooks.run(awake, payloads.read_file("t1", "/p/vault.md", "canary-vault"))
-    hooks.run(awake, payloads.read_file("t2", "/p/readme.md", "to be kept"))
-    spooled = str(hooks.spooled(awake))
+    hook_process.run(awake, payloads.read_file("t1", "/p/vault.md", "canary-vault"))
+    hook_process.run(awake, payloads.read_file("t2", "/p/readme.md", "to be kept"))
+    spooled = str(hook_process.spooled(awake))
     assert "canary-vault" not in spooled
     assert "to be kept" in spooled

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import hook_process, payloads, workers
+from tests.harness.commands import Done, Mem
 
 from claude_mem.serve import control
-from claude_mem.testing import hooks, payloads, workers
-from claude_mem.testing.commands import Done, Mem
 
 CANARY = "zarquonvex"
 GIT = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")
@@ -46,7 +46,7 @@ def work(data: Path, cwd: Path, session: str, word: str) -> None:
         json.dumps(json.loads(payloads.stop(f"I looked at {word}.", session)) | {"cwd": str(cwd)}).encode(),
         json.dumps(json.loads(payloads.end(session)) | {"cwd": str(cwd)}).encode(),
     ):
-        hooks.run(data, event)
+        hook_process.run(data, event)
     workers.settled(data)
 
 
@@ -153,7 +153,7 @@ def test_a_clone_that_was_moved_is_the_same_project_under_its_new_name(house: Pa
     shutil.move(before, after)
 
     def is_told() -> bool:  # on a busy machine the worker's answer comes too late at times
-        return "Memory of store" in str(hooks.run(house, payloads.start("s-2", cwd=str(after))).json)
+        return "Memory of store" in str(hook_process.run(house, payloads.start("s-2", cwd=str(after))).json)
 
     workers.until(is_told, "the session is told what the other place knew")
     (project,) = as_data(house, "projects")["items"]
@@ -161,7 +161,7 @@ def test_a_clone_that_was_moved_is_the_same_project_under_its_new_name(house: Pa
     mem(house, "projects", "rename", "store", "by hand")
     third = tmp_path / "third"
     shutil.move(after, third)
-    hooks.run(house, payloads.start("s-3", cwd=str(third)))
+    hook_process.run(house, payloads.start("s-3", cwd=str(third)))
     (project,) = as_data(house, "projects")["items"]
     assert (project["name"], project["root"]) == ("by hand", str(third))
 
@@ -199,7 +199,7 @@ def test_what_is_forgotten_is_in_no_byte_of_the_data_directory_and_of_exports(
     pid = control.status(house).pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
-    hooks.run(house, payloads.bash("toolu_9", f"cat {CANARY}", session="s-3", cwd=str(shop)))
+    hook_process.run(house, payloads.bash("toolu_9", f"cat {CANARY}", session="s-3", cwd=str(shop)))
     assert any((house / "spool").glob("[0-9]*.json"))
     os.kill(pid, signal.SIGCONT)
 

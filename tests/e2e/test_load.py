@@ -9,15 +9,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.harness import checker, hook_process, payloads, workers
 
 from claude_mem.serve import control
-from claude_mem.testing import checker, hooks, payloads, workers
 
 BURST = """
 import os, sys, time
 os.chdir(sys.argv[1])
 from claude_mem.capture import spool
-from claude_mem.testing import payloads
+from tests.harness import payloads
 who = int(sys.argv[2])
 for n in range(int(sys.argv[3])):
     event = payloads.bash(f"toolu_{who}_{n:05d}", session=f"s{who}", stdout="y" * 1500)
@@ -38,7 +38,7 @@ def test_a_burst_of_ten_thousand_events_is_taken_in_whole_in_order_and_in_bounde
         ]
         assert [sender.wait() for sender in senders] == [0] * 10
         for who in range(10):  # with nothing more to come, also the rest goes out
-            hooks.run(data, payloads.end(f"s{who}"))
+            hook_process.run(data, payloads.end(f"s{who}"))
         workers.settled(data)
         pid = control.status(data).pid
         assert pid
@@ -60,11 +60,11 @@ def test_a_burst_of_ten_thousand_events_is_taken_in_whole_in_order_and_in_bounde
 def test_many_sessions_at_once_lose_nothing(data: Path, sessions: int) -> None:
     def work(who: int) -> list[str]:
         session = f"session-{who}"
-        assert hooks.run(data, payloads.start(session)).code == 0
-        assert hooks.run(data, payloads.prompt("go", session=session)).code == 0
+        assert hook_process.run(data, payloads.start(session)).code == 0
+        assert hook_process.run(data, payloads.prompt("go", session=session)).code == 0
         ids = [f"toolu_{who}_{n}" for n in range(4)]
         for id in ids:
-            assert hooks.run(data, payloads.bash(id, session=session)).code == 0
+            assert hook_process.run(data, payloads.bash(id, session=session)).code == 0
         return ids
 
     with workers.running(data):

@@ -17,11 +17,11 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, Implementation
+from tests.harness import hook_process, payloads, workers
+from tests.harness.commands import Mem
 
 from claude_mem.clients.claude_code import connection
 from claude_mem.serve import control
-from claude_mem.testing import hooks, payloads, workers
-from claude_mem.testing.commands import Mem
 
 MODES = ("legacy", "auto")  # the handshake of 2025 and before; the one without of 2026
 SERVER = connection.server(connection.here())
@@ -35,7 +35,7 @@ def talk(
     data: Path, conversation: Talk, mode: str = "auto", client: str = "test", cwd: Path | None = None
 ) -> None:
     """Hold a conversation as a client does: with a bridge of its own, started for it and gone with it."""
-    environment = hooks.environment(data, CLAUDE_MEM_WORKER_PORT=str(workers.free_port()))
+    environment = hook_process.environment(data, CLAUDE_MEM_WORKER_PORT=str(workers.free_port()))
     server = StdioServerParameters(command=SERVER["command"], args=SERVER["args"], env=environment, cwd=cwd)
 
     async def hold() -> None:
@@ -112,7 +112,7 @@ def remembering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 **here,
             ),
         ):
-            assert hooks.run(data, event).code == 0
+            assert hook_process.run(data, event).code == 0
         workers.settled(data)
         yield data
 
@@ -256,7 +256,7 @@ class TestFaults:
             "except ChildProcessError: print('none')"
         )
         alone.mkdir(mode=0o700)
-        environment = hooks.environment(alone, CLAUDE_MEM_WORKER_PORT=str(workers.free_port()))
+        environment = hook_process.environment(alone, CLAUDE_MEM_WORKER_PORT=str(workers.free_port()))
         done = subprocess.run(
             [sys.executable, "-c", script], cwd=alone, env=environment, capture_output=True, check=True
         )
@@ -301,7 +301,7 @@ class TestFaults:
         done = subprocess.run(
             [SERVER["command"], *SERVER["args"]],
             input=b"\xff garbage {\n\n" + ping + b"\n" + b'{"jsonrpc":"2.0","method":"nope"}\n',
-            env=hooks.environment(remembering),
+            env=hook_process.environment(remembering),
             capture_output=True,
             timeout=WITHIN_S,
             check=True,

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.test_observing import health, rows, telling_apart, work
+from tests.harness import checker, hook_process, payloads, workers
+from tests.harness.model_script import Cut, Drip, Hang, Raw, Request, Reset, Say, Script, Status, Step
+from tests.harness.model_server import ModelServer
 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState, Spent
@@ -22,20 +25,6 @@ from claude_mem.providers.offline import Offline
 from claude_mem.queue.pump import Pump
 from claude_mem.serve import control
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing import checker, hooks, payloads, workers
-from claude_mem.testing.model_server import (
-    Cut,
-    Drip,
-    Hang,
-    ModelServer,
-    Raw,
-    Request,
-    Reset,
-    Say,
-    Script,
-    Status,
-    Step,
-)
 from claude_mem.wiring.observer import due_at
 
 NOON = 1_780_000_000_000
@@ -272,7 +261,7 @@ class TestRow11OutOfOrder:
             server.wait_for_request(2)
             late = [f"late-{n}" for n in range(8)]
             for id in late:
-                answer = hooks.run(data, payloads.bash(id, session="late"))
+                answer = hook_process.run(data, payloads.bash(id, session="late"))
                 assert (answer.code, answer.json) == (0, {"continue": True, "suppressOutput": True})
             workers.drained(data)
             assert health(data)["status"] == "ok"
@@ -395,7 +384,7 @@ class TestRow13Refused:
             workers.drained(data)
             assert len(server.requests) == 1
             assert str(health(data)["observer"]["paused"]).startswith(self.REVOKED)
-            started = [hooks.run(data, payloads.start(f"start-{n}")).json for n in range(3)]
+            started = [hook_process.run(data, payloads.start(f"start-{n}")).json for n in range(3)]
             assert [self.REVOKED in answer.get("systemMessage", "") for answer in started] == [
                 True,
                 False,
@@ -414,6 +403,6 @@ class TestRow13Refused:
         with ModelServer([unknown]) as server, workers.running(data, **workers.asking(server.url, **env)):
             work(data, payloads.bash("toolu_1"))
             workers.until(lambda: bool(health(data)["observer"]["paused"]), "it pauses")
-            answer = hooks.run(data, payloads.start("another")).json
+            answer = hook_process.run(data, payloads.start("another")).json
         assert "does not know the model 'haiku-99'" in answer["systemMessage"]
         assert "CLAUDE_MEM_MODEL" in answer["systemMessage"]

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import checker, hook_process, payloads, workers
+from tests.harness.model_script import Hang, Request, Say, Step
+from tests.harness.model_server import ModelServer
 from tests.security.test_canaries import PRIVATE, canaries, everything_in, session_full_of_secrets
 
 from claude_mem.serve import control
-from claude_mem.testing import checker, hooks, payloads, workers
-from claude_mem.testing.model_server import Hang, ModelServer, Request, Say, Step
 
 PROTOCOLS = ("anthropic", pytest.param("openai", marks=pytest.mark.prove))  # the rest of it: test_models.py
 REPLY = """\
@@ -73,7 +74,7 @@ def work(
         "Stop", session, prompt_id=prompt_id, last_assistant_message="The login is fixed.", **here
     )
     for event in (payloads.prompt(ask, session, prompt_id, **here), *uses, said):
-        assert hooks.run(data, event).code == 0
+        assert hook_process.run(data, event).code == 0
 
 
 def system_of(request: Request) -> str:
@@ -134,7 +135,7 @@ def test_a_turn_becomes_one_call_at_its_stop_and_its_reply_becomes_memory(
 ) -> None:
     login, here = project / "src" / "login.py", str(project)
     with ModelServer([Say(REPLY)]) as server, workers.running(data, **workers.asking(server.url, protocol)):
-        assert hooks.run(data, payloads.start(cwd=here)).code == 0
+        assert hook_process.run(data, payloads.start(cwd=here)).code == 0
         work(
             data,
             payloads.read_file("toolu_read", str(login), "def load_key():\n    ...\n", cwd=here),
@@ -285,8 +286,8 @@ def test_no_canary_is_found_in_what_the_model_server_received_nor_the_key_in_wha
     with ModelServer(telling_apart()) as server:
         with workers.running(data, **workers.asking(server.url)):
             for event in session_full_of_secrets(everywhere=True):
-                assert hooks.run(data, event).code == 0
-            assert hooks.run(data, payloads.end()).code == 0
+                assert hook_process.run(data, event).code == 0
+            assert hook_process.run(data, payloads.end()).code == 0
             workers.settled(data)
         received = "\n".join(
             text
@@ -336,8 +337,8 @@ def test_over_the_daily_budget_the_offline_observer_takes_over_and_the_user_is_t
             workers.settled(data)
         checker.check(data, ["toolu_1", "toolu_2", "toolu_3"])
         assert "budget is spent" in str(health(data)["observer"]["spentUp"])
-        first = hooks.run(data, payloads.start("another")).json
-        second = hooks.run(data, payloads.start("yet-another")).json
+        first = hook_process.run(data, payloads.start("another")).json
+        second = hook_process.run(data, payloads.start("yet-another")).json
     assert len(server.requests) == 1
     providers = [each["provider"] for each in rows(data, "SELECT * FROM observations ORDER BY id")]
     assert providers[0] == "anthropic:scripted"
@@ -392,7 +393,7 @@ def test_a_session_that_ends_without_a_stop_is_observed_with_what_there_is(asked
     session = asked.session
     use = payloads.bash("toolu_around", session=session)
     for event in (payloads.prompt("look around", session), use, payloads.end(session)):
-        assert hooks.run(asked.data, event).code == 0
+        assert hook_process.run(asked.data, event).code == 0
     workers.settled(asked.data)
     assert asked.settled() == ["toolu_around"]
     (request,) = asked.requests

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.harness import hook_process, payloads
 
 from claude_mem.capture import careful
-from claude_mem.testing import hooks, payloads
 
 CANARY = "canary-c07a11"
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def record(data: Path, *events: bytes) -> list[str]:
     """What has been spooled: a tool use's id, or the event's name."""
     for event in events:
-        assert hooks.run(data, event).code == 0
-    return [one["payload"].get("tool_use_id") or one["event"] for one in hooks.spooled(data)]
+        assert hook_process.run(data, event).code == 0
+    return [one["payload"].get("tool_use_id") or one["event"] for one in hook_process.spooled(data)]
 
 
 def everything_on_disk(data: Path) -> str:
@@ -46,11 +46,11 @@ def test_what_only_looks_like_it_is_kept(awake: Path, prompt: str) -> None:
 
 
 def test_the_worker_is_not_asked_about_it(data: Path) -> None:
-    with hooks.listening(data) as worker:
-        hooks.run(data, payloads.prompt("/mem search login"))
-        assert hooks.lines(worker) == []
-        hooks.run(data, payloads.prompt("why does login fail"))
-        assert len(hooks.lines(worker)) == 1
+    with hook_process.listening(data) as worker:
+        hook_process.run(data, payloads.prompt("/mem search login"))
+        assert hook_process.lines(worker) == []
+        hook_process.run(data, payloads.prompt("why does login fail"))
+        assert len(hook_process.lines(worker)) == 1
 
 
 def test_when_it_has_been_answered_nothing_is_left_of_it_to_slow_the_session(awake: Path) -> None:
@@ -80,7 +80,7 @@ def test_it_makes_no_session_private_and_opens_no_private_one(awake: Path) -> No
         payloads.bash("toolu_late", prompt_id="p-1", **other),
         payloads.payload("PostCompact", "other", trigger="auto", compact_summary="private words"),
     )
-    spooled = [one for one in hooks.spooled(awake) if one["payload"]["session_id"] == "other"]
+    spooled = [one for one in hook_process.spooled(awake) if one["payload"]["session_id"] == "other"]
     assert "toolu_late" not in str(spooled)
     assert "private words" not in str(spooled)
 
@@ -105,7 +105,7 @@ def test_ending_at_the_same_moment_it_takes_no_private_mark_with_it(awake: Path)
     with ThreadPoolExecutor(8) as at_once:
         list(at_once.map(lambda events: record(awake, *events), [*ours, *private]))
     for id in ids:
-        hooks.run(awake, payloads.bash(f"toolu_{id}", stdout=CANARY, prompt_id=id))
+        hook_process.run(awake, payloads.bash(f"toolu_{id}", stdout=CANARY, prompt_id=id))
     assert CANARY not in everything_on_disk(awake)
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from claude_mem.testing import hooks, payloads, workers
-from claude_mem.testing.commands import Mem
+from tests.harness import hook_process, payloads, workers
+from tests.harness.commands import Mem
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 CANARY = "canary-5b1e9d"
@@ -33,7 +32,7 @@ def mem(data: Path, *words: str, **env: str) -> str:
 
 def kept(data: Path) -> list[str]:
     """What has been spooled: a tool use's id, or the event's name."""
-    return [one["payload"].get("tool_use_id") or one["event"] for one in hooks.spooled(data)]
+    return [one["payload"].get("tool_use_id") or one["event"] for one in hook_process.spooled(data)]
 
 
 def everything_on_disk(data: Path) -> str:
@@ -41,27 +40,27 @@ def everything_on_disk(data: Path) -> str:
 
 
 def test_paused_no_event_is_recorded_and_resumed_each_is(data: Path) -> None:
-    with hooks.listening(data) as worker:
+    with hook_process.listening(data) as worker:
         mem(data, "off")
         for payload in EVENTS.values():
-            answered = hooks.run(data, payload)
+            answered = hook_process.run(data, payload)
             assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
-        assert hooks.spooled(data) == []
-        assert hooks.lines(worker) == []
+        assert hook_process.spooled(data) == []
+        assert hook_process.lines(worker) == []
         assert not (data / "drops").exists()
         mem(data, "on")
         for payload in EVENTS.values():
-            hooks.run(data, payload)
-        assert [one["event"] for one in hooks.spooled(data)] == list(EVENTS)
+            hook_process.run(data, payload)
+        assert [one["event"] for one in hook_process.spooled(data)] == list(EVENTS)
 
 
 def test_a_paused_hook_starts_no_worker_and_a_resumed_one_does(data: Path) -> None:
     try:
         mem(data, "off")
-        hooks.run(data, payloads.bash("toolu_1"))
+        hook_process.run(data, payloads.bash("toolu_1"))
         assert not (data / "start.stamp").exists()
         mem(data, "on")
-        hooks.run(data, payloads.bash("toolu_1"))
+        hook_process.run(data, payloads.bash("toolu_1"))
         assert (data / "start.stamp").exists()
     finally:
         workers.finish(data)
@@ -70,47 +69,47 @@ def test_a_paused_hook_starts_no_worker_and_a_resumed_one_does(data: Path) -> No
 def test_a_start_says_in_one_line_that_memory_is_paused_and_is_shown_nothing(awake: Path) -> None:
     mem(awake, "off")
     for verb in ("hook", "context"):
-        said = hooks.run(awake, payloads.start(), verb).json
+        said = hook_process.run(awake, payloads.start(), verb).json
         assert re.fullmatch(
             r"claude-mem has been paused for \d+ s: nothing is recorded\. Resume: claude-mem on",
             said.pop("systemMessage"),
         )
         assert said == CONTINUE
     mem(awake, "on")
-    assert hooks.run(awake, payloads.start()).json == CONTINUE
+    assert hook_process.run(awake, payloads.start()).json == CONTINUE
     assert kept(awake) == ["SessionStart"]
 
 
 def test_what_the_worker_left_to_be_told_waits_until_the_pause_is_over(awake: Path) -> None:
     (awake / "notice").write_text("the database was damaged")
     mem(awake, "off")
-    assert "damaged" not in hooks.run(awake, payloads.start()).json["systemMessage"]
+    assert "damaged" not in hook_process.run(awake, payloads.start()).json["systemMessage"]
     mem(awake, "on")
-    assert hooks.run(awake, payloads.start()).json["systemMessage"] == "the database was damaged"
+    assert hook_process.run(awake, payloads.start()).json["systemMessage"] == "the database was damaged"
 
 
 def test_before_a_tool_a_paused_session_asks_nobody(data: Path) -> None:
     touching = payloads.payload(
         "PreToolUse", tool_name="Read", tool_input={"file_path": "/home/u/proj/a.py"}, tool_use_id="toolu_1"
     )
-    with hooks.listening(data) as worker:
+    with hook_process.listening(data) as worker:
         mem(data, "off", "--session", payloads.SESSION)
-        assert hooks.run(data, touching).json == CONTINUE
-        assert hooks.lines(worker) == []
+        assert hook_process.run(data, touching).json == CONTINUE
+        assert hook_process.lines(worker) == []
         mem(data, "on", "--session", payloads.SESSION)
-        hooks.run(data, touching)
-        assert len(hooks.lines(worker)) == 1
+        hook_process.run(data, touching)
+        assert len(hook_process.lines(worker)) == 1
 
 
 def test_one_session_is_paused_and_the_others_are_recorded(awake: Path) -> None:
     mem(awake, "off", "--session", CLAUDE_CODE_SESSION_ID=payloads.SESSION)
-    hooks.run(awake, payloads.bash("toolu_here"))
-    hooks.run(awake, payloads.bash("toolu_there", session=OTHER))
+    hook_process.run(awake, payloads.bash("toolu_here"))
+    hook_process.run(awake, payloads.bash("toolu_there", session=OTHER))
     assert kept(awake) == ["toolu_there"]
-    said = hooks.run(awake, payloads.start(source="resume")).json["systemMessage"]
+    said = hook_process.run(awake, payloads.start(source="resume")).json["systemMessage"]
     assert re.match(r"This session has been paused for \d+ s: nothing of it is recorded\.", said)
     assert said.endswith(f"Resume: claude-mem on --session {payloads.SESSION}")
-    assert "systemMessage" not in hooks.run(awake, payloads.start(OTHER)).json
+    assert "systemMessage" not in hook_process.run(awake, payloads.start(OTHER)).json
 
 
 @pytest.mark.parametrize(
@@ -125,10 +124,10 @@ def test_one_session_is_paused_and_the_others_are_recorded(awake: Path) -> None:
 )
 def test_a_paused_session_is_known_in_whatever_shape_its_payload_comes(awake: Path, payload: str) -> None:
     mem(awake, "off", "--session", payloads.SESSION)
-    hooks.run(awake, payload.encode())
+    hook_process.run(awake, payload.encode())
     assert CANARY not in everything_on_disk(awake)
     mem(awake, "on", "--session", payloads.SESSION)
-    hooks.run(awake, payload.encode())
+    hook_process.run(awake, payload.encode())
     assert CANARY in everything_on_disk(awake)
 
 
@@ -136,40 +135,40 @@ def test_a_paused_session_is_known_in_whatever_shape_its_payload_comes(awake: Pa
 def test_a_session_of_any_name_is_paused_alone(awake: Path, session: str) -> None:
     around = {p for p in awake.parent.rglob("*") if awake not in p.parents}
     mem(awake, "off", "--session", session)
-    hooks.run(awake, payloads.bash("toolu_paused", session=session))
-    hooks.run(awake, payloads.bash("toolu_open"))
+    hook_process.run(awake, payloads.bash("toolu_paused", session=session))
+    hook_process.run(awake, payloads.bash("toolu_open"))
     assert kept(awake) == ["toolu_open"]
     assert {p for p in awake.parent.rglob("*") if awake not in p.parents} == around
     mem(awake, "on", "--session", session)
-    hooks.run(awake, payloads.bash("toolu_open_again", session=session))
+    hook_process.run(awake, payloads.bash("toolu_open_again", session=session))
     assert kept(awake) == ["toolu_open", "toolu_open_again"]
 
 
 def test_a_switch_that_cannot_be_looked_at_counts_as_set_until_it_is_turned_on(awake: Path) -> None:
     (awake / "off").write_text("not a folder")
-    hooks.run(awake, payloads.bash("toolu_1"))
+    hook_process.run(awake, payloads.bash("toolu_1"))
     assert kept(awake) == []
     assert mem(awake, "on") == "Recording again.\n"
-    hooks.run(awake, payloads.bash("toolu_2"))
+    hook_process.run(awake, payloads.bash("toolu_2"))
     assert kept(awake) == ["toolu_2"]
 
 
 def test_input_that_is_no_payload_is_not_counted_as_lost_while_paused(awake: Path) -> None:
     mem(awake, "off")
-    assert hooks.run(awake, b"not JSON").json == CONTINUE
+    assert hook_process.run(awake, b"not JSON").json == CONTINUE
     assert not (awake / "drops").exists()
     mem(awake, "on")
-    hooks.run(awake, b"not JSON")
+    hook_process.run(awake, b"not JSON")
     assert "unreadable 000000000001" in (awake / "drops").read_text()
 
 
 def test_resumed_in_the_middle_of_a_private_turn_the_rest_of_it_is_still_private(awake: Path) -> None:
     mem(awake, "off")
-    hooks.run(awake, payloads.prompt(f"<private>{CANARY}</private>", prompt_id="p-1"))
+    hook_process.run(awake, payloads.prompt(f"<private>{CANARY}</private>", prompt_id="p-1"))
     mem(awake, "on")
-    hooks.run(awake, payloads.bash("toolu_private", stdout=CANARY, prompt_id="p-1"))
-    hooks.run(awake, payloads.prompt("in the open", prompt_id="p-2"))
-    hooks.run(awake, payloads.bash("toolu_open", prompt_id="p-2"))
+    hook_process.run(awake, payloads.bash("toolu_private", stdout=CANARY, prompt_id="p-1"))
+    hook_process.run(awake, payloads.prompt("in the open", prompt_id="p-2"))
+    hook_process.run(awake, payloads.bash("toolu_open", prompt_id="p-2"))
     assert kept(awake) == ["UserPromptSubmit", "toolu_open"]
     assert CANARY not in everything_on_disk(awake)
 
@@ -180,18 +179,18 @@ def compacted() -> bytes:
 
 def test_a_compaction_after_a_pause_is_recorded_without_the_summary_that_tells_of_it(awake: Path) -> None:
     mem(awake, "off")
-    hooks.run(awake, payloads.bash("toolu_1", stdout=CANARY))
+    hook_process.run(awake, payloads.bash("toolu_1", stdout=CANARY))
     mem(awake, "on")
-    hooks.run(awake, compacted())
+    hook_process.run(awake, compacted())
     assert kept(awake) == ["PostCompact"]
     assert CANARY not in everything_on_disk(awake)
 
 
 def test_a_session_that_only_started_while_paused_keeps_its_compactions(awake: Path) -> None:
     mem(awake, "off")
-    hooks.run(awake, payloads.start())
+    hook_process.run(awake, payloads.start())
     mem(awake, "on")
-    hooks.run(awake, compacted())
+    hook_process.run(awake, compacted())
     assert CANARY in everything_on_disk(awake)
 
 
@@ -243,8 +242,8 @@ def test_a_session_paused_by_itself_stays_so_and_is_named(data: Path) -> None:
 def test_a_paused_session_that_has_ended_is_not_named(data: Path) -> None:
     with workers.running(data):
         for session in (payloads.SESSION, OTHER):
-            hooks.run(data, payloads.prompt("hello", session=session))
-        hooks.run(data, payloads.end())
+            hook_process.run(data, payloads.prompt("hello", session=session))
+        hook_process.run(data, payloads.end())
         workers.drained(data)
         for session in (payloads.SESSION, OTHER, "never-heard-of"):
             mem(data, "off", "--session", session)

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.harness import hook_process, payloads, workers
 
 from claude_mem.capture import places
 from claude_mem.serve import wire
-from claude_mem.testing import hooks, payloads, workers
 
 # What macOS's Python does not have, of the modules that the hook and whoever stops a worker use.
 LINUX_ONLY = """
@@ -38,11 +38,11 @@ with control._Target(int(sys.argv[2])) as send:
 def run_elsewhere(program: str, *arguments: str, data: Path, given: bytes = b"") -> bytes:
     package = f"import sys; sys.path.insert(0, sys.argv[1])\n{LINUX_ONLY}\n{program}"
     done = subprocess.run(
-        [sys.executable, "-c", package, hooks.MACHINE.package, *arguments],
+        [sys.executable, "-c", package, hook_process.MACHINE.package, *arguments],
         input=given,
         capture_output=True,
-        env=hooks.environment(data),
-        timeout=hooks.DEADLINE_S,
+        env=hook_process.environment(data),
+        timeout=hook_process.DEADLINE_S,
         check=True,
     )
     assert done.stderr == b""
@@ -50,11 +50,11 @@ def run_elsewhere(program: str, *arguments: str, data: Path, given: bytes = b"")
 
 
 def test_a_listening_worker_is_woken_where_sockets_know_no_flags(data: Path) -> None:
-    with hooks.listening(data) as worker:
+    with hook_process.listening(data) as worker:
         assert json.loads(run_elsewhere(HOOK, data=data, given=payloads.bash("toolu_1")))["continue"]
-        (line,) = hooks.lines(worker)
+        (line,) = hook_process.lines(worker)
     assert json.loads(line)["type"] == "wake"
-    assert len(hooks.spooled(data)) == 1
+    assert len(hook_process.spooled(data)) == 1
 
 
 def test_where_nobody_listens_a_worker_is_started_and_takes_the_event_in(data: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_process_is_signalled_where_there_are_no_process_descriptors(data: Pat
     with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as waiting:
         try:
             run_elsewhere(STOP, str(waiting.pid), data=data)
-            assert waiting.wait(hooks.DEADLINE_S) == -15
+            assert waiting.wait(hook_process.DEADLINE_S) == -15
         finally:
             waiting.kill()
 

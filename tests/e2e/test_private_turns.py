@@ -4,15 +4,15 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from claude_mem.testing import faults, hooks, payloads
+from tests.harness import faults, hook_process, payloads
 
 CANARY = "canary-3f9a7c"
 
 
 def record(data: Path, *events: bytes) -> list[dict[str, object]]:
     for event in events:
-        assert hooks.run(data, event).code == 0
-    return [envelope["payload"] | {"event": envelope["event"]} for envelope in hooks.spooled(data)]
+        assert hook_process.run(data, event).code == 0
+    return [envelope["payload"] | {"event": envelope["event"]} for envelope in hook_process.spooled(data)]
 
 
 def everything_on_disk(data: Path) -> str:
@@ -86,9 +86,9 @@ def test_without_prompt_ids_the_current_turn_decides(awake: Path) -> None:
     session = "test"
     private = {"session_id": session, "prompt": f"<private>{CANARY}</private>"}
     tool = {"session_id": session, "tool_name": "Read", "tool_response": CANARY}
-    hooks.run(awake, json.dumps(private).encode(), "new")
-    hooks.run(awake, json.dumps(tool).encode(), "save")
-    assert [e["event"] for e in hooks.spooled(awake)] == ["UserPromptSubmit"]
+    hook_process.run(awake, json.dumps(private).encode(), "new")
+    hook_process.run(awake, json.dumps(tool).encode(), "save")
+    assert [e["event"] for e in hook_process.spooled(awake)] == ["UserPromptSubmit"]
     assert CANARY not in everything_on_disk(awake)
 
 
@@ -144,25 +144,25 @@ def test_eight_private_prompts_at_once_are_all_remembered(awake: Path) -> None:
             )
         )
     for id in ids:
-        hooks.run(awake, payloads.bash(f"toolu_{id}", stdout=CANARY, prompt_id=id))
+        hook_process.run(awake, payloads.bash(f"toolu_{id}", stdout=CANARY, prompt_id=id))
     assert CANARY not in everything_on_disk(awake)
 
 
 def test_a_marker_that_cannot_be_looked_at_hides_rather_than_shows(awake: Path) -> None:
     (awake / "private").write_text("not a folder")
-    hooks.run(awake, payloads.bash("toolu_1", stdout=CANARY))
+    hook_process.run(awake, payloads.bash("toolu_1", stdout=CANARY))
     assert CANARY not in everything_on_disk(awake)
 
 
 def test_a_private_prompt_on_a_full_disk_still_hides_what_its_tools_do_afterwards(tmp_path: Path) -> None:
     with faults.small_disk(tmp_path / "disk", "256k") as disk:
         data = disk / "data"
-        with hooks.listening(data):
-            hooks.run(data, payloads.start())
+        with hook_process.listening(data):
+            hook_process.run(data, payloads.start())
             hog = faults.fill(disk)
-            hooks.run(data, payloads.prompt(f"<private>{CANARY}</private>"))
+            hook_process.run(data, payloads.prompt(f"<private>{CANARY}</private>"))
             hog.unlink()
-            hooks.run(data, payloads.bash("toolu_1", stdout=CANARY))
+            hook_process.run(data, payloads.bash("toolu_1", stdout=CANARY))
             assert CANARY not in everything_on_disk(data)
 
 
@@ -178,9 +178,9 @@ def test_of_a_private_turn_no_field_is_kept_that_could_hold_its_text(awake: Path
 def test_a_session_id_spelled_with_escapes_or_given_twice_is_read_before_it_is_believed(awake: Path) -> None:
     record(awake, payloads.prompt(f"<private>{CANARY}</private>", session="caf\u00e9"))
     spelled = payloads.bash("toolu_1", stdout=CANARY, session="caf\u00e9")
-    hooks.run(awake, spelled.replace("caf\u00e9".encode(), b"caf\\u00e9"))
+    hook_process.run(awake, spelled.replace("caf\u00e9".encode(), b"caf\\u00e9"))
     twice = payloads.bash("toolu_2", stdout=CANARY, session="other")
-    hooks.run(awake, twice[:-1] + ',"session_id":"caf\u00e9"}'.encode())
+    hook_process.run(awake, twice[:-1] + ',"session_id":"caf\u00e9"}'.encode())
     assert CANARY not in everything_on_disk(awake)
 
 

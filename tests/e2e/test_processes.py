@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.contract import recalling
 from tests.e2e import transcripts
+from tests.harness import claude_mem_ts_data
+from tests.harness.commands import Mem
 
 from claude_mem.cli import HOOK_VERBS
 from claude_mem.cli.commands import COMMANDS
-from claude_mem.testing import incumbent
-from claude_mem.testing.commands import Mem
 
 OTHERWISE = {
     "demo": "test_demo.py",
@@ -33,7 +33,7 @@ def questions(mem: Mem, into: Path) -> list[tuple[str, ...]]:
     """Of every command one that can be run again and again."""
     (ref, *_) = (found["ref"] for found in mem.json("search", "login")["results"])
     transcripts.session(into / "projects", "told")
-    incumbent.typical(into / "theirs.db")
+    claude_mem_ts_data.typical(into / "theirs.db")
     (into / "lines.jsonl").write_text(mem("export", "--project", "mill").stdout)
     return [
         ("version",),

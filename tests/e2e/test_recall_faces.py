@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 import pytest
 from tests.contract import recalling
 from tests.contract.recalling import Worker, refs, timeless
+from tests.harness import workers
+from tests.harness.commands import Mem
 
 from claude_mem.capture import drops, places
 from claude_mem.serve import control
-from claude_mem.testing import workers
-from claude_mem.testing.commands import Mem
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import hook_process, payloads, workers
 
 from claude_mem import __version__
 from claude_mem.capture import recall
-from claude_mem.testing import hooks, payloads, workers
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 CWD = "/home/u/proj"
@@ -46,11 +46,11 @@ class Worker:
                         self.heard.append(json.loads(line))
                         self._reply(connection)
 
-    def answering(self, data: Path, payload: bytes, verb: str = "hook") -> hooks.Answered:
+    def answering(self, data: Path, payload: bytes, verb: str = "hook") -> hook_process.Answered:
         """Run a hook to which the answer is shown. On a busy machine it comes too late at times: then the
         hook is run again, as if for the first time."""
         for _ in range(20):
-            answered = hooks.run(data, payload, verb)
+            answered = hook_process.run(data, payload, verb)
             if answered.json != CONTINUE:
                 break
             workers.until(lambda: bool(self.heard), "its question is heard")
@@ -70,7 +70,7 @@ class Worker:
 
 @contextmanager
 def worker(data: Path, reply: Reply) -> Iterator[Worker]:
-    with hooks.listening(data) as server:
+    with hook_process.listening(data) as server:
         found = Worker(server, reply)
         try:
             yield found
@@ -108,7 +108,7 @@ def file(data: Path, name: str, *, session: bool = False) -> Path:
 
 
 def stamps(data: Path) -> list[object]:
-    return [envelope["payload"].get("claude_mem_context") for envelope in hooks.spooled(data)]
+    return [envelope["payload"].get("claude_mem_context") for envelope in hook_process.spooled(data)]
 
 
 @pytest.fixture
@@ -127,30 +127,30 @@ def test_a_start_is_told_what_was_rendered_word_for_word_and_without_a_worker(
     down: Path, source: str
 ) -> None:
     wanted = render(down, CWD, 'Last time: “the parser” \\ "fixed"\n\tNext: é 𝄞 <fence>')
-    answered = hooks.run(down, payloads.start(source=source))
+    answered = hook_process.run(down, payloads.start(source=source))
     assert (answered.code, answered.out, answered.err) == (0, wanted, b"")
     assert stamps(down) == [STAMP]
 
 
 def test_the_spooled_start_is_as_it_came_but_for_the_stamp(down: Path) -> None:
     render(down, CWD, "memory")
-    hooks.run(down, payloads.start() + b"\n")
-    (envelope,) = hooks.spooled(down)
+    hook_process.run(down, payloads.start() + b"\n")
+    (envelope,) = hook_process.spooled(down)
     assert envelope["payload"] == json.loads(payloads.start()) | {"claude_mem_context": STAMP}
 
 
 def test_a_worker_is_woken_and_not_asked_when_there_is_a_rendering(data: Path) -> None:
     with worker(data, telling("too late")) as up:
         wanted = render(data, CWD, "memory")
-        assert hooks.run(data, payloads.start()).out == wanted
+        assert hook_process.run(data, payloads.start()).out == wanted
     assert [said["type"] for said in up.heard] == ["wake"]
 
 
 def test_after_a_compaction_the_sessions_own_memory_comes_first(down: Path) -> None:
     render(down, CWD, "the project's")
     wanted = render(down, payloads.SESSION, "the session's own", session=True)
-    assert hooks.run(down, payloads.start(source="compact")).out == wanted
-    assert hooks.run(down, payloads.start()).json == shown("SessionStart", "the project's")
+    assert hook_process.run(down, payloads.start(source="compact")).out == wanted
+    assert hook_process.run(down, payloads.start()).json == shown("SessionStart", "the project's")
 
 
 @pytest.mark.parametrize("source", ["resume", "fork"])
@@ -169,7 +169,7 @@ def test_what_the_client_replays_is_not_told_again_but_only_what_the_worker_says
 @pytest.mark.parametrize("source", ["resume", "fork"])
 def test_a_resumed_session_is_told_nothing_without_a_worker(down: Path, source: str) -> None:
     render(down, CWD, "as before")
-    assert hooks.run(down, payloads.start(source=source)).json == CONTINUE
+    assert hook_process.run(down, payloads.start(source=source)).json == CONTINUE
 
 
 def test_in_a_directory_nothing_was_rendered_for_the_worker_is_asked(data: Path) -> None:
@@ -183,7 +183,7 @@ def test_in_a_directory_nothing_was_rendered_for_the_worker_is_asked(data: Path)
 def test_a_rendering_that_says_nothing_is_an_answer_too(data: Path) -> None:
     with worker(data, telling("not wanted")) as up:
         render(data, CWD, "")
-        assert hooks.run(data, payloads.start()).json == CONTINUE
+        assert hook_process.run(data, payloads.start()).json == CONTINUE
     assert up.asked() == []
     assert stamps(data) == [None]
 
@@ -194,17 +194,17 @@ def test_a_directory_is_the_same_however_its_name_is_spelled(down: Path, cwd: st
     wanted = render(down, cwd, "memory")
     fields = json.loads(payloads.start(cwd=cwd))
     spelled = json.dumps(fields, separators=(",", ":"), ensure_ascii=ascii_only).encode()
-    assert hooks.run(down, spelled).out == wanted
+    assert hook_process.run(down, spelled).out == wanted
     assert (
-        hooks.run(down, json.dumps(fields, indent=2, ensure_ascii=ascii_only).encode(), "context").out
+        hook_process.run(down, json.dumps(fields, indent=2, ensure_ascii=ascii_only).encode(), "context").out
         == wanted
     )
 
 
 def test_the_careful_way_leads_to_the_same_answer_and_stamp(down: Path) -> None:
     wanted = render(down, CWD, "memory")
-    assert hooks.run(down, payloads.start(model=f"token={SECRET}")).out == wanted
-    (envelope,) = hooks.spooled(down)
+    assert hook_process.run(down, payloads.start(model=f"token={SECRET}")).out == wanted
+    (envelope,) = hook_process.spooled(down)
     assert envelope["payload"]["claude_mem_context"] == STAMP
     assert SECRET not in str(envelope)
 
@@ -212,19 +212,19 @@ def test_the_careful_way_leads_to_the_same_answer_and_stamp(down: Path) -> None:
 def test_what_the_user_is_to_be_told_and_what_the_model_is_are_one_answer(down: Path) -> None:
     render(down, CWD, "memory")
     (down / "notice").write_text('the "database" was damaged')
-    answered = hooks.run(down, payloads.start())
+    answered = hook_process.run(down, payloads.start())
     assert answered.json == shown("SessionStart", "memory") | {"systemMessage": 'the "database" was damaged'}
     assert answered.out.count(b"\n") == 1
-    assert hooks.run(down, payloads.start()).json == shown("SessionStart", "memory")
+    assert hook_process.run(down, payloads.start()).json == shown("SessionStart", "memory")
 
 
 def test_a_start_that_cannot_be_recorded_is_still_told_what_is_remembered(down: Path) -> None:
     render(down, CWD, "memory")
-    hooks.run(down, payloads.bash("toolu_1"))
+    hook_process.run(down, payloads.bash("toolu_1"))
     ledger = down / "spool" / ".ledger"
     last, files, size, _, most_bytes = ledger.read_text().split()
     ledger.write_text(f"{last} {files} {size} {1:020d} {most_bytes}\n")
-    told = hooks.run(down, payloads.start()).json
+    told = hook_process.run(down, payloads.start()).json
     assert "spool is full" in told.pop("systemMessage")
     assert told == shown("SessionStart", "memory")
 
@@ -255,7 +255,7 @@ DAMAGED = {
 def test_a_damaged_rendering_is_not_shown_and_the_answer_stays_valid(down: Path, name: str) -> None:
     (down / "context").mkdir(mode=0o700)
     file(down, CWD).write_bytes(DAMAGED[name])
-    answered = hooks.run(down, payloads.start())
+    answered = hook_process.run(down, payloads.start())
     assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
     assert stamps(down) == [None]
 
@@ -272,8 +272,8 @@ def test_what_is_no_regular_file_is_neither_followed_nor_waited_for(
 ) -> None:
     (down / "context").mkdir(mode=0o700)
     make(file(down, CWD))
-    assert hooks.run(down, payloads.start()).json == CONTINUE
-    assert len(hooks.spooled(down)) == 1
+    assert hook_process.run(down, payloads.start()).json == CONTINUE
+    assert len(hook_process.spooled(down)) == 1
 
 
 # A prompt.
@@ -283,7 +283,7 @@ def test_a_prompt_is_spooled_then_asked_about_and_the_answer_shown(data: Path) -
     spooled_when_asked: list[int] = []
 
     def reply(connection: socket.socket) -> None:
-        spooled_when_asked.append(len(hooks.spooled(data)))
+        spooled_when_asked.append(len(hook_process.spooled(data)))
         telling('We fixed "that"\n in é 𝄞')(connection)
 
     with worker(data, reply) as up:
@@ -337,9 +337,9 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_answer_is_silence(data: Path, name: str) -> None:
     with worker(data, saying(ODD[name])):
-        answered = hooks.run(data, payloads.prompt("fix the parser"))
+        answered = hook_process.run(data, payloads.prompt("fix the parser"))
     assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
-    assert len(hooks.spooled(data)) == 1
+    assert len(hook_process.spooled(data)) == 1
 
 
 EVENTS = {
@@ -365,11 +365,11 @@ def test_a_worker_that_is_too_slow_is_not_waited_for(data: Path, event: str, fir
 
     def reply(connection: socket.socket) -> None:
         saying(first)(connection)
-        gone.wait(hooks.DEADLINE_S)
+        gone.wait(hook_process.DEADLINE_S)
         telling("too late")(connection)
 
     with worker(data, reply):
-        answered, waits = hooks.run_watched(data, EVENTS[event])
+        answered, waits = hook_process.run_watched(data, EVENTS[event])
         gone.set()
     assert (answered.code, answered.json) == (0, CONTINUE)
     assert_bounded(waits)
@@ -386,7 +386,7 @@ def test_a_line_that_drips_in_does_not_stretch_the_deadline(data: Path) -> None:
                 up.ended.wait(every_s)
 
     with worker(data, reply) as up:
-        answered, waits = hooks.run_watched(data, payloads.prompt("x"))
+        answered, waits = hook_process.run_watched(data, payloads.prompt("x"))
     assert answered.json == CONTINUE
     assert_bounded(waits)
     before, first = 1, 1  # to send the question, and for what came at once
@@ -400,18 +400,18 @@ def test_a_worker_whose_backlog_is_full_is_not_waited_for_and_none_is_started(da
         deaf.bind(str(data / "hook.sock"))
         deaf.listen(0)
         first.connect(str(data / "hook.sock"))
-        answered, waits = hooks.run_watched(data, EVENTS[event])
+        answered, waits = hook_process.run_watched(data, EVENTS[event])
     assert (answered.json, waits) == (CONTINUE, [])
     assert not (data / "start.stamp").exists()
 
 
 def test_a_worker_that_does_not_read_does_not_hold_a_long_prompt_up(data: Path) -> None:
     longer_than_a_socket_holds = {f"field_{n}": "word " * 12_000 for n in range(12)}
-    with hooks.listening(data):
-        answered, waits = hooks.run_watched(data, payloads.prompt("x", **longer_than_a_socket_holds))
+    with hook_process.listening(data):
+        answered, waits = hook_process.run_watched(data, payloads.prompt("x", **longer_than_a_socket_holds))
     assert answered.json == CONTINUE
     assert_bounded(waits)
-    assert len(hooks.spooled(data)) == 1
+    assert len(hook_process.spooled(data)) == 1
 
 
 def test_a_hook_hears_no_more_than_it_could_show(data: Path) -> None:
@@ -424,7 +424,7 @@ def test_a_hook_hears_no_more_than_it_could_show(data: Path) -> None:
                 heard += connection.send(b"x" * (64 << 10))
 
     with worker(data, reply):
-        assert hooks.run(data, payloads.prompt("x")).json == CONTINUE
+        assert hook_process.run(data, payloads.prompt("x")).json == CONTINUE
     assert heard < 2 << 20
 
 
@@ -432,9 +432,9 @@ def test_without_a_worker_a_prompt_is_kept_and_one_is_started(data: Path) -> Non
     data.mkdir(mode=0o700)
     (data / "claude-mem.db").mkdir()  # the worker that is started ends at once
     try:
-        answered = hooks.run(data, payloads.prompt("fix the parser"))
+        answered = hook_process.run(data, payloads.prompt("fix the parser"))
         assert (answered.code, answered.json) == (0, CONTINUE)
-        assert len(hooks.spooled(data)) == 1
+        assert len(hook_process.spooled(data)) == 1
         assert (data / "start.stamp").exists()
     finally:
         workers.finish(data)
@@ -443,11 +443,11 @@ def test_without_a_worker_a_prompt_is_kept_and_one_is_started(data: Path) -> Non
 def test_a_private_prompt_is_not_asked_about_nor_is_a_tool_of_its_turn(data: Path) -> None:
     with worker(data, telling("memory")) as up:
         answers = [
-            hooks.run(data, payloads.prompt("<private>all of it</private>")),
-            hooks.run(data, before("Read", {"file_path": "/p/private-plan.md"}, prompt_id="p-1")),
+            hook_process.run(data, payloads.prompt("<private>all of it</private>")),
+            hook_process.run(data, before("Read", {"file_path": "/p/private-plan.md"}, prompt_id="p-1")),
         ]
         assert up.asked() == []
-        hooks.run(data, before("Read", {"file_path": "/p/open.md"}, prompt_id="p-2"))
+        hook_process.run(data, before("Read", {"file_path": "/p/open.md"}, prompt_id="p-2"))
     assert [answer.json for answer in answers] == [CONTINUE, CONTINUE]
     assert [said["payload"]["file_path"] for said in up.asked()] == ["/p/open.md"]
 
@@ -456,7 +456,7 @@ def test_the_worker_hears_no_secret_and_no_private_part(data: Path) -> None:
     prompt = f"deploy with {SECRET} <private>canary-77</private> please"
     with worker(data, telling("memory")) as up:
         assert up.answering(data, payloads.prompt(prompt)).json == shown("UserPromptSubmit", "memory")
-        hooks.run(data, before("Read", {"file_path": f"/p/{SECRET}/notes.md"}))
+        hook_process.run(data, before("Read", {"file_path": f"/p/{SECRET}/notes.md"}))
     asked = up.asked()
     assert "deploy with" in asked[0]["payload"]["prompt"]
     assert asked[1]["payload"]["file_path"].endswith("/notes.md")
@@ -467,8 +467,8 @@ def test_the_worker_hears_no_secret_and_no_private_part(data: Path) -> None:
 def test_what_could_not_be_scrubbed_by_the_users_rules_is_not_said(data: Path) -> None:
     with worker(data, telling("memory")) as up:
         (data / "settings.json").write_text('{"CLAUDE_MEM_SECRET_PATTERNS": {"mine": "canary-')
-        hooks.run(data, payloads.prompt("canary-77"))
-        hooks.run(data, before("Read", {"file_path": "/p/canary-77"}))
+        hook_process.run(data, payloads.prompt("canary-77"))
+        hook_process.run(data, before("Read", {"file_path": "/p/canary-77"}))
     assert "canary-77" not in str(up.heard)
     assert [said["type"] for said in up.heard] == ["wake"]
 
@@ -476,8 +476,8 @@ def test_what_could_not_be_scrubbed_by_the_users_rules_is_not_said(data: Path) -
 def test_the_users_own_rules_hold_for_what_is_asked(data: Path) -> None:
     with worker(data, telling("memory")) as up:
         (data / "settings.json").write_text('{"CLAUDE_MEM_SECRET_PATTERNS": {"mine": "canary-[0-9]+"}}')
-        hooks.run(data, payloads.prompt("what about canary-77"))
-        hooks.run(data, before("Read", {"file_path": "/p/canary-77.md"}))
+        hook_process.run(data, payloads.prompt("what about canary-77"))
+        hook_process.run(data, before("Read", {"file_path": "/p/canary-77.md"}))
     assert len(up.asked()) == 2
     assert "canary-77" not in str(up.heard)
 
@@ -525,7 +525,7 @@ def test_before_a_tool_the_worker_hears_which_file_and_nothing_of_its_content(da
         "tool_name": tool,
         "file_path": "/p/a.py",
     }
-    assert hooks.spooled(data) == []
+    assert hook_process.spooled(data) == []
 
 
 UNUSUAL = {
@@ -545,14 +545,14 @@ UNUSUAL = {
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_a_tool_whose_file_is_not_plain_to_see_is_answered_with_silence(data: Path, name: str) -> None:
     with worker(data, telling("memory")) as up:
-        answered = hooks.run(data, UNUSUAL[name])
+        answered = hook_process.run(data, UNUSUAL[name])
     assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
     assert up.heard == []
-    assert hooks.spooled(data) == []
+    assert hook_process.spooled(data) == []
 
 
 def test_without_a_worker_a_tool_is_not_held_up_and_none_is_started(data: Path) -> None:
-    answered = hooks.run(data, before("Read", {"file_path": "/p/a.py"}))
+    answered = hook_process.run(data, before("Read", {"file_path": "/p/a.py"}))
     assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
     assert not (data / "start.stamp").exists()
 
@@ -594,10 +594,10 @@ def test_recall_loads_nothing_heavy(data: Path, event: str) -> None:
             render(data, CWD, 'memory \\ with "escapes"\n')
         for _ in range(20):  # on a busy machine the answer comes too late at times
             done = subprocess.run(
-                [*hooks.command()[:3], "-c", PROBE, hooks.MACHINE.package],
+                [*hook_process.command()[:3], "-c", PROBE, hook_process.MACHINE.package],
                 input=EVENTS.get(event, payloads.start()),
                 capture_output=True,
-                env=hooks.environment(data),
+                env=hook_process.environment(data),
                 check=True,
             )
             if b"escapes" in done.stdout:
@@ -623,10 +623,10 @@ def test_a_stopped_worker_costs_a_prompt_no_more_than_the_deadline(data: Path) -
         assert listener.stdout is not None
         assert listener.stdout.readline() == b"up\n"
         listener.send_signal(signal.SIGSTOP)
-        answered, waits = hooks.run_watched(data, payloads.prompt("x"))
+        answered, waits = hook_process.run_watched(data, payloads.prompt("x"))
         assert answered.json == CONTINUE
         assert_bounded(waits)
     finally:
         listener.kill()
         listener.communicate()
-    assert len(hooks.spooled(data)) == 1
+    assert len(hook_process.spooled(data)) == 1

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from tests.contract.recalling import Worker, refs
+from tests.harness import hook_process, payloads, workers
 
 from claude_mem.capture import places
-from claude_mem.testing import hooks, payloads, workers
 
 CWD = "/home/u/proj"
 NEXT = "5694c0de-0000-4000-8000-000000000002"
@@ -43,7 +43,7 @@ def works(data: Path) -> None:
         ),
         payloads.payload("SessionEnd", reason="exit"),
     ):
-        assert hooks.run(data, payload).code == 0
+        assert hook_process.run(data, payload).code == 0
     workers.settled(data)
 
 
@@ -82,7 +82,7 @@ def test_the_next_session_is_told_at_its_start_at_its_prompt_and_at_the_file(dat
         works(data)
         Worker(data).settle()
         workers.until((data / HERE).exists, "the context is rendered")
-        begun = hooks.run(data, payloads.start(NEXT)).json
+        begun = hook_process.run(data, payloads.start(NEXT)).json
         assert "heron" in begun["hookSpecificOutput"]["additionalContext"]
         workers.until(lambda: len(told(data)) == 1, "what the start was shown is noted")
         assert json.loads(told(data)[0][1]), "of which memories"
@@ -105,7 +105,7 @@ def test_a_start_shown_without_a_worker_is_noted_once_even_if_it_is_reported_twi
         Worker(data).settle()
         workers.until((data / HERE).exists, "the context is rendered")
     (data / "start.stamp").write_text("started by a hook\n")  # so that the hook starts no worker
-    shown = hooks.run(data, payloads.start(NEXT)).json
+    shown = hook_process.run(data, payloads.start(NEXT)).json
     assert "heron" in shown["hookSpecificOutput"]["additionalContext"]
     (file,) = (data / "spool").glob("[0-9]*.json")
     again = data.parent / file.name

@@ -5,10 +5,10 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.harness import checker, hook_process, payloads, workers
 
 from claude_mem import settings, wiring
 from claude_mem.serve import control
-from claude_mem.testing import checker, hooks, payloads, workers
 
 
 def damage(database: Path) -> None:
@@ -22,17 +22,17 @@ def damage(database: Path) -> None:
 
 def test_a_damaged_database_is_restored_from_the_newest_backup_and_the_user_is_told(data: Path) -> None:
     with workers.running(data):
-        hooks.run(data, payloads.bash("toolu_1"))
+        hook_process.run(data, payloads.bash("toolu_1"))
         workers.drained(data)
-    wiring.backup(settings.load(hooks.environment(data)))
+    wiring.backup(settings.load(hook_process.environment(data)))
     damage(data / "claude-mem.db")
     with workers.running(data):
-        hooks.run(data, payloads.bash("toolu_2"))
+        hook_process.run(data, payloads.bash("toolu_2"))
         workers.drained(data)
-        told = hooks.run(data, payloads.start()).json["systemMessage"]
+        told = hook_process.run(data, payloads.start()).json["systemMessage"]
         assert "damaged" in told
         assert "restored from the backup" in told
-        assert "systemMessage" not in hooks.run(data, payloads.start()).json
+        assert "systemMessage" not in hook_process.run(data, payloads.start()).json
         assert checker.check(data, ["toolu_1", "toolu_2"])["ready"] == 2
     (aside,) = (data / "backups").glob("quarantine-*")
     assert (aside / "claude-mem.db").exists()
@@ -42,9 +42,9 @@ def test_without_a_backup_it_starts_anew_keeps_the_damaged_file_and_says_so(data
     data.mkdir(mode=0o700)
     (data / "claude-mem.db").write_bytes(b"SQLite format 3\0" + os.urandom(8192))
     with workers.running(data):
-        hooks.run(data, payloads.bash("toolu_1"))
+        hook_process.run(data, payloads.bash("toolu_1"))
         workers.drained(data)
-        assert "started anew" in hooks.run(data, payloads.start()).json["systemMessage"]
+        assert "started anew" in hook_process.run(data, payloads.start()).json["systemMessage"]
         checker.check(data, ["toolu_1"])
 
 
@@ -62,8 +62,8 @@ def test_a_database_from_the_future_is_left_alone_and_the_user_is_told(data: Pat
 
     with pytest.raises(WorkerFailed, match="newer version"):
         control.start(data)
-    with hooks.listening(data):
-        told = hooks.run(data, payloads.start()).json["systemMessage"]
+    with hook_process.listening(data):
+        told = hook_process.run(data, payloads.start()).json["systemMessage"]
     assert "newer version" in told
     assert (data / "claude-mem.db").read_bytes() == before
-    assert len(hooks.spooled(data)) == 1
+    assert len(hook_process.spooled(data)) == 1

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-from claude_mem.testing import workers
-from claude_mem.testing.commands import Mem
+from tests.harness import workers
+from tests.harness.commands import Mem
 
 Typed = Callable[[str], str]
 

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.harness import hook_process, payloads, workers
+from tests.harness.commands import Mem, command
+from tests.harness.model_script import Say
+from tests.harness.model_server import ModelServer
 
 import claude_mem
 from claude_mem.serve import control
-from claude_mem.testing import hooks, payloads, workers
-from claude_mem.testing.commands import Mem, command
-from claude_mem.testing.model_server import ModelServer, Say
 
 COMMAND = command("statusline")
 
@@ -23,7 +24,7 @@ def line(data: Path, given: bytes = b'{"session_id":"s-1"}', **env: str) -> str:
         COMMAND,
         input=given,
         capture_output=True,
-        env=hooks.environment(data, **({"NO_COLOR": "1"} | env)),
+        env=hook_process.environment(data, **({"NO_COLOR": "1"} | env)),
         timeout=60,
         check=False,
     )
@@ -50,7 +51,7 @@ def test_whatever_the_client_says_a_line_comes_and_nothing_is_made(
 def test_a_client_that_never_closes_the_pipe_is_not_waited_for(data: Path) -> None:
     read, write = os.pipe()
     try:
-        env = hooks.environment(data, NO_COLOR="1")
+        env = hook_process.environment(data, NO_COLOR="1")
         said = subprocess.run(COMMAND, stdin=read, capture_output=True, env=env, timeout=60, check=True)
         assert said.stdout.decode() in ("mem ● worker asleep\n", "mem ?\n")
     finally:
@@ -61,7 +62,7 @@ def test_a_client_that_never_closes_the_pipe_is_not_waited_for(data: Path) -> No
 def test_a_running_worker_says_what_waits_and_a_hung_one_holds_up_nothing(data: Path) -> None:
     with workers.running(data):
         shows(data, "mem ●")
-        hooks.run(data, payloads.prompt("why does login fail"))
+        hook_process.run(data, payloads.prompt("why does login fail"))
         shows(data, "mem ● 1 queued")
         pid = control.status(data).pid
         assert pid
@@ -85,8 +86,8 @@ def test_a_pause_is_shown_to_whom_it_concerns(data: Path) -> None:
 
 
 def test_why_nothing_is_recorded_is_shown(data: Path, tmp_path: Path) -> None:
-    with hooks.listening(data):
-        hooks.run(data, payloads.bash("toolu_1"))
+    with hook_process.listening(data):
+        hook_process.run(data, payloads.bash("toolu_1"))
         shows(data, "mem ● 1 queued · worker asleep")
         ledger = data / "spool" / ".ledger"
         last, files, size, _, most_bytes = ledger.read_text().split()
@@ -113,7 +114,7 @@ def test_it_pays_for_no_argument_parser(data: Path) -> None:
         [sys.executable, "-I", "-S", "-c", probe],
         input=b"{}",
         capture_output=True,
-        env=hooks.environment(data),
+        env=hook_process.environment(data),
         check=True,
     )
     loaded = set(said.stderr.decode().split())
@@ -136,6 +137,6 @@ def test_what_remembering_cost_today_is_shown(data: Path) -> None:
         asking = workers.asking(server.url, CLAUDE_MEM_MODEL="claude-haiku-4-5")
         with workers.running(data, **asking):
             shows(data, "mem ●")
-            hooks.run(data, payloads.prompt("why does login fail"))
-            hooks.run(data, payloads.stop("The cookie expires."))
+            hook_process.run(data, payloads.prompt("why does login fail"))
+            hook_process.run(data, payloads.stop("The cookie expires."))
             shows(data, r"mem ● \$0\.\d\d today.*")

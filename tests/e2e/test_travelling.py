@@ -16,6 +16,9 @@ from typing import Any
 
 import pytest
 from tests.contract import recalling
+from tests.contracts.portable_contract import PROJECT, SESSION, made
+from tests.harness import workers
+from tests.harness.commands import Done, Mem, command
 
 from claude_mem.backfill import transcript
 from claude_mem.capture import careful, scrub
@@ -23,9 +26,6 @@ from claude_mem.clients import claude_code
 from claude_mem.model.events import Origin
 from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing import workers
-from claude_mem.testing.commands import Done, Mem, command
-from claude_mem.testing.portable_contract import PROJECT, SESSION, made
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from tests.e2e import transcripts
-
-from claude_mem.testing import hooks, payloads, workers
+from tests.harness import hook_process, payloads, workers
 
 
 def rows(data: Path, query: str) -> list[tuple[Any, ...]]:
@@ -39,7 +38,7 @@ def test_lines_that_a_transcript_gains_are_taken_in_once_unless_hooks_told_of_th
     grows = folder / "shop" / "grows.jsonl"
     with workers.running(tmp_path / "data", CLAUDE_MEM_WATCH=str(folder)) as data:
         workers.until((data / "watch.json").exists, "the watch has begun")
-        hooks.run(data, payloads.prompt("Turn 0 of hooked", "hooked", "p-1"))
+        hook_process.run(data, payloads.prompt("Turn 0 of hooked", "hooked", "p-1"))
         workers.drained(data)
         transcripts.session(folder, "hooked", day="2026-04-01")
         grows.write_bytes(b"".join(lines[:5]) + lines[5][:30])  # as a client leaves it for a moment
@@ -67,7 +66,7 @@ def test_lines_that_a_transcript_gains_are_taken_in_once_unless_hooks_told_of_th
 @pytest.mark.prove
 def test_nothing_is_watched_unless_somebody_wants_it(tmp_path: Path) -> None:
     with workers.running(tmp_path / "data") as data:
-        hooks.run(data, payloads.prompt("Hello", "live", "p-1"))
+        hook_process.run(data, payloads.prompt("Hello", "live", "p-1"))
         workers.drained(data)
         assert sessions(data) == ["live"]
         assert not (data / "watch.json").exists()

@@ -13,12 +13,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from tests.harness import hook_process, workers
 from tests.unit.serve import driving
 from tests.unit.serve.driving import answers, until
 
 from claude_mem.model.errors import WorkerFailed, WorkerHung
 from claude_mem.serve import control, lock, starting
-from claude_mem.testing import hooks, workers
 
 ONCE_MORE = pytest.mark.prove
 """The same again, or another of its kind: `make test` keeps some of every class here."""
@@ -73,7 +73,7 @@ class TestRow15ThePortIsTaken:
             assert worker.port != port
             assert worker.ask("GET", "/health")[1]["port"] == worker.port
             for number in range(5):
-                assert hooks.run(data, PAYLOAD % number).code == 0
+                assert hook_process.run(data, PAYLOAD % number).code == 0
             until("the events arrive", lambda: worker.counters().get("accepted") == 5)
             assert control.status(data).port == worker.port
         assert heard == []
@@ -206,7 +206,7 @@ class TestRow17TheWorkerIsStopped:
                 control.start(data, deadline_s=0.3)
             assert hung.value.pid == worker.pid
             for number in range(10):
-                answered, waits = hooks.run_watched(data, PAYLOAD % number)
+                answered, waits = hook_process.run_watched(data, PAYLOAD % number)
                 assert (answered.code, waits) == (0, []), "a hook that only records waits for nobody"
             assert spooled(data) == 10
             os.kill(worker.pid, signal.SIGCONT)

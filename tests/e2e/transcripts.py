@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from claude_mem.testing import hooks
-from claude_mem.testing.commands import Done, Mem, command
+from tests.harness import hook_process
+from tests.harness.commands import Done, Mem, command
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 
@@ -107,7 +107,7 @@ def environment(data: Path) -> dict[str, str]:
         for name in ("CLAUDE_MEM_WORKER_PORT", "CLAUDE_MEM_PROVIDER")
         if name in os.environ
     }
-    return hooks.environment(data, **own)
+    return hook_process.environment(data, **own)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
 from claude_mem.model.memory import Memory
 from claude_mem.store.sqlite import SqliteStore, header, schema
 from claude_mem.store.sqlite.connection import open_writer
-from claude_mem.testing.store_contract import NOON, Events, SettableClock, arrivals
 
 KNOWN = schema.migrations()
 OLD = range(1, len(KNOWN))

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.harness import hook_process, payloads, workers
 
 from claude_mem.capture import secrets
 from claude_mem.serve import control
-from claude_mem.testing import hooks, payloads, workers
 
 PRIVATE = "canary-private-5d1f"
 ENV_FILE = "canary-dotenv-77ab"
@@ -60,7 +60,7 @@ def test_no_canary_is_found_anywhere_after_a_session_full_of_them(data: Path, ev
     replies = []
     with workers.running(data):
         for event in session_full_of_secrets(everywhere=everywhere):
-            replies.append(hooks.run(data, event).out)
+            replies.append(hook_process.run(data, event).out)
         workers.drained(data)
         port = control.status(data).port
         assert port

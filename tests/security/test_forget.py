@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Kind, ToolCall
@@ -23,7 +24,6 @@ from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.revising import SqliteRevising
 from claude_mem.store.sqlite.vectors import SqliteVectors
-from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 CANARY = "zarquonvex"
 """A word that stems to itself."""

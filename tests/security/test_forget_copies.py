@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
@@ -25,7 +26,6 @@ from claude_mem.store.sqlite.copies import Copies
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.portable import SqlitePortable
-from claude_mem.testing.store_contract import NOON, Events, SettableClock, arrivals
 
 CANARY = "zarquonvex"
 DAY = 24 * 60 * 60 * 1000

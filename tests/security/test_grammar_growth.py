@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.growing import Finish, assert_steps_grow_with_length, many_long_runs
+from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs
 
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.observe import evidence, grammar, render

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from tests.growing import Finish, assert_steps_grow_with_length, many_long_runs, repeated
+from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs, repeated
 
 from claude_mem.capture import exclude, salvage, scrub, secrets, tags
 

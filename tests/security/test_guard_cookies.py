@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from tests.contract.recalling import Listener, Worker
+from tests.harness import workers
 from tests.security.test_guard import ATTACKS, BODY, ROUTES, assert_hardened
 from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven, Reply
 
 from claude_mem.serve import guard, pages
-from claude_mem.testing import workers
 
 KEYED = [(method, path) for method, path in ROUTES if path not in pages.OPEN]
 READS = [(method, path) for method, path in KEYED if method == "GET" and path != "/stream"]

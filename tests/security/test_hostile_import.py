@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from tests.contract.recalling import Worker
 from tests.e2e.test_travelling import lines, run
+from tests.harness import hook_process, payloads, workers
 from tests.security.test_poisoned_recall import CANARY, NEXT, POISON, before_reading
 
 from claude_mem.capture import places, tags
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import name_of
 from claude_mem.recall.fence import SAID_OF_ALL, TAG
-from claude_mem.testing import hooks, payloads, workers
 from claude_mem.wiring.clock import now
 
 SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
@@ -96,9 +96,11 @@ def test_poison_in_an_import_is_recalled_fenced_and_marked_as_only_read(worker: 
     rendered = worker.data / places.directory_context(HERE.encode())
     workers.until(lambda: rendered.is_file() and CANARY in rendered.read_text(), "it is told at the start")
     told = {
-        "SessionStart": hooks.run(worker.data, payloads.start(NEXT)),
-        "UserPromptSubmit": hooks.run(worker.data, payloads.prompt("what say the deployment notes?", NEXT)),
-        "PreToolUse": hooks.run(worker.data, before_reading()),
+        "SessionStart": hook_process.run(worker.data, payloads.start(NEXT)),
+        "UserPromptSubmit": hook_process.run(
+            worker.data, payloads.prompt("what say the deployment notes?", NEXT)
+        ),
+        "PreToolUse": hook_process.run(worker.data, before_reading()),
     }
     said_at_all = 0
     for event, answered in told.items():

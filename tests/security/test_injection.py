@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from tests.growing import Finish, assert_steps_grow_with_length, many_long_runs
+from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs
 
 from claude_mem.capture import tags
 from claude_mem.model.refs import Card, Hit, Ref

@@ -6,10 +6,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.harness import hook_process, payloads, workers
 
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve import control
-from claude_mem.testing import hooks, payloads, workers
 
 NAMES = ["../../escape", "/etc/passwd", "a/../../b", "..", ".", "x\x00y", "x" * 5000, "\ud800", "a\nb"]
 
@@ -34,7 +34,7 @@ def test_no_id_a_stranger_chooses_leads_out_of_the_data_directory(
                 prompt = {"hook_event_name": "UserPromptSubmit", "prompt": "<private>x</private>"}
                 call = {"hook_event_name": "PostToolUse", "tool_name": name, "tool_use_id": name, "cwd": name}
                 for event in (prompt, call):
-                    assert hooks.run(data, json.dumps({"session_id": name} | event).encode()).code == 0
+                    assert hook_process.run(data, json.dumps({"session_id": name} | event).encode()).code == 0
                 workers.drained(data)
                 escaped = json.dumps(name)[1:-1].replace("/", "%2F").replace("\\", "%5C")
                 assert control.request(data, "GET", f"/sessions/{escaped}/status"[:2000])[0] < 500
@@ -59,9 +59,11 @@ def test_a_link_planted_where_we_write_is_not_followed(data: Path, where: str) -
         (data / folder).mkdir(mode=0o700, exist_ok=True)
     (data / where).symlink_to(victim)
     try:
-        hooks.run(data, json.dumps({"session_id": "s1", "prompt": "<private>x</private>"}).encode(), "new")
-        hooks.run(data, payloads.start())
-        hooks.run(data, b"garbage")
+        hook_process.run(
+            data, json.dumps({"session_id": "s1", "prompt": "<private>x</private>"}).encode(), "new"
+        )
+        hook_process.run(data, payloads.start())
+        hook_process.run(data, b"garbage")
         with contextlib.suppress(ClaudeMemError):
             control.start(data)
     finally:
@@ -86,10 +88,10 @@ def test_a_marker_swapped_for_a_link_again_and_again_changes_nothing_outside(dat
     swapping = threading.Thread(target=swap)
     swapping.start()
     try:
-        with hooks.listening(data):
+        with hook_process.listening(data):
             for n in range(20):
                 prompt = {"session_id": "s1", "prompt": "<private>x</private>", "prompt_id": f"p{n}"}
-                assert hooks.run(data, json.dumps(prompt).encode(), "new").code == 0
+                assert hook_process.run(data, json.dumps(prompt).encode(), "new").code == 0
     finally:
         enough.set()
         swapping.join()

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.test_observing import work
+from tests.harness import hook_process, payloads, workers
+from tests.harness.model_script import Say
+from tests.harness.model_server import ModelServer
 
 from claude_mem.capture import tags
 from claude_mem.recall.fence import SAID_OF_ALL, TAG
-from claude_mem.testing import hooks, payloads, workers
-from claude_mem.testing.model_server import ModelServer, Say
 
 CANARY = "canary-recalled-7f3a"
 README = "/home/u/proj/README.md"
@@ -48,9 +49,11 @@ def test_a_poisoned_file_reaches_the_next_session_fenced_and_marked_as_only_read
         workers.until(lambda: rendered.is_dir() and any(rendered.iterdir()), "the context is rendered")
         workers.until(lambda: any(CANARY in file.read_text() for file in rendered.iterdir()), "with it")
         told = {
-            "SessionStart": hooks.run(data, payloads.start(NEXT)),
-            "UserPromptSubmit": hooks.run(data, payloads.prompt("what do the deployment notes say?", NEXT)),
-            "PreToolUse": hooks.run(data, before_reading()),
+            "SessionStart": hook_process.run(data, payloads.start(NEXT)),
+            "UserPromptSubmit": hook_process.run(
+                data, payloads.prompt("what do the deployment notes say?", NEXT)
+            ),
+            "PreToolUse": hook_process.run(data, before_reading()),
         }
     said_at_all = 0
     for event, answered in told.items():

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 from tests.e2e import transcripts
+from tests.harness import checker, workers
+from tests.harness.database_dump import dump
 from tests.torture.test_kills import kill_holder
-
-from claude_mem.testing import checker, workers
-from claude_mem.testing.dump import dump
 
 pytestmark = pytest.mark.prove
 

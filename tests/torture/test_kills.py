@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from tests.harness import checker, hook_process, payloads, workers
 
 from claude_mem.serve import lock
-from claude_mem.testing import checker, hooks, payloads, workers
 
 SETTLING = Path(__file__).with_name("settling_worker.py")
 
@@ -35,10 +35,10 @@ class Client:
             n += 1
             id = f"toolu_{self.session}_{n}"
             hook = subprocess.Popen(
-                hooks.command(),
+                hook_process.command(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                env=hooks.environment(self.data, **self.env),
+                env=hook_process.environment(self.data, **self.env),
             )
             try:
                 hook.stdin.write(payloads.bash(id, session=self.session))  # type: ignore[union-attr]
@@ -50,7 +50,7 @@ class Client:
                     hook.wait(self.chance.uniform(0, 0.02))
                 except subprocess.TimeoutExpired:
                     hook.kill()
-            (self.accepted if hook.wait(hooks.DEADLINE_S) == 0 else self.maybe).append(id)
+            (self.accepted if hook.wait(hook_process.DEADLINE_S) == 0 else self.maybe).append(id)
 
 
 def torment(
@@ -96,7 +96,7 @@ def everything(clients: list[Client]) -> tuple[list[str], list[str]]:
 
 
 def settling_worker(data: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, str(SETTLING), str(data)], env=hooks.environment(data))
+    return subprocess.Popen([sys.executable, str(SETTLING), str(data)], env=hook_process.environment(data))
 
 
 def settle_all(data: Path, accepted: list[str], maybe: list[str]) -> dict[str, int]:
@@ -150,7 +150,7 @@ def test_nothing_accepted_is_lost_or_doubled_however_often_the_real_worker_is_ki
 
     def start() -> subprocess.Popen[bytes]:
         words = [sys.executable, "-E", "-P", "-m", "claude_mem.worker", "--from-hook"]
-        return subprocess.Popen(words, env=hooks.environment(data, CLAUDE_MEM_WORKER_PORT="39200"))
+        return subprocess.Popen(words, env=hook_process.environment(data, CLAUDE_MEM_WORKER_PORT="39200"))
 
     clients = torment(data, 60, start, longest=1.0)
     accepted, maybe = everything(clients)

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.test_observing import telling_apart
+from tests.harness import checker, hook_process, payloads, workers
+from tests.harness.model_script import Hang, Request, Step
+from tests.harness.model_server import ModelServer
 from tests.torture.test_kills import kill_holder
-
-from claude_mem.testing import checker, hooks, payloads, workers
-from claude_mem.testing.model_server import Hang, ModelServer, Request, Step
 
 pytestmark = pytest.mark.prove
 
@@ -49,12 +49,12 @@ class Agent:
             self.accepted += ids
 
     def _hook(self, payload: bytes) -> None:
-        assert hooks.run(self.data, payload, more=self.env).code == 0
+        assert hook_process.run(self.data, payload, more=self.env).code == 0
 
 
 def start(data: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     words = [sys.executable, "-E", "-P", "-m", "claude_mem.worker", "--from-hook"]
-    return subprocess.Popen(words, env=hooks.environment(data, **env))
+    return subprocess.Popen(words, env=hook_process.environment(data, **env))
 
 
 def torment(data: Path, env: Mapping[str, str], kills: int, kill: Kill) -> list[Agent]:

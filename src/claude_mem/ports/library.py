@@ -1,5 +1,5 @@
 """What recall reads and changes in the store. Every backend passes the contract suite in
-`claude_mem.testing`."""
+`tests/contracts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the stages ask of the store. Every backend passes the contract suite in `claude_mem.testing`."""
+"""What the stages ask of the store. Every backend passes the contract suite in `tests/contracts`."""
 
 from __future__ import annotations
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-from claude_mem.testing.claude import Claude
+from tests.harness.claude import Claude
 
 CLONE_NEWNET = 0x40000000
 

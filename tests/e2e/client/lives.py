@@ -7,10 +7,12 @@ import os
 import re
 from pathlib import Path
 
+from tests.harness import workers
+from tests.harness.claude import Claude, Playing, Ran, read
+from tests.harness.model_script import Request, Say, Use
+from tests.harness.model_server import ModelServer
+
 from claude_mem.capture import places
-from claude_mem.testing import workers
-from claude_mem.testing.claude import Claude, Playing, Ran, read
-from claude_mem.testing.model_server import ModelServer, Request, Say, Use
 
 FENCED = re.compile(r"<claude-mem-context>\n.*?\n</claude-mem-context>", re.DOTALL)
 

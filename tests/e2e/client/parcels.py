@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.e2e.client import lives
-
-from claude_mem.testing.claude import Claude, Playing, Ran
-from claude_mem.testing.model_server import ModelServer, Request, Say, Use
+from tests.harness.claude import Claude, Playing, Ran
+from tests.harness.model_script import Request, Say, Use
+from tests.harness.model_server import ModelServer
 
 ASKED = "Fix the postage of heavy parcels: a parcel of exactly one kilo pays for two."
 SAID = "postage() rounds up now: a parcel of exactly 1000 grams paid for two kilos before."

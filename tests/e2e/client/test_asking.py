@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pytest
 from tests.e2e.client import parcels
 from tests.e2e.client.parcels import tool
-
-from claude_mem.testing import workers
-from claude_mem.testing.claude import Claude, Playing, Ran, read
-from claude_mem.testing.model_server import ModelServer, Request, Say, Step, Use
+from tests.harness import workers
+from tests.harness.claude import Claude, Playing, Ran, read
+from tests.harness.model_script import Request, Say, Step, Use
+from tests.harness.model_server import ModelServer
 
 KEPT = "Crates above thirty kilos travel by freight, never by van."
 TITLE = "Freight above thirty kilos"

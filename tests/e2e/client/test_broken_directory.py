@@ -20,9 +20,8 @@ from tests.e2e.client.undisturbed import (
     run,
     system_messages,
 )
-
-from claude_mem.testing import faults, workers
-from claude_mem.testing.claude import Claude
+from tests.harness import faults, workers
+from tests.harness.claude import Claude
 
 
 @pytest.fixture(scope="module")

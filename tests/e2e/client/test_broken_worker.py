@@ -22,11 +22,11 @@ from tests.e2e.client.undisturbed import (
     run,
     unhappy_hooks,
 )
+from tests.harness import workers
+from tests.harness.claude import Claude
+from tests.harness.model_script import Request
 
 from claude_mem.serve import control
-from claude_mem.testing import workers
-from claude_mem.testing.claude import Claude
-from claude_mem.testing.model_server import Request
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import pytest
 from tests.e2e.client.lives import make, memories, rendered, source, taught, times
-
-from claude_mem.testing.claude import Claude, Playing, Ran, compaction
-from claude_mem.testing.model_server import ModelServer, Request, Say, Script, Step, Use
+from tests.harness.claude import Claude, Playing, Ran, compaction
+from tests.harness.model_script import Request, Say, Script, Step, Use
+from tests.harness.model_server import ModelServer
 
 ZEBRA = "zebra.py created: zebra()"
 SUMMARY = "<summary>zebra.py has seven stripes, because Mara asked for them.</summary>"

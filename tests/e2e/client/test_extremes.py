@@ -6,10 +6,10 @@ import json
 
 import pytest
 from tests.e2e.client.lives import greet, memories, recorded, rendered, source, taught, times
-
-from claude_mem.testing import checker
-from claude_mem.testing.claude import Claude, Playing, read
-from claude_mem.testing.model_server import ModelServer, Say, Use
+from tests.harness import checker
+from tests.harness.claude import Claude, Playing, read
+from tests.harness.model_script import Say, Use
+from tests.harness.model_server import ModelServer
 
 MOST_KEPT = 64 << 10  # characters of one field
 

@@ -7,11 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.harness.claude import Claude, Playing, Ran, read
+from tests.harness.home_snapshot import BOOKKEEPING, picture
+from tests.harness.model_script import Request, Say, Use
+from tests.harness.model_server import ModelServer
 
 from claude_mem.clients.claude_code import connection, plugin
-from claude_mem.testing.claude import Claude, Playing, Ran, read
-from claude_mem.testing.homes import BOOKKEEPING, picture
-from claude_mem.testing.model_server import ModelServer, Request, Say, Use
 
 USERS = (
     '{\n\t"model": "sonnet",\n\t"hooks": {"Stop": [{"hooks": '

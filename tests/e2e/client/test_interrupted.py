@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.client.lives import greet, memories, recorded, rendered, source, taught, times
+from tests.harness import checker, workers
+from tests.harness.claude import PATIENCE_S, Claude, Playing
+from tests.harness.model_script import Hang, Say, Step, Use
+from tests.harness.model_server import ModelServer
 
 from claude_mem.observe import policy
-from claude_mem.testing import checker, workers
-from claude_mem.testing.claude import PATIENCE_S, Claude, Playing
-from claude_mem.testing.model_server import Hang, ModelServer, Say, Step, Use
 
 
 @pytest.fixture(scope="module")

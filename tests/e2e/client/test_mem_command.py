@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from claude_mem.testing.claude import Claude, Playing, Ran, read
-from claude_mem.testing.model_server import ModelServer, Say
+from tests.harness.claude import Claude, Playing, Ran, read
+from tests.harness.model_script import Say
+from tests.harness.model_server import ModelServer
 
 CANARY = "canary-e41f07"
 DEFAULT = ("--permission-mode", "default")  # the one that asks; nobody is there to be asked

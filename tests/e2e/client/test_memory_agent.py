@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import checker, workers
+from tests.harness.claude import Claude, Playing, Ran
+from tests.harness.model_script import Hang, Raw, Request, Say, Status, Step, Use
+from tests.harness.model_server import ModelServer
 
 from claude_mem.models import claude_process
 from claude_mem.serve import control
-from claude_mem.testing import checker, workers
-from claude_mem.testing.claude import Claude, Playing, Ran
-from claude_mem.testing.model_server import Hang, ModelServer, Raw, Request, Say, Status, Step, Use
 
 PROSE = "I looked at the session and found nothing out of the ordinary. Shall I go on?"
 LONG_MS, SHORT_MS = 600_000, 2_000  # how long the memory agent waits for its model

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.client.lives import make, memories
-
-from claude_mem.testing.claude import Claude, Playing
-from claude_mem.testing.model_server import ModelServer, Request, Say, Use
+from tests.harness.claude import Claude, Playing
+from tests.harness.model_script import Request, Say, Use
+from tests.harness.model_server import ModelServer
 
 ZEBRA = "src/zebra.py created: zebra()"
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-
-from claude_mem.testing import workers
-from claude_mem.testing.claude import Claude, Playing
-from claude_mem.testing.model_server import ModelServer, Say, Use
+from tests.harness import workers
+from tests.harness.claude import Claude, Playing
+from tests.harness.model_script import Say, Use
+from tests.harness.model_server import ModelServer
 
 GOOD = Say("<observation><title>Seen</title><facts><fact>It went on.</fact></facts></observation>")
 PLACES = ("prompt", "input", "output", "error", "file", "written", "said", "summary")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pytest
 from tests.e2e.client import parcels
 from tests.e2e.client.parcels import FENCE, told
-
-from claude_mem.testing import workers
-from claude_mem.testing.claude import Claude, Playing, Ran, read, texts
-from claude_mem.testing.model_server import ModelServer, Request, Say, Step, Use
+from tests.harness import workers
+from tests.harness.claude import Claude, Playing, Ran, read, texts
+from tests.harness.model_script import Request, Say, Step, Use
+from tests.harness.model_server import ModelServer
 
 QUESTION = "Why did a parcel of exactly one kilo pay for two?"
 UNRELATED = "Draw me an elephant that carries a parcel through the savannah."  # one word is the same

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import pytest
 from tests.e2e.client.lives import greet, make, memories, rendered, source, taught, times
-
-from claude_mem.testing import checker, workers
-from claude_mem.testing.claude import Claude, Playing, Ran, read
-from claude_mem.testing.model_server import ModelServer, Request, Say, Use
+from tests.harness import checker, workers
+from tests.harness.claude import Claude, Playing, Ran, read
+from tests.harness.model_script import Request, Say, Use
+from tests.harness.model_server import ModelServer
 
 ZEBRA, LION, TIGER, OTTER = (f"{name}.py created: {name}()" for name in ("zebra", "lion", "tiger", "otter"))
 

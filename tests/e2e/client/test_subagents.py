@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.client import lives, parcels
-
-from claude_mem.testing.claude import Claude, Playing, Ran, read
-from claude_mem.testing.model_server import ModelServer, Say, Use
+from tests.harness.claude import Claude, Playing, Ran, read
+from tests.harness.model_script import Say, Use
+from tests.harness.model_server import ModelServer
 
 TASK = "Say in a word what the README is about."
 FOUND = "It tells of parcels."

@@ -22,12 +22,13 @@ from tests.e2e.client.window import (
     shell,
     waits,
 )
+from tests.harness import workers
+from tests.harness.claude import Claude, Playing, read
+from tests.harness.model_script import Hang, Say, Step, Use
+from tests.harness.model_server import ModelServer
+from tests.harness.terminal import Terminal
 
 from claude_mem.capture import places
-from claude_mem.testing import workers
-from claude_mem.testing.claude import Claude, Playing, read
-from claude_mem.testing.model_server import Hang, ModelServer, Say, Step, Use
-from claude_mem.testing.terminal import Terminal
 
 
 def write(claude: Claude, name: str) -> Use:

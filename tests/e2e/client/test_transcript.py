@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness.claude import Claude, Playing
+from tests.harness.model_script import Say, Status, Use
+from tests.harness.model_server import ModelServer
 
 from claude_mem.backfill import found, transcript
 from claude_mem.clients.claude_code import KINDS
 from claude_mem.model.events import TranscriptEvent
-from claude_mem.testing.claude import Claude, Playing
-from claude_mem.testing.model_server import ModelServer, Say, Status, Use
 
 TASK = "Say in a word what the README is about."
 RECORD = "import json, sys; open(sys.argv[1], 'a').write(json.dumps(json.load(sys.stdin)) + '\\n')"

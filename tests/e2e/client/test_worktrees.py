@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.client.lives import greet, recorded, rendered, source, taught, times
-
-from claude_mem.testing import checker
-from claude_mem.testing.claude import PATIENCE_S, Claude, Playing
-from claude_mem.testing.model_server import ModelServer, Request, Say, Script, Step, Use
+from tests.harness import checker
+from tests.harness.claude import PATIENCE_S, Claude, Playing
+from tests.harness.model_script import Request, Say, Script, Step, Use
+from tests.harness.model_server import ModelServer
 
 WORK = {"swan": ("swan", "cygnet"), "crow": ("crow", "raven")}
 TITLES = {"swan": "swan.py created: swan(); cygnet.py", "crow": "crow.py created: crow(); raven.py"}

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from claude_mem.testing import checker
-from claude_mem.testing.claude import Claude, Playing, Ran, texts
-from claude_mem.testing.model_server import ModelServer, Request, Say, Step, Use
+from tests.harness import checker
+from tests.harness.claude import Claude, Playing, Ran, texts
+from tests.harness.model_script import Request, Say, Step, Use
+from tests.harness.model_server import ModelServer
 
 PROMPT = "Make a.py, see it fail, read it."
 USES = ["toolu_write", "toolu_fail", "toolu_read"]

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from claude_mem.testing import workers
-from claude_mem.testing.claude import Claude, Playing
-from claude_mem.testing.model_server import ModelServer, Step
-from claude_mem.testing.terminal import Terminal
+from tests.harness import workers
+from tests.harness.claude import Claude, Playing
+from tests.harness.model_script import Step
+from tests.harness.model_server import ModelServer
+from tests.harness.terminal import Terminal
 
 SHELL = "shell>"
 TRUST = "Yes, I trust this folder"

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from claude_mem.testing.claude import Claude
+from tests.harness.claude import Claude
 
 
 @pytest.fixture

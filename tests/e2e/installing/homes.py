@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.harness.claude import Claude
+
 from claude_mem.clients.claude_code import connection
-from claude_mem.testing.claude import Claude
 
 USERS = (
     '{\n\t"model": "sonnet",\n\t"ünïcode": "日本 \U0001f600",\n\t"hooks": {\n'

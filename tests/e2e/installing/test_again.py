@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 from tests.e2e.installing.homes import ONE_EACH, USERS, our_hooks, parsed, settings
+from tests.harness.claude import Claude
+from tests.harness.home_snapshot import picture
 
 from claude_mem.clients.claude_code import connection, plugin
-from claude_mem.testing.claude import Claude
-from claude_mem.testing.homes import picture
 
 pytestmark = pytest.mark.prove
 

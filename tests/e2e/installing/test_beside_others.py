@@ -8,11 +8,11 @@ from contextlib import closing
 
 import pytest
 from tests.e2e.installing.homes import THEIRS, USERS, parsed, settings
+from tests.harness.claude import Claude
+from tests.harness.home_snapshot import picture
 
 from claude_mem.capture import places
 from claude_mem.clients.claude_code import connection
-from claude_mem.testing.claude import Claude
-from claude_mem.testing.homes import picture
 
 pytestmark = pytest.mark.prove
 

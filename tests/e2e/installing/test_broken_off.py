@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.installing.homes import ONE_EACH, USERS, client, our_hooks, parsed, settings
+from tests.harness.claude import Claude
+from tests.harness.home_snapshot import picture
 
 from claude_mem.clients.claude_code import connection, plugin
-from claude_mem.testing.claude import Claude
-from claude_mem.testing.homes import picture
 
 pytestmark = pytest.mark.prove
 

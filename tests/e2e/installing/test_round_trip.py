@@ -6,9 +6,8 @@ import json
 
 import pytest
 from tests.e2e.installing.homes import ONE_EACH, USERS, our_hooks, parsed, settings
-
-from claude_mem.testing.claude import Claude
-from claude_mem.testing.homes import picture
+from tests.harness.claude import Claude
+from tests.harness.home_snapshot import picture
 
 
 def test_the_users_settings_are_merged_and_restored_to_the_byte(home: Claude) -> None:

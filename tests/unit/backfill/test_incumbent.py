@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness.claude_mem_ts_data import AT, NEWEST, OLD, Incumbent, made, typical
 from tests.unit.backfill.absorbing import Memory
 
 from claude_mem.backfill import incumbent
@@ -14,7 +15,6 @@ from claude_mem.backfill.gained import Gained, Project, folders, named
 from claude_mem.model.records import Record
 from claude_mem.settings import Settings
 from claude_mem.store import theirs
-from claude_mem.testing.incumbent import AT, NEWEST, OLD, Incumbent, made, typical
 from claude_mem.wiring import cleaning
 
 SECRET = "ghp_" + "a1B2" * 9

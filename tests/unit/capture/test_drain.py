@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.harness import payloads
 
 from claude_mem.capture import drain, ledger, off, spool
-from claude_mem.testing import payloads
 
 NOW = 1_800_000_000.0
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from tests.harness import payloads
 
 from claude_mem.capture.excluded import KEY, is_excluded, is_hook_excluded, read
-from claude_mem.testing import payloads
 
 HOME = "/home/ada"
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.harness import workers
 
 from claude_mem.capture import private
-from claude_mem.testing import workers
 
 SESSION = "s-1"
 

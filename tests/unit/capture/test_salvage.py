@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.harness import payloads
 
 from claude_mem.capture import careful, salvage
 from claude_mem.capture.payload import parse
-from claude_mem.testing import payloads
 
 SESSION = payloads.SESSION
 TRANSCRIPTS = Path(__file__).resolve().parents[4] / "shared" / "data" / "transcripts"

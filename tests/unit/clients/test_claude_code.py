@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.harness import payloads
 
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.testing import payloads
 
 
 def parse(payload: bytes, id: str = "e1") -> Event:

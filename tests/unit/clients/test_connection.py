@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.harness import hook_process, payloads
 
 from claude_mem.clients.claude_code import connection, others, plugin
 from claude_mem.clients.claude_code.connection import Machine
-from claude_mem.testing import hooks, payloads
 
 SRC = str(Path(connection.__file__).resolve().parents[3])
 ODD = '/home/Jörg\'s "old" \\ $HOME/${X}/memory'
@@ -38,7 +38,7 @@ def test_every_event_that_is_recorded_or_asked_about_has_one_hook_without_a_shel
 
 def test_a_hook_records_where_it_was_told_when_it_was_installed(tmp_path: Path) -> None:
     told = tmp_path / 'Jörg\'s "own"'
-    with hooks.listening(told):  # it starts no worker
+    with hook_process.listening(told):  # it starts no worker
         ran = run(Machine(sys.executable, SRC, str(told)), "hook", payloads.stop("Bye."))
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert len(list((told / "spool").glob("*-*"))) == 1
@@ -47,7 +47,7 @@ def test_a_hook_records_where_it_was_told_when_it_was_installed(tmp_path: Path) 
 def test_a_sessions_own_data_directory_comes_first(tmp_path: Path) -> None:
     told, own = tmp_path / "told", tmp_path / "own"
     machine = Machine(sys.executable, SRC, str(told))
-    with hooks.listening(own):
+    with hook_process.listening(own):
         run(machine, "hook", payloads.stop("Bye."), CLAUDE_MEM_DATA_DIR=str(own))
     assert not told.exists()
     assert len(list((own / "spool").glob("*-*"))) == 1

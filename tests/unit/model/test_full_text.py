@@ -10,7 +10,7 @@ from unicodedata import normalize, ucd_3_2_0
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.growing import Finish, many_long_runs
+from tests.harness.growth import Finish, many_long_runs
 
 from claude_mem.model.full_text import (
     LONGEST_WORD,

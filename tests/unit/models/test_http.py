@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.harness.model_script import Cut, Raw, Say, Status
+from tests.harness.model_server import ModelServer
 
 from claude_mem.models import http as wire
 from claude_mem.models.failure import Unreached
 from claude_mem.models.http import Answer
-from claude_mem.testing.model_server import Cut, ModelServer, Raw, Say, Status
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 

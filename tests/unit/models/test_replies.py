@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.harness.model_script import Say
+from tests.harness.model_server import ModelServer
 
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Broken, Paused, Throttled
@@ -16,7 +18,6 @@ from claude_mem.models.claude import CallReport, to_outcome
 from claude_mem.models.failure import Refused, Unusable
 from claude_mem.models.http import Answer, document
 from claude_mem.models.registry import Prompt, Reply
-from claude_mem.testing.model_server import ModelServer, Say
 
 NOON = 1_760_000_000_000
 PROMPT = Prompt("s" * 40, "u" * 60)

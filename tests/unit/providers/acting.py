@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from tests.harness import payloads
+
 from claude_mem.clients import claude_code
 from claude_mem.model.events import Event
 from claude_mem.model.memory import Batch, Memory, Observation
 from claude_mem.providers.offline import Offline
-from claude_mem.testing import payloads
 
 HOME = "/home/u/proj"
 

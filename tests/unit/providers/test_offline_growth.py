@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.growing import LONG, Finish, assert_steps_grow_with_length, many_long_runs
+from tests.harness.growth import LONG, Finish, assert_steps_grow_with_length, many_long_runs
 from tests.unit.providers.acting import Acting
 
 from claude_mem.providers.offline import courtesies, findings, markdown, unfinished

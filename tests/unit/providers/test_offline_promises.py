@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.growing import LONG, Finish, many_long_runs, repeated
+from tests.harness.growth import LONG, Finish, many_long_runs, repeated
 from tests.unit.providers.acting import Acting, everything
 
 from claude_mem.model.events import Event, Kind, ToolCall

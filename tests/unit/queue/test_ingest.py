@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.harness import hook_process, payloads
 
 from claude_mem import settings, wiring
 from claude_mem.api.filters import Page, SearchFilters
@@ -23,7 +24,6 @@ from claude_mem.model.jobs import JobState
 from claude_mem.queue.ingest import Ingest
 from claude_mem.serve.parts import Parts
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing import hooks, payloads
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def parts(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
     data.mkdir(mode=0o700)
     (data / "spool").mkdir(mode=0o700)
     monkeypatch.chdir(data)
-    with hooks.listening(data):
-        built = wiring.build(settings.load(hooks.environment(data)))
+    with hook_process.listening(data):
+        built = wiring.build(settings.load(hook_process.environment(data)))
         yield built
         built.close()
 
@@ -66,7 +66,7 @@ def test_what_hooks_spooled_becomes_a_session_prompts_and_queued_events(parts: P
         payloads.stop("Done."),
         payloads.end(),
     ):
-        hooks.run(data, event)
+        hook_process.run(data, event)
     assert parts.drain() == 5
     session = parts.store.find(payloads.SESSION)
     assert session is not None
@@ -76,7 +76,7 @@ def test_what_hooks_spooled_becomes_a_session_prompts_and_queued_events(parts: P
         "completed",
     )
     assert (session.project, session.pending) == ("proj", 3)
-    assert hooks.spooled(data) == []
+    assert hook_process.spooled(data) == []
     assert parts.spooled() == (0, 0)
 
 
@@ -166,11 +166,11 @@ def test_tools_on_the_skip_list_are_counted_and_not_queued(parts: Parts, data: P
 
 def observed(parts: Parts, data: Path, **tool: object) -> None:
     """A turn in which one tool was used, through ingest and the observer, with the settings as they come."""
-    hooks.run(data, payloads.prompt("Set up the database"))
+    hook_process.run(data, payloads.prompt("Set up the database"))
     ids = {"prompt_id": "p-1", "tool_use_id": "toolu_1"}
-    hooks.run(data, payloads.payload("PostToolUse", payloads.SESSION, **ids, **tool))
-    hooks.run(data, payloads.stop("Asked and noted."))
-    hooks.run(data, payloads.end())
+    hook_process.run(data, payloads.payload("PostToolUse", payloads.SESSION, **ids, **tool))
+    hook_process.run(data, payloads.stop("Asked and noted."))
+    hook_process.run(data, payloads.end())
     parts.drain()
     while parts.store.figures().ready:
         parts.pump()
@@ -222,10 +222,10 @@ def test_the_ledger_carries_the_users_limits_to_the_hooks(
 ) -> None:
     (data / "spool").mkdir(parents=True, mode=0o700)
     monkeypatch.chdir(data)
-    built = wiring.build(settings.load(hooks.environment(data, CLAUDE_MEM_SPOOL_MAX_FILES="100")))
+    built = wiring.build(settings.load(hook_process.environment(data, CLAUDE_MEM_SPOOL_MAX_FILES="100")))
     built.close()
-    with hooks.listening(data):
-        hooks.run(data, payloads.bash("toolu_1"))
+    with hook_process.listening(data):
+        hook_process.run(data, payloads.bash("toolu_1"))
     _, files, _, most_files, _ = map(int, (data / "spool" / ".ledger").read_text().split())
     assert (files, most_files) == (1, 100)
 
@@ -320,7 +320,7 @@ def test_work_in_a_directory_whose_repository_cannot_be_read_is_recorded_as_of_t
     session = parts.store.find("s-bad")
     assert session is not None
     assert session.project == BAD_PLACE
-    assert hooks.spooled(data) == []
+    assert hook_process.spooled(data) == []
 
 
 def test_a_linked_git_directory_does_not_stop_an_exclusion_from_being_checked(
@@ -333,7 +333,7 @@ def test_a_linked_git_directory_does_not_stop_an_exclusion_from_being_checked(
     (tmp_path / BAD_PLACE / ".git").symlink_to(tmp_path / "elsewhere")
     in_front_of_a_good_one(data, tmp_path)
     (data / "settings.json").write_text('{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["secret"]}')
-    built = wiring.build(settings.load(hooks.environment(data)))
+    built = wiring.build(settings.load(hook_process.environment(data)))
     try:
         built.drain()
         assert queued(built) == ["toolu_bad", "toolu_good"]
@@ -347,7 +347,7 @@ def test_a_worktree_that_is_gone_is_excluded_with_its_repository(
     (data / "spool").mkdir(parents=True, mode=0o700)
     monkeypatch.chdir(data)
     (data / "settings.json").write_text('{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["payroll"]}')
-    built = wiring.build(settings.load(hooks.environment(data)))
+    built = wiring.build(settings.load(hook_process.environment(data)))
     try:
         for number, place in enumerate(("payroll/.worktrees/3", "payroll.worktrees/3", "shop/.worktrees/3")):
             event = payloads.bash(f"toolu_{number}", cwd=f"/home/u/gone/{place}")
@@ -371,7 +371,7 @@ def test_an_event_the_database_refuses_is_set_aside_and_the_good_one_behind_it_a
     assert queued(parts) == ["toolu_good"]
     assert parts.store.counters()["set_aside"] == 1
     assert [file.name for file in (data / "spool" / "aside").iterdir()] == ["1.json"]
-    assert hooks.spooled(data) == []
+    assert hook_process.spooled(data) == []
 
 
 class Poison(Exception):
@@ -438,7 +438,7 @@ def test_an_event_that_fails_at_any_step_is_set_aside_and_the_good_one_behind_it
     assert accepted(store) == ["s-good"]
     assert store.counters()["set_aside"] == 1
     assert [file.name for file in (data / "spool" / "aside").iterdir()] == ["1.json"]
-    assert hooks.spooled(data) == []
+    assert hook_process.spooled(data) == []
 
 
 def test_what_cannot_be_noted_of_an_accepted_event_holds_up_nothing(
@@ -447,7 +447,7 @@ def test_what_cannot_be_noted_of_an_accepted_event_holds_up_nothing(
     in_front_of_a_good_one(data, tmp_path)
     ingest(store, Steps("note", Poison())).drain()
     assert accepted(store) == ["s-bad", "s-good"]
-    assert hooks.spooled(data) == []
+    assert hook_process.spooled(data) == []
 
 
 def test_a_bad_file_that_cannot_be_moved_holds_up_nothing(
@@ -459,7 +459,7 @@ def test_a_bad_file_that_cannot_be_moved_holds_up_nothing(
     assert taking.drain() == 1
     assert accepted(store) == ["s-good"]
     assert taking.drain() == 0  # it is tried again, and nobody waits for it
-    assert [envelope["id"] for envelope in hooks.spooled(data)] == ["e1"]
+    assert [envelope["id"] for envelope in hook_process.spooled(data)] == ["e1"]
 
 
 @pytest.mark.parametrize("step", ["parse", "exclude", "origin", "note"])
@@ -471,12 +471,12 @@ def test_trouble_of_the_store_is_not_the_events_fault_at_any_step(
     taking = ingest(store, steps)
     with pytest.raises(StoreUnavailable):
         taking.drain()
-    assert len(hooks.spooled(data)) == 2
+    assert len(hook_process.spooled(data)) == 2
     steps.poisoned = ""
     taking.drain()
     assert accepted(store) == ["s-bad", "s-good"]
     assert "set_aside" not in store.counters()
-    assert hooks.spooled(data) == []
+    assert hook_process.spooled(data) == []
 
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind
 from claude_mem.model.jobs import Spend
@@ -14,7 +15,6 @@ from claude_mem.model.memory import Batch, Memory, Observed, Outcome, Paused
 from claude_mem.ports.past import Manner
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing.store_contract import NOON, Events, SettableClock, arrivals
 from claude_mem.wiring.observer import due_at
 
 OFFLINE = Manner(offline=True)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.events import Kind
@@ -30,7 +31,6 @@ from claude_mem.observe import policy
 from claude_mem.queue.pump import SHORTEST_HOLD_MS, STORE_HOLD_MS, Pump
 from claude_mem.queue.retry import LOOK_AGAIN_MS, backoff
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing.store_contract import HOUR, NOON, Events, SettableClock, arrivals
 
 SECOND = 1000
 DEADLINE_S = 60.0

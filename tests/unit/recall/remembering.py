@@ -10,6 +10,8 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
+
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Filters, Ref
@@ -25,7 +27,6 @@ from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.shelves import SqliteShelves
-from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 DAY = 24 * 60 * 60 * 1000
 ELSEWHERE = replace(ORIGIN, key="github.com/a/mill", name="mill", root="/home/a/mill")

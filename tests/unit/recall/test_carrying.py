@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.contracts.portable_contract import PROJECT, SESSION, made
+from tests.contracts.store_contract import NOON
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
 from claude_mem.api.filters import Page, SearchFilters
@@ -18,8 +20,6 @@ from claude_mem.recall import stranger
 from claude_mem.recall.carrying import Arriving, Leaving
 from claude_mem.recall.stranger import Unfit
 from claude_mem.store.sqlite.portable import SqlitePortable
-from claude_mem.testing.portable_contract import PROJECT, SESSION, made
-from claude_mem.testing.store_contract import NOON
 
 
 @pytest.fixture

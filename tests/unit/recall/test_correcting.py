@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
 
 from claude_mem.model.memory import Observation
 from claude_mem.ports.desk import NotThere
@@ -12,7 +13,6 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.revising import SqliteRevising
-from claude_mem.testing.store_contract import NOON, ORIGIN, SettableClock
 
 
 @pytest.fixture

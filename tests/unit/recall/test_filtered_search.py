@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN
+from tests.contracts.vectors_contract import vector
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied, house
 from tests.unit.vectors.letters import Letters
 from tests.unit.vectors.memories import opened
@@ -20,8 +22,6 @@ from claude_mem.store.sqlite.embedding import SqliteEmbedding
 from claude_mem.store.sqlite.library import BESIDE
 from claude_mem.store.sqlite.passing import FEW, MANY_WRONG
 from claude_mem.store.sqlite.vectors import SqliteVectors
-from claude_mem.testing.store_contract import NOON, ORIGIN
-from claude_mem.testing.vectors_contract import vector
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.embedding import Embedding
 from claude_mem.vectors.near import NEAREST, Nearby

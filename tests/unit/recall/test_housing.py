@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import NOON, SettableClock
 
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
@@ -19,7 +20,6 @@ from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.merging import SqliteProjects
 from claude_mem.store.sqlite.shelves import SqliteShelves
-from claude_mem.testing.store_contract import NOON, SettableClock
 
 SHOP = Origin(key="git.example/a/shop", name="shop", root="/a/shop", remote="git.example/a/shop")
 OTHER = Origin(key="/b/shop", name="shop", root="/b/shop")

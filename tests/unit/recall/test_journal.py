@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.contracts.portable_contract import HEAD, PROJECT, SESSION, made
+from tests.contracts.store_contract import HOUR, NOON
 
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import FOREIGN, name_of
 from claude_mem.recall.journal import journal
-from claude_mem.testing.portable_contract import HEAD, PROJECT, SESSION, made
-from claude_mem.testing.store_contract import HOUR, NOON
 
 HOSTILE = {
     "html": "<script>alert(1)</script> <img src=x onerror=alert(1)>",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import HOUR, NOON, arrivals
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
 from claude_mem.model.events import Kind
@@ -14,7 +15,6 @@ from claude_mem.ports.keeping import Injection
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.occasions import Size
 from claude_mem.recall.packing import length
-from claude_mem.testing.store_contract import HOUR, NOON, arrivals
 
 CWD = "/home/a/shop"
 OPENING = fenced("x").partition("x")[0].splitlines()[0]

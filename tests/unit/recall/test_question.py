@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.contracts.store_contract import ORIGIN
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.ports.desk import BadQuestion
-from claude_mem.testing.store_contract import ORIGIN
 
 
 @pytest.fixture

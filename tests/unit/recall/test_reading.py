@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.contracts.store_contract import NOON
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.ports.desk import BadQuestion, Data, NotThere
 from claude_mem.ports.keeping import Injection
-from claude_mem.testing.store_contract import NOON
 
 ANYTHING = SearchFilters()
 RESULT = [

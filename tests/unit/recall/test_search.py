@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.contracts.store_contract import ORIGIN
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
 from claude_mem.model.full_text import expressions
@@ -19,7 +20,6 @@ from claude_mem.ports.keeping import Doomed
 from claude_mem.ports.library import Matched, Wording
 from claude_mem.ports.vectors import VectorsUnavailable
 from claude_mem.recall.rank import Work
-from claude_mem.testing.store_contract import ORIGIN
 
 
 def test_everything_that_was_said_or_done_is_found(memory: House) -> None:

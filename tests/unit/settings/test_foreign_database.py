@@ -8,13 +8,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.harness import claude_mem_ts_data
 
 from claude_mem.cli.doctor import facts
 from claude_mem.cli.doctor.gather import gather
 from claude_mem.cli.doctor.judge import judge
 from claude_mem.settings import Settings, foreign_database, load
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing import incumbent
 
 THEIRS = {
     "CLAUDE_MEM_CHROMA_ENABLED": "true",
@@ -36,7 +36,7 @@ def ours(path: Path) -> None:
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
-    incumbent.typical(tmp_path / "claude-mem.db")
+    claude_mem_ts_data.typical(tmp_path / "claude-mem.db")
     (tmp_path / "settings.json").write_text(json.dumps(THEIRS))
     return tmp_path
 
@@ -52,7 +52,7 @@ def test_it_lies_beside_another_programs(shared: Path) -> None:
 
 
 def test_also_while_that_program_has_all_but_its_header_in_the_log(tmp_path: Path) -> None:
-    with incumbent.made(tmp_path / "claude-mem.db"):
+    with claude_mem_ts_data.made(tmp_path / "claude-mem.db"):
         assert (tmp_path / "claude-mem.db").stat().st_size <= 4096
         assert Settings(data_dir=tmp_path).database == tmp_path / "claude-mem-py.db"
 

@@ -3,10 +3,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.harness import claude_mem_ts_data
 
 from claude_mem.model.errors import SettingsError
 from claude_mem.settings import SETTINGS, Settings, load, read_file, resolution
-from claude_mem.testing import incumbent
 
 
 def environment(data: Path, **more: str) -> dict[str, str]:
@@ -238,13 +238,13 @@ def test_an_unknown_key_is_named_with_the_nearest_known_one(
 
 
 def test_every_setting_of_the_typescript_claude_mem_is_ours_or_known_to_be_its(tmp_path: Path) -> None:
-    (tmp_path / "settings.json").write_text(json.dumps(incumbent.SETTINGS))
+    (tmp_path / "settings.json").write_text(json.dumps(claude_mem_ts_data.SETTINGS))
     settings = load(environment(tmp_path))
-    shared = set(incumbent.SETTINGS) & {setting.key for setting in SETTINGS}
+    shared = set(claude_mem_ts_data.SETTINGS) & {setting.key for setting in SETTINGS}
     assert {each.kind for each in settings.warnings} == {"theirs"}
-    assert set(settings.passed_over) == set(incumbent.SETTINGS) - shared
+    assert set(settings.passed_over) == set(claude_mem_ts_data.SETTINGS) - shared
     (line,) = resolution.summed(settings.warnings)
-    assert f"{len(incumbent.SETTINGS) - len(shared)} settings" in line.says
+    assert f"{len(claude_mem_ts_data.SETTINGS) - len(shared)} settings" in line.says
     assert resolution.to_tell(settings.warnings) == ""
     assert settings.skip_tools == {"ListMcpResourcesTool", "TodoWrite"}
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import Events, SettableClock
 
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing.store_contract import Events, SettableClock
 
 
 @pytest.fixture

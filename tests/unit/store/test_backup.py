@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign
 from claude_mem.store.sqlite import SqliteStore, backup, restore
-from claude_mem.testing.store_contract import HOUR, NOON, Events, SettableClock, arrivals
 
 DAY = 24 * HOUR
 Open = Callable[[], SqliteStore]

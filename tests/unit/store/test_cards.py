@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import Events, arrivals
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Ref
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.cards import TITLE, cards
-from claude_mem.testing.store_contract import Events, arrivals
 
 
 @pytest.fixture

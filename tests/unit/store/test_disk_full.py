@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.testing.store_contract import Events, SettableClock, arrivals
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system takes root")
 

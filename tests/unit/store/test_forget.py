@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
@@ -16,7 +17,6 @@ from claude_mem.ports.keeping import Doomed, Selection
 from claude_mem.store.sqlite import SqliteStore, indexing, scouring
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 OpenStore = Callable[[], SqliteStore]
 WORDS = ("apple", "pear", "plum", "parseUser", "src/till.py", "grün", "日本語", "running", "v2.1.0")

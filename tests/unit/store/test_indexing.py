@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
@@ -20,7 +21,6 @@ from claude_mem.store.sqlite import SqliteStore, indexing
 from claude_mem.store.sqlite.indexing import STEP, Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind, ToolCall
@@ -16,7 +17,6 @@ from claude_mem.ports.keeping import Doomed, Selection
 from claude_mem.store.sqlite import SqliteStore, forgetting
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.selecting import spellings
-from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 OpenStore = Callable[[], SqliteStore]
 Peek = Callable[[str], list[tuple[Any, ...]]]

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
 
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Card, Filters
@@ -14,7 +15,6 @@ from claude_mem.store.sqlite import library as library_module
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.testing.store_contract import NOON, ORIGIN, SettableClock
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
 
 from claude_mem.model.full_text import expressions
 from claude_mem.model.memory import Observation
@@ -15,7 +16,6 @@ from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.matching import size_of_all
-from claude_mem.testing.store_contract import NOON, ORIGIN, SettableClock
 
 
 class Book:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, arrivals
 
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import Spend
@@ -19,7 +20,6 @@ from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.memory import SAME_WITHIN_MS
 from claude_mem.store.sqlite.vectors import SqliteVectors
-from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, arrivals
 
 Peek = Callable[[str], list[tuple[Any, ...]]]
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock
 
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.jobs import Spend
@@ -24,7 +25,6 @@ from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.merging import SqliteProjects
 from claude_mem.store.sqlite.vectors import SqliteVectors
-from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock
 
 MOVED = Origin(key="/home/a/old-shop", name="old-shop", root="/home/a/old-shop")
 THIRD = Origin(key="github.com/a/mill", name="mill", root="/home/a/mill")

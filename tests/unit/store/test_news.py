@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.contracts.keeping_contract import ELSEWHERE
+from tests.contracts.store_contract import Events, arrivals
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.news import Marks, News, since
-from claude_mem.testing.keeping_contract import ELSEWHERE
-from claude_mem.testing.store_contract import Events, arrivals
 
 
 @pytest.fixture

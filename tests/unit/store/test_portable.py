@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.contracts.portable_contract import made
+from tests.contracts.store_contract import NOON
 
 from claude_mem.model.events import Kind
 from claude_mem.model.jobs import SessionStatus
@@ -25,8 +27,6 @@ from claude_mem.store.sqlite.absorbing import SOURCES, TYPES
 from claude_mem.store.sqlite.portable import SqlitePortable
 from claude_mem.store.sqlite.queries import queries
 from claude_mem.store.sqlite.scratch import scratch
-from claude_mem.testing.portable_contract import made
-from claude_mem.testing.store_contract import NOON
 
 TEXTS = st.text(max_size=12) | st.sampled_from(
     ["", " ", "\0", "\ud83d", "<private>x", "a/b/1", "\u2028", "é" * 9]

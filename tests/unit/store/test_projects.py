@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import NOON, Events, arrivals
 
 from claude_mem.model.events import Kind, Origin
 from claude_mem.store.sqlite import SqliteStore, news
 from claude_mem.store.sqlite.ledgers import SqliteLedgers
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.merging import SqliteProjects
-from claude_mem.testing.store_contract import NOON, Events, arrivals
 
 SHOP = "/gone/code/shop"
 

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreDamaged, StoreForeign, StoreTooNew
 from claude_mem.store.sqlite import SqliteStore, quarantine
-from claude_mem.testing.store_contract import Events, SettableClock, arrivals
 
 Open = Callable[[], SqliteStore]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation
@@ -14,7 +15,6 @@ from claude_mem.store.sqlite import SqliteStore, schema, vacuuming
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.trimming import SqliteEvidence
 from claude_mem.store.sqlite.vacuuming import SqliteRoom
-from claude_mem.testing.store_contract import HOUR, NOON, Events, SettableClock, arrivals
 
 OpenStore = Callable[[], SqliteStore]
 MEBIBYTE = 1 << 20

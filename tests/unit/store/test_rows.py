@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.store.sqlite import SqliteStore, schema
-from claude_mem.testing.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 Peek = Callable[[str], list[tuple[Any, ...]]]
 

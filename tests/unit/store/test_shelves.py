@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.contracts.store_contract import NOON, Events, arrivals
+
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.shelves import LAST_SESSIONS, SqliteShelves
-from claude_mem.testing.store_contract import NOON, Events, arrivals
 
 
 def test_directories_are_each_told_once_the_last_worked_in_first(

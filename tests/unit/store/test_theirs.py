@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.harness.claude_mem_ts_data import made, typical
+from tests.harness.home_snapshot import picture
 
 from claude_mem.model.errors import StoreError
 from claude_mem.store import theirs
-from claude_mem.testing.homes import picture
-from claude_mem.testing.incumbent import made, typical
 
 
 def titles(path: Path) -> list[object]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
+
 from claude_mem.ports.keeping import Doomed, Injection
 from claude_mem.store.sqlite import SqliteStore, survey, tally
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.told import Told
-from claude_mem.testing.store_contract import NOON, Events, SettableClock, arrivals
 
 OpenStore = Callable[[], SqliteStore]
 

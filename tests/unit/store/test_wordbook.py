@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from tests.growing import LONG, Finish, many_long_runs
+from tests.harness.growth import LONG, Finish, many_long_runs
 
 from claude_mem.model.refs import MemoryKind, Ref, spot
 from claude_mem.store.sqlite import wordbook

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tests.contracts.vectors_contract import SIZE, vector
+
 from claude_mem.ports.vectors import VectorsUnavailable
-from claude_mem.testing.vectors_contract import SIZE, vector
 
 
 class Letters:

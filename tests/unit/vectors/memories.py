@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.contracts.store_contract import ORIGIN, Events, SettableClock, arrivals
+
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import MemoryKind, Ref, spot
@@ -15,7 +17,6 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.connection import open_reader
 from claude_mem.store.sqlite.embedding import SqliteEmbedding, take_out
 from claude_mem.store.sqlite.vectors import SqliteVectors
-from claude_mem.testing.store_contract import ORIGIN, Events, SettableClock, arrivals
 
 OTHER = replace(ORIGIN, key="github.com/a/blog", name="blog", root="/home/a/blog")
 

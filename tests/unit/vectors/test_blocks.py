@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.contracts.vectors_contract import vector, vectors_of
 
-from claude_mem.testing.vectors_contract import vector, vectors_of
 from claude_mem.vectors import blocks
 from claude_mem.vectors.blocks import ROWS, Blocks
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import ORIGIN
+from tests.contracts.vectors_contract import vector, vectors_of
 from tests.unit.vectors.memories import OTHER, Memories, in_two_projects, opened
 
 from claude_mem.model.refs import span
 from claude_mem.store.sqlite.merging import SqliteProjects
-from claude_mem.testing.store_contract import ORIGIN
-from claude_mem.testing.vectors_contract import vector, vectors_of
 from claude_mem.vectors.builtin import Builtin
 
 

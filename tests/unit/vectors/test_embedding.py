@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contracts.vectors_contract import SIZE, vector
 from tests.unit.vectors.letters import Letters
 from tests.unit.vectors.memories import OTHER, Memories, opened
 from tests.unit.vectors.serving import chroma, free_port, serving
@@ -17,7 +18,6 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.memory import Summary
 from claude_mem.model.refs import span
 from claude_mem.ports.vectors import VectorsUnavailable
-from claude_mem.testing.vectors_contract import SIZE, vector
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.embedding import BATCH, LOOK_MS, RETRY_MS, Embedding
 from claude_mem.vectors.keeper import Keeper

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, arrivals
 from tests.unit.recall.remembering import DAY, House, house
 
 from claude_mem.capture import places
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.occasions import Size
-from claude_mem.testing.store_contract import NOON, ORIGIN, arrivals
 from claude_mem.wiring.contexts import KEEP_S, Contexts
 from claude_mem.wiring.freshness import COMPACTED, Freshness
 from claude_mem.wiring.notes import Notes

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import Events, arrivals
+from tests.harness.workers import PATIENCE_S, until
 from tests.unit.recall.repositories import Made
 
 from claude_mem.model.events import Kind, Origin
@@ -22,8 +24,6 @@ from claude_mem.recall.truth import FILES_CHANGED
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.testing.store_contract import Events, arrivals
-from claude_mem.testing.workers import PATIENCE_S, until
 from claude_mem.wiring import gittruth
 from claude_mem.wiring.clock import now
 from claude_mem.wiring.gittruth import GitTruth

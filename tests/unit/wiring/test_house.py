@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.contracts.store_contract import Events, arrivals
 
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.memory import Memory, Observation
@@ -17,7 +18,6 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.shelves import SqliteShelves
-from claude_mem.testing.store_contract import Events, arrivals
 from claude_mem.wiring.clock import now
 from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.gittruth import GitTruth

@@ -8,6 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from tests.contracts.keeping_contract import ELSEWHERE
+from tests.contracts.store_contract import NOON, ORIGIN, Events, arrivals
+from tests.harness.faults import fill, small_disk
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.capture import places
@@ -18,9 +21,6 @@ from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.testing.faults import fill, small_disk
-from claude_mem.testing.keeping_contract import ELSEWHERE
-from claude_mem.testing.store_contract import NOON, ORIGIN, Events, arrivals
 from claude_mem.wiring import recall
 from claude_mem.wiring.clock import now
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.harness import workers
 
 from claude_mem.cli.install import edge, place
 from claude_mem.cli.install.journal import Journal
@@ -13,7 +14,6 @@ from claude_mem.cli.install.place import Place
 from claude_mem.cli.install.plan import Step
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
-from claude_mem.testing import workers
 
 
 @pytest.fixture

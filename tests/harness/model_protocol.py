@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from claude_mem.testing.model_script import Request, Say
+from tests.harness.model_script import Request, Say
 
 
 def error(type: str, request: Request) -> bytes:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import pytest
+from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals, ids
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind
@@ -17,7 +18,6 @@ from claude_mem.model.jobs import Gathered, JobState, Lease, QueueFigures, Sessi
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.ports.pumping import Ledger, Parked, Spending, Work
 from claude_mem.ports.store import Inbox, Overview, Queue, Sessions
-from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals, ids
 
 DAY = 24 * HOUR
 SPEND = Spend("anthropic", "haiku", input_tokens=100, cached_tokens=20, output_tokens=3, cost_usd=0.5)

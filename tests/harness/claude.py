@@ -23,9 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.harness import workers
+from tests.harness.model_script import Request, Say, Step
+from tests.harness.model_server import ModelServer
+
 from claude_mem.models import claude_process
-from claude_mem.testing import workers
-from claude_mem.testing.model_server import ModelServer, Request, Say, Step
 
 PATIENCE_S = 120  # far more than a run takes, also on a busy machine
 COMPACTS = "create a detailed summary of"  # how the client asks its model for a compaction

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.harness import faults
+
 from claude_mem.capture.payload import integer
 from claude_mem.clients.claude_code import connection
-from claude_mem.testing import faults
 
 MACHINE = connection.here()
 DEADLINE_S = 60  # for the test, not the hook: a hang fails instead of blocking the suite

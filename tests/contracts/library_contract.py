@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from tests.contracts.keeping_contract import ELSEWHERE, KeepingStore
+from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.full_text import expressions
@@ -20,8 +22,6 @@ from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Filters, Ref, ref_at, span, spot
 from claude_mem.ports.keeping import Keeping
 from claude_mem.ports.library import Library, Shelves, Wording
-from claude_mem.testing.keeping_contract import ELSEWHERE, KeepingStore
-from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 
 @dataclass(frozen=True)

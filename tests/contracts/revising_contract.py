@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.contracts.library_contract import Read
+from tests.contracts.store_contract import NOON, Ground, SettableClock
 
 from claude_mem.model.refs import Filters, Ref
 from claude_mem.ports.correcting import ChangedMeanwhile, Revising, Revision
 from claude_mem.ports.library import Place
-from claude_mem.testing.library_contract import Read
-from claude_mem.testing.store_contract import NOON, Ground, SettableClock
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from tests.contracts.keeping_contract import ELSEWHERE, KeepingStore
+from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.jobs import SessionStatus, Spend
@@ -23,8 +25,6 @@ from claude_mem.model.refs import Card, Filters, Ref
 from claude_mem.ports.keeping import Keeping
 from claude_mem.ports.library import Library
 from claude_mem.ports.portable import Absorbed, Chosen, Portable
-from claude_mem.testing.keeping_contract import ELSEWHERE, KeepingStore
-from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 DAY = 24 * HOUR
 Fields = dict[str, Any]

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from claude_mem.testing import model_protocol as protocol
-from claude_mem.testing.model_script import (
+from tests.harness import model_protocol as protocol
+from tests.harness.model_script import (
     Cut,
     Drip,
     Hang,
@@ -32,24 +32,7 @@ from claude_mem.testing.model_script import (
     Status,
     Step,
     StreamError,
-    Use,
 )
-
-__all__ = [
-    "Cut",
-    "Drip",
-    "Hang",
-    "ModelServer",
-    "Raw",
-    "Request",
-    "Reset",
-    "Say",
-    "Script",
-    "Status",
-    "Step",
-    "StreamError",
-    "Use",
-]
 
 SECRET_HEADERS = ("x-api-key", "authorization", "proxy-authorization")
 

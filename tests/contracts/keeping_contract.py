@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import pytest
+from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind, Origin, ToolCall
@@ -22,7 +23,6 @@ from claude_mem.ports.keeping import Doomed, Forgotten, Injection, Keeping, Sele
 from claude_mem.ports.library import Library
 from claude_mem.ports.pumping import Ledger, Work
 from claude_mem.ports.store import Inbox, Overview, Queue, Sessions
-from claude_mem.testing.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 NOTE = Observation("decision", "Ports are odd", narrative="We only use odd ports.", concepts=("ports",))
 ELSEWHERE = replace(ORIGIN, key="github.com/a/bakery", name="bakery", root="/home/a/bakery")

@@ -22,9 +22,10 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from pathlib import Path
 from typing import Any, TextIO
 
+from tests.harness import hook_process
+
 from claude_mem.cli import HOOK_VERBS, loading
 from claude_mem.cli.commands import run
-from claude_mem.testing import hooks
 
 DEADLINE_S = 120  # for the test, not the command: a hang fails instead of blocking the suite
 OF_A_PROCESS = (*(verb for verb in HOOK_VERBS if verb != "context"), "mcp", "statusline")
@@ -38,7 +39,7 @@ class Mem:
 
     def __init__(self, data_dir: Path, cwd: Path | None = None, **env: str) -> None:
         self.data_dir, self.cwd = data_dir, cwd
-        self.env = hooks.environment(data_dir, **env)
+        self.env = hook_process.environment(data_dir, **env)
 
     def __call__(
         self,

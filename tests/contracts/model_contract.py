@@ -20,22 +20,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.harness.model_script import Cut, Drip, Hang, Raw, Request, Reset, Say, Status, Step, StreamError
+from tests.harness.model_server import ModelServer
 
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 from claude_mem.models.registry import Model, Prompt, Reply
-from claude_mem.testing.model_server import (
-    Cut,
-    Drip,
-    Hang,
-    ModelServer,
-    Raw,
-    Request,
-    Reset,
-    Say,
-    Status,
-    Step,
-    StreamError,
-)
 
 Connect = Callable[..., Model]
 

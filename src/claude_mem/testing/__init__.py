@@ -1,1 +1,0 @@
-"""Contract suites every adapter must pass. Shipped, so that adapter authors can run them."""

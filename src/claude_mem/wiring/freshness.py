@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from threading import Lock
 
 from claude_mem.ports.desk import Data
-from claude_mem.ports.library import Project
+from claude_mem.ports.library import Library, Project
 from claude_mem.store.sqlite import indexing
-from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.news import Marks, News, figures, since
 from claude_mem.store.sqlite.readers import Readers
 from claude_mem.wiring.contexts import Contexts
@@ -26,7 +25,7 @@ class Freshness:
     def __init__(
         self,
         readers: Readers,
-        library: SqliteLibrary,
+        library: Library,
         contexts: Contexts,
         placed: Callable[[Project], Project] = lambda project: project,
     ) -> None:

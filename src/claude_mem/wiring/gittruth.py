@@ -12,9 +12,9 @@ from threading import Lock
 
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card
+from claude_mem.ports.library import Library
 from claude_mem.recall import truth
 from claude_mem.recall.git import Repository
-from claude_mem.store.sqlite.library import SqliteLibrary
 
 HOLDS_S = 0.2
 """Whether anything has changed is looked up on the disk, and a search asks of 150 cards."""
@@ -28,7 +28,7 @@ class GitTruth:
 
     def __init__(
         self,
-        library: SqliteLibrary,
+        library: Library,
         origin_of: Callable[[str], Origin],
         repository: Callable[[str], Repository] = Repository,
     ) -> None:

@@ -72,7 +72,7 @@ class SlowGit:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Made:
+def history(tmp_path: Path) -> Made:
     repository = Made(tmp_path / "shop")
     repository.commit(LONG_AGO - DAY_MS, "cart.py")
     return repository
@@ -86,9 +86,9 @@ def git(tmp_path: Path) -> Iterator[SlowGit]:
 
 
 @pytest.fixture
-def library(tmp_path: Path, made: Made) -> Iterator[SqliteLibrary]:
+def library(tmp_path: Path, history: Made) -> Iterator[SqliteLibrary]:
     """One memory about a file."""
-    origin = Origin(key="shop", name="shop", root=str(made.root), branch="main")
+    origin = Origin(key="shop", name="shop", root=str(history.root), branch="main")
     backups = tmp_path / "backups"
     with SqliteStore.open(tmp_path / "claude-mem.db", clock=lambda: LONG_AGO, backups=backups) as store:
         stop = Events().make(Kind.STOP, text="done", at=LONG_AGO)
@@ -125,9 +125,9 @@ def marks(library: SqliteLibrary, truth: GitTruth) -> tuple[str, ...]:
 
 
 def test_a_search_answers_while_git_hangs_and_later_with_what_git_said(
-    library: SqliteLibrary, truth: GitTruth, made: Made, git: SlowGit
+    library: SqliteLibrary, truth: GitTruth, history: Made, git: SlowGit
 ) -> None:
-    made.commit(LONG_AGO + DAY_MS, "cart.py")
+    history.commit(LONG_AGO + DAY_MS, "cart.py")
     assert marks(library, truth) == ()
     until(lambda: git.calls() == 1, "git is asked in the background")
     for _ in range(10):
@@ -138,13 +138,13 @@ def test_a_search_answers_while_git_hangs_and_later_with_what_git_said(
 
 
 def test_after_a_commit_the_older_facts_hold_until_git_has_answered(
-    library: SqliteLibrary, truth: GitTruth, made: Made, git: SlowGit
+    library: SqliteLibrary, truth: GitTruth, history: Made, git: SlowGit
 ) -> None:
-    made.commit(LONG_AGO + DAY_MS, "cart.py")
+    history.commit(LONG_AGO + DAY_MS, "cart.py")
     git.let_go()
     until(lambda: marks(library, truth) == (FILES_CHANGED,), "what git said is used")
     git.hang()
-    made.git("checkout", "-q", "--detach", "HEAD~1")
+    history.git("checkout", "-q", "--detach", "HEAD~1")
     calls = git.calls()
     until(lambda: marks(library, truth) == (FILES_CHANGED,) and git.calls() > calls, "git is asked again")
     assert marks(library, truth) == (FILES_CHANGED,)
@@ -152,22 +152,22 @@ def test_after_a_commit_the_older_facts_hold_until_git_has_answered(
     until(lambda: marks(library, truth) == (), "what git said is used")
 
 
-def test_who_needs_an_answer_of_git_waits_for_it(truth: GitTruth, made: Made, git: SlowGit) -> None:
-    made.git("tag", "v1")
+def test_who_needs_an_answer_of_git_waits_for_it(truth: GitTruth, history: Made, git: SlowGit) -> None:
+    history.git("tag", "v1")
     git.let_go()
-    facts = truth.facts(str(made.root))
+    facts = truth.facts(str(history.root))
     assert facts is not None
     assert set(facts.tags) == {"v1"}
 
 
 def test_once_closed_it_asks_git_no_more_and_answers_with_what_it_has(
-    library: SqliteLibrary, truth: GitTruth, made: Made, git: SlowGit
+    library: SqliteLibrary, truth: GitTruth, history: Made, git: SlowGit
 ) -> None:
-    made.commit(LONG_AGO + DAY_MS, "cart.py")
+    history.commit(LONG_AGO + DAY_MS, "cart.py")
     git.let_go()
     until(lambda: marks(library, truth) == (FILES_CHANGED,), "what git said is used")
     truth.close()
     calls = git.calls()
-    made.git("checkout", "-q", "--detach", "HEAD~1")
+    history.git("checkout", "-q", "--detach", "HEAD~1")
     assert marks(library, truth) == (FILES_CHANGED,)
     assert git.calls() == calls

@@ -31,8 +31,8 @@ import dots
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind
 from claude_mem.ports.keeping import Injection
-from claude_mem.recall import prompted
-from claude_mem.recall.occasions import Occasions
+from claude_mem.recall import render
+from claude_mem.recall.inject import Injector
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.shelves import SqliteShelves
@@ -163,7 +163,7 @@ def report_injection(corpus: Corpus, memory: Filled) -> None:
     assert project is not None
     keeping = SqliteKeeping(memory.store.readers, memory.store.writer, memory.clock)
     shelves = SqliteShelves(memory.store.readers)
-    occasions = Occasions(
+    occasions = Injector(
         memory.library,
         shelves,
         keeping,
@@ -214,7 +214,7 @@ def as_many_tokens(cards: list[Card], tokens: int, now: int) -> list[Card]:
     for card in cards:
         chosen.append(card)
         hits = [Hit(each, 0.0) for each in chosen]
-        if prompted.render_prompted(hits, now=now, budget=10**6).tokens >= tokens:
+        if render.render_prompt(hits, now=now, budget=10**6).tokens >= tokens:
             break
     return chosen
 

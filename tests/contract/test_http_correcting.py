@@ -9,7 +9,7 @@ import pytest
 from tests.contract import recalling
 from tests.contract.recalling import Worker, listening, refs
 
-from claude_mem.recall.writing import LONGEST_TITLE
+from claude_mem.recall.edit import LONGEST_TITLE
 from claude_mem.serve import control
 
 

@@ -14,10 +14,10 @@ from tests.harness import hook_process, payloads, workers
 from tests.security.test_poisoned_recall import CANARY, NEXT, POISON, before_reading
 
 from claude_mem.capture import places, tags
+from claude_mem.model.clock import now
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import name_of
 from claude_mem.recall.fence import SAID_OF_ALL, TAG
-from claude_mem.wiring.clock import now
 
 SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 HERE = "/home/u/proj"

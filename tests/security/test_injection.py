@@ -12,11 +12,16 @@ from tests.harness.growth import Finish, assert_steps_grow_with_length, many_lon
 
 from claude_mem.capture import tags
 from claude_mem.model.refs import Card, Hit, Ref
-from claude_mem.recall.context import LastSession, NextStep, StartMaterial, render_start
 from claude_mem.recall.fence import SAID_OF_ALL, TAG, fenced
-from claude_mem.recall.fileside import render_file
-from claude_mem.recall.packing import Rendered
-from claude_mem.recall.prompted import render_prompted
+from claude_mem.recall.render import (
+    LastSession,
+    NextStep,
+    Rendered,
+    StartMaterial,
+    render_file,
+    render_prompt,
+    render_start,
+)
 
 CANARY = "kanarienvogel"
 NOW = 1_794_000_000_000
@@ -72,7 +77,7 @@ def at_start(poison: str) -> Rendered:
 
 
 def at_prompt(poison: str) -> Rendered:
-    return render_prompted([poisoned(poison)], now=NOW, words=[CANARY])
+    return render_prompt([poisoned(poison)], now=NOW, words=[CANARY])
 
 
 def at_file(poison: str) -> Rendered:

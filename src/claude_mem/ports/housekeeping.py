@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Housed:
+class ProjectSummary:
     """A project, as somebody sees it who tidies up."""
 
     id: int
@@ -37,7 +37,7 @@ class Room:
 class Projects(Protocol):
     """Every change is durable on return; any thread may call it. Raises StoreError."""
 
-    def all(self, *, weighed: bool = True) -> list[Housed]:
+    def all(self, *, weighed: bool = True) -> list[ProjectSummary]:
         """The one last worked in first. `weighed`: with how much each has, for which all is read."""
         ...
 

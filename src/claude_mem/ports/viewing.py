@@ -19,7 +19,7 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class InjectionCount:
     """What sessions were told on one day of UTC, on one occasion."""
 
     day: str
@@ -59,7 +59,7 @@ class Ledgers(Protocol):
 
     def times_injected(self, ref: Ref) -> int: ...
 
-    def injected(self, since: int, project: str | None) -> list[Told]: ...
+    def injected(self, since: int, project: str | None) -> list[InjectionCount]: ...
 
     def uses_asked_about(self, since: int, project: str | None) -> int: ...
 

@@ -11,10 +11,10 @@ import threading
 from collections.abc import Callable
 from typing import assert_never
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.jobs import Gathered, Lease, Spend
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome, Paused, Throttled, Unreadable
-from claude_mem.ports.clock import Clock
 from claude_mem.ports.pumping import Work
 from claude_mem.queue.retry import LONGEST_WAIT_MS, LOOK_AGAIN_MS, Park, Retry, Settle, Wait, backoff, decide
 

@@ -6,25 +6,25 @@ from collections.abc import Callable
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.ports.desk import Data
-from claude_mem.recall.carrying import Arriving, Leaving
-from claude_mem.recall.occasions import Occasions
-from claude_mem.recall.question import Questions
-from claude_mem.recall.reading import Reading, Sources
-from claude_mem.recall.writing import Writing
+from claude_mem.recall.edit import MemoryWriter
+from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.inject import Injector
+from claude_mem.recall.service import Reading, Sources
+from claude_mem.recall.transfer import Exporter, Importer
 
 
 class Desk(Reading):
     def __init__(
         self,
         sources: Sources,
-        writing: Writing,
-        leaving: Leaving,
-        arriving: Arriving,
-        occasions: Occasions,
+        writing: MemoryWriter,
+        leaving: Exporter,
+        arriving: Importer,
+        occasions: Injector,
         figures: Callable[[], Data],
     ) -> None:
         super().__init__(sources)
-        self._questions: Questions = sources.questions
+        self._questions: FilterResolver = sources.questions
         self._occasions, self._figures = occasions, figures
         self.remember, self.pin = writing.remember, writing.pin
         self.forget, self.take_in = writing.forget, writing.take_in

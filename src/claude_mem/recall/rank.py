@@ -39,14 +39,14 @@ ALIKE = 0.8  # of the words of two titles
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkContext:
     """What is being done just now, as far as it is known."""
 
     files: frozenset[str] = frozenset()
     branch: str | None = None
 
 
-def prior(card: Card, now: int, work: Work, truth: float) -> float:
+def prior(card: Card, now: int, work: WorkContext, truth: float) -> float:
     """`truth`: below 1 when the code has moved on since (see `truth`)."""
     age_days = max(0, now - card.created_at) / DAY_MS
     factor = 1.0 + RECENT * math.exp(-age_days / RECENT_DAYS)
@@ -65,7 +65,7 @@ def prior(card: Card, now: int, work: Work, truth: float) -> float:
     return factor
 
 
-def currency(card: Card, now: int, work: Work, truth: float) -> float:
+def currency(card: Card, now: int, work: WorkContext, truth: float) -> float:
     """How much a memory matters when nothing is asked: what is recent, and beside it what holds for
     longer."""
     age_days = max(0, now - card.created_at) / DAY_MS

@@ -12,9 +12,9 @@ from claude_mem.model.full_text import expressions
 from claude_mem.model.refs import NEAREST, Card, Filters, Hit, ref_at, span, spot
 from claude_mem.ports.library import Library, Matches, Passing, Wording
 from claude_mem.ports.vectors import VectorsUnavailable
-from claude_mem.recall import fuse, pathwise, rank
-from claude_mem.recall.narrow import fits
-from claude_mem.recall.rank import Work
+from claude_mem.recall import fuse, paths, rank
+from claude_mem.recall.filters import fits
+from claude_mem.recall.rank import WorkContext
 
 CHUNK = 120
 PER_SESSION = 5
@@ -32,7 +32,7 @@ BESIDE_A_PATH = 0.3
 """What words weigh when only a path was asked for: its parts are words of everything in its folder."""
 
 
-class Near(Protocol):
+class Similarity(Protocol):
     """The vectors' opinion."""
 
     weight: float
@@ -64,19 +64,27 @@ class Truth(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     hits: list[Hit]
     legs: tuple[str, ...]
     note: str | None = None  # why a leg is missing
 
 
 class Search:
-    def __init__(self, library: Library, clock: Callable[[], int], near: Near | None, truth: Truth) -> None:
+    def __init__(
+        self, library: Library, clock: Callable[[], int], near: Similarity | None, truth: Truth
+    ) -> None:
         self._library, self._clock, self._near, self._truth = library, clock, near, truth
 
     def __call__(
-        self, query: str, filters: Filters, most: int, work: Work | None = None, *, hurried: bool = False
-    ) -> Found:
+        self,
+        query: str,
+        filters: Filters,
+        most: int,
+        work: WorkContext | None = None,
+        *,
+        hurried: bool = False,
+    ) -> SearchResults:
         """The best `most`, the best first. `hurried`: somebody waits, so nothing is loaded for it. What is
         marked wrong is found by those who ask for just that."""
         filters = replace(filters, wrong=False) if filters.wrong is None else filters
@@ -86,7 +94,7 @@ class Search:
         # Who waits gets what the rarest words find; the rest is left out as it is come upon.
         passing = None if hurried else self._library.passing(filters)
         matches = self._library.match(wording, within, passing) if words or phrases else Matches(0)
-        share = BESIDE_A_PATH if pathwise.is_only_paths(query) else 1.0
+        share = BESIDE_A_PATH if paths.is_only_paths(query) else 1.0
         weighed = fuse.weigh(matches, share)
         said = _passed(weighed.words, passing)
         cosines, legs, note = self._closeness(query, within, said, hurried, passing)
@@ -96,10 +104,10 @@ class Search:
         only = None if passing is None else said.keys() | lifted.keys() | passing(cosines)
         places = fuse.ranked(fused, cosines, PER_SESSION, filters.kinds, only)
         looking = _Looking(most, min(most, len(said) + len(lifted)), HURRIED_CHUNK if hurried else CHUNK)
-        hits = self._hits(places, fused, filters if passing is None else None, work or Work(), looking)
+        hits = self._hits(places, fused, filters if passing is None else None, work or WorkContext(), looking)
         if hits and not said and not lifted:
             note = NEAREST
-        return Found(hits, legs, note)
+        return SearchResults(hits, legs, note)
 
     def _closeness(
         self,
@@ -122,7 +130,7 @@ class Search:
         """What a session did about a file counts whole, whatever of it passes."""
         anything = Filters(filters.project_id)
         found: dict[int, float] = {}
-        for path in pathwise.paths(query)[:MOST_PATHS]:
+        for path in paths.paths_in(query)[:MOST_PATHS]:
             about = dict(self._library.touched(path, anything, MOST_OF_A_FILE))
             if passing is not None:
                 about |= self._library.touched(path, filters, MOST_OF_A_FILE)
@@ -138,9 +146,9 @@ class Search:
                         else ()
                     ),
                 ]
-                for folder in pathwise.folders(path)
+                for folder in paths.parent_folders(path)
             ]
-            lifts = pathwise.lifts(touched["modified"], touched["read"], touched["named"], beside)
+            lifts = paths.lifts(touched["modified"], touched["read"], touched["named"], beside)
             for place, lift in lifts.items():
                 found[place] = found.get(place, 0.0) + lift
         return found
@@ -150,7 +158,7 @@ class Search:
         places: Iterator[int],
         fused: fuse.Fused,
         filters: Filters | None,
-        work: Work,
+        work: WorkContext,
         looking: _Looking,
     ) -> list[Hit]:
         """Looks on for those that say what was asked, though as many were found by meaning alone. `filters`:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from claude_mem.ports.clock import Clock
+from claude_mem.model.clock import Clock
 from claude_mem.ports.correcting import Correcting
 from claude_mem.ports.desk import Desk
 from claude_mem.ports.house import House

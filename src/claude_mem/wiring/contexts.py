@@ -14,7 +14,7 @@ from pathlib import Path
 from claude_mem.capture import places
 from claude_mem.ports.keeping import Keeping
 from claude_mem.ports.library import Project, Shelves
-from claude_mem.recall.packing import Rendered
+from claude_mem.recall.render import Rendered
 
 log = logging.getLogger("claude_mem")
 

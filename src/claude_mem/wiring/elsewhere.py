@@ -9,12 +9,12 @@ from pathlib import Path
 
 from claude_mem.capture import places
 from claude_mem.capture.drain import Spool
+from claude_mem.model.clock import now
 from claude_mem.ports.keeping import Lying, Wanted
 from claude_mem.settings import Settings
 from claude_mem.store.exported import Exports
 from claude_mem.store.sqlite.copies import Copies
 from claude_mem.store.sqlite.selecting import plain, spellings
-from claude_mem.wiring.clock import now
 
 
 class Elsewhere:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from claude_mem.capture import places
+from claude_mem.model.clock import now
 from claude_mem.serve import lock
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import Restored
@@ -14,7 +15,6 @@ from claude_mem.store.sqlite import survey as surveying
 from claude_mem.store.sqlite import tally as tallying
 from claude_mem.store.sqlite.survey import Survey
 from claude_mem.store.sqlite.tally import Tally
-from claude_mem.wiring.clock import now
 
 
 def backup(settings: Settings) -> Path:

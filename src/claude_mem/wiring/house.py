@@ -9,9 +9,11 @@ from pathlib import Path
 
 from claude_mem.capture import places
 from claude_mem.capture.drain import Spool
+from claude_mem.model.clock import now
 from claude_mem.model.events import Origin
 from claude_mem.ports.desk import Changed, Data
-from claude_mem.recall.housing import Housing
+from claude_mem.recall.git_facts import GitTruth
+from claude_mem.recall.projects import ProjectManager
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore, asides, backup, copies
 from claude_mem.store.sqlite.keeping import SqliteKeeping
@@ -19,9 +21,7 @@ from claude_mem.store.sqlite.merging import SqliteProjects
 from claude_mem.store.sqlite.shelves import SqliteShelves
 from claude_mem.store.sqlite.trimming import Evidence, SqliteEvidence
 from claude_mem.store.sqlite.vacuuming import SqliteRoom
-from claude_mem.wiring.clock import now
 from claude_mem.wiring.contexts import Contexts
-from claude_mem.wiring.gittruth import GitTruth
 
 Alone = Callable[[Callable[[], int]], int]
 
@@ -36,7 +36,7 @@ class House:
         store: SqliteStore,
         keeping: SqliteKeeping,
         contexts: Contexts,
-        housing: Housing,
+        housing: ProjectManager,
     ) -> None:
         self._settings, self._store = settings, store
         self._keeping, self._contexts, self._housing = keeping, contexts, housing
@@ -125,12 +125,12 @@ def housing_of(
     changed: Changed,
     clean: Callable[[str], str],
     alone: Alone,
-) -> Housing:
+) -> ProjectManager:
     def has_commit(root: str, commit: str) -> bool:
         facts = truth.facts(root)
         return facts is not None and commit in facts.commits
 
-    return Housing(
+    return ProjectManager(
         SqliteProjects(store.readers, store.writer),
         SqliteShelves(store.readers),
         origin_of,

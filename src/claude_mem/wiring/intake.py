@@ -11,6 +11,7 @@ from collections.abc import Callable
 from claude_mem import __version__
 from claude_mem.capture import careful, drain, drops, ledger, scrub, tags
 from claude_mem.clients import claude_code
+from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Origin, Spooled
 from claude_mem.ports.store import Accepted
@@ -19,7 +20,6 @@ from claude_mem.queue.origin import Origins
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.wiring import cleaning
-from claude_mem.wiring.clock import now
 from claude_mem.wiring.exclusion import exclusion
 
 log = logging.getLogger("claude_mem")

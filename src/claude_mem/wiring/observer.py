@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from claude_mem.capture import places
+from claude_mem.model.clock import now
 from claude_mem.model.errors import SettingsError, StoreError
 from claude_mem.model.jobs import Gathered, Spent
 from claude_mem.model.memory import Batch, Memory
@@ -18,7 +19,6 @@ from claude_mem.observe.observer import Manner, Observer
 from claude_mem.queue.pump import Pump
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.wiring.clock import now
 
 USUAL_MODE = "code"
 

@@ -16,12 +16,12 @@ from claude_mem.capture import careful, off, places, private, scrub
 from claude_mem.capture.drops import NotAPayload
 from claude_mem.capture.turns import Turns
 from claude_mem.clients import claude_code
+from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Origin, TranscriptEvent
 from claude_mem.ports.past import Known, Manner, NotFromTheStart, Past, Progress, Taken
 from claude_mem.ports.store import Arrival
 from claude_mem.settings import Settings
-from claude_mem.wiring.clock import now
 
 HOLD_MS = 24 * 60 * 60 * 1000
 """A story that was broken off is waited for no longer: then what was told of it is observed as it is."""

@@ -9,21 +9,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
+from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Origin
 from claude_mem.ports.desk import Data
 from claude_mem.ports.library import Project
 from claude_mem.recall import fence
-from claude_mem.recall.carrying import Arriving, Leaving
-from claude_mem.recall.correcting import Correcting
 from claude_mem.recall.desk import Desk
-from claude_mem.recall.occasions import Occasions, Size
-from claude_mem.recall.packing import Rendered
-from claude_mem.recall.question import Questions
-from claude_mem.recall.reading import Sources
+from claude_mem.recall.edit import Corrections, MemoryWriter
+from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.git_facts import GitTruth
+from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
+from claude_mem.recall.render import Rendered
 from claude_mem.recall.search import Search
+from claude_mem.recall.service import Sources
+from claude_mem.recall.transfer import Exporter, Importer
 from claude_mem.recall.viewing import Viewing
-from claude_mem.recall.writing import Writing
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.embedding import SqliteEmbedding
@@ -39,14 +40,11 @@ from claude_mem.vectors import choice
 from claude_mem.vectors.embedding import Embedding
 from claude_mem.vectors.near import Nearby
 from claude_mem.wiring import viewing
-from claude_mem.wiring.clock import now
 from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.elsewhere import Elsewhere
 from claude_mem.wiring.exclusion import refusing_excluded, unless_excluded
 from claude_mem.wiring.freshness import Freshness
-from claude_mem.wiring.gittruth import GitTruth
 from claude_mem.wiring.house import House, housing_of
-from claude_mem.wiring.notes import Notes
 
 MOST_STEPS = 16
 """Of the index, while somebody waits: some two thousand memories."""
@@ -69,7 +67,7 @@ class Recalling:
     fence: Callable[[str], str]
     close: Callable[[], None]
     house: House
-    correcting: Correcting
+    correcting: Corrections
     viewing: Viewing
     copying: threading.Lock
     """Held while copies of the database are made or rewritten."""
@@ -103,8 +101,8 @@ def assemble(
 
     truth_of = GitTruth(library, origin_of)
     search = Search(library, now, near, truth_of)
-    questions = Questions(library, shelves, now, _zone, lambda cwd: origin_of(cwd).key, truth_of.facts)
-    notes = Notes(keeping)
+    questions = FilterResolver(library, shelves, now, _zone, lambda cwd: origin_of(cwd).key, truth_of.facts)
+    notes = InjectionLog(keeping)
     embedded_by_one = threading.Lock()
 
     def alone(work: Callable[[], int]) -> int:
@@ -116,7 +114,7 @@ def assemble(
         catch_up()
 
     housing = housing_of(store, origin_of, truth_of, changed, clean, alone)
-    occasions = Occasions(
+    occasions = Injector(
         library,
         shelves,
         keeping,
@@ -126,7 +124,7 @@ def assemble(
         now,
         _zone,
         notes.note,
-        Size(settings.context_characters, settings.context_tokens, settings.prompt_characters),
+        InjectionLimits(settings.context_characters, settings.context_tokens, settings.prompt_characters),
         housing.placed,
     )
     start = _by_git(truth_of, occasions.start)
@@ -159,11 +157,13 @@ def assemble(
 
     elsewhere = Elsewhere(settings, copying)
     kept_at = refusing_excluded(settings, origin_of)
-    writing = Writing(library, keeping, questions, kept_at, now, _drained(drain), clean, changed, elsewhere)
+    writing = MemoryWriter(
+        library, keeping, questions, kept_at, now, _drained(drain), clean, changed, elsewhere
+    )
     sources = Sources(library, shelves, keeping, search, questions, truth_of, now, catch_up)
     travelling = SqlitePortable(store.readers, store.writer, now)
-    leaving = Leaving(travelling.records, library, questions, search, catch_up)
-    arriving = Arriving(travelling.absorb, now, clean, writing.take_in, catch_up)
+    leaving = Exporter(travelling.records, library, questions, search, catch_up)
+    arriving = Importer(travelling.absorb, now, clean, writing.take_in, catch_up)
     return Recalling(
         desk=Desk(sources, writing, leaving, arriving, occasions, figures),
         ask=unless_excluded(settings, occasions.answer),
@@ -174,7 +174,7 @@ def assemble(
         fence=fence.fenced,
         close=close,
         house=house,
-        correcting=Correcting(library, SqliteRevising(store.writer), now, clean, changed),
+        correcting=Corrections(library, SqliteRevising(store.writer), now, clean, changed),
         viewing=viewing.assemble(settings, store, sources, occasions),
         copying=copying,
     )

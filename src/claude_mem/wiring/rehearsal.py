@@ -7,21 +7,21 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.ports.desk import BadQuestion, Data
-from claude_mem.recall.carrying import Arriving
+from claude_mem.recall.transfer import Importer
 from claude_mem.serve.travelling import absorbed
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite.scratch import scratch
 from claude_mem.wiring.cleaning import cleaned
-from claude_mem.wiring.clock import now
 
 
 @contextmanager
 def rehearsing(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes], dict[str, Any]]]:
     """Answers lines as `POST /api/import` does."""
     with scratch(settings.database, now) as copy:
-        arriving = Arriving(copy.absorb, now, lambda text: cleaned(text, settings), _counted, _nothing)
+        arriving = Importer(copy.absorb, now, lambda text: cleaned(text, settings), _counted, _nothing)
 
         def absorb(lines: bytes) -> dict[str, Any]:
             try:

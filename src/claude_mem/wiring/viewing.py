@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+from claude_mem.model.clock import now
 from claude_mem.observe import prompt
-from claude_mem.recall.costing import Budget, Costing
-from claude_mem.recall.occasions import Occasions
-from claude_mem.recall.preview import Preview
-from claude_mem.recall.reading import Sources
-from claude_mem.recall.tokens import estimate
+from claude_mem.recall.cost import CostBudget, CostReport
+from claude_mem.recall.inject import Injector, Preview
+from claude_mem.recall.label import estimate_tokens
+from claude_mem.recall.service import Sources
 from claude_mem.recall.viewing import Viewing
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.ledgers import SqliteLedgers
 from claude_mem.wiring import observer
-from claude_mem.wiring.clock import now
 
 
-def assemble(settings: Settings, store: SqliteStore, sources: Sources, occasions: Occasions) -> Viewing:
+def assemble(settings: Settings, store: SqliteStore, sources: Sources, occasions: Injector) -> Viewing:
     ledgers = SqliteLedgers(store.readers)
     instructions = prompt.system(observer.mode_in_force(settings)[0], settings.verbosity, settings.language)
-    costing = Costing(
+    costing = CostReport(
         store.spending,
         lambda: store.spent(0, now()),
         ledgers,
         now,
-        Budget(settings.daily_tokens, settings.daily_usd, settings.session_tokens, settings.session_usd),
-        estimate(instructions),
+        CostBudget(settings.daily_tokens, settings.daily_usd, settings.session_tokens, settings.session_usd),
+        estimate_tokens(instructions),
     )
     return Viewing(sources, ledgers, costing, Preview(sources.questions, occasions))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from claude_mem import __version__
 from claude_mem.capture import drops, notice, places
+from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
 from claude_mem.serve import whole
@@ -18,7 +19,6 @@ from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import summed, to_tell
 from claude_mem.store.sqlite import Recovered, SqliteStore
 from claude_mem.wiring import observer, recall
-from claude_mem.wiring.clock import now
 from claude_mem.wiring.intake import Intake, is_wholly_private
 from claude_mem.wiring.past import Retelling
 

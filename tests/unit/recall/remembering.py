@@ -17,11 +17,11 @@ from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Filters, Ref
 from claude_mem.ports.keeping import Injection, Lying, Wanted
 from claude_mem.ports.library import Project
-from claude_mem.recall.occasions import Occasions, Size
-from claude_mem.recall.question import Questions
-from claude_mem.recall.reading import Reading, Sources
-from claude_mem.recall.search import Found, Near, Search
-from claude_mem.recall.writing import Writing
+from claude_mem.recall.edit import MemoryWriter
+from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.inject import InjectionLimits, Injector
+from claude_mem.recall.search import Search, SearchResults, Similarity
+from claude_mem.recall.service import Reading, Sources
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
@@ -61,13 +61,15 @@ class TwoBackups:
 class House:
     """One store; every part of recall that a test may want to ask."""
 
-    def __init__(self, store: SqliteStore, clock: SettableClock, near: Near | None, size: Size) -> None:
+    def __init__(
+        self, store: SqliteStore, clock: SettableClock, near: Similarity | None, size: InjectionLimits
+    ) -> None:
         self.store, self.clock, self.truth = store, clock, Told()
         self.library, self.shelves = SqliteLibrary(store.readers), SqliteShelves(store.readers)
         self.keeping = SqliteKeeping(store.readers, store.writer, clock)
         self.indexing = Indexing(store.readers, store.writer)
         self.search = Search(self.library, clock, near, self.truth)
-        self.questions = Questions(
+        self.questions = FilterResolver(
             self.library,
             self.shelves,
             clock,
@@ -88,7 +90,7 @@ class House:
             )
         )
         self.changes = 0
-        self.writing = Writing(
+        self.writing = MemoryWriter(
             self.library,
             self.keeping,
             self.questions,
@@ -99,7 +101,7 @@ class House:
             self._changed,
             TwoBackups(),
         )
-        self.occasions = Occasions(
+        self.occasions = Injector(
             self.library,
             self.shelves,
             self.keeping,
@@ -177,7 +179,7 @@ class House:
         """The refs, the best first."""
         return [str(hit.card.ref) for hit in self.hits(query, most, **filters).hits]
 
-    def hits(self, query: str, most: int = 20, **filters: Any) -> Found:
+    def hits(self, query: str, most: int = 20, **filters: Any) -> SearchResults:
         self.indexing.catch_up()
         return self.search(query, Filters(**filters), most)
 
@@ -232,8 +234,10 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 @contextmanager
-def house(folder: Path, near: Near | None = None, size: Size | None = None) -> Iterator[House]:
+def house(
+    folder: Path, near: Similarity | None = None, size: InjectionLimits | None = None
+) -> Iterator[House]:
     clock = SettableClock(NOON)
     database = folder / "data" / "claude-mem.db"
     with SqliteStore.open(database, clock=clock, backups=folder / "data" / "backups") as store:
-        yield House(store, clock, near, size or Size())
+        yield House(store, clock, near, size or InjectionLimits())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from claude_mem.capture import tags
 from claude_mem.recall.fence import SAID_OF_ALL, TAG, disarmed, fenced, flowing, points, quoted
-from claude_mem.recall.tokens import estimate
+from claude_mem.recall.label import estimate_tokens
 
 BRACKETS = [
     "<",
@@ -128,8 +128,8 @@ def test_a_list_becomes_a_sentence() -> None:
 
 
 def test_a_token_is_about_four_characters_of_english_and_fewer_of_others() -> None:
-    assert estimate("") == 0
-    assert estimate("word" * 100) == 100
-    assert estimate("слово" * 100) == 250
-    assert estimate("記憶" * 100) == 150
-    assert estimate("\ud800") > 0
+    assert estimate_tokens("") == 0
+    assert estimate_tokens("word" * 100) == 100
+    assert estimate_tokens("слово" * 100) == 250
+    assert estimate_tokens("記憶" * 100) == 150
+    assert estimate_tokens("\ud800") > 0

@@ -11,9 +11,9 @@ from tests.unit.recall.cards import DAY, NOW, card
 
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import rank
-from claude_mem.recall.rank import Work, currency, opening, ordered, prior, spread
+from claude_mem.recall.rank import WorkContext, currency, opening, ordered, prior, spread
 
-HERE = Work(frozenset(("src/a.py",)), "main")
+HERE = WorkContext(frozenset(("src/a.py",)), "main")
 
 
 def weighed(one: Card) -> float:
@@ -77,7 +77,7 @@ def test_without_a_question_the_new_comes_first_and_of_the_old_what_lasts() -> N
         card(type="decision", created_at=NOW - 60 * DAY),
         card(type="change", created_at=NOW - 60 * DAY),
     ]
-    values = [currency(each, NOW, Work(), 1.0) for each in order]
+    values = [currency(each, NOW, WorkContext(), 1.0) for each in order]
     assert values == sorted(values, reverse=True)
     assert min(values) > 0
 

@@ -19,7 +19,7 @@ from claude_mem.model.refs import Filters, Ref, span, spot
 from claude_mem.ports.keeping import Doomed
 from claude_mem.ports.library import Matched, Wording
 from claude_mem.ports.vectors import VectorsUnavailable
-from claude_mem.recall.rank import Work
+from claude_mem.recall.rank import WorkContext
 
 
 def test_everything_that_was_said_or_done_is_found(memory: House) -> None:
@@ -123,7 +123,7 @@ def test_of_two_that_answer_alike_the_prior_decides(memory: House, tip: str) -> 
     memory.keep("Broke the heron queue", session="b", days_ago=60)
     if tip == "pinned":
         memory.keeping.pin(first, pinned=True)
-    found = memory.search("heron", Filters(), 5, Work(frozenset(("src/here.py",)), "feature"))
+    found = memory.search("heron", Filters(), 5, WorkContext(frozenset(("src/here.py",)), "feature"))
     assert found.hits[0].card.ref == first
 
 

@@ -10,7 +10,7 @@ from tests.unit.recall.cards import DAY, NOW, card
 from tests.unit.recall.repositories import Made
 
 from claude_mem.model.refs import Card
-from claude_mem.recall.git import Repository
+from claude_mem.recall.git_facts import Repository
 from claude_mem.recall.truth import (
     FILES_CHANGED,
     NEVER_MERGED,

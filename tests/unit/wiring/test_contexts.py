@@ -15,10 +15,9 @@ from tests.unit.recall.remembering import DAY, House, house
 from claude_mem.capture import places
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
-from claude_mem.recall.occasions import Size
+from claude_mem.recall.inject import InjectionLimits, InjectionLog
 from claude_mem.wiring.contexts import KEEP_S, Contexts
 from claude_mem.wiring.freshness import COMPACTED, Freshness
-from claude_mem.wiring.notes import Notes
 
 
 class Rendering:
@@ -111,7 +110,7 @@ def test_what_a_hook_showed_is_noted_once_however_often_it_is_reported(rendering
     rendering.work("tame the heron")
     rendering.settle()
     stamp = (rendering.data / HERE).read_text()[:16]
-    notes = Notes(rendering.memory.keeping)
+    notes = InjectionLog(rendering.memory.keeping)
     for session, at in (("next", NOON), ("next", NOON), ("next", NOON + 1), ("another", NOON)):
         notes.shown_at_start(session, stamp, at)
     notes.shown_at_start("next", "0" * 16, NOON + 2)  # a stamp of nobody's
@@ -186,7 +185,7 @@ def test_old_files_are_tidied_away_and_written_again_when_there_is_news(renderin
 
 
 def test_a_project_of_which_nothing_may_be_told_has_a_file_that_says_nothing(tmp_path: Path) -> None:
-    with house(tmp_path, size=Size(start_characters=0)) as memory:
+    with house(tmp_path, size=InjectionLimits(start_characters=0)) as memory:
         rendering = Rendering(memory, tmp_path / "data")
         rendering.work("tame the heron")
         rendering.settle()

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from tests.contracts.store_contract import Events, arrivals
 
+from claude_mem.model.clock import now
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.memory import Memory, Observation
-from claude_mem.recall.packing import Rendered
+from claude_mem.recall.git_facts import GitTruth
+from claude_mem.recall.render import Rendered
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.store.sqlite.library import SqliteLibrary
 from claude_mem.store.sqlite.shelves import SqliteShelves
-from claude_mem.wiring.clock import now
 from claude_mem.wiring.contexts import Contexts
-from claude_mem.wiring.gittruth import GitTruth
 from claude_mem.wiring.house import House, housing_of
 
 DAY_MS = 24 * 60 * 60 * 1000

@@ -11,10 +11,10 @@ import pytest
 from tests.harness import payloads
 
 from claude_mem.capture import spool
+from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.wiring.clock import now
 from claude_mem.wiring.intake import Intake
 
 DRAINERS = 8

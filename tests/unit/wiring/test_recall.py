@@ -14,6 +14,7 @@ from tests.harness.faults import fill, small_disk
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.capture import places
+from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation
@@ -22,7 +23,6 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing
 from claude_mem.store.sqlite.keeping import SqliteKeeping
 from claude_mem.wiring import recall
-from claude_mem.wiring.clock import now
 
 
 def origin_of(cwd: str) -> Origin:

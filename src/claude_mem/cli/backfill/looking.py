@@ -111,11 +111,11 @@ def _project(given: str | None) -> str | None:
 def since_when(given: str | None, now: int) -> int | None:
     if given is None:
         return None
-    from claude_mem.recall import words_of_time
+    from claude_mem.recall import dates
 
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     try:
-        return words_of_time.interval(given, now, zone)[0]
+        return dates.interval(given, now, zone)[0]
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -14,8 +14,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign, StoreTooNew
-from claude_mem.ports.clock import Clock
 from claude_mem.ports.keeping import Doomed, Lying, Wanted
 from claude_mem.store.sqlite import asides, backup, header, schema, tracing
 from claude_mem.store.sqlite.connection import open_draft, open_sealed

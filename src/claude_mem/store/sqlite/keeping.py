@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.refs import Ref, Source
-from claude_mem.ports.clock import Clock
 from claude_mem.ports.keeping import Doomed, Forgotten, Injection, Selection, Trace
 from claude_mem.store.sqlite import forgetting, injecting, memory, scouring, selecting, standing, tracing
 from claude_mem.store.sqlite.indexing import Indexing

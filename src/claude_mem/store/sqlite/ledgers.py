@@ -8,7 +8,7 @@ from typing import get_args
 
 from claude_mem.model.memory import ObservationType
 from claude_mem.model.refs import Ref, ref_at, span
-from claude_mem.ports.viewing import ChangedFile, Facets, Told
+from claude_mem.ports.viewing import ChangedFile, Facets, InjectionCount
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.readers import Readers
 
@@ -83,9 +83,11 @@ class SqliteLedgers:
         with self._readers.read() as db:
             return int(execute(db, "times_injected", named=f'"{ref}"').fetchone()[0])
 
-    def injected(self, since: int, project: str | None) -> list[Told]:
+    def injected(self, since: int, project: str | None) -> list[InjectionCount]:
         with self._readers.read() as db:
-            return [Told(**row) for row in execute(db, "injected_by_day", since=since, project=project)]
+            return [
+                InjectionCount(**row) for row in execute(db, "injected_by_day", since=since, project=project)
+            ]
 
     def uses_asked_about(self, since: int, project: str | None) -> int:
         with self._readers.read() as db:

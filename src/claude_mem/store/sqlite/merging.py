@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 
 from claude_mem.model.refs import Ref
-from claude_mem.ports.housekeeping import Housed
+from claude_mem.ports.housekeeping import ProjectSummary
 from claude_mem.store.sqlite import embedding, indexing
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.readers import Readers
@@ -26,7 +26,7 @@ class SqliteProjects:
     def __init__(self, readers: Readers, writer: Writer) -> None:
         self._readers, self._writer = readers, writer
 
-    def all(self, *, weighed: bool = True) -> list[Housed]:
+    def all(self, *, weighed: bool = True) -> list[ProjectSummary]:
         with self._readers.read() as db:
             return [_housed(db, row, weighed=weighed) for row in execute(db, "projects_to_keep").fetchall()]
 
@@ -58,10 +58,10 @@ class SqliteProjects:
         return moved
 
 
-def _housed(db: sqlite3.Connection, row: sqlite3.Row, *, weighed: bool) -> Housed:
+def _housed(db: sqlite3.Connection, row: sqlite3.Row, *, weighed: bool) -> ProjectSummary:
     merged = tuple(alias["key"] for alias in execute(db, "aliases_of", id=row["id"]))
     characters = execute(db, "project_characters", id=row["id"]).fetchone()[0] if weighed else 0
-    return Housed(**dict(row) | {"named": bool(row["named"])}, characters=characters, merged=merged)
+    return ProjectSummary(**dict(row) | {"named": bool(row["named"])}, characters=characters, merged=merged)
 
 
 def _name_some(db: sqlite3.Connection, statement: str, project_id: int, name: str) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.records import Record
-from claude_mem.ports.clock import Clock
 from claude_mem.ports.portable import Absorbed, Chosen
 from claude_mem.store.sqlite import absorbing, exporting
 from claude_mem.store.sqlite.readers import Readers

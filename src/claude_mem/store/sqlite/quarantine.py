@@ -6,8 +6,8 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged
-from claude_mem.ports.clock import Clock
 from claude_mem.store.sqlite import asides, backup
 from claude_mem.store.sqlite.faults import FAULTS, translated
 from claude_mem.store.sqlite.queries import queries

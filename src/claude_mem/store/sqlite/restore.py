@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreError
-from claude_mem.ports.clock import Clock
 from claude_mem.store.sqlite import asides, backup, schema
 from claude_mem.store.sqlite.faults import translated
 from claude_mem.store.sqlite.files import (

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import assert_never
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreForeign, StoreTooNew
-from claude_mem.ports.clock import Clock
 from claude_mem.store import migrate
 from claude_mem.store.sqlite import backup, header
 from claude_mem.store.sqlite.connection import APPLICATION_ID, open_draft, open_writer, shrinking

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.records import Record
-from claude_mem.ports.clock import Clock
 from claude_mem.ports.portable import Absorbed
 from claude_mem.store.sqlite import absorbing
 from claude_mem.store.sqlite.connection import open_reader

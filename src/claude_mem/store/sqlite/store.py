@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import Gathered, Job, JobState, Lease, QueueFigures, Session, Spend, Spent
 from claude_mem.model.memory import Batch, Memory
-from claude_mem.ports.clock import Clock
 from claude_mem.ports.past import Known, Manner, Progress, Taken
 from claude_mem.ports.pumping import Spending
 from claude_mem.ports.store import Accepted, Arrival

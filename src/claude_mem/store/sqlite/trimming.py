@@ -6,7 +6,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from claude_mem.ports.clock import Clock
+from claude_mem.model.clock import Clock
 from claude_mem.store.sqlite import forgetting
 from claude_mem.store.sqlite.queries import execute
 from claude_mem.store.sqlite.readers import Readers

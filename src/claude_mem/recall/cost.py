@@ -1,0 +1,145 @@
+"""What memory costs and saves, in figures: spent by day, model and project, told to sessions, saved by asking
+once a turn instead of once a tool use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from claude_mem.model.jobs import Spent
+from claude_mem.ports.desk import Data
+from claude_mem.ports.pumping import Spending
+from claude_mem.ports.viewing import InjectionCount, Ledgers
+
+DAY_MS = 24 * 60 * 60 * 1000
+_SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
+_EXPLAINED = (
+    "An estimate: {uses} took {calls}. One call for each would have been {more} more, and every call sends "
+    "the instructions (about {instructions:,} tokens). What the tool uses themselves say would have been "
+    "sent either way. Money: at the mean price of a token in these days; where a provider's cache serves the "
+    "instructions it is less."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CostBudget:
+    """What may be spent; 0: no limit."""
+
+    daily_tokens: int = 0
+    daily_usd: float = 0.0
+    session_tokens: int = 0
+    session_usd: float = 0.0
+
+
+class CostReport:
+    """`spending`: what was spent since a time; `today`: what was spent since midnight UTC; `instructions`:
+    how many tokens every call begins with."""
+
+    def __init__(
+        self,
+        spending: Callable[[int], list[Spending]],
+        today: Callable[[], Spent],
+        ledgers: Ledgers,
+        clock: Callable[[], int],
+        budget: CostBudget,
+        instructions: int,
+    ) -> None:
+        self._spending, self._today, self._ledgers, self._clock = spending, today, ledgers, clock
+        self._budget, self._instructions = budget, instructions
+
+    def cost(self, project: str, *, days: int) -> Data:
+        """The days are those of UTC, as the budget's are; today is the last of them."""
+        now = self._clock()
+        since = now - now % DAY_MS - (days - 1) * DAY_MS
+        rows = [row for row in self._spending(since) if not project or row.project == project]
+        told = self._ledgers.injected(since, project or None)
+        every = [_day(since + number * DAY_MS) for number in range(days)]
+        spent = self._today()
+        return {
+            "days": days,
+            "since": every[0],
+            "rows": [_row(row) for row in rows],
+            "by_day": [{"day": day, **_sum(row for row in rows if row.day == day)} for day in every],
+            "by_model": _grouped(rows, "provider", "model"),
+            "by_project": _grouped(rows, "project"),
+            "total": _sum(rows),
+            "injected": [
+                {"day": day, **_injection_sum(each for each in told if each.day == day)} for day in every
+            ],
+            "injected_by_event": [
+                {"event": event, **_injection_sum(each for each in told if each.event == event)}
+                for event in sorted({each.event for each in told})
+            ],
+            "batching": self._batching(rows, self._ledgers.uses_asked_about(since, project or None)),
+            "budget": {
+                "daily_tokens": self._budget.daily_tokens,
+                "daily_usd": self._budget.daily_usd,
+                "session_tokens": self._budget.session_tokens,
+                "session_usd": self._budget.session_usd,
+                "today": {"tokens": spent.daily_tokens, "usd": spent.daily_usd},
+            },
+        }
+
+    def _batching(self, rows: list[Spending], uses: int) -> Data:
+        total = _sum(rows)
+        calls, sent = total["calls"], total["input_tokens"] + total["cached_tokens"]
+        more = max(0, uses - calls) if calls else 0
+        saved = more * self._instructions
+        whole, usd = sent + total["output_tokens"], total["cost_usd"]
+        return {
+            "tool_uses": uses,
+            "calls": calls,
+            "input_tokens": sent,
+            "estimated_input_tokens": sent + saved,
+            "saved_tokens": saved,
+            "saved_usd": round(saved * usd / whole, 4) if usd is not None and whole else None,
+            "explained": _EXPLAINED.format(
+                uses=_many(uses, "tool use"),
+                calls=_many(calls, "call"),
+                more=_many(more, "call"),
+                instructions=self._instructions,
+            ),
+        }
+
+
+def _row(row: Spending) -> Data:
+    return {
+        "day": row.day,
+        "project": row.project,
+        "provider": row.provider,
+        "model": row.model,
+        **_sum([row]),
+    }
+
+
+def _sum(rows: Iterable[Spending]) -> Data:
+    rows = list(rows)
+    known = [row.cost_usd for row in rows if row.cost_usd is not None]
+    return {
+        **{name: sum(getattr(row, name) for row in rows) for name in _SUMMED},
+        # Money is not known of every model; what is known is told.
+        "cost_usd": round(sum(known), 6) if known or not rows else None,
+    }
+
+
+def _grouped(rows: list[Spending], *names: str) -> list[Data]:
+    groups: dict[tuple[str, ...], list[Spending]] = {}
+    for row in rows:
+        groups.setdefault(tuple(getattr(row, name) for name in names), []).append(row)
+    summed = [dict(zip(names, key, strict=True)) | _sum(group) for key, group in groups.items()]
+    return sorted(summed, key=lambda each: -(each["input_tokens"] + each["output_tokens"]))
+
+
+def _many(count: int, one: str) -> str:
+    return f"{count:,} {one}{'' if count == 1 else 's'}"
+
+
+def _injection_sum(told: Iterable[InjectionCount]) -> Data:
+    told = list(told)
+    return {"times": sum(each.times for each in told), "tokens": sum(each.tokens for each in told)}
+
+
+def _day(epoch_ms: int) -> str:
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=epoch_ms)).date().isoformat()

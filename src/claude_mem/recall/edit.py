@@ -1,0 +1,425 @@
+"""What a person changes in memory: saves, forgets, imports, edits, pins, marks wrong, merges. All input is
+checked here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import cast
+
+from claude_mem.api.filters import SearchFilters
+from claude_mem.model.events import Origin
+from claude_mem.model.memory import Observation, ObservationType
+from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref, Source
+from claude_mem.ports.correcting import Revising, Revision, Value
+from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
+from claude_mem.ports.keeping import Doomed, Elsewhere, Keeping, Lying, Selection, Wanted
+from claude_mem.ports.library import Library
+from claude_mem.recall import json_shapes
+from claude_mem.recall.filters import TYPES, FilterResolver
+
+LONGEST_TEXT = 100_000
+LONGEST_TITLE = 200
+MOST_RECORDS = 10_000
+MOST_ITEMS = 200
+SAMPLE = 10
+COUNTED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
+SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
+
+
+class MemoryWriter:
+    """`drained`: nothing waits outside the store; `clean`: takes out of a text what may not be kept;
+    `elsewhere`: where else memories lie."""
+
+    def __init__(
+        self,
+        library: Library,
+        keeping: Keeping,
+        questions: FilterResolver,
+        origin_of: Callable[[str], Origin],
+        clock: Callable[[], int],
+        drained: Callable[[], None],
+        clean: Callable[[str], str],
+        changed: Changed,
+        elsewhere: Elsewhere,
+    ) -> None:
+        self._library, self._keeping, self._questions = library, keeping, questions
+        self._origin_of, self._clock, self._clean = origin_of, clock, clean
+        self._drained, self._changed, self._elsewhere = drained, changed, elsewhere
+
+    def remember(self, text: str, given: Mapping[str, object]) -> Data:
+        ref, new, title = self._keep(text, given, source="user", provider="user")
+        self._tell([ref])
+        return {"status": "saved" if new else "known", "id": ref.id, "ref": str(ref), "title": title}
+
+    def pin(self, ref: str, *, pinned: bool) -> Data:
+        meant = Ref.parse(ref)
+        if meant is None or meant.kind != "observation":
+            raise BadQuestion("ids", f"{ref!r} cannot be pinned: only observations can, by their number.")
+        if not self._keeping.pin(meant, pinned=pinned):
+            raise NotThere(f"There is no observation {ref}.")
+        self._tell([meant])
+        return {"ref": str(meant), "pinned": pinned}
+
+    def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Data:
+        selected = self._selection(selection)
+        self._drained()
+        self._check(selected.refs)
+        doomed = self._keeping.doomed(selected)
+        wanted = self._wanted(selected, doomed)
+        sample = [json_shapes.result(Hit(card, 0.0)) for card in self._sample(doomed)]
+        if dry_run:
+            counts, lying = self._counts(doomed), self._elsewhere.look(wanted)
+        else:
+            # Elsewhere first: killed on the way, the same question still finds here what to look for there.
+            lying = self._elsewhere.forget(wanted, exports=exports)
+            counts = asdict(self._keeping.forget(doomed))
+            self._changed(None)  # nobody can say any more where it was told
+            lying = _merged_reports([*lying, *self._elsewhere.forget(wanted, exports=False)])
+        copies = [one for one in lying if one.kind in ("backup", "aside")]
+        return {
+            "dry_run": dry_run,
+            **counts,
+            "sample": sample,
+            "backups": sum(one.stays for one in copies),
+            "elsewhere": [asdict(one) for one in lying],
+        }
+
+    def _wanted(self, selected: Selection, doomed: Doomed) -> Wanted:
+        project = (
+            self._library.project_by_id(selected.project_id) if selected.project_id is not None else None
+        )
+        return Wanted(
+            selected,
+            project_key=project.key if project else None,
+            project_root=project.root if project else None,
+            sessions=doomed.sessions,
+            traces=tuple(self._keeping.traces(doomed.refs)),
+        )
+
+    def take_in(self, records: Sequence[Mapping[str, object]]) -> Data:
+        if len(records) > MOST_RECORDS:
+            raise BadQuestion("records", f"At most {MOST_RECORDS:,} records at a time.")
+        imported, skipped, errors = [], 0, []
+        for index, record in enumerate(records):
+            try:
+                ref, new, _ = self._keep(_narrative_of(record), record, source="external", provider="import")
+            except BadQuestion as error:
+                errors.append({"index": index, "field": error.field, "message": str(error)})
+            else:
+                imported += [ref] if new else []
+                skipped += not new
+        if imported:
+            self._tell(imported)
+        return {"imported": len(imported), "skipped": skipped, "errors": errors}
+
+    def _tell(self, refs: Sequence[Ref]) -> None:
+        self._changed({card.project_id for card in self._library.cards(refs)})
+
+    def _keep(
+        self, text: str, given: Mapping[str, object], *, source: Source, provider: str
+    ) -> tuple[Ref, bool, str]:
+        narrative = self._clean(text).strip()
+        if not narrative:
+            raise BadQuestion("text", "There is nothing to remember in it, once private text is taken out.")
+        if len(narrative) > LONGEST_TEXT:
+            raise BadQuestion("text", f"It is longer than {LONGEST_TEXT:,} characters.")
+        type_ = _text(given, "type") or "discovery"
+        if type_ not in TYPES:
+            raise BadQuestion("type", f"{type_!r} is no type of observation: {', '.join(TYPES)}.")
+        title = self._clean(_text(given, "title")).strip() or _first_line(narrative)
+        observation = Observation(
+            type=cast(ObservationType, type_),
+            title=title[:LONGEST_TITLE],
+            subtitle=self._clean(_text(given, "subtitle")) or None,
+            narrative=narrative if narrative != title else None,
+            facts=self._items(given, "facts"),
+            concepts=self._items(given, "concepts"),
+            files_read=self._items(given, "files_read"),
+            files_modified=self._items(given, "files_modified") or self._items(given, "files"),
+        )
+        origin = self._origin(given)
+        at = given.get("created_at_epoch")
+        ref, new = self._keeping.remember(
+            observation,
+            origin,
+            session=_text(given, "session") or _text(given, "session_id") or _own_session(provider, origin),
+            at=at if isinstance(at, int) and 0 < at <= self._clock() else self._clock(),
+            source=source,
+            client=provider,
+            provider=provider,
+        )
+        return ref, new, observation.title or ""
+
+    def _origin(self, given: Mapping[str, object]) -> Origin:
+        name, cwd = self._clean(_text(given, "project")), _text(given, "cwd")
+        known = self._library.project(name) if name else None
+        if known is not None:
+            return Origin(key=known.key, name=known.name, root=known.root)
+        if name:
+            return Origin(key=f"name:{name}", name=name, root="")
+        if not cwd:
+            raise BadQuestion("project", "Whose memory is it? Name a project, or a directory (cwd) of one.")
+        return self._origin_of(cwd)
+
+    def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:
+        items = given.get(name) or ()
+        if isinstance(items, str):
+            items = (items,)
+        if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
+            raise BadQuestion(name, f"{name} is no list of texts.")
+        return tuple(filter(None, (self._clean(item[:LONGEST_TEXT]).strip() for item in items[:MOST_ITEMS])))
+
+    def _check(self, refs: Sequence[Ref]) -> None:
+        """What is not there cannot be forgotten, and somebody who names it means something else."""
+        there = {card.ref for card in self._library.cards(refs)} if refs else set()
+        missing = [str(ref) for ref in refs if ref not in there]
+        if missing:
+            raise NotThere(f"There is no memory {', '.join(missing)}; nothing was forgotten.")
+
+    def _sample(self, doomed: Doomed) -> list[Card]:
+        if doomed.refs:
+            return self._library.cards(doomed.refs[:SAMPLE])
+        of = [Filters(session=session, kinds=COUNTED) for session in doomed.sessions[:SAMPLE]]
+        return [card for filters in of for card in self._library.listed(filters, limit=SAMPLE)][:SAMPLE]
+
+    def _counts(self, doomed: Doomed) -> dict[str, int]:
+        """With what is in the sessions that go as a whole."""
+        kinds = Counter(ref.kind for ref in doomed.refs)
+        for session in doomed.sessions:
+            kinds.update(self._library.counted(session))
+        return {
+            "sessions": len(doomed.sessions),
+            "observations": kinds["observation"],
+            "summaries": kinds["summary"],
+            "prompts": kinds["prompt"],
+            "evidence": kinds["evidence"],
+            "vectors": sum(kinds[kind] for kind in COUNTED),
+        }
+
+    def _selection(self, given: Mapping[str, object]) -> Selection:
+        chosen = {name: given[name] for name in SELECTORS if given.get(name)}
+        if not chosen:
+            raise BadQuestion("refs", f"What is to be forgotten? At least one of {', '.join(SELECTORS)}.")
+        refs = []
+        for text in _list(chosen.get("refs")):
+            ref = Ref.parse(str(text))
+            if ref is None:
+                raise BadQuestion("refs", f"{text!r} is no memory's name, such as 12 or s3.")
+            refs.append(ref)
+        narrowing = SearchFilters(
+            project=_text(chosen, "project"),
+            session=_text(chosen, "session"),
+            since=_text(chosen, "since"),
+            until=_text(chosen, "until"),
+        )
+        filters = self._questions.filters(narrowing)
+        return Selection(
+            refs=tuple(refs),
+            session=filters.session,
+            project_id=filters.project_id,
+            file=_text(chosen, "file") or None,
+            since=filters.since,
+            until=filters.until,
+            text=_text(chosen, "text") or None,
+        )
+
+
+def _merged_reports(lying: Sequence[Lying]) -> list[Lying]:
+    """What was looked at twice, as it was left the first time something was done about it."""
+    told: dict[str, Lying] = {}
+    for one in lying:
+        if one.path not in told or (told[one.path].stays and not one.stays):
+            told[one.path] = one
+    return list(told.values())
+
+
+def _own_session(provider: str, origin: Origin) -> str:
+    """Where what came up in no session is kept: one for each project, under a name without a slash."""
+    return f"{provider}-{hashlib.sha256(origin.key.encode(errors='replace')).hexdigest()[:12]}"
+
+
+def _narrative_of(record: object) -> str:
+    if not isinstance(record, Mapping):
+        raise BadQuestion("records", "It is no object.")
+    return _text(record, "narrative") or _text(record, "text") or _text(record, "title")
+
+
+def _text(given: Mapping[str, object], name: str) -> str:
+    value = given.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, (list, tuple)) else () if value is None else (value,)
+
+
+def _first_line(text: str) -> str:
+    line = " ".join(text.splitlines()[0].split()) if text.splitlines() else ""
+    return line if len(line) <= 100 else line[:99].rpartition(" ")[0].rstrip(" ,;:.") + "…"
+
+
+UNDO_MS = 60 * 60 * 1000
+MOST_UNDOS = 200
+TEXTS = {"title": LONGEST_TITLE, "subtitle": LONGEST_TITLE, "narrative": LONGEST_TEXT}
+LISTS = ("facts", "concepts")
+
+
+@dataclass(frozen=True, slots=True)
+class _Undo:
+    until: int
+    what: str
+    before: tuple[Revision, ...]
+    after: tuple[Revision, ...]
+
+
+class Corrections:
+    """`clean`: takes out of a text what may not be kept."""
+
+    def __init__(
+        self,
+        library: Library,
+        revising: Revising,
+        clock: Callable[[], int],
+        clean: Callable[[str], str],
+        changed: Changed,
+    ) -> None:
+        self._library, self._revising, self._clock = library, revising, clock
+        self._clean, self._changed = clean, changed
+        self._undos: dict[str, _Undo] = {}
+        self._mutex = threading.Lock()
+
+    def edit(self, ref: str, given: Mapping[str, object]) -> Data:
+        meant = _observation(ref)
+        values: dict[str, Value] = {
+            name: self._text(given, name, TEXTS[name]) for name in TEXTS if name in given
+        }
+        values |= {name: self._items(given, name) for name in LISTS if name in given}
+        if "type" in given:
+            values["type"] = _type(given["type"])
+        if not values:
+            raise BadQuestion("title", "There is nothing to change: say at least one field.")
+        if "title" in values and not values["title"]:
+            raise BadQuestion("title", "A memory needs a title.")
+        values["edited_at_epoch"] = self._clock()
+        undo = self._revise("edit", [Revision(meant.id, values)])
+        if undo is None:
+            raise NotThere(f"There is no observation {ref}.")
+        return {"ref": str(meant), "undo": undo}
+
+    def pin(self, refs: Sequence[str], *, pinned: bool) -> Data:
+        return self._flag("pinned", refs, pinned)
+
+    def mark_wrong(self, refs: Sequence[str], *, wrong: bool) -> Data:
+        return self._flag("wrong", refs, wrong)
+
+    def merge(self, into: str, refs: Sequence[str]) -> Data:
+        kept = _observation(into, "into")
+        others = [ref for ref in dict.fromkeys(map(_observation, refs)) if ref != kept]
+        if not others:
+            raise BadQuestion("ids", "Merge what with it? Say at least one other observation.")
+        cards = {card.ref: card for card in self._library.cards([kept, *others])}
+        missing = [str(ref) for ref in (kept, *others) if ref not in cards]
+        if missing:
+            raise NotThere(f"There is no observation {', '.join(missing)}; nothing was merged.")
+        if len({card.project_id for card in cards.values()}) > 1:
+            raise BadQuestion("ids", "They are of different projects; each remembers its own.")
+        undo = self._revise("merge", _merged(cards[kept], [cards[ref] for ref in others]))
+        return {"into": str(kept), "merged": [str(ref) for ref in others], "undo": undo}
+
+    def undo(self, token: str) -> Data:
+        with self._mutex:
+            undo = self._undos.get(token)
+            if undo is None or undo.until < self._clock():
+                raise NotThere("It cannot be undone any more: that was done already, or is too long ago.")
+            self._revising.revise(undo.before, expected=undo.after)
+            del self._undos[token]
+        self._tell(undo.before)
+        return {"status": "undone", "what": undo.what, "refs": [str(each.id) for each in undo.before]}
+
+    def forgot(self) -> None:
+        with self._mutex:
+            ids = {each.id for undo in self._undos.values() for each in undo.before}
+            there = {card.ref.id for card in self._library.cards([Ref("observation", id) for id in ids])}
+            self._undos = {
+                token: undo
+                for token, undo in self._undos.items()
+                if all(each.id in there for each in undo.before)
+            }
+
+    def _flag(self, name: str, refs: Sequence[str], value: bool) -> Data:
+        meant = [_observation(ref) for ref in refs]
+        there = {card.ref for card in self._library.cards(meant)}
+        undo = self._revise(name, [Revision(ref.id, {name: int(value)}) for ref in meant if ref in there])
+        return {
+            "results": [{"ref": str(ref), name: value} for ref in meant if ref in there],
+            "missing": [str(ref) for ref in meant if ref not in there],
+            "undo": undo,
+        }
+
+    def _revise(self, what: str, revisions: Sequence[Revision]) -> Data | None:
+        """What it takes to undo it; None: nothing was there to be changed."""
+        if not revisions:
+            return None
+        with self._mutex:
+            before = self._revising.revise(revisions)
+            if not before:
+                return None
+            changed = {each.id for each in before}
+            after = tuple(each for each in revisions if each.id in changed)
+            token, until = secrets.token_urlsafe(16), self._clock() + UNDO_MS
+            standing = [(name, undo) for name, undo in self._undos.items() if undo.until >= self._clock()]
+            self._undos = dict(standing[1 - MOST_UNDOS :])
+            self._undos[token] = _Undo(until, what, tuple(before), after)
+        self._tell(before)
+        return {"token": token, "until": until}
+
+    def _tell(self, revised: Sequence[Revision]) -> None:
+        cards = self._library.cards([Ref("observation", each.id) for each in revised])
+        self._changed({card.project_id for card in cards})
+
+    def _text(self, given: Mapping[str, object], name: str, most: int) -> str | None:
+        value = given[name]
+        if value is not None and not isinstance(value, str):
+            raise BadQuestion(name, f"{name} is no text.")
+        text = self._clean(value or "").strip()
+        if len(text) > most:
+            raise BadQuestion(name, f"{name} is longer than {most:,} characters.")
+        return text or None
+
+    def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:
+        items = given[name] or []
+        if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
+            raise BadQuestion(name, f"{name} is no list of texts.")
+        if len(items) > MOST_ITEMS or any(len(item) > LONGEST_TEXT for item in items):
+            raise BadQuestion(name, f"{name} holds more than {MOST_ITEMS}, or one that is too long.")
+        return tuple(filter(None, (self._clean(item).strip() for item in items)))
+
+
+def _merged(kept: Card, others: Sequence[Card]) -> list[Revision]:
+    """One stands, and is pinned if any of them was; the others are superseded by it."""
+    stays: dict[str, Value] = {"superseded_by": None}
+    if any(card.pinned for card in others):
+        stays["pinned"] = 1
+    return [
+        Revision(kept.ref.id, stays),
+        *(Revision(card.ref.id, {"superseded_by": kept.ref.id, "pinned": 0}) for card in others),
+    ]
+
+
+def _observation(text: str, field: str = "ids") -> Ref:
+    ref = Ref.parse(text)
+    if ref is None or ref.kind != "observation":
+        raise BadQuestion(field, f"{text!r} cannot be corrected: only observations can, by their number.")
+    return ref
+
+
+def _type(value: object) -> str:
+    if not isinstance(value, str) or value not in TYPES:
+        raise BadQuestion("type", f"{value!r} is no type of observation: {', '.join(TYPES)}.")
+    return value

@@ -1,0 +1,309 @@
+"""What git knows of a repository, asked rarely, in the background and on a leash; and what that says about a
+memory.
+
+A repository may come from anybody, and its configuration names programs. What is asked runs none of them: no
+hooks, no pager, no external diff, no signature check, no fetch of what a partial clone lacks.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+import subprocess
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+
+from claude_mem.model import leash
+from claude_mem.model.events import Origin
+from claude_mem.model.refs import Card
+from claude_mem.ports.library import Library
+from claude_mem.recall import truth
+from claude_mem.recall.truth import RepoFacts, Touch
+
+WITHIN_S = 2.0  # all questions together
+ASK_AGAIN_S = 60.0  # after no answer, though nothing has changed
+MOST_COMMITS = 5_000
+MOST_COMMITS_WITH_FILES = 2_000
+MOST_FILES_OF_A_COMMIT = 300  # a formatter or a vendored library: it says little about any of them
+MOST_BYTES = 16 << 20
+_MOST_FOLDERS = 2_000
+_TRUNKS = ("main", "master", "trunk", "develop")
+
+_HEAD = re.compile(r"\x01[0-9a-f]+ \d+(?: [0-9a-f]+)* ?")
+_QUIET_LOG = ("--no-color", "--no-notes", "--no-mailmap", "--no-show-signature")
+
+
+class _Unanswered(Exception):
+    """git is not there, refused, said too much, or took too long."""
+
+
+class Repository:
+    """One working tree. Any thread may ask; the answer is kept until HEAD or a ref changes."""
+
+    def __init__(
+        self, root: str | Path, *, within_s: float = WITHIN_S, environ: Mapping[str, str] | None = None
+    ) -> None:
+        self._root, self._within_s = Path(root), within_s
+        self._environ = leash.environment(os.environ if environ is None else environ)
+        self._lock = threading.Lock()
+        # The top of the tree, its git directory, and the one that worktrees share.
+        self._places: tuple[Path, Path, Path] | None = None
+        self._state: tuple[object, ...] = ()
+        self._asked_at = 0.0
+        self._facts: RepoFacts | None = None
+        self.times_asked = 0
+
+    def facts(self) -> RepoFacts | None:
+        """None: no git, no repository, no commit yet, or no answer in time."""
+        with self._lock:
+            state, waited = self._current_state(), time.monotonic() - self._asked_at
+            if state != self._state or (self._facts is None and waited > ASK_AGAIN_S):
+                self._ask()
+                self._asked_at = time.monotonic()
+            return self._facts
+
+    def _current_state(self) -> tuple[object, ...]:
+        """What changes when a commit, a checkout, a fetch or a tag is made."""
+        if self._places is None:
+            return (_stamp(self._root / ".git"),)
+        _, own, common = self._places
+        files = (
+            own / "HEAD",
+            own / "logs" / "HEAD",
+            common / "packed-refs",
+            common / "reftable" / "tables.list",
+        )
+        return tuple(map(_stamp, (*files, *_folders(common / "refs"))))
+
+    def _ask(self) -> None:
+        deadline = time.monotonic() + self._within_s
+        self.times_asked += 1
+        self._facts = None
+        try:
+            if self._places is None:
+                self._state = self._current_state()
+                where = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+                top, own, common = self._git(deadline, "rev-parse", *where).removesuffix("\n").split("\n")
+                self._places = Path(top), Path(own), self._root / common
+            # Before it is read, so that what changes meanwhile is seen the next time.
+            self._state = self._current_state()
+            self._facts = self._read(deadline)
+        except (_Unanswered, ValueError):
+            return
+
+    def _read(self, deadline: float) -> RepoFacts:
+        assert self._places is not None
+        top, _, common = self._places
+        log = ("log", *_QUIET_LOG)
+        commits = self._git(deadline, *log, f"-n{MOST_COMMITS}", "--format=%H %ct", "HEAD", "--").splitlines()
+        oldest = min((int(line.split()[1]) for line in commits), default=0)
+        all_seen = len(commits) < MOST_COMMITS and not (common / "shallow").exists()
+        changes = self._git(
+            deadline,
+            *(
+                *log,
+                f"-n{MOST_COMMITS_WITH_FILES}",
+                "--format=%x01%H %at %P",
+                "--name-only",
+                "-z",
+                "--no-renames",
+            ),
+            *("--diff-merges=off", "HEAD", "--"),
+        )
+        touches = _touches(changes)
+        bases: dict[str, list[str]] = defaultdict(list)
+        for path in touches:
+            bases[path.rpartition("/")[2]].append(path)
+        branches, tags = self._refs(deadline)
+        return RepoFacts(
+            root=str(top),
+            commits=frozenset(line.split()[0] for line in commits),
+            commits_since=0 if all_seen else oldest * 1000,
+            touches=touches,
+            paths={base: tuple(paths) for base, paths in bases.items()},
+            branches=branches,
+            tags=tags,
+        )
+
+    def _refs(self, deadline: float) -> tuple[dict[str, bool], dict[str, int]]:
+        """Is each branch merged, and when was each tag made?"""
+        tags: dict[str, int] = {}
+        heads: dict[str, str] = {}  # branch: its ref; a local one before a remote's of the same name
+        trunk = None
+        listing = ("for-each-ref", "--format=%(refname)%00%(creatordate:unix)%00%(symref)")
+        for line in self._git(deadline, *listing, "refs/heads", "refs/remotes", "refs/tags").splitlines():
+            ref, at, target = line.split("\0")
+            if ref.startswith("refs/tags/"):
+                tags[ref.removeprefix("refs/tags/")] = int(at or 0) * 1000
+            elif target:
+                trunk = target if ref == "refs/remotes/origin/HEAD" else trunk
+            else:
+                heads.setdefault(_branch(ref), ref)
+        trunk = trunk or next((heads[name] for name in _TRUNKS if name in heads), None)
+        merged: set[str] = set()
+        for into in ("HEAD", *((trunk,) if trunk in heads.values() else ())):
+            asked = ("for-each-ref", "--format=%(refname)", f"--merged={into}", "refs/heads", "refs/remotes")
+            merged.update(self._git(deadline, *asked).splitlines())
+        return {name: ref in merged for name, ref in heads.items()}, tags
+
+    def _git(self, deadline: float, *question: str) -> str:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise _Unanswered
+        try:
+            process = subprocess.Popen(  # noqa: S603 - an argument list of our own words
+                ["git", *leash.OPTIONS, *question],  # noqa: S607 - which git is the user's choice
+                cwd=self._root,
+                env=self._environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except (OSError, ValueError) as error:
+            raise _Unanswered from error
+        timer = threading.Timer(left, process.kill)
+        timer.start()
+        try:
+            with process:
+                assert process.stdout is not None
+                said = process.stdout.read(MOST_BYTES + 1)
+                if len(said) > MOST_BYTES:
+                    process.kill()
+        finally:
+            timer.cancel()
+            timer.join()
+        if process.returncode != 0:
+            raise _Unanswered
+        return said.decode("utf-8", "replace")
+
+
+def _branch(ref: str) -> str:
+    if ref.startswith("refs/heads/"):
+        return ref.removeprefix("refs/heads/")
+    return ref.removeprefix("refs/remotes/").partition("/")[2]
+
+
+def _touches(changes: str) -> dict[str, tuple[Touch, ...]]:
+    """Of heads and, after each, its paths: all ended by NUL, and a newline before the first path."""
+    by_path: dict[str, list[Touch]] = defaultdict(list)
+    touch = Touch(0, "")
+    paths: list[str] = []
+    for token in (*changes.split("\0"), "\x010 0"):
+        if _HEAD.fullmatch(token):
+            for path in paths if len(paths) <= MOST_FILES_OF_A_COMMIT else ():
+                by_path[path].append(touch)
+            commit, at, *parents = token[1:].split()
+            touch, paths = Touch(int(at) * 1000, commit, tuple(parents)), []
+        elif token:
+            paths.append(token if paths else token.removeprefix("\n"))
+    return {path: tuple(sorted(found, key=lambda one: -one.at)) for path, found in by_path.items()}
+
+
+def _folders(top: Path) -> Iterable[Path]:
+    """A ref is replaced by renaming, which changes its folder."""
+    folders = [top]
+    for folder in folders:
+        if len(folders) >= _MOST_FOLDERS:
+            break
+        try:
+            folders += [Path(entry) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue
+    return sorted(folders)
+
+
+def _stamp(path: Path) -> tuple[str, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return str(path), found.st_mtime_ns, 0 if stat.S_ISDIR(found.st_mode) else found.st_size
+
+
+HOLDS_S = 0.2
+"""Whether anything has changed is looked up on the disk, and a search asks of 150 cards."""
+THREADS = 2
+
+log = logging.getLogger("claude_mem")
+
+
+class GitTruth:
+    """Any thread may ask. `close` ends its own threads, and waits no longer than git is given."""
+
+    def __init__(
+        self,
+        library: Library,
+        origin_of: Callable[[str], Origin],
+        repository: Callable[[str], Repository] = Repository,
+    ) -> None:
+        self._library, self._origin_of, self._repository = library, origin_of, repository
+        self._repositories: dict[str, Repository] = {}
+        self._facts: dict[str, truth.RepoFacts | None] = {}  # as git last answered
+        self._looks: dict[str, tuple[float, str | None]] = {}
+        self._root_of = lru_cache(maxsize=1024)(self._find_root)
+        self._lock = Lock()
+        self._refreshing: set[str] = set()
+        self._closed = False
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="git")
+
+    def __call__(self, card: Card) -> tuple[tuple[str, ...], float]:
+        """What to know before trusting it, and the factor that goes with it; by what git last said."""
+        root = self._root_of(card.project_id)
+        if not root or card.ref.kind not in ("observation", "summary"):
+            return (), 1.0
+        branch = self._looked_at(root)
+        marks = truth.marks(card, self._facts.get(root), branch)
+        return marks, truth.penalty(marks)
+
+    def facts(self, root: str) -> truth.RepoFacts | None:
+        """As they are now. Waits for git: for work in the background, and for answers that depend on it."""
+        found = self._repositories.setdefault(root, self._repository(root)).facts()
+        self._facts[root] = found
+        return found
+
+    def look_again(self) -> None:
+        """A project's directory was moved."""
+        self._root_of.cache_clear()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _looked_at(self, root: str) -> str | None:
+        """The branch; one look for all the cards of a search, and one reason to ask git again."""
+        now = time.monotonic()
+        at, branch = self._looks.get(root, (-HOLDS_S, None))
+        if now - at >= HOLDS_S:
+            branch = self._origin_of(root).branch
+            self._looks[root] = now, branch
+            self._refresh(root)
+        return branch
+
+    def _refresh(self, root: str) -> None:
+        """One at a time for each repository: who comes meanwhile has asked too early to be told more."""
+        with self._lock:
+            if not self._closed and root not in self._refreshing:
+                self._refreshing.add(root)
+                self._threads.submit(self._refreshed, root)
+
+    def _refreshed(self, root: str) -> None:
+        try:
+            self.facts(root)
+        except Exception:  # the next one who asks tries again
+            log.exception("git could not be asked")
+        finally:
+            with self._lock:
+                self._refreshing.discard(root)
+
+    def _find_root(self, project_id: int) -> str:
+        project = self._library.project_by_id(project_id)
+        return project.root if project else ""

@@ -1,0 +1,144 @@
+"""Memories, sessions, projects and page cursors as JSON, the same for every caller. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from claude_mem.model.refs import Card, Hit, Ref
+from claude_mem.ports.desk import BadQuestion, Data
+from claude_mem.ports.keeping import Injection
+from claude_mem.ports.library import Place, Project
+from claude_mem.recall import label
+
+SNIPPET = 240
+_OWN = ("id", "session_id", "project", "project_id", "title", "created_at", "created_at_epoch")
+_HIDDEN = ("claude_session_id", "content_key", "seen_again", *_OWN)
+
+
+def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Data:
+    card = hit.card
+    data = {
+        "id": card.ref.id,
+        "ref": str(card.ref),
+        "kind": card.ref.kind,
+        "session_id": card.session,
+        "project": card.project,
+        "title": card.title,
+        "type": card.type,
+        "created_at": iso(card.created_at),
+        "created_at_epoch": card.created_at,
+        "files": list(card.files),
+        "branch": card.branch,
+        "score": round(hit.score, 4),
+        "snippet": snippet(card, words),
+        "tokens": label.cost(card),
+        "pinned": card.pinned,
+        "wrong": card.wrong,
+        "superseded_by": card.superseded_by,
+        "source": card.source,
+        "marks": [*(("marked wrong",) if card.wrong else ()), *hit.marks],
+    }
+    if explain:
+        data["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}
+    return data
+
+
+def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] | None = None) -> Data:
+    """A result with all that is kept of it. `injected`: None, if that was not looked up."""
+    kept = {name: value for name, value in columns.items() if name not in _HIDDEN}
+    told = [
+        {"session_id": each.session, "event": each.event, "at": iso(each.at), "tokens": each.tokens}
+        for each in injected or ()
+    ]
+    return {
+        **kept,
+        **result(hit),
+        "session_db_id": hit.card.session_db_id,
+        "injected": None if injected is None else told,
+    }
+
+
+def session(row: Mapping[str, Any]) -> Data:
+    return {
+        "id": row["claude_session_id"],
+        "session_id": row["claude_session_id"],
+        "session_db_id": row["id"],
+        "project": row["project"],
+        "title": row["title"] or _line(row["first_user_prompt"]),
+        "subtitle": row["subtitle"],
+        "status": row["status"],
+        "client": row["client"],
+        "branch": row["branch"],
+        "cwd": row["cwd"],
+        "prompts": row["prompt_counter"],
+        "observations": row["observations"],
+        "summaries": row["summaries"],
+        "created_at": row["created_at"],
+        "created_at_epoch": row["created_at_epoch"],
+        "updated_at": row["updated_at"],
+        "updated_at_epoch": row["updated_at_epoch"],
+        "completed_at": row["completed_at"],
+    }
+
+
+def project(each: Project) -> Data:
+    return {
+        "id": each.id,
+        "name": each.name,
+        "key": each.key,
+        "root": each.root,
+        "sessions": each.sessions,
+        "observations": each.observations,
+        "last_at": iso(each.last_at) if each.last_at is not None else None,
+        "last_at_epoch": each.last_at,
+    }
+
+
+def snippet(card: Card, words: Sequence[str]) -> str:
+    """The most telling of what it says beyond its title, nearest to what was asked."""
+    return label.beyond(card.title, card.text, SNIPPET, frozenset(words))
+
+
+def iso(epoch_ms: int) -> str:
+    at = datetime.fromtimestamp(max(0, min(epoch_ms, 253_402_300_799_999)) / 1000, UTC)
+    return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def _line(text: str | None) -> str | None:
+    line = " ".join((text or "")[:400].split())
+    return (line if len(line) <= 120 else line[:119].rstrip() + "…") or None
+
+
+_CURSOR = re.compile(r"(\d{1,15})-([spe]?\d{1,12})", re.ASCII)
+
+
+def memory_cursor(card: Card) -> str:
+    return f"{max(0, card.created_at)}-{card.ref}"
+
+
+def next_cursor(cards: Sequence[Card], limit: int) -> str | None:
+    """Where the next page begins, if there is more than this one holds."""
+    return memory_cursor(cards[limit - 1]) if len(cards) > limit else None
+
+
+def session_cursor(row: Mapping[str, Any]) -> str:
+    return f"{max(0, row['updated_at_epoch'])}-{row['id']}"
+
+
+def parse_cursor(text: str) -> Place | None:
+    """None: from the beginning. Raises BadQuestion."""
+    if not text:
+        return None
+    found = _CURSOR.fullmatch(text)
+    ref = Ref.parse(found[2]) if found else None
+    if found is None or ref is None:
+        raise BadQuestion("cursor", "That is no `next` of a page.")
+    return Place(int(found[1]), ref)
+
+
+def parse_session_cursor(text: str) -> tuple[int, int] | None:
+    place = parse_cursor(text)
+    return (place.at, place.ref.id) if place else None

@@ -1,0 +1,66 @@
+"""How much a path in a query speaks for each memory: who changed that file, who named or read it, and who
+worked beside it. Pure.
+
+A file that no session is known to have touched is not a dead end: whoever worked in its folder is the best
+guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from claude_mem.model.refs import session_at
+
+CHANGED, NAMED, READ, SAME_FOLDER = 3.0, 1.5, 1.0, 0.25
+FOLDERS_UP = 3
+
+_WORDS = r"[\w.@~+\-\[\]()$:]*[/\\][\w.@~+\-\[\]()$/\\]+|[\w@+\-.]*\w\.[A-Za-z]\w{0,8}|\.[A-Za-z][\w.\-]+"
+_PATH = re.compile(f"(?:{_WORDS})")
+
+
+def paths_in(query: str) -> list[str]:
+    """Those it names; with `@` people point at files."""
+    return [word.removeprefix("@") for word in query.replace('"', " ").split() if _PATH.fullmatch(word)]
+
+
+def is_only_paths(query: str) -> bool:
+    return bool(paths_in(query)) and len(paths_in(query)) == len(query.split())
+
+
+def parent_folders(path: str) -> list[str]:
+    """The folder of a file, and those above it."""
+    parts = [part for part in re.split(r"[/\\]+", path) if part]
+    return ["/".join(parts[:-up]) for up in range(1, FOLDERS_UP + 1) if parts[:-up]]
+
+
+def lifts(
+    changed: Sequence[int],
+    read: Sequence[int],
+    named: Sequence[int],
+    beside: Sequence[Iterable[tuple[int, str]]],
+) -> dict[int, float]:
+    """By spot: what its session did about the file. `beside`: spots and paths of files in its folder, and in
+    those above it."""
+    total: dict[int, float] = {}
+    for spots, most, half in ((changed, CHANGED, 1), (named, NAMED, 2), (read, READ, 2)):
+        _add(total, Counter(map(session_at, spots)), most, half)
+    direct = dict(total)
+    near: dict[int, None] = {}
+    seen: set[tuple[int, str]] = set()
+    for up, files in enumerate(beside):
+        fresh: set[tuple[int, str]] = set()
+        for spot, path in files:
+            if (session_at(spot), path) not in seen:
+                fresh.add((session_at(spot), path))
+                near.setdefault(spot)
+        seen |= fresh
+        _add(total, Counter(session for session, _ in fresh), SAME_FOLDER * 0.5**up, 3)
+    found = {spot: total[session_at(spot)] for spot in (*changed, *read, *named)}
+    return found | {spot: total[session_at(spot)] for spot in near if session_at(spot) not in direct}
+
+
+def _add(total: dict[int, float], counts: Mapping[int, int], most: float, half: int) -> None:
+    for session, times in counts.items():
+        total[session] = total.get(session, 0.0) + most * times / (times + half)

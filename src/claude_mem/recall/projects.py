@@ -1,0 +1,199 @@
+"""Projects as a person manages them: overview, rename, merge; which of them may be one; where one that was
+moved is now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from claude_mem.model.events import Origin, around, worktree_of
+from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
+from claude_mem.ports.housekeeping import Projects, ProjectSummary
+from claude_mem.ports.library import Project, Shelves
+from claude_mem.recall import json_shapes
+
+MOST_ASKED = 8
+"""Repositories that are asked for a commit: each may take git a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeHint:
+    gone: ProjectSummary
+    into: ProjectSummary
+    why: str  # a clause
+
+
+def merge_hints(
+    projects: Sequence[ProjectSummary],
+    is_there: Callable[[str], bool],
+    has_commit: Callable[[str, str], bool],
+) -> list[MergeHint]:
+    """`projects`: the one last worked in first, which is what another is merged into."""
+    found: list[MergeHint] = []
+    placed = [project for project in projects if project.root]
+    there = {root: is_there(root) for root in {project.root for project in placed}}
+    for number, project in enumerate(placed):
+        newer = placed[:number]
+        same = next((one for one in newer if _is_same(one, project)), None)
+        if same is not None:
+            what = f"both lie in {same.root}" if same.root == project.root else f"both are {same.remote}"
+            found.append(MergeHint(project, same, what))
+        elif not there[project.root]:
+            others = [one for one in placed if one is not project and there[one.root]]
+            hint = _part(project, others) or _moved(project, others, has_commit)
+            found += [hint] if hint else []
+    return found
+
+
+def _is_same(one: ProjectSummary, other: ProjectSummary) -> bool:
+    return one.root == other.root or (one.remote is not None and one.remote == other.remote)
+
+
+def _part(project: ProjectSummary, others: Sequence[ProjectSummary]) -> MergeHint | None:
+    """A worktree or a folder of another project."""
+    worktree = worktree_of(project.root)
+    for root in around(worktree[0] if worktree else project.root):
+        whole = next((one for one in others if one.root == root), None)
+        if whole:
+            return MergeHint(project, whole, f"{project.root} is gone, and was a part of {root}")
+    return None
+
+
+def _moved(
+    project: ProjectSummary, others: Sequence[ProjectSummary], has_commit: Callable[[str, str], bool]
+) -> MergeHint | None:
+    """Where the work of a project whose directory is gone goes on."""
+    alike = [one for one in others if _base(one) == _base(project) or one.name == project.name]
+    rest = [one for one in others if one not in alike]
+    commit = project.last_commit
+    if commit:
+        for one in [*alike, *rest][:MOST_ASKED]:
+            if has_commit(one.root, commit):
+                return MergeHint(
+                    project, one, f"{project.root} is gone, and its last commit is in {one.root}"
+                )
+    if len(alike) == 1 and not (project.remote and alike[0].remote):
+        return MergeHint(project, alike[0], f"{project.root} is gone, and {alike[0].root} has its name")
+    return None
+
+
+def _base(project: ProjectSummary) -> str:
+    return project.root.rstrip("/").rpartition("/")[2].lower()
+
+
+LONGEST_NAME = 200
+DIRECTORIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectManager:
+    """`is_there`: whether a directory is; `has_commit`: whether the repository in one has a commit; `moved`:
+    what is known of where projects lie is to be looked up anew; `alone`: runs something while nobody makes
+    vectors, which are of places in the index."""
+
+    projects: Projects
+    shelves: Shelves
+    origin_of: Callable[[str], Origin]
+    is_there: Callable[[str], bool]
+    has_commit: Callable[[str, str], bool]
+    moved: Callable[[], None]
+    changed: Changed
+    clean: Callable[[str], str]
+    alone: Callable[[Callable[[], int]], int]
+
+    def overview(self) -> Data:
+        found = self.projects.all()
+        return {
+            "items": [_project_json(project, is_there=self.is_there(project.root)) for project in found],
+            "hints": [
+                {"from": hint.gone.key, "into": hint.into.key, "names": [hint.gone.name, hint.into.name]}
+                | {"why": hint.why}
+                for hint in merge_hints(found, self.is_there, self.has_commit)
+            ],
+        }
+
+    def rename(self, given: str, name: str) -> Data:
+        project = self._one("project", given)
+        name = " ".join(self.clean(name).split())
+        if not name:
+            raise BadQuestion("name", "What is it to be called? The name is empty.")
+        if len(name) > LONGEST_NAME:
+            raise BadQuestion("name", f"The name is longer than {LONGEST_NAME} characters.")
+        self.projects.rename(project.id, name)
+        self.changed([project.id])
+        return {"key": project.key, "before": project.name, "name": name}
+
+    def merge(self, given: str, into: str, *, dry_run: bool) -> Data:
+        gone, stays = self._one("from", given), self._one("into", into)
+        if gone.id == stays.id:
+            raise BadQuestion("into", f"{given!r} and {into!r} are the same project.")
+        told = {
+            "dry_run": dry_run,
+            "from": {"key": gone.key, "name": gone.name},
+            "into": {"key": stays.key, "name": stays.name},
+            "sessions": gone.sessions,
+            "observations": gone.observations,
+        }
+        if not dry_run:
+            self.alone(lambda: self.projects.merge(gone.id, stays.id))
+            self.moved()
+            self.changed([gone.id, stays.id])
+        return told
+
+    def placed(self, project: Project, origin: Origin) -> Project:
+        """Where it lies now, if it was moved: its sessions work elsewhere, and its old place is gone."""
+        if not origin.root or origin.root == project.root or self.is_there(project.root):
+            return project
+        if not self.is_there(origin.root):
+            return project
+        self.projects.place(project.id, origin.root)
+        now = next((one for one in self.projects.all(weighed=False) if one.id == project.id), None)
+        name = project.name
+        # A project that others were merged into has sessions in their directories: those do not name it.
+        if now is not None and not now.named and origin.key == project.key and origin.name != name:
+            name = origin.name
+            self.projects.rename(project.id, name, by_hand=False)
+        self.moved()
+        return replace(project, root=origin.root, name=name)
+
+    def looked_for(self, project: Project) -> Project:
+        """The same, by where its last sessions worked."""
+        if self.is_there(project.root):
+            return project
+        for cwd in self.shelves.directories(project.id, DIRECTORIES):
+            origin = self.origin_of(cwd)
+            if self.is_there(cwd) and origin.key == project.key:
+                return self.placed(project, origin)
+        return project
+
+    def _one(self, field: str, given: str) -> ProjectSummary:
+        """By its key, or by its name if only one has it: what is done to it is not easily taken back."""
+        found = self.projects.all(weighed=False)
+        by_key = [one for one in found if given == one.key or given in one.merged]
+        named = by_key or [one for one in found if given == one.name]
+        if not named:
+            raise NotThere(f"There is no project {given!r}. See: claude-mem projects")
+        if len(named) > 1:
+            keys = ", ".join(one.key for one in named)
+            raise BadQuestion(
+                field, f"{len(named)} projects are called {given!r}; say which by its key: {keys}."
+            )
+        return named[0]
+
+
+def _project_json(project: ProjectSummary, *, is_there: bool) -> Data:
+    return {
+        "id": project.id,
+        "name": project.name,
+        "key": project.key,
+        "root": project.root,
+        "remote": project.remote,
+        "sessions": project.sessions,
+        "observations": project.observations,
+        "last_at": json_shapes.iso(project.last_at) if project.last_at is not None else None,
+        "last_at_epoch": project.last_at,
+        "characters": project.characters,
+        "merged": list(project.merged),
+        "is_there": is_there,
+    }

@@ -1,0 +1,358 @@
+"""The text that is injected at a session's start, at a prompt and before a file is touched, packed into a
+budget and fenced. Pure.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import Any
+
+from claude_mem.model.refs import Card, Hit, Ref
+from claude_mem.recall import label
+from claude_mem.recall.fence import fenced, flowing, points, quoted
+from claude_mem.recall.label import estimate_tokens, gist
+
+CLIENT_LIMIT = 10_000
+"""Characters of one hook's output that a client takes whole; with one more it shows a file's name instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What is told, of which memories, and what it costs. Empty text: there is nothing to tell."""
+
+    text: str = ""
+    refs: tuple[Ref, ...] = ()
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    characters: int
+    tokens: int
+
+    def holds(self, text: str) -> bool:
+        return length(text) <= self.characters and estimate_tokens(text) <= self.tokens
+
+
+def length(text: str) -> int:
+    """As the client counts, in UTF-16: an emoji is two."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def as_many_as_fit(most: int, render: Callable[[int], Rendered], budget: Budget) -> Rendered:
+    """The first n of `most` lines, for the greatest n the budget holds; nothing if it holds not even one."""
+    if not most:
+        return Rendered()
+    whole = render(most)
+    if budget.holds(whole.text):
+        return whole
+    fit = bisect_left(range(1, most), True, key=lambda count: not budget.holds(render(count).text))
+    return render(fit) if fit else Rendered()
+
+
+def rendered(text: str, refs: tuple[Ref, ...]) -> Rendered:
+    return Rendered(text, tuple(dict.fromkeys(refs)), estimate_tokens(text))
+
+
+START_CHARACTERS = 9_500  # with the fence; the rest of the client's 10,000 is for what else a hook has to say
+START_TOKENS = 3_000
+
+_LONGEST_FIELD, _LONGEST_STEP = 420, 220
+_MOST_STEPS, _MOST_PINNED, _MOST_RELEVANT = 6, 12, 200
+
+
+@dataclass(frozen=True, slots=True)
+class LastSession:
+    """What a session's newest summary says."""
+
+    when: int  # epoch milliseconds
+    ref: Ref | None = None
+    branch: str | None = None
+    request: str = ""
+    completed: str = ""
+    learned: str = ""
+    next_steps: str = ""
+    goes_on: bool = False  # it is the very session that is told, after a compaction or a resume
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """Something an earlier session than the last left open."""
+
+    text: str
+    when: int
+    ref: Ref | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartMaterial:
+    project: str
+    last: tuple[LastSession, ...] = ()  # the newest first; one is usual
+    next_steps: tuple[NextStep, ...] = ()
+    pinned: tuple[Hit, ...] = ()
+    relevant: tuple[Hit, ...] = ()  # the most relevant first
+    sessions: int = 0  # how many there are in all
+    observations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    head: str  # the heading it stands under; lines of one heading stand together
+    text: str
+    at: int = 0
+    ref: Ref | None = None
+    day: str = ""  # of the index by day
+
+
+def render_start(
+    start: StartMaterial,
+    *,
+    now: int,
+    budget_chars: int = START_CHARACTERS,
+    budget_tokens: int = START_TOKENS,
+    tz: tzinfo = UTC,
+) -> Rendered:
+    """For a client, fenced; empty when there is nothing to tell. The least relevant is dropped first."""
+    about = f"Memory of {quoted(start.project, 80)}, as of {label.day(now, tz)} {label.clock(now, tz)}."
+    return _packed(
+        start, now, tz, Budget(budget_chars, budget_tokens), lambda text: fenced(text, about=about)
+    )
+
+
+def render_plain(
+    start: StartMaterial,
+    *,
+    now: int,
+    budget_chars: int = START_CHARACTERS,
+    budget_tokens: int = START_TOKENS,
+    tz: tzinfo = UTC,
+) -> Rendered:
+    """For a person: the same lines without the fence."""
+    project = quoted(start.project, 80)
+    head = f"Memory of {project}, as of {label.day(now, tz)} {label.clock(now, tz)}"
+    told = _packed(start, now, tz, Budget(budget_chars, budget_tokens), lambda text: f"{head}\n\n{text}")
+    return told if told.text else rendered(f"No previous sessions found for {project}.", ())
+
+
+def _packed(
+    start: StartMaterial, now: int, tz: tzinfo, budget: Budget, wrap: Callable[[str], str]
+) -> Rendered:
+    lines = list(_lines(start, now, tz))
+
+    def render(count: int) -> Rendered:
+        shown = lines[:count]
+        text = "\n\n".join([*_sections(shown), _closing(start, shown)])
+        return rendered(wrap(text), tuple(line.ref for line in shown if line.ref is not None))
+
+    return as_many_as_fit(len(lines), render, budget)
+
+
+def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
+    """All there is to tell, the most important first."""
+    for number, last in enumerate(start.last):
+        yield from _summary(last, number, now, tz)
+    yield from _open_steps(start, now, tz)
+    told = {last.ref for last in start.last}
+    for hit in start.pinned[:_MOST_PINNED]:
+        told.add(hit.card.ref)
+        dated = label.dated(hit.card.created_at, now, tz)
+        yield _Line("Pinned:", _entry(hit, dated), hit.card.created_at, hit.card.ref)
+    fresh = [hit for hit in start.relevant if hit.card.ref not in told]
+    for hit in fresh[:_MOST_RELEVANT]:
+        at = hit.card.created_at
+        day = f"{label.day(at, tz)}, {label.age(at, now, tz)}"
+        yield _Line(_INDEX, _entry(hit, label.clock(at, tz)), at, hit.card.ref, day)
+
+
+_INDEX = "Earlier work (#id time kind: title [files] ~tokens of the whole):"
+
+
+def _summary(last: LastSession, number: int, now: int, tz: tzinfo) -> Iterator[_Line]:
+    called = "This session so far" if last.goes_on else "Last session" if number == 0 else "Before that"
+    head = (
+        f"{called}, {label.day(last.when, tz)} {label.clock(last.when, tz)} ({label.age(last.when, now, tz)})"
+    )
+    head += f", on branch {quoted(last.branch, 60)}" if last.branch else ""
+    head += f", {label.name(last.ref)}" if last.ref else ""
+    said = (("Asked", last.request), ("Done", last.completed), ("Learned", last.learned))
+    for what, text in said:
+        if told := flowing(text, _LONGEST_FIELD):
+            yield _Line(f"{head}:", f"- {what}: {told}", last.when, last.ref)
+
+
+def _open_steps(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
+    steps = [
+        NextStep(step, last.when, last.ref) for last in start.last for step in points(last.next_steps)
+    ] + list(start.next_steps)
+    seen: set[str] = set()
+    for step in steps:
+        text = flowing(step.text, _LONGEST_STEP)
+        if text and text.casefold() not in seen and len(seen) < _MOST_STEPS:
+            seen.add(text.casefold())
+            origin = f"{label.name(step.ref)}, " if step.ref else ""
+            said = f"- {text} ({origin}{label.age(step.when, now, tz)})"
+            yield _Line("Left open, as far as was recorded:", said, step.when, step.ref)
+
+
+def _entry(hit: Hit, when: str) -> str:
+    card = hit.card
+    title = label.title(card)
+    files = label.files(card, title)
+    said = f"- {label.name(card.ref)} {when} {label.kind(card)}: {title}"
+    return f"{said}{f' {files}' if files else ''} ~{label.cost(card)}{label.marks(hit)}"
+
+
+def _sections(shown: Sequence[_Line]) -> Iterator[str]:
+    for head, lines in groupby(shown, key=lambda line: line.head):
+        if head == _INDEX:
+            by_time = sorted(lines, key=lambda line: line.at, reverse=True)
+            days = groupby(by_time, key=lambda line: line.day)
+            yield "\n".join([head, *(f"{day}\n{_joined(of_day)}" for day, of_day in days)])
+        else:
+            yield f"{head}\n{_joined(lines)}"
+
+
+def _joined(lines: Iterable[_Line]) -> str:
+    return "\n".join(line.text for line in lines)
+
+
+def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
+    refs = {line.ref for line in shown}
+    left_out = {hit.card.ref for hit in (*start.pinned, *start.relevant)} - refs
+    more = f"{len(left_out)} more found, not shown. " if left_out else ""
+    kept = (
+        f"Kept in all: {_many(start.observations, 'observation')}, {_many(start.sessions, 'session')}. "
+        if start.sessions
+        else ""
+    )
+    named = [line.ref for line in shown if line.ref is not None]
+    example = next((ref for ref in named if ref.kind == "observation"), named[0] if named else "ID")
+    return (
+        f"{more}{kept}Any of them in full: MCP tools get_observations (by id), search, timeline; "
+        f"or `claude-mem show {example}`."
+    )
+
+
+def _many(count: int, one: str) -> str:
+    return f"{count} {one}{'' if count == 1 else 's'}"
+
+
+def last_sessions(summaries: list[LastSession]) -> tuple[list[LastSession], list[LastSession]]:
+    """The last session; and, if nothing came of that, the last one of which something did."""
+    last, earlier = summaries[:1], summaries[1:]
+    if not last or last[0].completed or last[0].learned:
+        return last, earlier
+    done = next((each for each in earlier if each.completed), None)
+    return ([*last, done], [each for each in earlier if each is not done]) if done else (last, earlier)
+
+
+def last_session(card: Card, columns: dict[str, Any]) -> LastSession:
+    return LastSession(
+        when=card.created_at,
+        ref=card.ref,
+        branch=card.branch,
+        request=columns["request"] or "",
+        completed=columns["completed"] or "",
+        learned=columns["learned"] or "",
+        next_steps=columns["next_steps"] or "",
+    )
+
+
+MOST_HITS = 5
+PROMPT_CHARACTERS = 2_400
+_LONGEST_PROMPT_LINE = 300
+_PROMPT_HEADING = "Memory that may bear on this prompt."
+_PROMPT_FOOTER = "In full: MCP tool get_observations (by id), or `claude-mem show {}`."
+
+
+def render_prompt(
+    hits: Sequence[Hit],
+    *,
+    now: int,
+    budget: int = PROMPT_CHARACTERS,
+    tz: tzinfo = UTC,
+    words: Collection[str] = (),
+) -> Rendered:
+    """The best first. `words`: the prompt's, in lower case; sentences that hold some are preferred."""
+    best = [hit for hit in hits if hit.card.superseded_by is None or hit.card.pinned][:MOST_HITS]
+    lines = [_prompt_line(hit, now, tz, words) for hit in best]
+
+    def render(count: int) -> Rendered:
+        text = "\n".join([*lines[:count], _PROMPT_FOOTER.format(best[0].card.ref)])
+        return rendered(fenced(text, about=_PROMPT_HEADING), tuple(hit.card.ref for hit in best[:count]))
+
+    return as_many_as_fit(len(lines), render, Budget(budget, budget))
+
+
+def _prompt_line(hit: Hit, now: int, tz: tzinfo, words: Collection[str]) -> str:
+    card = hit.card
+    said = gist(card.title, card.text, _LONGEST_PROMPT_LINE, words) or label.title(card)
+    files = label.files(card, said)
+    head = f"- {label.name(card.ref)} {label.dated(card.created_at, now, tz)} {label.kind(card)}"
+    return f"{head}: {said}{f' {files}' if files else ''}{label.marks(hit)}"
+
+
+MOST_FILE_LINES = 6
+FILE_BUDGET = Budget(characters=2_400, tokens=800)
+_DAY_MS = 86_400_000
+_STALE_AFTER = 90 * _DAY_MS  # after which `git log` tells a plain change as well as we do
+_MANY_FILES = 4
+_LONGEST_FILE_LINE = 240
+# What a reader of the file could not see in it.
+_LESSONS = frozenset(("bugfix", "decision", "discovery"))
+
+
+def file_lessons(hits: Sequence[Hit], path: str, now: int) -> tuple[Hit, ...]:
+    """Which of a file's memories are told, in order: lessons, then changes, the newest first. Often none."""
+    base = PurePosixPath(path.replace("\\", "/")).name.lower()
+    kept = [hit for hit in hits if _is_worth(hit.card, base, now)]
+    kept.sort(
+        key=lambda hit: (not hit.card.pinned, not _is_lesson(hit.card), bool(hit.marks), -hit.card.created_at)
+    )
+    return tuple(kept[:MOST_FILE_LINES])
+
+
+def _is_lesson(card: Card) -> bool:
+    return card.type in _LESSONS or card.source == "user"
+
+
+def _is_worth(card: Card, base: str, now: int) -> bool:
+    if card.pinned or (card.source == "user" and card.superseded_by is None):
+        return True
+    if card.ref.kind != "observation" or card.superseded_by is not None:
+        return False  # that a file was mentioned or printed says nothing about it
+    changed = any(_has_name(base, file) for file in card.files_modified)
+    if _is_lesson(card):
+        # Read in passing, with many others, and not worth a word: then it is not about this file.
+        return changed or len(card.files) <= _MANY_FILES or base in f"{card.title} {card.text}".lower()
+    return changed and now - card.created_at <= _STALE_AFTER
+
+
+def _has_name(base: str, file: str) -> bool:
+    return file.replace("\\", "/").lower().rpartition("/")[2] == base
+
+
+def render_file(path: str, hits: Sequence[Hit], now: int, *, tz: tzinfo = UTC) -> Rendered:
+    """A file's history, at most six lines; empty when nothing is worth saying."""
+    told = file_lessons(hits, path, now)
+    lines = [_file_line(hit, now, tz) for hit in told]
+    about = f"History of {quoted(path, 200)}."
+
+    def render(count: int) -> Rendered:
+        return rendered(
+            fenced("\n".join(lines[:count]), about=about), tuple(hit.card.ref for hit in told[:count])
+        )
+
+    return as_many_as_fit(len(lines), render, FILE_BUDGET)
+
+
+def _file_line(hit: Hit, now: int, tz: tzinfo) -> str:
+    card = hit.card
+    said = gist(card.title, card.text, _LONGEST_FILE_LINE) or label.title(card)
+    head = f"- {label.name(card.ref)} {label.dated(card.created_at, now, tz)} {label.kind(card)}"
+    return f"{head}: {said}{label.marks(hit)}"

@@ -1,0 +1,211 @@
+"""Export and import of memory: which records go out, how incoming ones are merged, and what is kept of
+untrusted ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from claude_mem.api.filters import SearchFilters
+from claude_mem.model import records
+from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
+from claude_mem.model.refs import Filters, MemoryKind, Ref
+from claude_mem.ports.desk import BadQuestion, Data
+from claude_mem.ports.library import Library
+from claude_mem.ports.portable import Absorbed, Chosen
+from claude_mem.recall.filters import FilterResolver, fits
+from claude_mem.recall.search import Search
+
+LONGEST = 70_000  # characters of a text: what capture keeps of a field, and what it says of the rest
+LONGEST_NAME = 1_000  # of what others refer to: cut, it would be another one
+MOST_ITEMS = 200
+LONGEST_ITEM = 2_000
+A_DAY_MS = 24 * 60 * 60 * 1000
+NAMES = frozenset(
+    (
+        "key",
+        "name",
+        "session_id",
+        "project",
+        "effect_key",
+        "event_id",
+        "observation",
+        "supersedes",
+        "event_kind",
+    )
+)
+
+
+class UnfitRecord(ValueError):
+    """`str()` is a sentence that says why nothing of it is kept."""
+
+
+def fit_untrusted(record: Record, clean: Callable[[str], str], now: int) -> Record:
+    """With what is left of its fields. What has another shape than its field stays: the store refuses it."""
+    fields = FIELDS.get(str(record.get("kind")))
+    if fields is None:
+        return record
+    kept = dict(record)
+    for name, shape in fields.items():
+        value = record.get(name)
+        if shape == TEXT and isinstance(value, str):
+            kept[name] = _fit_name(name, value, clean) if name in NAMES else clean(value[:LONGEST])
+        elif shape == LIST and isinstance(value, list):
+            items = [clean(item[:LONGEST_ITEM]) for item in value[:MOST_ITEMS] if isinstance(item, str)]
+            kept[name] = [item for item in items if item.strip()]
+        elif shape == INT and name.endswith("at") and isinstance(value, int) and value > now + A_DAY_MS:
+            raise UnfitRecord(f"{name} is in the future; it would be the newest for as long.")
+    if record.get("kind") == "session":
+        kept["client"] = FOREIGN
+    return kept
+
+
+def _fit_name(name: str, value: str, clean: Callable[[str], str]) -> str:
+    if len(value) > LONGEST_NAME:
+        raise UnfitRecord(f"{name} is longer than {LONGEST_NAME:,} characters.")
+    return clean(value)
+
+
+MOST_FOUND = 1_000
+"""Of a query: past it, what is found has little to do with it."""
+PAGE = 1_000
+UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
+NOTHING = Chosen(project_id=0)
+
+
+class Exporter:
+    """`catch_up` brings the index in step."""
+
+    def __init__(
+        self,
+        records: Callable[[Chosen], Iterator[Record]],
+        library: Library,
+        questions: FilterResolver,
+        search: Search,
+        catch_up: Callable[[], None],
+    ) -> None:
+        self._records, self._library, self._questions = records, library, questions
+        self._search, self._catch_up = search, catch_up
+
+    def export(self, query: str, narrowing: SearchFilters) -> Iterator[Record]:
+        """What cannot be answered is refused here, before the first record."""
+        return self._records(self._chosen(query, self._questions.filters(narrowing)))
+
+    def _chosen(self, query: str, filters: Filters) -> Chosen:
+        kinds = filters.kinds
+        understood = replace(filters, kinds=tuple(kind for kind in kinds or UNDERSTOOD if kind in UNDERSTOOD))
+        if query.strip():
+            self._catch_up()
+            hits = self._search(query, understood, MOST_FOUND).hits
+            # Near in meaning is not enough here: something is always nearest, and may be of another project.
+            refs = tuple(hit.card.ref for hit in hits if hit.parts["words"] or hit.parts["file"])
+            return Chosen(refs=refs) if refs else NOTHING
+        without_evidence = kinds == UNDERSTOOD
+        whole = Filters(
+            project_id=filters.project_id,
+            session=filters.session,
+            since=filters.since,
+            until=filters.until,
+            kinds=kinds if without_evidence else (),
+        )
+        if filters == whole:
+            return Chosen(
+                filters.project_id,
+                filters.session,
+                filters.since,
+                filters.until,
+                evidence=not without_evidence,
+            )
+        refs = self._listed(understood) if understood.kinds else ()
+        return Chosen(refs=refs) if refs else NOTHING
+
+    def _listed(self, filters: Filters) -> tuple[Ref, ...]:
+        found: list[Ref] = []
+        passed = 0
+        every = replace(filters, file=None)  # by the rows: the index may be behind
+        while cards := self._library.listed(every, limit=PAGE, offset=passed, newest_first=False):
+            found += [card.ref for card in cards if fits(card, filters)]
+            passed += len(cards)
+        return tuple(found)
+
+
+class Absorb(Protocol):
+    def __call__(self, records: Sequence[Record], *, own: bool) -> Absorbed: ...
+
+
+class Importer:
+    """`into` merges records in; `clean` takes out of a text what may not be kept; `take_in` keeps what other
+    tools wrote, observations without a kind; `catch_up` brings the index in step."""
+
+    def __init__(
+        self,
+        into: Absorb,
+        clock: Callable[[], int],
+        clean: Callable[[str], str],
+        take_in: Callable[[Sequence[Mapping[str, object]]], Data],
+        catch_up: Callable[[], None],
+    ) -> None:
+        self._into, self._clock, self._clean = into, clock, clean
+        self._take_in, self._catch_up = take_in, catch_up
+
+    def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> Data:
+        now = self._clock()
+        places: list[int] = []
+        fitting: list[Record] = []
+        plain: list[tuple[int, Mapping[str, object]]] = []
+        refused: list[tuple[int, str]] = []
+        for place, record in enumerate(records):
+            check_head(record)
+            if "kind" not in record:
+                plain += [(place, each if own else _without_session(each)) for each in _plain_records(record)]
+                continue
+            try:
+                fitting.append(record if own else fit_untrusted(record, self._clean, now))
+            except UnfitRecord as why:
+                refused.append((place, str(why)))
+            else:
+                places.append(place)
+        done = self._into(fitting, own=own)
+        refused += [(places[number], why) for number, why in done.refused]
+        taken, known = dict(done.taken), dict(done.known)
+        if plain:
+            kept = self._take_in([record for _, record in plain])
+            taken["observation"] = taken.get("observation", 0) + kept["imported"]
+            known["observation"] = known.get("observation", 0) + kept["skipped"]
+            refused += [(plain[error["index"]][0], error["message"]) for error in kept["errors"]]
+        if any(taken.values()):
+            self._catch_up()
+        return {
+            "taken": {kind: count for kind, count in taken.items() if count},
+            "known": {kind: count for kind, count in known.items() if count},
+            "refused": [{"index": place, "message": why} for place, why in sorted(refused)],
+        }
+
+
+def check_head(record: Mapping[str, object]) -> None:
+    """Raises BadQuestion for the first line of a file that a newer version wrote."""
+    if record.get("kind") != records.FORMAT:
+        return
+    version = record.get("version")
+    if not isinstance(version, int) or version > records.VERSION:
+        raise BadQuestion(
+            "version",
+            f"It is in version {str(version)[:20]} of the format, and this claude-mem reads up to "
+            f"{records.VERSION}. Upgrade claude-mem to import it.",
+        )
+
+
+def _without_session(record: Mapping[str, object]) -> Mapping[str, object]:
+    """Not in a session that it names: that may be one's own."""
+    return {name: value for name, value in record.items() if name not in ("session", "session_id")}
+
+
+def _plain_records(record: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    """What has no kind: an observation as other tools write it, or a list of such."""
+    for name in ("records", "observations"):
+        inside = record.get(name)
+        if isinstance(inside, list):
+            return [each if isinstance(each, dict) else {} for each in inside]
+    return [record]

@@ -1,0 +1,176 @@
+"""What people have kept, pinned, forgotten and taken in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
+from tests.unit.recall.remembering import DAY, House
+
+from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.memory import Observation
+from claude_mem.model.refs import Ref
+from claude_mem.ports.desk import BadQuestion, NotThere
+from claude_mem.recall.edit import MOST_UNDOS, UNDO_MS, Corrections
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.revising import SqliteRevising
+
+HERE: dict[str, object] = {"cwd": "/home/a/shop"}
+
+
+def test_what_is_remembered_is_the_users_own_and_found_at_once(memory: House) -> None:
+    answer = memory.writing.remember("Always rebase.\nNever merge.", HERE | {"type": "decision"})
+    assert answer == {"status": "saved", "id": 1, "ref": "1", "title": "Always rebase."}
+    (found,) = memory.reading.search("rebase", SearchFilters(project="shop"), Page())["results"]
+    assert (found["source"], found["type"], found["ref"]) == ("user", "decision", "1")
+    assert memory.writing.remember("Always rebase.\nNever merge.", HERE)["status"] == "known"
+    assert memory.changes == 2, "what is rendered is to be made anew"
+
+
+def test_secrets_are_taken_out_of_every_field(memory: House) -> None:
+    given: dict[str, object] = {
+        "title": "a hunter2",
+        "facts": ["b hunter2"],
+        "files": ["hunter2.py"],
+        "subtitle": "hunter2 c",
+    }
+    memory.writing.remember("The password is hunter2.", HERE | given)
+    assert "hunter2" not in str(memory.reading.details(["1"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "field"),
+    [
+        (" hunter2 ", HERE, "text"),
+        ("x" * 100_001, HERE, "text"),
+        ("x", HERE | {"type": "bug"}, "type"),
+        ("x", {}, "project"),
+        ("x", HERE | {"files": [1]}, "files"),
+        ("x", HERE | {"concepts": {"a": 1}}, "concepts"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_by_its_field(
+    memory: House, text: str, given: dict[str, object], field: str
+) -> None:
+    with pytest.raises(BadQuestion) as error:
+        memory.writing.remember(text, given)
+    assert error.value.field == field
+
+
+def test_only_observations_are_pinned(memory: House) -> None:
+    memory.keep("one")
+    assert memory.writing.pin("1", pinned=True) == {"ref": "1", "pinned": True}
+    with pytest.raises(NotThere):
+        memory.writing.pin("9", pinned=True)
+    with pytest.raises(BadQuestion):
+        memory.writing.pin("s1", pinned=True)
+
+
+def test_forgetting_is_tried_first_and_then_done(memory: House) -> None:
+    memory.keep("old heron", days_ago=9)
+    memory.keep("new heron")
+    selection: dict[str, Any] = {"text": "heron", "until": "3 days ago"}
+    tried = memory.writing.forget(selection, dry_run=True)
+    assert (tried["dry_run"], tried["observations"], tried["backups"]) == (True, 1, 2)
+    assert [sample["title"] for sample in tried["sample"]] == ["old heron"]
+    assert len(memory.found("heron")) == 2
+    done = memory.writing.forget(selection, dry_run=False)
+    assert (done["dry_run"], done["observations"], done["backups"]) == (False, 1, 0)
+    assert [lying["done"] for lying in done["elsewhere"]] == ["rewritten", "rewritten"]
+    assert memory.found("heron") == ["2"]
+
+
+@pytest.mark.parametrize(
+    "selection", [{}, {"text": ""}, {"unknown": "x"}, {"refs": ["what?"]}, {"project": "nope"}]
+)
+def test_nothing_is_forgotten_by_mistake(memory: House, selection: dict[str, object]) -> None:
+    memory.keep("one")
+    with pytest.raises(BadQuestion):
+        memory.writing.forget(selection, dry_run=False)
+    assert memory.found("one") == ["1"]
+
+
+def test_a_session_is_forgotten_by_the_beginning_of_its_id_and_what_is_in_it_is_told_first(
+    memory: House,
+) -> None:
+    memory.keep("heron", session="88e16f61-d1b7")
+    tried = memory.writing.forget({"session": "88e16f61"}, dry_run=True)
+    assert (tried["sessions"], tried["observations"]) == (1, 1)
+    assert [sample["title"] for sample in tried["sample"]] == ["heron"]
+    assert memory.writing.forget({"session": "88e16f61"}, dry_run=False)["sessions"] == 1
+    assert memory.found("heron") == []
+
+
+def test_whoever_names_what_is_not_there_forgets_nothing(memory: House) -> None:
+    memory.keep("heron")
+    with pytest.raises(NotThere, match="99"):
+        memory.writing.forget({"refs": ["1", "99"]}, dry_run=False)
+    with pytest.raises(BadQuestion, match="no session"):
+        memory.writing.forget({"session": "nobodys"}, dry_run=False)
+    assert memory.found("heron") == ["1"]
+
+
+def test_an_import_tells_what_it_took_what_it_knew_and_what_was_wrong(memory: House) -> None:
+    at = memory.clock() - 5 * DAY
+    good = {"title": "From elsewhere", "narrative": "n", "project": "shop", "created_at_epoch": at}
+    records: list[Any] = [
+        good,
+        dict(good),
+        {"title": ""},
+        "no object",
+        {"title": "x", "project": "y", "type": "z"},
+    ]
+    answer = memory.writing.take_in(records)
+    assert (answer["imported"], answer["skipped"]) == (1, 1)
+    assert [(error["index"], error["field"]) for error in answer["errors"]] == [
+        (2, "text"),
+        (3, "records"),
+        (4, "type"),
+    ]
+    (card,) = memory.library.cards([Ref("observation", 1)])
+    assert (card.source, card.created_at, card.provider) == ("external", at, "import")
+
+
+# How long a correction can be taken back.
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock()
+
+
+@pytest.fixture
+def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Corrections]:
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
+        keeping = SqliteKeeping(store.readers, store.writer, clock)
+        keeping.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
+        library, revising = SqliteLibrary(store.readers), SqliteRevising(store.writer)
+        yield Corrections(library, revising, clock, str, lambda _projects: None)
+
+
+def test_for_an_hour(correcting: Corrections, clock: SettableClock) -> None:
+    first, second = (correcting.pin(["1"], pinned=True)["undo"] for _ in range(2))
+    clock.now += UNDO_MS
+    assert correcting.undo(second["token"])["refs"] == ["1"]
+    correcting.pin(["1"], pinned=True)
+    clock.now += 1
+    with pytest.raises(NotThere):
+        correcting.undo(first["token"])
+
+
+def test_the_last_so_many(correcting: Corrections) -> None:
+    undos = [correcting.pin(["1"], pinned=True)["undo"] for _ in range(MOST_UNDOS + 1)]
+    with pytest.raises(NotThere):
+        correcting.undo(undos[0]["token"])
+    assert correcting.undo(undos[1]["token"])["status"] == "undone"
+
+
+def test_nobody_guesses_a_token(correcting: Corrections) -> None:
+    tokens = {correcting.pin(["1"], pinned=True)["undo"]["token"] for _ in range(20)}
+    assert len(tokens) == 20
+    assert all(len(token) >= 20 for token in tokens)

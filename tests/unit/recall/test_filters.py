@@ -1,0 +1,103 @@
+"""What people ask for, as filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.contracts.store_contract import ORIGIN
+from tests.unit.recall.cards import NOW, card
+from tests.unit.recall.remembering import DAY, ELSEWHERE, House
+
+from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.refs import Filters
+from claude_mem.ports.desk import BadQuestion
+from claude_mem.recall.filters import fits
+
+
+@pytest.fixture
+def asked(memory: House) -> House:
+    memory.keep("one")
+    memory.keep("two", origin=ELSEWHERE, session="m")
+    return memory
+
+
+@pytest.mark.parametrize(
+    "narrowing",
+    [SearchFilters(project="shop"), SearchFilters(project=ORIGIN.key), SearchFilters(cwd="/home/a/shop/src")],
+    ids=["by name", "by key", "by directory"],
+)
+def test_a_project_goes_by_several_names(asked: House, narrowing: SearchFilters) -> None:
+    assert asked.questions.filters(narrowing).project_id == asked.project().id
+
+
+def test_a_directory_nothing_is_remembered_of_finds_nothing_rather_than_everything(asked: House) -> None:
+    answer = asked.reading.search("one", SearchFilters(cwd="/home/a/new"), Page())
+    assert answer["results"] == []
+
+
+def test_dates_are_given_in_words(asked: House) -> None:
+    filters = asked.questions.filters(SearchFilters(since="yesterday", until="yesterday"))
+    assert filters.since is not None
+    assert filters.until is not None
+    assert filters.until - filters.since == DAY
+    assert filters.since < asked.clock() - DAY < filters.until
+
+
+@pytest.mark.parametrize(
+    ("narrowing", "field", "said"),
+    [
+        (SearchFilters(project="nope"), "project", "nope"),
+        (SearchFilters(since="when pigs fly"), "since", "when pigs fly"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_in_a_sentence_that_names_the_field(
+    asked: House, narrowing: SearchFilters, field: str, said: str
+) -> None:
+    with pytest.raises(BadQuestion) as error:
+        asked.questions.filters(narrowing)
+    assert error.value.field == field
+    assert said in str(error.value)
+
+
+# Filters, each alone.
+
+
+ONE = card(
+    7,
+    concepts=("parsing", "dates"),
+    files=("src/a.py",),
+    branch="main",
+    client="claude-code",
+    superseded_by=9,
+)
+
+
+def test_no_filter_keeps_everything() -> None:
+    assert fits(ONE, Filters())
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "left_out"),
+    [
+        ("project_id", 1, 2),
+        ("kinds", ("summary", "observation"), ("summary",)),
+        ("types", ("bugfix",), ("feature", "decision")),
+        ("concepts", ("dates", "x"), ("x",)),
+        ("file", "a.py", "b.py"),
+        ("branch", "main", "dev"),
+        ("session", "session-1", "session"),
+        ("client", "claude-code", "cursor"),
+        ("since", ONE.created_at, ONE.created_at + 1),
+        ("until", ONE.created_at + 1, ONE.created_at),
+        ("superseded", True, False),
+    ],
+)
+def test_each_filter_keeps_its_own(name: str, kept: Any, left_out: Any) -> None:
+    assert fits(ONE, Filters(**{name: kept}))
+    assert not fits(ONE, Filters(**{name: left_out}))
+
+
+def test_all_that_is_asked_for_must_hold() -> None:
+    assert fits(ONE, Filters(types=("bugfix",), file="src/", branch="main", until=NOW))
+    assert not fits(ONE, Filters(types=("bugfix",), file="src/", branch="dev", until=NOW))

@@ -1,0 +1,312 @@
+"""What sessions are told: at their start, at a prompt, before a file; and when they are told nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contracts.store_contract import HOUR, NOON, arrivals
+from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
+
+from claude_mem.model.events import Kind
+from claude_mem.model.memory import Observation, Summary
+from claude_mem.ports.keeping import Injection
+from claude_mem.recall.fence import fenced
+from claude_mem.recall.inject import InjectionLimits
+from claude_mem.recall.render import length
+
+CWD = "/home/a/shop"
+OPENING = fenced("x").partition("x")[0].splitlines()[0]
+
+
+def ask(memory: House, event: str, session: str = "now", **payload: str | int) -> str:
+    return memory.occasions.answer(
+        {"event": event, "payload": {"session_id": session, "cwd": CWD, **payload}}
+    )
+
+
+def prompt(memory: House, text: str, session: str = "now") -> str:
+    memory.indexing.catch_up()
+    return ask(memory, "UserPromptSubmit", session, prompt=text)
+
+
+def before(memory: House, path: str, session: str = "now") -> str:
+    memory.indexing.catch_up()
+    return ask(memory, "PreToolUse", session, file_path=f"{CWD}/{path}")
+
+
+def worked(memory: House, session: str, request: str, at: int, **more: Any) -> None:
+    seen = [Observation("bugfix", f"Observed while asked to {request}")]
+    memory.turn(request, session=session, observed=seen, summary=Summary(request=request, **more), at=at)
+
+
+@pytest.fixture
+def busy(memory: House) -> House:
+    """Two sessions and a pin, then a day's rest."""
+    worked(memory, "first", "tame the heron", NOON, next_steps="feed the heron")
+    worked(memory, "second", "paint the fence", NOON + HOUR, learned="it rains", next_steps="buy a brush")
+    pinned = memory.keep("Never use port 80", type="decision", days_ago=400, session="old")
+    memory.keeping.pin(pinned, pinned=True)
+    memory.clock.now = NOON + DAY
+    return memory
+
+
+def in_order(text: str, *parts: str) -> bool:
+    places = [text.find(part) for part in parts]
+    return -1 not in places and places == sorted(places)
+
+
+def test_a_start_is_told_the_last_session_open_steps_pins_and_what_matters_in_that_order(busy: House) -> None:
+    told = busy.occasions.start(busy.project())
+    assert in_order(
+        told.text, "paint the fence", "buy a brush", "feed the heron", "Never use port 80", "asked to paint"
+    )
+    assert told.text.startswith(OPENING)
+    assert {"1", "2", "3"} <= set(map(str, told.refs))
+    assert told.tokens > 0
+
+
+def test_a_session_that_only_greeted_does_not_hide_the_last_work(memory: House) -> None:
+    worked(memory, "first", "tame the heron", NOON, completed="The heron is tame")
+    worked(memory, "second", "say hello", NOON + HOUR)
+    told = memory.occasions.start(memory.project()).text
+    assert in_order(told, "Last session", "say hello", "Before that", "tame the heron", "The heron is tame")
+
+
+def test_a_session_that_ended_with_thanks_is_told_by_what_it_did(memory: House) -> None:
+    worked(memory, "first", "tame the heron", NOON, completed="The heron is tame")
+    worked(memory, "first", "thank you", NOON + HOUR)
+    told = memory.occasions.start(memory.project()).text
+    assert in_order(told, "Last session", "Asked: tame the heron", "The heron is tame")
+    assert "Asked: thank you" not in told
+
+
+def test_however_much_is_remembered_a_start_is_told_within_its_budget(memory: House) -> None:
+    for number in range(300):
+        memory.keep(f"Thing {number} {'about a heron ' * 9}", session=f"s{number}", indexed=False)
+    worked(memory, "last", "x" * 5_000, NOON, next_steps="y" * 5_000)
+    assert 1_000 < length(memory.occasions.start(memory.project()).text) <= 9_500
+
+
+def test_a_start_of_another_project_is_told_nothing_of_ours(busy: House) -> None:
+    busy.keep("Ground the flour", origin=ELSEWHERE, session="m")
+    told = busy.occasions.start(busy.project(ELSEWHERE)).text
+    assert "flour" in told
+    assert "heron" not in told
+
+
+@pytest.mark.parametrize("source", ["startup", "clear", ""])
+def test_a_worker_that_is_asked_tells_a_start_the_same(busy: House, source: str) -> None:
+    assert ask(busy, "SessionStart", source=source) == busy.occasions.start(busy.project()).text
+    (noted,) = busy.told("now")
+    assert (noted.event, noted.about, noted.at) == ("SessionStart", None, busy.clock())
+    assert noted.tokens > 0
+    assert "1" in noted.refs
+
+
+def test_a_compaction_carries_the_sessions_own_memory_before_all_else(busy: House) -> None:
+    worked(busy, "now", "count the eggs", NOON + DAY, completed="counted seven eggs")
+    worked(busy, "meanwhile", "hatch the eggs", NOON + DAY + HOUR)
+    for told in (
+        busy.occasions.start(busy.project(), "now").text,
+        ask(busy, "SessionStart", source="compact"),
+    ):
+        assert in_order(told, "count the eggs", "hatch the eggs")
+        assert "seven eggs" in told
+
+
+def test_a_resumed_session_is_told_only_what_others_did_since(busy: House) -> None:
+    ask(busy, "SessionStart", source="startup")
+    busy.clock.now += HOUR
+    assert ask(busy, "SessionStart", source="resume") == "", "nothing happened since"
+    worked(busy, "now", "count the eggs", busy.clock.now)
+    busy.clock.now += HOUR
+    assert ask(busy, "SessionStart", source="resume") == "", "its own work it knows"
+    worked(busy, "other", "hatch the eggs", busy.clock.now)
+    busy.clock.now += HOUR
+    told = ask(busy, "SessionStart", source="resume")
+    assert "hatch the eggs" in told
+    assert not any(old in told for old in ("heron", "fence", "port 80", "count the eggs"))
+
+
+def test_a_session_that_was_never_told_anything_is_told_all_when_resumed(busy: House) -> None:
+    assert ask(busy, "SessionStart", source="resume") == busy.occasions.start(busy.project()).text
+
+
+def test_but_for_its_own_work_which_the_client_repeats_to_it(memory: House) -> None:
+    worked(memory, "now", "count the eggs", NOON, next_steps="hatch the eggs")
+    assert ask(memory, "SessionStart", source="resume") == ""
+    worked(memory, "other", "tame the heron", NOON + HOUR)
+    told = ask(memory, "SessionStart", source="resume")
+    assert "tame the heron" in told
+    assert "eggs" not in told
+
+
+def test_a_fork_is_told_only_what_was_done_since_the_session_it_carries_on_was_answered(busy: House) -> None:
+    ask(busy, "SessionStart", "parent", source="startup")
+    worked(busy, "parent", "count the eggs", busy.clock.now + 100)  # its turn ends just after its last answer
+    busy.clock.now += HOUR
+    hour: dict[str, str | int] = {"source": "fork", "seconds_since_last_response": HOUR // 1000}
+    assert ask(busy, "SessionStart", "forked", **hour) == ""
+    worked(busy, "other", "hatch the eggs", busy.clock.now - HOUR // 2)
+    told = ask(busy, "SessionStart", "forked", **hour)
+    assert "hatch the eggs" in told
+    assert not any(old in told for old in ("heron", "fence", "port 80", "count the eggs"))
+
+
+def test_a_fork_of_a_session_that_was_never_answered_is_told_all(busy: House) -> None:
+    assert ask(busy, "SessionStart", "forked", source="fork") == busy.occasions.start(busy.project()).text
+
+
+@pytest.fixture
+def herons(memory: House) -> House:
+    memory.keep(
+        "The heron cache lost updates",
+        "Two writers shared one heron.",
+        type="bugfix",
+        session="then",
+        days_ago=3,
+    )
+    for number, word in enumerate(["alder", "birch", "cedar", "dogwood", "elm", "fir", "ginkgo", "hazel"]):
+        memory.keep(f"Planted the {word}", session=f"w{number}", days_ago=9)
+    return memory
+
+
+def test_a_prompt_is_told_what_bears_on_it(herons: House) -> None:
+    told = prompt(herons, "why does the heron cache lose updates?")
+    assert told.startswith(OPENING)
+    assert "The heron cache lost updates" in told
+    assert "Planted" not in told
+    assert [(noted.event, noted.refs) for noted in herons.told("now")] == [("UserPromptSubmit", ("1",))]
+
+
+@pytest.mark.parametrize("said", ["yes", "go on", "ok", "continue", "", "???", "1", "thanks!", "do it"])
+def test_a_prompt_that_says_nothing_is_told_nothing(herons: House, said: str) -> None:
+    herons.keep("Yes, ok: go on, continue, thanks, do it, 1", session="chatty")
+    assert prompt(herons, said) == ""
+
+
+def test_a_task_that_ended_is_no_question(herons: House) -> None:
+    words = "why does the heron cache lose updates?"
+    assert prompt(herons, f"<task-notification><result>{words}</result></task-notification>") == ""
+    assert prompt(herons, words)
+
+
+def test_a_prompt_that_only_shares_a_word_is_told_nothing(herons: House) -> None:
+    shared = (
+        "please write a long poem about the sea, its updates of weather, ships, storms, ports and sailors"
+    )
+    assert prompt(herons, shared) == ""
+    assert herons.told("now") == []
+
+
+def test_nothing_is_told_twice(herons: House) -> None:
+    assert prompt(herons, "heron cache updates")
+    assert prompt(herons, "the heron cache and its updates") == ""
+    assert prompt(herons, "heron cache updates", session="another")
+
+
+def test_a_session_is_not_told_its_own_memory(herons: House) -> None:
+    assert prompt(herons, "heron cache updates", session="then") == ""
+
+
+def test_what_something_newer_stands_in_for_is_not_told(herons: House) -> None:
+    herons.store.writer.run(
+        lambda db: db.execute("UPDATE observations SET superseded_by = 2 WHERE id = 1").rowcount
+    )
+    assert prompt(herons, "heron cache updates") == ""
+
+
+@pytest.fixture
+def filed(memory: House) -> House:
+    memory.keep(
+        "Locks before writing", type="decision", files_modified=("src/store.py",), session="then", days_ago=2
+    )
+    memory.keep("Looked around", type="change", files_read=("src/read.py",), session="then", days_ago=2)
+    return memory
+
+
+def test_a_file_tells_its_history_once_in_a_session(filed: House) -> None:
+    told = before(filed, "src/store.py")
+    assert told.startswith(OPENING)
+    assert "Locks before writing" in told
+    filed.keep("Unlocks after it", type="decision", files_modified=("src/store.py",), session="since")
+    assert before(filed, "src/store.py") == "", "once, also if there is news"
+    assert before(filed, "src/store.py", session="another")
+    (noted,) = filed.told("now")
+    assert (noted.event, noted.about, noted.refs) == ("PreToolUse", f"{CWD}/src/store.py", ("1",))
+
+
+@pytest.mark.parametrize("path", ["src/read.py", "src/unknown.py", "store.py.bak", ""])
+def test_a_file_of_which_there_is_nothing_to_say_is_left_alone(filed: House, path: str) -> None:
+    assert before(filed, path) == ""
+
+
+def test_what_a_prompt_was_told_a_file_does_not_repeat(filed: House) -> None:
+    assert prompt(filed, "why locks before writing?")
+    assert before(filed, "src/store.py") == ""
+
+
+def test_a_session_is_not_told_of_a_file_what_it_did_itself(filed: House) -> None:
+    assert before(filed, "src/store.py", session="then") == ""
+
+
+def test_no_characters_mean_nothing_is_told(tmp_path: Path) -> None:
+    with house(tmp_path, size=InjectionLimits(start_characters=0, prompt_characters=0)) as memory:
+        worked(memory, "then", "tame the heron cache", NOON)
+        memory.clock.now += DAY
+        assert ask(memory, "SessionStart", source="startup") == ""
+        assert ask(memory, "SessionStart", source="compact") == ""
+        assert prompt(memory, "tame the heron cache") == ""
+        memory.keeping.note_injection(Injection("now", "SessionStart", (), 0, NOON - DAY))
+        assert ask(memory, "SessionStart", source="resume") == ""
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {},
+        {"event": "SessionStart"},
+        {"event": "SessionStart", "payload": []},
+        {"event": "SessionStart", "payload": {"session_id": 1, "cwd": CWD}},
+        {"event": "UserPromptSubmit", "payload": {"session_id": "x", "cwd": "/nowhere"}},
+        {"event": "Unheard", "payload": {"session_id": "x", "cwd": CWD}},
+        {"event": ["x"], "payload": {"session_id": "x", "cwd": CWD}},
+        {"event": "UserPromptSubmit", "payload": {"session_id": "x", "cwd": CWD, "prompt": None}},
+        {"event": "PreToolUse", "payload": {"session_id": "x", "cwd": CWD, "file_path": {}}},
+    ],
+    ids=str,
+)
+def test_a_question_that_is_none_is_answered_with_nothing(busy: House, question: dict[str, object]) -> None:
+    assert busy.occasions.answer(question) == ""
+
+
+def test_a_title_in_the_starts_index_does_not_keep_the_whole_from_being_told(filed: House) -> None:
+    shown = Injection("now", "SessionStart", ("1",), 100, filed.clock())
+    filed.keeping.note_injection(shown)
+    assert "Locks before writing" in before(filed, "src/store.py")
+
+
+def test_what_a_compaction_took_away_is_told_again(filed: House) -> None:
+    assert before(filed, "src/store.py")
+    compacted = filed.events.make(Kind.PRE_COMPACT, "now", cwd=CWD, at=filed.clock() + 1)
+    filed.store.accept(arrivals(compacted))
+    filed.clock.now += 10
+    assert "Locks before writing" in before(filed, "src/store.py")
+
+
+@pytest.mark.parametrize("path", ["store.py", "lib/src/store.py", "/usr/lib/src/store.py"])
+def test_a_file_of_the_same_name_elsewhere_has_another_history(filed: House, path: str) -> None:
+    filed.indexing.catch_up()
+    whole = path if path.startswith("/") else f"{CWD}/{path}"
+    assert ask(filed, "PreToolUse", file_path=whole) == ""
+
+
+def test_a_compaction_in_mid_turn_puts_the_sessions_own_work_before_the_last_sessions(memory: House) -> None:
+    worked(memory, "first", "paint the zebra", NOON, completed="The zebra is painted")
+    seen = [Observation("bugfix", "The heron is tame")]
+    memory.turn("tame the heron", session="now", observed=seen, at=NOON + HOUR)
+    told = memory.occasions.start(memory.project(), "now").text
+    assert "The heron is tame" in told
+    assert "The zebra is painted" not in told.partition("The heron is tame")[0]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from claude_mem.serve.parts import Parts
+    from claude_mem.serve.services import Services
     from claude_mem.settings import Settings
 
 LOOK_EVERY_S = 10.0
@@ -29,15 +29,15 @@ def run(*, from_hook: bool) -> int:
     return lifecycle.run(settings.load(), _build, from_hook=from_hook, version=__version__)
 
 
-def _build(chosen: Settings) -> Parts:
+def _build(chosen: Settings) -> Services:
     from dataclasses import replace
 
     from claude_mem.wiring.worker import build
 
-    parts = replace(build(chosen), is_connected=ConnectionCheck(chosen))
+    services = replace(build(chosen), is_connected=ConnectionCheck(chosen))
     gc.freeze()
     gc.enable()
-    return parts
+    return services
 
 
 class ConnectionCheck:

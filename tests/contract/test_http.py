@@ -13,7 +13,7 @@ from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven
 
 from claude_mem.serve import guard, hookline
-from claude_mem.serve.app import TABLE
+from claude_mem.serve.http.app import TABLE
 
 
 @pytest.fixture(scope="module")

@@ -161,8 +161,8 @@ class TestEditing:
     @pytest.mark.parametrize("id", ["s1", "p1", "e1", "nonsense", {}, [], -1])
     def test_only_observations_can_be_edited(self, worker: Worker, id: object) -> None:
         status, code, field = worker.refused("POST", "/api/memory/edit", {"id": id, "title": "x"})
-        assert (status, field) == (400, "ids")
-        assert code == "bad_field"
+        assert (status, code) == (400, "bad_field")
+        assert field in ("id", "ids")
 
     def test_an_observation_that_is_not_there_is_not_found(self, worker: Worker) -> None:
         assert worker.refused("POST", "/api/memory/edit", {"id": 99_999, "title": "x"})[0] == 404

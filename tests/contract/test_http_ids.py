@@ -7,7 +7,7 @@ import pytest
 from tests.contract.recalling import Worker
 from tests.harness import workers
 
-from claude_mem.serve.app import TABLE
+from claude_mem.serve.http.app import TABLE
 
 ODD = (
     "team/alpha",

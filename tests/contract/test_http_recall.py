@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from msgspec import structs
 from tests.contract import recalling
 from tests.contract.recalling import Worker, over_tcp, refs, timeless
 
-from claude_mem.serve import memory
-from claude_mem.serve.recall_answers import RESULT
+from claude_mem.api import memories
 
-FIELDS = {field.name for field in RESULT}
+FIELDS = {field.encode_name for field in structs.fields(memories.Memory)}
 HOSTILE = [
     '"',
     "'; DROP TABLE observations; --",
@@ -292,7 +292,7 @@ class TestChanging:
             ({}, "text"),
             ({"text": "  "}, "text"),
             ({"text": 5}, "text"),
-            ({"text": "x" * (memory.LONGEST_TEXT + 1)}, "text"),
+            ({"text": "x" * (memories.LONGEST_TEXT + 1)}, "text"),
             ({"text": "x", "project": "shop", "type": "nonsense"}, "type"),
             ({"text": "x", "project": "shop", "files": "a.py"}, "files"),
             ({"text": "x", "project": "shop", "files": [5]}, "files"),
@@ -366,7 +366,7 @@ class TestChanging:
 
     @pytest.mark.parametrize(
         "records",
-        [None, "x", [5], [[]], [{}] * (memory.MOST_RECORDS + 1)],
+        [None, "x", [5], [[]], [{}] * (memories.MOST_RECORDS + 1)],
         ids=["none", "text", "5", "list", "many"],
     )
     def test_what_is_no_list_of_records_is_refused(self, worker: Worker, records: object) -> None:

@@ -9,8 +9,10 @@ from tests.contract import recalling
 from tests.contract.recalling import Listener, Worker, refs
 from tests.harness import workers
 
-from claude_mem.serve import pages, viewer_table
-from claude_mem.serve.endpoint import Endpoint
+from claude_mem.serve.http.app import TABLE
+from claude_mem.serve.http.router import Endpoint
+from claude_mem.serve.http.routes import viewer
+from claude_mem.serve.requests import fields
 
 
 @pytest.fixture(scope="module")
@@ -240,11 +242,11 @@ class TestTheViewersFiles:
         return response
 
     def test_every_file_of_the_viewer_is_served_as_what_it_is(self, worker: Worker) -> None:
-        files = [path for path in pages.FOLDER.rglob("*") if path.is_file()]
+        files = [path for path in viewer.FOLDER.rglob("*") if path.is_file()]
         assert files
         types = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
         for path in files:
-            reply = self.asked(worker, f"/viewer/{path.relative_to(pages.FOLDER)}")
+            reply = self.asked(worker, f"/viewer/{path.relative_to(viewer.FOLDER)}")
             assert reply.status == 200
             assert str(reply.headers["content-type"]).startswith(types[path.suffix])
 
@@ -321,7 +323,16 @@ JUNK: list[object] = [
 ]
 
 
-@pytest.mark.parametrize("row", viewer_table.ROWS, ids=lambda row: f"{row.method} {row.path}")
+PATHS = (
+    *("/api/memory/edit", "/api/memory/wrong", "/api/memory/merge", "/api/memory/select", "/api/undo/{id}"),
+    *("/api/observation/{id}/provenance", "/api/session/{id}/events", "/api/project", "/api/facets"),
+    *("/api/cost", "/api/context/preview", "/api/status", "/api/recording", "/api/settings", "/api/logs"),
+)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in TABLE if row.path in PATHS], ids=lambda row: f"{row.method} {row.path}"
+)
 def test_no_field_of_any_route_breaks_it(worker: Worker, row: Endpoint) -> None:
     """Row 24, by hand: each field with each kind of junk."""
     path = row.path.replace("{id}", "1")
@@ -333,12 +344,12 @@ def test_no_field_of_any_route_breaks_it(worker: Worker, row: Endpoint) -> None:
         "paused": False,
         "title": "x",
     }
-    for field in row.body:
+    for field in fields(row.body) if row.body else ():
         for junk in JUNK:
             if (field.name, junk) != ("paused", True):
                 status, answer = worker.ask(row.method, path, good | {field.name: junk})
                 assert status < 500, (field.name, junk, answer)
-    for field in row.query:
+    for field in fields(row.query) if row.query else ():
         for junk in JUNK:
             if junk is not None:
                 asked = {"project": "shop", field.name: str(junk).encode(errors="replace")[:2_000]}

@@ -9,8 +9,9 @@ import pytest
 from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven, Reply
 
-from claude_mem.serve import guard, house, pages, past, recall_table, viewer_table
-from claude_mem.serve.app import TABLE
+from claude_mem.serve import guard
+from claude_mem.serve.http.app import TABLE
+from claude_mem.serve.http.routes import memories, projects, viewer
 
 BODY = (
     b'{"claudeSessionId":"victim","userPrompt":"x","prompt":"x","tool_name":"Read","isProcessing":true,'
@@ -19,8 +20,10 @@ BODY = (
 ROUTES = [(row.method, row.path.replace("{id}", "victim")) for row in TABLE]
 NEEDING_MORE = {
     row.path.replace("{id}", "victim")
-    for row in (*recall_table.ROWS, *viewer_table.ROWS, *past.ROWS, *house.ROWS)
-} - {"/api/status", "/api/settings", "/api/logs"}
+    for row in TABLE
+    if row in (*memories.routes.endpoints, *projects.routes.endpoints)
+    or row.path in ("/api/backfill", "/api/backfill/known", "/api/recording")
+}
 """Routes that the stand-in cannot answer: it recalls nothing, and some must be told of what."""
 READS = [(method, path) for method, path in ROUTES if method == "GET"]
 
@@ -103,7 +106,7 @@ def test_every_attack_is_refused_on_every_route(
     for method, path in ROUTES:
         with subtests.test(method=method, path=path):
             reply = attacked(worker, method, path, headers)
-            if path in pages.OPEN and status == 401:  # it asks for a word of its own, and was given none
+            if path in viewer.OPEN and status == 401:  # it asks for a word of its own, and was given none
                 assert_turned_away(reply)
                 continue
             assert reply.status == status, what
@@ -119,7 +122,7 @@ def test_a_token_in_the_query_opens_nothing(worker: Driven, subtests: pytest.Sub
     for method, path in ROUTES:
         with subtests.test(method=method, path=path):
             reply = attacked(worker, method, f"{path}?{name}={worker.token}", {"Authorization": ""})
-            if path in pages.OPEN:
+            if path in viewer.OPEN:
                 assert_turned_away(reply)
             else:
                 assert reply.status == 401
@@ -133,7 +136,7 @@ def test_the_token_as_a_cookie_opens_nothing(
     for method, path in ROUTES:
         with subtests.test(method=method, path=path):
             reply = attacked(worker, method, path, {"Authorization": "", "Cookie": cookie})
-            if path in pages.OPEN:
+            if path in viewer.OPEN:
                 assert_turned_away(reply)
             else:
                 assert reply.status == 401
@@ -176,7 +179,7 @@ def test_the_token_opens_every_read(worker: Driven, subtests: pytest.Subtests, h
             reply = attacked(worker, method, path, own)
             if path in NEEDING_MORE:
                 assert reply.status in (400, 404, 503)
-            elif path in pages.OPEN:
+            elif path in viewer.OPEN:
                 assert_turned_away(reply)
             else:
                 nowhere = ("/sessions/victim/status", "/viewer/victim")

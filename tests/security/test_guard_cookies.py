@@ -13,9 +13,10 @@ from tests.security.test_guard import ATTACKS, BODY, ROUTES, assert_hardened
 from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven, Reply
 
-from claude_mem.serve import guard, pages
+from claude_mem.serve import guard
+from claude_mem.serve.http.routes import viewer
 
-KEYED = [(method, path) for method, path in ROUTES if path not in pages.OPEN]
+KEYED = [(method, path) for method, path in ROUTES if path not in viewer.OPEN]
 READS = [(method, path) for method, path in KEYED if method == "GET" and path != "/stream"]
 CHANGES = [(method, path) for method, path in KEYED if method != "GET"]
 FOREIGN = [attack for attack in ATTACKS if attack[2] != 401]

@@ -1,32 +1,23 @@
 """The filters of memory, declared once: HTTP parameters, MCP arguments, command-line flags and the viewer's
-controls are made of `SearchFilters`."""
+controls are made of `FilterFields`."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 from msgspec.structs import FieldInfo
 
+from claude_mem.api.base import Params, doc
 from claude_mem.model.memory import ObservationType
 from claude_mem.model.refs import MemoryKind
 
 
-def doc(description: str, *examples: object, aliases: tuple[str, ...] = ()) -> Meta:
-    """What a field means, for people; `aliases` are other names callers may use for it."""
-    return Meta(
-        description=description,
-        examples=list(examples) or None,
-        extra={"aliases": aliases} if aliases else None,
-    )
-
-
-class SearchFilters(Struct, frozen=True, kw_only=True):
+class FilterFields(Params, frozen=True, kw_only=True):
     """As people and query strings write them; empty: it does not matter."""
 
     project: Annotated[str, doc("Only this project: its name or key.", "shop")] = ""
-    cwd: Annotated[str, doc("Only the project this directory belongs to.", "/home/ada/shop")] = ""
     kinds: Annotated[
         tuple[MemoryKind, ...], doc("Only these kinds of memory.", ["observation"], aliases=("kinds",))
     ] = field(name="kind", default=())
@@ -70,6 +61,12 @@ class SearchFilters(Struct, frozen=True, kw_only=True):
     pinned: Annotated[bool, doc("true: only what is pinned.", False)] = False
 
 
+class SearchFilters(FilterFields, frozen=True, kw_only=True):
+    """With the directory somebody works in: `claude-mem search --here`, or "." of an MCP tool."""
+
+    cwd: Annotated[str, doc("Only the project this directory belongs to.", "/home/ada/shop")] = ""
+
+
 class Page(Struct, frozen=True):
     limit: int = 20
     offset: int = 0
@@ -88,8 +85,7 @@ class FilterInfo(Struct, frozen=True):
 
 
 def filter_infos() -> tuple[FilterInfo, ...]:
-    """All filters but `cwd`: each face has its own way to say "the project I am in"."""
-    return tuple(_info(each) for each in msgspec.structs.fields(SearchFilters) if each.name != "cwd")
+    return tuple(_info(each) for each in msgspec.structs.fields(FilterFields))
 
 
 def _info(declared: FieldInfo) -> FilterInfo:

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from claude_mem.cli.commands import UsageError
 from claude_mem.model.jobs import OPEN_STATUSES
-from claude_mem.serve import control, pausing
-from claude_mem.serve.pausing import Paused, look
+from claude_mem.serve import control, pause_switches
+from claude_mem.serve.pause_switches import Paused, look
 
 __all__ = ["SESSION_VARIABLE", "Paused", "look", "pause", "resume", "when", "which"]
 
@@ -22,12 +22,12 @@ WITHIN_S = 1.0
 
 def pause(data_dir: Path, session: str | None = None) -> bool:
     """Pause everything (None), or a session; False: it was."""
-    return _seen(data_dir, changed=pausing.pause(data_dir, session))
+    return _seen(data_dir, changed=pause_switches.pause(data_dir, session))
 
 
 def resume(data_dir: Path, session: str | None = None) -> bool:
     """End a pause of everything (None), or of a session; False: there was none."""
-    return _seen(data_dir, changed=pausing.resume(data_dir, session))
+    return _seen(data_dir, changed=pause_switches.resume(data_dir, session))
 
 
 def _seen(data_dir: Path, *, changed: bool) -> bool:

@@ -54,7 +54,7 @@ class FilterResolver:
             # A directory nothing is remembered of: no project has the id 0, so nothing is found.
             project_id=0 if unknown else project.id if project else None,
             kinds=tuple(kind for kind in KINDS if kind in asked.kinds),
-            types=_types(asked.types),
+            types=asked.types,
             concepts=asked.concepts,
             file=asked.file or None,
             branch=asked.branch or None,
@@ -88,13 +88,6 @@ class FilterResolver:
             return interval(words, self._clock(), self._zone(), tagged)
         except ValueError as error:
             raise BadQuestion(field, str(error)) from None
-
-
-def _types(asked: tuple[str, ...]) -> tuple[str, ...]:
-    for each in asked:
-        if each not in TYPES:
-            raise BadQuestion("type", f"{each!r} is no type of observation: {', '.join(TYPES)}.")
-    return asked
 
 
 def fits(card: Card, filters: Filters) -> bool:

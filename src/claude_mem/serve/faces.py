@@ -11,10 +11,11 @@ from pathlib import Path
 from starlette.applications import Starlette
 
 from claude_mem.capture import places
-from claude_mem.serve import listen, pages, whole
+from claude_mem.serve import listen, whole
 from claude_mem.serve.guard import Guard, Key
 from claude_mem.serve.hookline import HookLine
-from claude_mem.serve.running import PROTOCOL, Running, log
+from claude_mem.serve.http.routes import viewer
+from claude_mem.serve.services import PROTOCOL, Running, log
 from claude_mem.serve.web import GRACE_S, Web
 
 # Relative: the worker has changed into its data directory, so that no path is too long for a socket.
@@ -39,7 +40,7 @@ class Faces:
             port = listener.getsockname()[1]
             self._running.port = port
             key = Key(port, self._token, self._running.visitors)
-            guard = Guard(self._app, self._running, key, open_to_all=pages.OPEN, pages=pages.LOOKED_AT)
+            guard = Guard(self._app, self._running, key, open_to_all=viewer.OPEN, pages=viewer.LOOKED_AT)
             self._tcp = Web(guard, listener)
             await self._tcp.start()
         await self.heal()
@@ -83,7 +84,7 @@ class Faces:
 
     def _bind_tcp(self) -> socket.socket | None:
         try:
-            return listen.tcp(self._running.parts.settings.worker_port)
+            return listen.tcp(self._running.services.settings.worker_port)
         except OSError as error:
             # No loopback in this sandbox. Hooks, the command line and MCP come by the sockets.
             log.warning("no TCP port: %s", error.strerror)
@@ -99,7 +100,7 @@ class Faces:
         self._ours[path] = listen.identity(path)
 
     def _announcement(self) -> bytes:
-        parts, running = self._running.parts, self._running
+        parts, running = self._running.services, self._running
         return json.dumps(
             {
                 "pid": running.pid,

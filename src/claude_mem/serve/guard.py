@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from claude_mem.serve import plainpage
 from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.running import Running
+from claude_mem.serve.services import Running
 from claude_mem.serve.visitors import Visitors
 
 MOST_BYTES = 10 << 20

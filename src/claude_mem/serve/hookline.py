@@ -14,12 +14,15 @@ import json
 import socket
 from collections.abc import Callable
 
+import msgspec
+
 from claude_mem.model.errors import EventUnreadable, StoreError
-from claude_mem.serve import message, report
+from claude_mem.serve import report
 from claude_mem.serve.answering import Answering
 from claude_mem.serve.listen import BACKLOG
 from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.running import Running
+from claude_mem.serve.requests import parse
+from claude_mem.serve.services import Running
 
 LONGEST_LINE = 8 << 20
 IDLE_S = 30.0
@@ -37,7 +40,7 @@ class HookLine:
 
     def __init__(self, running: Running, on_wake: Callable[[str], None]) -> None:
         self._running, self._on_wake = running, on_wake
-        self._ask = ask = Answering(running.parts.ask, running.swallow)
+        self._ask = ask = Answering(running.services.ask, running.swallow)
         running.hung_asks = lambda: ask.hung
         self._server: asyncio.Server | None = None
         self._busy: set[asyncio.Task[None]] = set()
@@ -105,7 +108,7 @@ class HookLine:
 
     async def _answer(self, line: bytes) -> Answer:
         try:
-            return await self._serve(message.parse(line))
+            return await self._serve(parse(line))
         except Refusal as refusal:
             field: dict[str, object] = {"field": refusal.field} if refusal.field else {}
             return {"error": str(refusal), **field}
@@ -153,7 +156,7 @@ class HookLine:
             raise Refusal(400, "missing_field", "session_id is missing.", field="session_id")
         payload = {name: said.get(name) for name in names}
         accepted = await report.report(self._running, event, session, **payload, **more)
-        return {"ok": True, **report.outcome(accepted)}
+        return {"ok": True, **msgspec.to_builtins(report.outcome(accepted))}
 
 
 def _line(answer: dict[str, object]) -> bytes:

@@ -18,12 +18,12 @@ from typing import NoReturn
 
 from claude_mem.capture import places
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.serve import app, handover, home, journal, lock, spawn, starting, token, upkeep
+from claude_mem.serve import handover, home, journal, lock, spawn, starting, token, upkeep
 from claude_mem.serve.faces import Faces
 from claude_mem.serve.handover import Handover
+from claude_mem.serve.http import app
 from claude_mem.serve.lock import Held, LockHeld
-from claude_mem.serve.parts import Parts
-from claude_mem.serve.running import Running, log
+from claude_mem.serve.services import Running, Services, log
 from claude_mem.serve.visitors import Visitors
 from claude_mem.settings import Settings
 
@@ -38,7 +38,7 @@ MOST_FILES = 4096
 
 def run(
     settings: Settings,
-    build: Callable[[Settings], Parts],
+    build: Callable[[Settings], Services],
     *,
     from_hook: bool,
     version: str,
@@ -69,7 +69,7 @@ def run(
 
 def _work(
     settings: Settings,
-    build: Callable[[Settings], Parts],
+    build: Callable[[Settings], Services],
     version: str,
     held: Held,
     left: list[str],
@@ -102,7 +102,7 @@ def _say_it_starts() -> None:
         log.warning("%s cannot be written: %s", starting.NAME, error.strerror)
 
 
-async def _live(parts: Parts, version: str, held: Held, follow: Callable[[], object]) -> bool:
+async def _live(parts: Services, version: str, held: Held, follow: Callable[[], object]) -> bool:
     loop = asyncio.get_running_loop()
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="worker")
     loop.set_default_executor(threads)
@@ -138,7 +138,7 @@ async def _live(parts: Parts, version: str, held: Held, follow: Callable[[], obj
 
 
 def _make_way(running: Running, version: str, hook_version: str) -> None:
-    now = running.parts.clock()
+    now = running.services.clock()
     if not handover.should_hand_over(version, hook_version, handover.read(HANDOVER), now):
         return
     try:
@@ -153,7 +153,7 @@ def _make_way(running: Running, version: str, hook_version: str) -> None:
 
 
 async def _wind_down(
-    parts: Parts, faces: Faces, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor
+    parts: Services, faces: Faces, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor
 ) -> bool:
     """Finish what is running, within bounds; False when something will not end."""
     deadline = time.monotonic() + GRACE_S

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, get_args
 
-from starlette.responses import JSONResponse, Response
+from claude_mem.api.system import LogLevel, LogLine, LogsAnswer
 
-from claude_mem.capture import places
-from claude_mem.serve import asked, journal
-from claude_mem.serve.endpoint import Call
-from claude_mem.serve.refusal import Refusal
-
-LINES = 200
-MOST_LINES = 1_000
 MOST_BYTES = 1 << 20
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+LEVELS: tuple[str, ...] = get_args(LogLevel)
 
 _LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) ([A-Z]+) ([\w.]+): (.*)", re.ASCII | re.DOTALL)
 _PLACE = re.compile(r"(\d{1,20})-(\d{1,15})", re.ASCII)
 
 
-async def tail(call: Call) -> Response:
-    after = asked.text(call.query, "after")
-    if after and not _PLACE.fullmatch(after):
-        raise Refusal(400, "bad_field", "after is no `next` of an answer.", field="after")
-    level = asked.text(call.query, "level") or LEVELS[0]
-    limit = asked.number(call.query, "limit", LINES)
-    return JSONResponse(await asyncio.to_thread(_tail, Path(places.LOGS) / journal.NAME, after, level, limit))
-
-
-def _tail(log: Path, after: str, level: str, limit: int) -> dict[str, object]:
+def tail(log: Path, after: str, level: LogLevel, limit: int) -> LogsAnswer:
+    """`after`: the `next` of an answer, or nothing for the end of the log."""
     text, following = _read(log, after)
     wanted = LEVELS[LEVELS.index(level) :]
-    lines = [line for line in _parsed(text) if line["level"] in wanted or line["level"] not in LEVELS]
-    return {"lines": lines[-limit:], "next": following}
+    lines = [line for line in _parsed(text) if line.level in wanted or line.level not in LEVELS]
+    return LogsAnswer(lines[-limit:], following)
 
 
 def _read(log: Path, after: str) -> tuple[str, str | None]:
@@ -78,17 +62,16 @@ def _end(start: int, size: int, whole: bytes) -> int:
     return max(start, size - MOST_BYTES) + len(whole)
 
 
-def _parsed(text: str) -> Iterator[dict[str, str]]:
+def _parsed(text: str) -> Iterator[LogLine]:
     """A record and the lines that follow it: where an exception passed."""
-    record: dict[str, str] | None = None
+    record: list[str] = []
     for line in text.splitlines():
         found = _LINE.fullmatch(line)
         if found:
             if record:
-                yield record
-            at, level, logger, said = found.groups()
-            record = {"at": at, "level": level, "logger": logger, "text": said}
+                yield LogLine(*record)
+            record = list(found.groups())
         elif record:
-            record["text"] += f"\n{line}"
+            record[-1] += f"\n{line}"
     if record:
-        yield record
+        yield LogLine(*record)

@@ -15,22 +15,10 @@ from urllib.parse import quote, unquote
 
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.serve import guard, message
-from claude_mem.serve.endpoint import Call, Field
-from claude_mem.serve.running import Running
-
-FIELDS = (
-    Field("jsonrpc", "string", "2.0", "2.0"),
-    Field("method", "string", "What is asked.", "tools/call"),
-    Field("id", "any", "Whose answer it will be; without it, none is given.", 1),
-    Field("params", "any", "What the method needs.", {"name": "search", "arguments": {"query": "login"}}),
-)
-ANSWER = (
-    Field("jsonrpc", "string", "2.0", "2.0"),
-    Field("id", "any", "Whose answer it is.", 1),
-    Field("result", "any", "What was asked for.", {"content": []}),
-    Field("error", "any", "Or why there is none."),
-)
+from claude_mem.serve import guard
+from claude_mem.serve.http.router import Call
+from claude_mem.serve.requests import parse
+from claude_mem.serve.services import Running
 
 SESSION_ID = "Mcp-Session-Id"
 CWD = "X-Claude-Mem-Cwd"
@@ -54,7 +42,7 @@ class Visitor:
 
 
 async def post(call: Call) -> Response:
-    said = message.parse(await call.request.body())
+    said = parse(await call.request.body())
     if not isinstance(said.get("method"), str) and not said.keys() & {"result", "error"}:
         return JSONResponse(_invalid(said), status_code=400)
     answer = await asyncio.to_thread(_sdk)

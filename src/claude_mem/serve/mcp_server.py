@@ -17,18 +17,19 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from starlette.types import Message
 
+from claude_mem.api.tools import input_schema
 from claude_mem.model.errors import StoreError
 from claude_mem.ports.desk import BadQuestion, NotThere
-from claude_mem.serve import guard, mcp_arguments, mcp_tools
+from claude_mem.serve import guard, mcp_tools
 from claude_mem.serve.mcp import Headers, Visitor
 from claude_mem.serve.mcp_tools import Tool
 from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.running import Running
+from claude_mem.serve.requests import read_arguments
+from claude_mem.serve.services import Running
 
 HIDES_TEXT = frozenset(("claude-code", "codex-mcp-client", "opencode"))
 """Agents that show their model `structuredContent` alone, if there is any: ten times the tokens, no fence."""
 
-ONLY_CAPTURES = "This worker only captures; it has no memory to ask."
 WENT_WRONG = "Something went wrong; see the worker's log: claude-mem worker logs"
 
 
@@ -81,7 +82,7 @@ def _server(running: Running, visitor: Visitor) -> Server[Any]:
 
     return Server(
         "claude-mem",
-        version=running.parts.version,
+        version=running.services.version,
         title="claude-mem",
         instructions=mcp_tools.INSTRUCTIONS,
         on_list_tools=list_tools,
@@ -92,13 +93,10 @@ def _server(running: Running, visitor: Visitor) -> Server[Any]:
 async def _called(
     running: Running, visitor: Visitor, tool: Tool, arguments: dict[str, Any]
 ) -> types.CallToolResult:
-    desk = running.parts.desk
-    if desk is None:
-        return _failed(ONLY_CAPTURES)
     try:
-        asked = mcp_arguments.understood(tool.fields, arguments)
-        found = await asyncio.to_thread(tool.run, desk, asked, visitor.cwd)
-        text = tool.tell(found).in_words(running.parts.fence)
+        given = read_arguments(tool.arguments, arguments)
+        found = await asyncio.to_thread(tool.run, running.services.desk, given, visitor.cwd)
+        text = tool.tell(found).in_words(running.services.fence)
     except (Refusal, BadQuestion, NotThere, StoreError) as error:
         return _failed(str(error))
     except Exception as error:  # the client is told that it failed, not what memory said
@@ -119,7 +117,7 @@ def _described(tool: Tool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.about,
-        input_schema=mcp_arguments.schema(tool.fields),
+        input_schema=input_schema(tool.arguments),
         annotations=types.ToolAnnotations(
             read_only_hint=tool.only_reads, destructive_hint=tool.destroys, open_world_hint=False
         ),

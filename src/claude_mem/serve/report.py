@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from claude_mem.api.sessions import Outcome
 from claude_mem.ports.store import Accepted
 from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.running import Running
+from claude_mem.serve.services import Running
 
 PROMPT = "UserPromptSubmit"
 TOOL_USE = "PostToolUse"
@@ -27,7 +28,7 @@ async def report(running: Running, event: str, session: object, **payload: objec
         )
     said = {name: value for name, value in payload.items() if value is not None}
     try:
-        accepted = await asyncio.to_thread(running.parts.receive, event, {"session_id": session, **said})
+        accepted = await asyncio.to_thread(running.services.receive, event, {"session_id": session, **said})
     except RecursionError:
         raise Refusal(400, "too_deep", "The event nests too deep to be kept.") from None
     running.heard = True
@@ -35,11 +36,11 @@ async def report(running: Running, event: str, session: object, **payload: objec
     return accepted
 
 
-def outcome(accepted: Accepted) -> dict[str, object]:
-    """`skipped`: it was understood, and is not worth or not allowed to be kept."""
+def outcome(accepted: Accepted) -> Outcome:
+    """`skipped`: it was understood, and is not worth or not allowed to be stored."""
     skipped = not accepted.fresh and not accepted.duplicate
-    return {
-        "status": "skipped" if skipped else "queued",
-        "sessionDbId": accepted.session_ids[0] if accepted.session_ids else None,
-        "duplicate": accepted.duplicate > 0,
-    }
+    return Outcome(
+        "skipped" if skipped else "queued",
+        accepted.session_ids[0] if accepted.session_ids else None,
+        accepted.duplicate > 0,
+    )

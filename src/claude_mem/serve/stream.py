@@ -20,10 +20,10 @@ from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.errors import StoreError
 from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.ports.desk import Desk
-from claude_mem.serve import asked, pages
-from claude_mem.serve.endpoint import Call
+from claude_mem.serve import guard
+from claude_mem.serve.http.router import Call
 from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.running import Correction, Running
+from claude_mem.serve.services import Correction, Running
 from claude_mem.serve.sse import MEDIA_TYPE, Cursor, event
 
 MOST_LISTENERS = 32
@@ -41,16 +41,23 @@ PASSED_OVER = b":\n\n"
 KINDS: tuple[MemoryKind, ...] = ("prompt", "observation", "summary")
 
 
-async def listen(call: Call) -> Response:
-    desk, running = asked.desk(call), call.running
+def listen(call: Call, project: str) -> Response:
+    running = call.running
     if call.request.method == "HEAD":
         return Response(media_type=MEDIA_TYPE)
     if running.listeners >= MOST_LISTENERS:
         retry = {"Retry-After": "5"}
         raise Refusal(503, "too_many", f"{MOST_LISTENERS} callers listen already.", headers=retry)
     since = Cursor.parse(call.request.headers.get("last-event-id", "").strip())
-    teller = _Teller(running, desk, asked.text(call.query, "project"), since, visitor=pages.visitor(call))
+    teller = _Teller(running, call.services.desk, project, since, visitor=visitor(call))
     return _Stream(running, teller.events())
+
+
+def visitor(call: Call) -> str | None:
+    """The cookie of a browser that is signed in; None: this is none."""
+    given = call.request.headers.get("cookie", "").encode("latin-1", "replace")
+    cookie = guard.given_cookie([given], call.running.port)
+    return cookie if cookie is not None and call.running.visitors.knows(cookie) else None
 
 
 class _Stream(StreamingResponse):
@@ -184,23 +191,23 @@ class _Teller:
 
     def _observer(self) -> dict[str, object]:
         """Whether somebody observes this moment, who, and what holds them up."""
-        shown = self.running.parts.observing()
+        shown = self.running.services.observing()
         told = {name: shown.get(name) for name in ("provider", "paused", "spentUp")}
         return told | {"working": bool(self.queue.get("leased"))}
 
     def _queue(self) -> dict[str, int | None]:
-        figures = self.running.parts.store.figures()
+        figures = self.running.services.store.figures()
         return {
             "ready": figures.ready,
             "leased": figures.leased,
             "parked": figures.parked,
             "done": figures.done,
-            "spooled": self.running.parts.spooled()[0],
+            "spooled": self.running.services.spooled()[0],
             "oldest_ready_at": figures.oldest_ready_at,
         }
 
     def _event(self, name: str, **told: object) -> bytes:
-        return event(name, self.cursor, {**told, "timestamp": self.running.parts.clock()})
+        return event(name, self.cursor, {**told, "timestamp": self.running.services.clock()})
 
 
 async def _happens(event: asyncio.Event, within_s: float) -> bool:

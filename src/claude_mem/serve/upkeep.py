@@ -13,7 +13,7 @@ from claude_mem.model.errors import StoreDamaged, StoreError
 from claude_mem.serve import home
 from claude_mem.serve.faces import Faces
 from claude_mem.serve.lock import Held
-from claude_mem.serve.running import Running, log
+from claude_mem.serve.services import Running, log
 
 DRAIN_EVERY_S = 3.0
 """A wake that was never sent (a hook killed just before) delays an event no longer than this."""
@@ -39,7 +39,7 @@ async def keep_drained(running: Running) -> None:
 async def _drain(running: Running) -> bool:
     try:
         while not running.stopping.is_set():
-            if await asyncio.to_thread(running.parts.drain) == 0:
+            if await asyncio.to_thread(running.services.drain) == 0:
                 break
             running.heard = True
             running.tell_news()
@@ -63,7 +63,7 @@ async def keep_observing(running: Running) -> None:
     while not running.stopping.is_set():
         news = running.news
         try:
-            look_again = await asyncio.to_thread(running.parts.pump)
+            look_again = await asyncio.to_thread(running.services.pump)
         except StoreDamaged as error:
             _leave_it_to_the_next(running, error)
             continue
@@ -72,7 +72,7 @@ async def keep_observing(running: Running) -> None:
             await _until(running.stopping, AFTER_FAILURE_S)
             continue
         running.tell_change()  # a batch may have become memory
-        now = running.parts.clock()
+        now = running.services.clock()
         wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - now) / 1000
         if wait_s > 0:
             await _until(news, min(wait_s, OBSERVE_EVERY_S))
@@ -81,7 +81,7 @@ async def keep_observing(running: Running) -> None:
 
 async def keep_following(running: Running) -> None:
     """Transcripts that grow, where the user has such watched."""
-    follow = running.parts.follow
+    follow = running.services.follow
     while follow is not None and not running.stopping.is_set():
         try:
             if await asyncio.to_thread(follow):
@@ -98,7 +98,7 @@ async def keep_ready(running: Running) -> None:
     while not running.stopping.is_set():
         changed = running.changed
         try:
-            more = await asyncio.to_thread(running.parts.keep_ready)
+            more = await asyncio.to_thread(running.services.keep_ready)
         except StoreDamaged as error:
             _leave_it_to_the_next(running, error)
             continue
@@ -118,7 +118,7 @@ async def keep_house(running: Running, root: Path) -> None:
     except OSError as error:
         running.swallow("tighten", error)
     while not running.stopping.is_set():
-        for name, step in running.parts.maintain.items():
+        for name, step in running.services.maintain.items():
             if running.stopping.is_set():
                 break
             try:

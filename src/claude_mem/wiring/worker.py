@@ -14,7 +14,7 @@ from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
 from claude_mem.serve import whole
-from claude_mem.serve.parts import Parts
+from claude_mem.serve.services import Services
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import summed, to_tell
 from claude_mem.store.sqlite import Recovered, SqliteStore
@@ -25,7 +25,7 @@ from claude_mem.wiring.past import Retelling
 log = logging.getLogger("claude_mem")
 
 
-def build(settings: Settings) -> Parts:
+def build(settings: Settings) -> Services:
     """The worker's parts. Called in the data directory, by the holder of its lock. Whatever keeps it from its
     work is left to be told at the next session start: silence is a fault."""
     try:
@@ -36,7 +36,7 @@ def build(settings: Settings) -> Parts:
         raise
 
 
-def _build(settings: Settings) -> Parts:
+def _build(settings: Settings) -> Services:
     settings = _warned(settings)
     store = _open(settings)
     try:
@@ -70,7 +70,7 @@ def _build(settings: Settings) -> Parts:
         recalling.close()
         store.close()
 
-    return Parts(
+    return Services(
         settings=settings,
         version=__version__,
         clock=now,

@@ -22,12 +22,12 @@ from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Event, Origin, Spooled
 from claude_mem.model.jobs import JobState
 from claude_mem.queue.ingest import Ingest
-from claude_mem.serve.parts import Parts
+from claude_mem.serve.services import Services
 from claude_mem.store.sqlite import SqliteStore
 
 
 @pytest.fixture
-def parts(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
+def parts(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     """The worker's parts, in its working directory."""
     data.mkdir(mode=0o700)
     (data / "spool").mkdir(mode=0o700)
@@ -53,12 +53,12 @@ def envelope(id: str, payload: bytes, event: str = "PostToolUse", at: int = 1_70
     )
 
 
-def queued(parts: Parts) -> list[str]:
+def queued(parts: Services) -> list[str]:
     jobs = parts.store.jobs(JobState.READY, 10_000)
     return [job.event.tool.use_id or "" for job, _ in jobs if job.event.tool]
 
 
-def test_what_hooks_spooled_becomes_a_session_prompts_and_queued_events(parts: Parts, data: Path) -> None:
+def test_what_hooks_spooled_becomes_a_session_prompts_and_queued_events(parts: Services, data: Path) -> None:
     for event in (
         payloads.start(),
         payloads.prompt("fix the login"),
@@ -80,7 +80,7 @@ def test_what_hooks_spooled_becomes_a_session_prompts_and_queued_events(parts: P
     assert parts.spooled() == (0, 0)
 
 
-def test_a_file_that_is_still_there_after_its_commit_is_taken_once(parts: Parts, data: Path) -> None:
+def test_a_file_that_is_still_there_after_its_commit_is_taken_once(parts: Services, data: Path) -> None:
     content = envelope("e1", payloads.bash("toolu_1"))
     spool(data, "1", content)
     parts.drain()
@@ -90,7 +90,7 @@ def test_a_file_that_is_still_there_after_its_commit_is_taken_once(parts: Parts,
     assert parts.store.counters()["duplicate"] == 1
 
 
-def test_events_of_a_session_keep_their_order(parts: Parts, data: Path) -> None:
+def test_events_of_a_session_keep_their_order(parts: Services, data: Path) -> None:
     names = [f"{n:020d}" for n in range(600)]
     for name in random.Random(7).sample(names, len(names)):
         spool(data, name, envelope(f"e{name}", payloads.bash(f"toolu_{name}")))
@@ -120,7 +120,7 @@ BAD = {
 
 @pytest.mark.parametrize("kind", BAD)
 def test_a_bad_file_is_set_aside_kept_and_counted_and_the_rest_goes_on(
-    parts: Parts, data: Path, kind: str
+    parts: Services, data: Path, kind: str
 ) -> None:
     spool(data, "1", BAD[kind])
     spool(data, "2", envelope("e2", payloads.bash("toolu_2")))
@@ -132,7 +132,7 @@ def test_a_bad_file_is_set_aside_kept_and_counted_and_the_rest_goes_on(
 
 
 def test_a_link_a_pipe_or_a_folder_in_the_spool_is_neither_followed_nor_waited_for(
-    parts: Parts, data: Path, tmp_path: Path
+    parts: Services, data: Path, tmp_path: Path
 ) -> None:
     secret = tmp_path / "outside.json"
     secret.write_bytes(envelope("e1", payloads.bash("toolu_outside")))
@@ -149,14 +149,14 @@ def test_a_link_a_pipe_or_a_folder_in_the_spool_is_neither_followed_nor_waited_f
 # Row 8: the clock jumps.
 
 
-def test_order_follows_the_names_not_the_times_inside(parts: Parts, data: Path) -> None:
+def test_order_follows_the_names_not_the_times_inside(parts: Services, data: Path) -> None:
     spool(data, "1", envelope("e1", payloads.bash("toolu_1"), at=1_900_000_000_000))
     spool(data, "2", envelope("e2", payloads.bash("toolu_2"), at=1_600_000_000_000))
     parts.drain()
     assert queued(parts) == ["toolu_1", "toolu_2"]
 
 
-def test_tools_on_the_skip_list_are_counted_and_not_queued(parts: Parts, data: Path) -> None:
+def test_tools_on_the_skip_list_are_counted_and_not_queued(parts: Services, data: Path) -> None:
     skipped = payloads.payload("PostToolUse", tool_name="Skill", tool_input={}, tool_use_id="toolu_1")
     spool(data, "1", envelope("e1", skipped))
     parts.drain()
@@ -164,7 +164,7 @@ def test_tools_on_the_skip_list_are_counted_and_not_queued(parts: Parts, data: P
     assert parts.store.counters()["skipped"] == 1
 
 
-def observed(parts: Parts, data: Path, **tool: object) -> None:
+def observed(parts: Services, data: Path, **tool: object) -> None:
     """A turn in which one tool was used, through ingest and the observer, with the settings as they come."""
     hook_process.run(data, payloads.prompt("Set up the database"))
     ids = {"prompt_id": "p-1", "tool_use_id": "toolu_1"}
@@ -176,7 +176,9 @@ def observed(parts: Parts, data: Path, **tool: object) -> None:
         parts.pump()
 
 
-def test_with_default_settings_an_answer_to_a_question_becomes_a_decision(parts: Parts, data: Path) -> None:
+def test_with_default_settings_an_answer_to_a_question_becomes_a_decision(
+    parts: Services, data: Path
+) -> None:
     question = {"question": "Which database?", "header": "Store", "options": [{"label": "PostgreSQL"}]}
     answers = {"Which database?": "PostgreSQL"}
     observed(
@@ -190,7 +192,7 @@ def test_with_default_settings_an_answer_to_a_question_becomes_a_decision(parts:
     assert "PostgreSQL" in decision["title"]
 
 
-def test_with_default_settings_an_open_to_do_becomes_a_next_step(parts: Parts, data: Path) -> None:
+def test_with_default_settings_an_open_to_do_becomes_a_next_step(parts: Services, data: Path) -> None:
     todos = [
         {"content": "Write the schema", "status": "completed", "activeForm": "Writing the schema"},
         {"content": "Load the test data", "status": "pending", "activeForm": "Loading the test data"},
@@ -207,7 +209,7 @@ def test_with_default_settings_an_open_to_do_becomes_a_next_step(parts: Parts, d
     assert "Write the schema" not in summary["next_steps"]
 
 
-def test_what_an_older_hook_let_through_is_scrubbed_again(parts: Parts, data: Path) -> None:
+def test_what_an_older_hook_let_through_is_scrubbed_again(parts: Services, data: Path) -> None:
     leaky = payloads.bash("toolu_1", stdout="<private>canary-1</private> ghp_" + "a1B2" * 9)
     spool(data, "1", envelope("e1", leaky))
     parts.drain()
@@ -231,7 +233,7 @@ def test_the_ledger_carries_the_users_limits_to_the_hooks(
 
 
 def test_an_event_received_from_elsewhere_is_scrubbed_and_committed_before_it_is_acknowledged(
-    parts: Parts,
+    parts: Services,
 ) -> None:
     accepted = parts.receive(
         "PostToolUse", json.loads(payloads.bash("toolu_1", stdout="<private>canary-1</private>ok"))
@@ -242,14 +244,14 @@ def test_an_event_received_from_elsewhere_is_scrubbed_and_committed_before_it_is
     assert "canary-1" not in (job.event.tool.response or "")
 
 
-def test_tool_uses_received_for_a_private_turn_are_not_recorded(parts: Parts) -> None:
+def test_tool_uses_received_for_a_private_turn_are_not_recorded(parts: Services) -> None:
     parts.receive("UserPromptSubmit", json.loads(payloads.prompt("<private>canary-1</private>")))
     assert parts.receive("PostToolUse", json.loads(payloads.bash("toolu_1"))).fresh == 0
     assert queued(parts) == []
 
 
 def test_the_ledger_forgets_the_weight_of_killed_hooks_when_the_spool_is_empty(
-    parts: Parts, data: Path
+    parts: Services, data: Path
 ) -> None:
     ledger = data / "spool" / ".ledger"
     last, _, _, most_files, most_bytes = ledger.read_text().split()
@@ -258,14 +260,14 @@ def test_the_ledger_forgets_the_weight_of_killed_hooks_when_the_spool_is_empty(
     assert [int(number) for number in ledger.read_text().split()[1:3]] == [0, 0]
 
 
-def test_two_bad_files_of_one_name_are_both_kept(parts: Parts, data: Path) -> None:
+def test_two_bad_files_of_one_name_are_both_kept(parts: Services, data: Path) -> None:
     for content in (b"first", b"second"):
         spool(data, "1", content)
         parts.drain()
     assert {file.read_bytes() for file in (data / "spool" / "aside").iterdir()} == {b"first", b"second"}
 
 
-def test_many_private_prompts_at_once_over_the_api_are_all_accepted(parts: Parts) -> None:
+def test_many_private_prompts_at_once_over_the_api_are_all_accepted(parts: Services) -> None:
     def private(n: int) -> int:
         return parts.receive(
             "UserPromptSubmit", json.loads(payloads.prompt("<private>x</private>", prompt_id=f"p{n}"))
@@ -310,7 +312,7 @@ def config_that_stops_its_parser(place: Path) -> None:
 
 @pytest.mark.parametrize("damage", [loop, pipe, pipe_as_head, config_that_stops_its_parser])
 def test_work_in_a_directory_whose_repository_cannot_be_read_is_recorded_as_of_that_directory(
-    parts: Parts, data: Path, tmp_path: Path, damage: Callable[[Path], None]
+    parts: Services, data: Path, tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     (tmp_path / BAD_PLACE).mkdir()
     damage(tmp_path / BAD_PLACE)
@@ -359,7 +361,7 @@ def test_a_worktree_that_is_gone_is_excluded_with_its_repository(
 
 
 def test_an_event_the_database_refuses_is_set_aside_and_the_good_one_behind_it_accepted(
-    parts: Parts, data: Path, tmp_path: Path
+    parts: Services, data: Path, tmp_path: Path
 ) -> None:
     with closing(sqlite3.connect(data / "claude-mem.db")) as db:
         db.execute(

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NoReturn
 
 from claude_mem.clients import claude_code
 from claude_mem.model.errors import StoreDamaged, StoreUnavailable
@@ -32,8 +33,26 @@ from claude_mem.model.jobs import (
     next_status,
 )
 from claude_mem.ports.store import Accepted, Arrival
-from claude_mem.serve.parts import Parts
+from claude_mem.serve.services import Services
 from claude_mem.settings import Settings
+
+
+class Absent:
+    """A part of the worker that these tests do without: whatever is asked of it is unavailable."""
+
+    def __getattr__(self, name: str) -> Any:
+        def unavailable(*_: object, **__: object) -> NoReturn:
+            raise StoreUnavailable(f"{name} is not there")
+
+        return unavailable
+
+
+RECALL_PROGRESS: dict[str, object] = {
+    "index": {"waiting": 0},
+    "vectors": {"state": "off", "waiting": 0, "trouble": None},
+    "context": {"fresh": True},
+    "injected": {},
+}
 
 
 class MemoryStore:
@@ -125,7 +144,7 @@ class MemoryStore:
             raise StoreUnavailable("disk full")
 
 
-def build(settings: Settings, version: str = "0.1.0") -> Parts:
+def build(settings: Settings, version: str = "0.1.0") -> Services:
     folder = settings.data_dir
     with (folder / "starts").open("a") as starts:
         starts.write(version + "\n")
@@ -180,7 +199,8 @@ def build(settings: Settings, version: str = "0.1.0") -> Parts:
         (folder / f"aborting-{session_id}").touch()
         return not (folder / "session-is-busy").exists()
 
-    return Parts(
+    absent: Any = Absent()
+    return Services(
         settings=settings,
         version=version,
         clock=now,
@@ -196,6 +216,19 @@ def build(settings: Settings, version: str = "0.1.0") -> Parts:
         abort=abort,
         let_go=let_go.set,
         is_private=lambda prompt: prompt.startswith("<private>") and prompt.endswith("</private>"),
+        observing=dict,
+        resume=lambda job_ids: 0,
+        drop=lambda job_ids: 0,
+        keep_ready=lambda: False,
+        recalling=lambda: RECALL_PROGRESS,
+        check_settings=str,
+        fence=str,
+        follow=None,
+        desk=absent,
+        correcting=absent,
+        viewing=absent,
+        past=absent,
+        house=absent,
     )
 
 

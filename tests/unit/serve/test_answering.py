@@ -9,15 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from starlette.requests import Request
 from tests.unit.serve.standin import build
 
 from claude_mem.capture import recall
-from claude_mem.serve import answering, figures, listen
+from claude_mem.serve import answering, listen, status
 from claude_mem.serve.answering import Answering, Question
-from claude_mem.serve.endpoint import Call
 from claude_mem.serve.hookline import HookLine
-from claude_mem.serve.running import Running
+from claude_mem.serve.services import Running
 from claude_mem.settings import Settings
 
 PATIENCE_S = 20.0
@@ -185,8 +183,7 @@ HANG = recall.ASK % (b"1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
 
 async def told_hung(running: Running) -> int:
     """As /health has it."""
-    answer = await figures.health(Call(running, Request({"type": "http"}), {}, {}))
-    return int(json.loads(bytes(answer.body))["hungAsks"])
+    return (await asyncio.to_thread(status.health, running)).hung_asks
 
 
 async def none_hangs(running: Running) -> None:

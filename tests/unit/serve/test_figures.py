@@ -1,21 +1,18 @@
 """How recall is, as /health and /metrics tell it."""
 
-import asyncio
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
-from starlette.requests import Request
 from tests.unit.serve.standin import build
 
+from claude_mem.api.system import Health
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.serve import figures, metrics
-from claude_mem.serve.endpoint import Call
-from claude_mem.serve.fields import HEALTH
-from claude_mem.serve.running import Running
+from claude_mem.serve import status
+from claude_mem.serve.services import Running
 from claude_mem.settings import Settings
 
 STANDING: dict[str, object] = {
@@ -32,22 +29,19 @@ def running(tmp_path: Path) -> Running:
 
 
 def recalling(running: Running, found: Callable[[], dict[str, object]]) -> Running:
-    running.parts = replace(running.parts, recalling=found)
+    running.services = replace(running.services, recalling=found)
     return running
 
 
 def health(running: Running) -> dict[str, Any]:
-    call = Call(running, Request({"type": "http"}), {}, {})
-    found: dict[str, Any] = json.loads(bytes(asyncio.run(figures.health(call)).body))
+    found: dict[str, Any] = msgspec.to_builtins(status.health(running))
     return found
 
 
 def test_health_tells_how_far_recall_is_in_the_words_of_the_documents(running: Running) -> None:
     said = health(recalling(running, lambda: STANDING))
     assert said["recall"] == STANDING
-    assert list(said) == [field.name for field in HEALTH]
-    (described,) = [field for field in HEALTH if field.name == "recall"]
-    assert list(said["recall"]) == [field.name for field in described.fields]
+    assert list(said) == [field.encode_name for field in msgspec.structs.fields(Health)]
 
 
 def test_a_store_that_is_too_busy_to_say_how_far_recall_is_leaves_health_answering(running: Running) -> None:
@@ -58,13 +52,8 @@ def test_a_store_that_is_too_busy_to_say_how_far_recall_is_leaves_health_answeri
     assert (said["status"], said["recall"]) == ("ok", None)
 
 
-def test_a_worker_that_only_captures_says_nothing_of_recall(running: Running) -> None:
-    assert health(running)["recall"] is None
-    assert "injections" not in metrics.text(running)
-
-
 def test_metrics_tell_the_lag_the_state_and_what_was_told(running: Running) -> None:
-    lines = metrics.text(recalling(running, lambda: STANDING)).splitlines()
+    lines = status.prometheus(recalling(running, lambda: STANDING)).splitlines()
     for line in (
         "claude_mem_index_waiting 3",
         "claude_mem_vectors_waiting 9",

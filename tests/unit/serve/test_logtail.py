@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from claude_mem.api.system import LogLevel
 from claude_mem.serve import logtail
 
 
@@ -12,9 +13,11 @@ def line(number: int, level: str = "INFO") -> str:
     return f"2026-01-31 10:00:00,{number % 1000:03} {level} claude_mem.serve: number {number}\n"
 
 
-def told(log: Path, after: object = None, level: str = "DEBUG", limit: int = 200) -> tuple[list[str], Any]:
-    found: Any = logtail._tail(log, str(after or ""), level, limit)
-    return [each["text"] for each in found["lines"]], found["next"]
+def told(
+    log: Path, after: object = None, level: LogLevel = "DEBUG", limit: int = 200
+) -> tuple[list[str], Any]:
+    found = logtail.tail(log, str(after or ""), level, limit)
+    return [each.text for each in found.lines], found.next
 
 
 @pytest.fixture

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from starlette.types import Message
 from tests.unit.serve import standin
 from tests.unit.serve.tiny_desk import EVIL, TinyDesk
 
-from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.serve import app, guard, mcp_tools
+from claude_mem.api.filters import Page, SearchFilters, filter_infos
+from claude_mem.serve import guard, mcp_tools
 from claude_mem.serve.guard import Guard, Key
-from claude_mem.serve.parts import Parts
-from claude_mem.serve.running import Running
+from claude_mem.serve.http import app
+from claude_mem.serve.services import Running, Services
 from claude_mem.settings import Settings
 
 MODERN = {
@@ -33,7 +34,9 @@ JSON = st.recursive(
     max_leaves=8,
 )
 METHODS = ("initialize", "tools/list", "tools/call", "server/discover", "ping", "notifications/cancelled")
-ARGUMENTS = sorted({field.name for tool in mcp_tools.TOOLS.values() for field in tool.fields})
+ARGUMENTS = sorted(
+    {each.encode_name for tool in mcp_tools.TOOLS.values() for each in structs.fields(tool.arguments)}
+)
 
 
 @dataclass
@@ -56,10 +59,10 @@ class Worker:
     def __init__(self, folder: Path) -> None:
         self.desk = TinyDesk()
         parts: dict[str, Any] = {
-            name: getattr(standin.build(Settings(folder)), name) for name in Parts.__slots__
+            name: getattr(standin.build(Settings(folder)), name) for name in Services.__slots__
         }
         fence = "<quoted>{}</quoted>".format
-        self.running = Running(Parts(**parts | {"desk": self.desk, "fence": fence}))
+        self.running = Running(Services(**parts | {"desk": self.desk, "fence": fence}))
 
     def post(self, said: object, key: Key | None = None, **headers: str) -> Answer:
         """As it arrives over worker.sock; with a key, over TCP."""
@@ -186,8 +189,8 @@ class TestTools:
             *("get_session", "file_history", "remember", "forget"),
         ]
         assert list(by_name["search"]["inputSchema"]["properties"]) == [
-            *("query", "project", "type", "kind", "file", "branch", "session", "since", "until"),
-            *("limit", "offset"),
+            *("project", "query", "limit", "offset"),
+            *(each.name for each in filter_infos() if each.name != "project"),
         ]
         assert by_name["get_observations"]["inputSchema"]["required"] == ["ids"]
         for step, name in enumerate(("search", "timeline", "get_observations"), 1):
@@ -306,16 +309,16 @@ class TestTools:
         ("tool", "arguments", "sentence"),
         [
             ("search", {"since": "nonsense"}, "since is no time."),
-            ("search", {"limit": 1000}, "limit is not from 1 to 100."),
-            ("search", {"limit": True}, "limit is not an integer."),
-            ("search", {"text": "x"}, "text is none of query, project"),
+            ("search", {"limit": 1000}, "`limit` must be an integer from 1 to 100."),
+            ("search", {"limit": True}, "`limit` must be an integer from 1 to 100."),
+            ("search", {"text": "x"}, "`text` must be one of: project, kind"),
             ("search", {"project": "."}, "Which project you work in is not known here"),
             ("get_session", {"id": "other"}, "There is no session other."),
-            ("get_session", {}, "id is missing."),
-            ("get_observations", {"ids": ["x' OR 1"]}, '"x\' OR 1" is no id'),
-            ("get_observations", {"ids": []}, "ids is empty."),
+            ("get_session", {}, "`id` is missing."),
+            ("get_observations", {"ids": ["x' OR 1"]}, '"x\' OR 1" is not an id'),
+            ("get_observations", {"ids": []}, "`ids` is empty."),
             ("get_observations", {"ids": list(range(51))}, "51 ids are more than the 50"),
-            ("get_observations", {"ids": {"a": 1}}, "ids is not an array."),
+            ("get_observations", {"ids": {"a": 1}}, "`ids` must be a list of ids"),
             ("search", {"query": "a bug"}, "Something went wrong"),
         ],
     )

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from tests.unit.serve.standin import build
 
-from claude_mem.serve.running import Running
+from claude_mem.serve.services import Running
 from claude_mem.settings import Settings
 
 

@@ -1,10 +1,13 @@
 """What the banner says."""
 
-from claude_mem.serve.pausing import Paused
-from claude_mem.serve.standing import BEHIND_MS, Banner, banners
+from msgspec import structs
+
+from claude_mem.api.system import Banner, QueueFigures
+from claude_mem.serve.banners import BEHIND_MS, banners
+from claude_mem.serve.pause_switches import Paused
 
 NOW = 1_760_000_000_000
-QUIET = {"spooled": 0, "ready": 0, "leased": 0, "parked": 0, "done": 7, "oldestAgeMs": 0}
+QUIET = QueueFigures(spooled=0, ready=0, leased=0, parked=0, done=7, oldest_age_ms=0)
 
 
 def said(
@@ -16,13 +19,20 @@ def said(
     connected: bool = True,
     **queue: int,
 ) -> list[Banner]:
-    asked = trouble, paused or Paused(), observer or {}, QUIET | queue, drops or {"late": 0}, NOW
+    asked = (
+        trouble,
+        paused or Paused(),
+        observer or {},
+        structs.replace(QUIET, **queue),
+        drops or {"late": 0},
+        NOW,
+    )
     return banners(*asked, connected=connected)
 
 
 def test_nothing_is_said_when_nothing_is_wrong() -> None:
     assert said() == []
-    assert said(ready=500, leased=20, oldestAgeMs=BEHIND_MS) == []
+    assert said(ready=500, leased=20, oldest_age_ms=BEHIND_MS) == []
 
 
 def test_each_trouble_has_a_reason_and_a_fix() -> None:
@@ -34,7 +44,7 @@ def test_each_trouble_has_a_reason_and_a_fix() -> None:
             *said(connected=False),
             *said(observer={"paused": "Log in again."}),
             *said(observer={"spentUp": "Today's budget is spent."}),
-            *said(ready=2_000, oldestAgeMs=2 * BEHIND_MS),
+            *said(ready=2_000, oldest_age_ms=2 * BEHIND_MS),
             *said(parked=3),
             *said(drops={"spool_full": 2, "late": 0}),
         )
@@ -61,7 +71,9 @@ def test_each_trouble_has_a_reason_and_a_fix() -> None:
 
 
 def test_the_worst_comes_first_and_a_cause_is_not_told_twice() -> None:
-    both = said(trouble="Gone.", observer={"paused": "Log in."}, ready=9, oldestAgeMs=2 * BEHIND_MS, parked=1)
+    both = said(
+        trouble="Gone.", observer={"paused": "Log in."}, ready=9, oldest_age_ms=2 * BEHIND_MS, parked=1
+    )
     assert [banner.code for banner in both] == ["degraded", "observer_paused", "parked"]
 
 

@@ -17,9 +17,8 @@ from starlette.responses import StreamingResponse
 
 from claude_mem.ports.desk import Desk
 from claude_mem.serve import stream
-from claude_mem.serve.endpoint import Call
-from claude_mem.serve.parts import Parts
-from claude_mem.serve.running import Correction, Running
+from claude_mem.serve.http.router import Call
+from claude_mem.serve.services import Correction, Running, Services
 from claude_mem.settings import Settings
 from claude_mem.wiring import worker
 
@@ -29,7 +28,7 @@ LONG_AGO = 1_700_000_000_000
 
 
 @pytest.fixture
-def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spool").mkdir()
     parts = worker.build(Settings(data_dir=tmp_path))
@@ -50,7 +49,7 @@ class Counting:
         return asked
 
 
-def imported(parts: Parts, what: str, count: int, **more: object) -> None:
+def imported(parts: Services, what: str, count: int, **more: object) -> None:
     assert parts.desk is not None
     records = [
         {"title": sha256(f"{what} {number}".encode()).hexdigest(), "project": "shop"} | more
@@ -62,7 +61,7 @@ def imported(parts: Parts, what: str, count: int, **more: object) -> None:
 async def listening(running: Running, since: str = "") -> AsyncIterator[bytes]:
     headers = [(b"last-event-id", since.encode())]
     request = Request({"type": "http", "method": "GET", "headers": headers, "query_string": b""})
-    response = await stream.listen(Call(running, request, {}, {}))
+    response = stream.listen(Call(running, request), "")
     assert isinstance(response, StreamingResponse)
     return cast(AsyncIterator[bytes], response.body_iterator)
 
@@ -76,7 +75,7 @@ async def until(name: str, events: AsyncIterator[bytes]) -> str:
     raise AssertionError("the stream ended")
 
 
-def first_event(parts: Parts) -> tuple[str, Counter[str]]:
+def first_event(parts: Services) -> tuple[str, Counter[str]]:
     """The id of the first event, and what the desk was asked for it."""
     assert parts.desk is not None
     counting = Counting(parts.desk)
@@ -87,7 +86,7 @@ def first_event(parts: Parts) -> tuple[str, Counter[str]]:
     return asyncio.run(listen()).splitlines()[0].removeprefix("id: "), counting.questions
 
 
-def test_the_first_event_asks_no_more_after_a_backfill_and_is_past_all_of_it(parts: Parts) -> None:
+def test_the_first_event_asks_no_more_after_a_backfill_and_is_past_all_of_it(parts: Services) -> None:
     imported(parts, "recent", RECENT)
     before = first_event(parts)
     imported(parts, "backfilled", 5 * stream.WINDOW, created_at_epoch=LONG_AGO)
@@ -96,7 +95,7 @@ def test_the_first_event_asks_no_more_after_a_backfill_and_is_past_all_of_it(par
     assert after == (f"p0-o{RECENT + 5 * stream.WINDOW}-s0", before[1])
 
 
-def test_what_was_backfilled_beyond_a_gap_that_forgetting_left_is_sent(parts: Parts) -> None:
+def test_what_was_backfilled_beyond_a_gap_that_forgetting_left_is_sent(parts: Services) -> None:
     assert parts.desk is not None
     imported(parts, "recent", RECENT)
     since = first_event(parts)[0]
@@ -122,7 +121,7 @@ class OfOneThread(deque[Correction]):
         return super().__iter__()
 
 
-def test_corrections_are_read_in_the_thread_that_adds_them_and_sent_once(parts: Parts) -> None:
+def test_corrections_are_read_in_the_thread_that_adds_them_and_sent_once(parts: Services) -> None:
     async def listen() -> list[str]:
         running = Running(parts, corrections=OfOneThread())
         running.tell_correction("edit", ["1"])  # before anybody listens

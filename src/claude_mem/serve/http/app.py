@@ -1,8 +1,12 @@
-"""Makes Starlette's application of the route table: one way in for bodies, one way out for errors."""
+"""The HTTP application: every route there is, one way in for requests, one way out for answers and errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from inspect import iscoroutinefunction
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,17 +18,46 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from claude_mem.model.errors import EventUnreadable, StoreError
 from claude_mem.ports.correcting import ChangedMeanwhile
 from claude_mem.ports.desk import BadQuestion, NotThere
-from claude_mem.serve import guard, message
-from claude_mem.serve.endpoint import LINES, Call, Endpoint, pick, pick_query, routed_path
+from claude_mem.serve import guard
+from claude_mem.serve.http import openapi
+from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Routes, respond, routed_path
+from claude_mem.serve.http.routes import memories, projects, sessions, settings, system, viewer
 from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.running import Running
+from claude_mem.serve.requests import parse, read, read_query
+from claude_mem.serve.services import Running
 
 RETRY_AFTER_S = 5
 
+_own = Routes()
 
-def build(table: Sequence[Endpoint], running: Running) -> Starlette:
+
+@_own.get("/openapi.json", "This API, as OpenAPI 3.1.", Answer(200, "OpenAPI 3.1."))
+def describe(call: Call) -> dict[str, Any]:
+    return openapi.document(TABLE, call.services.version, call.running.port)
+
+
+# One example of the newest document leaves the prefix out.
+_WITHOUT_PREFIX = [
+    replace(each, path=each.path.removeprefix("/api"))
+    for each in sessions.routes.endpoints
+    if each.path.startswith("/api/sessions/")
+]
+
+TABLE: tuple[Endpoint, ...] = (
+    *sessions.routes.endpoints,
+    *_WITHOUT_PREFIX,
+    *memories.routes.endpoints,
+    *projects.routes.endpoints,
+    *viewer.routes.endpoints,
+    *settings.routes.endpoints,
+    *system.routes.endpoints,
+    *_own.endpoints,
+)
+
+
+def build(running: Running) -> Starlette:
     by_path: dict[str, dict[str, Endpoint]] = {}
-    for endpoint in table:
+    for endpoint in TABLE:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
     app = Starlette(
         routes=[_route(path, methods, running) for path, methods in by_path.items()],
@@ -63,13 +96,26 @@ def _route(path: str, methods: dict[str, Endpoint], running: Running) -> Route:
         endpoint = methods["GET" if request.method == "HEAD" else request.method]
         if endpoint.socket_only and not request.scope.get(guard.TRUSTED):
             raise HTTPException(404)
-        lines = await request.body() if endpoint.takes_lines and _media_type(request) == LINES else None
-        body = await _body(request, endpoint) if endpoint.method == "POST" and lines is None else {}
-        query = pick_query(endpoint.query, request.query_params) if endpoint.query else {}
-        return await endpoint.handler(Call(running, request, body, query, lines))
+        return await answer(endpoint, running, request)
 
     is_deep = any(endpoint.is_deep for endpoint in methods.values())
     return Route(path.replace("{id}", "{id:path}") if is_deep else path, serve, methods=list(methods))
+
+
+async def answer(endpoint: Endpoint, running: Running, request: Request) -> Response:
+    """Read the request into the structs its handler takes, and make a response of what it returns."""
+    lines = await request.body() if endpoint.takes_lines and _media_type(request) == LINES else None
+    given: dict[str, object] = {}
+    if endpoint.method == "POST":
+        body = await _body(request, endpoint) if lines is None else None
+        if endpoint.body:
+            given["body"] = read(endpoint.body, body) if body is not None else None
+    if endpoint.query:
+        given["query"] = read_query(endpoint.query, request.query_params)
+    call = Call(running, request, lines)
+    if iscoroutinefunction(endpoint.handler):
+        return respond(await endpoint.handler(call, **given))
+    return respond(await asyncio.to_thread(endpoint.handler, call, **given))
 
 
 async def _body(request: Request, endpoint: Endpoint) -> dict[str, object]:
@@ -78,7 +124,7 @@ async def _body(request: Request, endpoint: Endpoint) -> dict[str, object]:
     if raw and media_type != "application/json" and not media_type.endswith("+json"):
         also = f" or {LINES}" if endpoint.takes_lines else ""
         raise Refusal(415, "not_json", f"Content-Type must be application/json{also}.")
-    return pick(endpoint.body, message.parse(raw))
+    return parse(raw)
 
 
 def _media_type(request: Request) -> str:
@@ -86,45 +132,44 @@ def _media_type(request: Request) -> str:
     return (declared or "application/json").partition(";")[0].strip().lower()
 
 
-def _respond(refusal: Refusal) -> Response:
+def _refusal(refusal: Refusal) -> Response:
     return JSONResponse(refusal.as_json(), status_code=refusal.status, headers=refusal.headers)
 
 
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    return _respond(error)
-
-
-async def _unreadable(_: Request, error: Exception) -> Response:
-    return _respond(Refusal(400, "unreadable", str(error)))
+    return _refusal(error)
 
 
 async def _bad_question(_: Request, error: Exception) -> Response:
     assert isinstance(error, BadQuestion)
-    return _respond(Refusal(400, "bad_field", str(error), field=error.field or None))
+    return _refusal(Refusal(400, "bad_field", str(error), field=error.field or None))
 
 
-async def _not_there(_: Request, error: Exception) -> Response:
-    return _respond(Refusal(404, "not_found", str(error)))
+def _as(status: int, code: str, headers: dict[str, str] | None = None) -> _ErrorHandler:
+    async def handle(_: Request, error: Exception) -> Response:
+        return _refusal(Refusal(status, code, str(error), headers=headers))
+
+    return handle
 
 
-async def _changed_meanwhile(_: Request, error: Exception) -> Response:
-    return _respond(Refusal(409, "changed_meanwhile", str(error)))
+_ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
-
-async def _unavailable(_: Request, error: Exception) -> Response:
-    return _respond(Refusal(503, "unavailable", str(error), headers={"Retry-After": str(RETRY_AFTER_S)}))
+_unreadable = _as(400, "unreadable")
+_not_there = _as(404, "not_found")
+_changed_meanwhile = _as(409, "changed_meanwhile")
+_unavailable = _as(503, "unavailable", {"Retry-After": str(RETRY_AFTER_S)})
 
 
 async def _not_routed(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
-        return _respond(Refusal(405, "bad_method", f"Allowed here: {allowed}.", headers={"Allow": allowed}))
+        return _refusal(Refusal(405, "bad_method", f"Allowed here: {allowed}.", headers={"Allow": allowed}))
     message = "There is no such route; GET /openapi.json lists them all."
-    return _respond(Refusal(error.status_code, "no_route", message))
+    return _refusal(Refusal(error.status_code, "no_route", message))
 
 
 async def _broken(_: Request, __: Exception) -> Response:
-    """Answers only; the guard outside writes it down."""
-    return _respond(Refusal(500, "internal", "Something went wrong; see the worker's log."))
+    """Answers only; the guard outside logs it."""
+    return _refusal(Refusal(500, "internal", "Something went wrong; see the worker's log."))

@@ -1,43 +1,64 @@
-"""Shows every setting and where it comes from, and changes `settings.json`. Keys go in and never come out."""
+"""Settings: each with its origin, and changing `settings.json`. Secrets go in and never come out."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
-from starlette.responses import JSONResponse, Response
+from msgspec import Struct
 
+from claude_mem.api import system as api
+from claude_mem.api.base import Error
 from claude_mem.capture import places
 from claude_mem.model.errors import SettingsError
 from claude_mem.serve import whole
-from claude_mem.serve.endpoint import Call
+from claude_mem.serve.http.router import READS, Answer, Call, Routes
 from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.running import Running, log
+from claude_mem.serve.services import Running, log
 from claude_mem.settings import edit, read_file
 from claude_mem.settings.edit import Described
 from claude_mem.settings.resolution import summed
 
 MOST_BYTES = 256 << 10
 
+routes = Routes()
 
-async def show(call: Call) -> Response:
-    return JSONResponse(await asyncio.to_thread(_shown, call.running))
+_UNREADABLE = Answer(409, "settings.json cannot be read; nothing was changed.", Error)
 
 
-async def change(call: Call) -> Response:
-    changes = call.body["changes"]
-    if not isinstance(changes, dict) or not changes:
-        raise Refusal(400, "bad_field", "changes is no object of settings and values.", field="changes")
+@routes.get(
+    "/api/settings",
+    "Every setting: its meaning, its value, and where that comes from. Secrets are never shown.",
+    Answer(200, "Every setting.", api.SettingsAnswer),
+    _UNREADABLE,
+)
+def show(call: Call) -> dict[str, object]:
+    settings = call.services.settings
+    # Not as a struct: a value may be a number of any size.
+    return {
+        "file": str(_file(call.running)),
+        "settings": [_row(each) for each in _described(call.running, _table(call.running))],
+        "passed_over": list(settings.passed_over),
+        "warnings": [each.says for each in summed(settings.warnings)],
+    }
+
+
+@routes.post(
+    "/api/settings",
+    "Change settings.json.",
+    Answer(200, "Saved.", api.SettingsSaved),
+    _UNREADABLE,
+    *READS,
+)
+async def change(call: Call, body: api.SettingsRequest) -> Struct:
     # Not in a thread: two who save at once do so one after the other, and neither undoes the other.
+    changes, settings = body.changes, call.services.settings
     table = _table(call.running)
     try:
         new = edit.changed(table, changes)
-        call.running.parts.check_settings(
-            replace(call.running.parts.settings, **edit.applied(call.running.parts.settings, changes))
-        )
+        call.services.check_settings(replace(settings, **edit.applied(settings, changes)))
     except SettingsError as error:
         raise Refusal(400, "bad_field", str(error), field=edit.key_of(error.key)) from None
     except OSError as error:
@@ -45,14 +66,12 @@ async def change(call: Call) -> Response:
     _write(_file(call.running), new)
     log.info("settings changed: %s", ", ".join(sorted(changes)))
     call.running.tell_correction("settings", [])
-    told = {each.setting.key: each for each in _described(call.running, new)}
-    return JSONResponse(
-        {
-            "status": "saved",
-            "changed": sorted(changes),
-            "restart": any(told[key].is_pending for key in changes),
-            "shadowed": [key for key in sorted(changes) if told[key].origin == "environment"],
-        }
+    found = {each.setting.key: each for each in _described(call.running, new)}
+    return api.SettingsSaved(
+        "saved",
+        sorted(changes),
+        any(found[key].is_pending for key in changes),
+        [key for key in sorted(changes) if found[key].origin == "environment"],
     )
 
 
@@ -71,17 +90,8 @@ def _write(file: Path, table: dict[str, object]) -> None:
         raise Refusal(503, "unavailable", f"settings.json cannot be written: {error.strerror}.") from None
 
 
-def _shown(running: Running) -> dict[str, object]:
-    return {
-        "file": str(_file(running)),
-        "settings": [_row(each) for each in _described(running, _table(running))],
-        "passed_over": list(running.parts.settings.passed_over),
-        "warnings": [each.says for each in summed(running.parts.settings.warnings)],
-    }
-
-
 def _described(running: Running, table: dict[str, object]) -> list[Described]:
-    return edit.described(table, os.environ, running.parts.settings)
+    return edit.described(table, os.environ, running.services.settings)
 
 
 def _row(each: Described) -> dict[str, object]:
@@ -111,4 +121,4 @@ def _table(running: Running) -> dict[str, object]:
 
 
 def _file(running: Running) -> Path:
-    return running.parts.settings.place(places.SETTINGS)
+    return running.services.settings.place(places.SETTINGS)

@@ -1,0 +1,51 @@
+"""What all shapes of the API share: descriptions, aliases, bounds of numbers, and the shape of errors."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+LARGEST = 2**31 - 1
+LARGEST_ID = 2**63 - 1  # of SQLite
+
+
+def doc(
+    description: str, *examples: object, aliases: tuple[str, ...] = (), expected: str | None = None
+) -> Meta:
+    """What a field means, for people. `aliases`: other names callers may use for it; `expected`: completes
+    "must be ..." when it is refused, where its type alone does not say enough."""
+    return Meta(
+        description=description,
+        examples=list(examples) or None,
+        extra={"aliases": aliases, "expected": expected},
+    )
+
+
+class Body(Struct, frozen=True, kw_only=True):
+    """A request. What is null counts as missing, unless the field itself may be null."""
+
+
+class Params(Body, frozen=True, kw_only=True):
+    """A request whose texts are trimmed."""
+
+
+Count = Annotated[int, Meta(ge=0, le=LARGEST)]
+Milliseconds = Annotated[int, Meta(ge=0)]
+"""Since the epoch, or of a duration."""
+MemoryId = Annotated[int, Meta(ge=1, le=LARGEST_ID)] | Annotated[str, Meta(min_length=1, max_length=40)]
+"""`12` or 12 an observation, `s12` a summary, `p12` a prompt, `e12` evidence."""
+MemoryIds = Annotated[tuple[MemoryId, ...], Meta(max_length=500)]
+
+A_MEMORY = "a memory id: 12, s12 or p12"
+MEMORIES = "a list of at most 500 memory ids"
+
+
+class ErrorDetail(Struct, frozen=True):
+    code: Annotated[str, doc("A word for programs.", "missing_field")]
+    message: Annotated[str, doc("A sentence for people.", "`claudeSessionId` is missing.")]
+    field: Annotated[str | None, doc("The field it is about.", "claudeSessionId")] = None
+
+
+class Error(Struct, frozen=True):
+    error: Annotated[ErrorDetail, doc("What is wrong.")]

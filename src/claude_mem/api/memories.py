@@ -1,0 +1,393 @@
+"""Memories: searching and reading them, saving, correcting and forgetting them, and moving them elsewhere."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from claude_mem.api.base import (
+    A_MEMORY,
+    MEMORIES,
+    Body,
+    Count,
+    MemoryId,
+    MemoryIds,
+    Milliseconds,
+    Params,
+    doc,
+)
+from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.refs import MemoryKind
+
+RESULTS = 20
+MOST_RESULTS = 100
+MOST_OFFSET = 1_000_000
+MOST_RECORDS = 1_000
+LONGEST_TEXT = 100_000
+
+Query = Annotated[str, doc("What to look for, in your own words.", "login fails", aliases=("query",))]
+Limit = Annotated[int, Meta(ge=1, le=MOST_RESULTS), doc("The most to return.", RESULTS)]
+Offset = Annotated[int, Meta(ge=0, le=MOST_OFFSET), doc("How many to skip.", 0)]
+Cursor = Annotated[
+    str, doc("The `next` of the page before: fast, however far into a list.", "1769850000000-12")
+]
+Ids = Annotated[
+    MemoryIds,
+    doc(
+        "Memories: 12 or `12` an observation, `s12` a summary, `p12` a prompt.",
+        [12, "s3"],
+        aliases=("refs",),
+        expected=MEMORIES,
+    ),
+]
+Next = Annotated[str | None, doc("The `cursor` of the next page; null at the end.", "1769850000000-12")]
+DryRun = Annotated[bool | None, doc("Only report what would change.", False, aliases=("dryRun",))]
+Confirm = Annotated[bool, doc("Must be true for anything to change; otherwise it is a dry run.", True)]
+
+
+# -- Requests --
+
+
+class SearchQuery(SearchFilters, frozen=True, kw_only=True):
+    q: Query = ""
+    limit: Limit = RESULTS
+    offset: Offset = 0
+    cursor: Cursor = ""
+    explain: Annotated[bool, doc("Show what each score is made of.", False)] = False
+
+    @property
+    def page(self) -> Page:
+        return Page(self.limit, self.offset, self.cursor)
+
+
+class ListQuery(SearchFilters, frozen=True, kw_only=True):
+    limit: Limit = RESULTS
+    offset: Offset = 0
+    cursor: Cursor = ""
+    count: Annotated[bool, doc("Return the total too.", False)] = False
+
+    @property
+    def page(self) -> Page:
+        return Page(self.limit, self.offset, self.cursor, self.count)
+
+
+class TimelineQuery(SearchFilters, frozen=True, kw_only=True):
+    anchor: Annotated[str, doc("A memory (`12`, `s3`), a session's id, or a time in words.", "12")] = ""
+    q: Query = ""
+    before: Annotated[
+        int, Meta(ge=0, le=50), doc("How many from before it.", 10, aliases=("depth_before",))
+    ] = 10
+    after: Annotated[int, Meta(ge=0, le=50), doc("How many from after it.", 10, aliases=("depth_after",))] = (
+        10
+    )
+
+
+class FileQuery(Params, frozen=True, kw_only=True):
+    path: Annotated[str, doc("The file's path, or the end of it.", "src/login.py")]
+    project: Annotated[str, doc("Only this project: its name or key.", "shop")] = ""
+    cwd: Annotated[str, doc("Only the project this directory belongs to.", "/home/ada/shop")] = ""
+    wrong: Annotated[bool | None, doc("true: only what was marked wrong; false: none of it.", False)] = None
+    limit: Limit = RESULTS
+
+
+class ExportQuery(SearchFilters, frozen=True, kw_only=True):
+    q: Query = ""
+
+
+class SelectRequest(SearchFilters, frozen=True, kw_only=True):
+    q: Query = ""
+    cursor: Cursor = ""
+
+
+class BatchRequest(Params, frozen=True, kw_only=True):
+    ids: Ids
+    order_by: Annotated[
+        Literal["date_desc", "date_asc"] | None,
+        doc("Sort by time; otherwise as listed.", "date_desc", aliases=("order_by",)),
+    ] = field(name="orderBy", default=None)
+    limit: Annotated[int, Meta(ge=1, le=MOST_RESULTS)] | None = None
+
+
+class SaveRequest(Params, frozen=True, kw_only=True):
+    text: Annotated[
+        str,
+        Meta(max_length=LONGEST_TEXT),
+        doc("What to remember.", "Deploys need the VPN.", expected=f"at most {LONGEST_TEXT:,} characters"),
+    ]
+    title: Annotated[str | None, doc("Its title; otherwise taken from the text.", "Deploying")] = None
+    type: Annotated[str | None, doc("Its type.", "discovery")] = None
+    project: Annotated[str | None, doc("The project it belongs to: a name or key.", "shop")] = None
+    cwd: Annotated[str | None, doc("Or a directory of the project.", "/home/ada/shop")] = None
+    files: Annotated[tuple[str, ...] | None, doc("Paths it is about.", ["deploy.sh"])] = None
+    concepts: Annotated[tuple[str, ...] | None, doc("What it is an example of.", ["gotcha"])] = None
+    session: Annotated[str | None, doc("The session it came up in.", "claude-session-123")] = None
+
+
+class PinRequest(Params, frozen=True, kw_only=True):
+    ids: Ids
+    pinned: Annotated[bool, doc("false: unpin.", True)] = True
+
+
+class WrongRequest(Params, frozen=True, kw_only=True):
+    ids: Ids
+    wrong: Annotated[bool, doc("false: no longer wrong.", True)] = True
+
+
+class EditRequest(Body, frozen=True, kw_only=True):
+    """What is not named stays; null or empty clears it."""
+
+    id: Annotated[MemoryId, doc("An observation: 12 or `12`.", 12, aliases=("ref",), expected=A_MEMORY)]
+    title: Annotated[str | UnsetType | None, doc("One line.", "Empty passwords made login fail")] = UNSET
+    subtitle: Annotated[
+        str | UnsetType | None, doc("One sentence.", "An empty password was compared as text.")
+    ] = UNSET
+    narrative: Annotated[
+        str | UnsetType | None, doc("A paragraph.", "The check ran before the hash was made.")
+    ] = UNSET
+    facts: Annotated[tuple[str, ...] | UnsetType | None, doc("Facts.", ["login() takes bytes"])] = UNSET
+    concepts: Annotated[tuple[str, ...] | UnsetType | None, doc("What it is an example of.", ["gotcha"])] = (
+        UNSET
+    )
+    type: Annotated[str | UnsetType | None, doc("Its type.", "bugfix")] = UNSET
+
+
+class MergeRequest(Params, frozen=True, kw_only=True):
+    into: Annotated[MemoryId, doc("The observation that stays.", 12, expected=A_MEMORY)]
+    ids: Ids
+
+
+class ForgetRequest(Params, frozen=True, kw_only=True):
+    ids: Ids = ()
+    session: Annotated[
+        str,
+        doc(
+            "Everything of this session.",
+            "claude-session-123",
+            aliases=("session_id", "claudeSessionId", "contentSessionId", "sessionId"),
+        ),
+    ] = ""
+    project: Annotated[str, doc("Everything of this project.", "shop")] = ""
+    file: Annotated[str, doc("About this path, the end of one, a directory or a glob.", "src/login.py")] = ""
+    since: Annotated[str, doc("Not before then.", "2026-01-31", aliases=("dateStart",))] = ""
+    until: Annotated[str, doc("Not after then.", "yesterday", aliases=("dateEnd",))] = ""
+    text: Annotated[str, doc("Only what contains this text.", "internal host name")] = ""
+    exports: Annotated[
+        bool, doc("Also remove it from files that an export has made.", False, aliases=("also_exports",))
+    ] = False
+    dry_run: DryRun = None
+    confirm: Confirm = False
+
+
+class ImportQuery(Params, frozen=True, kw_only=True):
+    own: Annotated[
+        bool, doc("Of lines: they are from an export of your own, so they are trusted.", False)
+    ] = False
+
+
+class ImportRequest(Body, frozen=True, kw_only=True):
+    records: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(max_length=MOST_RECORDS),
+        doc(
+            "Observations: a title, and whatever else is known of each.",
+            [{"title": "Deploys need the VPN", "project": "shop"}],
+            aliases=("observations",),
+            expected=f"a list of at most {MOST_RECORDS:,} objects",
+        ),
+    ]
+
+
+# -- Answers --
+
+
+class Memory(Struct, kw_only=True):
+    """One memory. Where it is read in full, the columns of its kind come too."""
+
+    id: Annotated[int | None, doc("Its number among its kind.", 12)] = None
+    ref: Annotated[str | None, doc("Its id among all kinds: `12`, `s12`, `p12`, `e12`.", "12")] = None
+    kind: Annotated[MemoryKind | None, doc("Its kind.", "observation")] = None
+    session_id: Annotated[str | None, doc("The coding agent's id of its session.", "claude-session-123")] = (
+        None
+    )
+    project: Annotated[str | None, doc("Its project's name.", "shop")] = None
+    title: Annotated[str | None, doc("One line.", "Empty passwords made login fail")] = None
+    type: Annotated[str | None, doc("An observation's type.", "bugfix")] = None
+    created_at: Annotated[str | None, doc("When the work was done, in UTC.", "2026-01-31T09:00:00.000Z")] = (
+        None
+    )
+    created_at_epoch: Annotated[Milliseconds | None, doc("The same in milliseconds.", 1769850000000)] = None
+    files: Annotated[list[str] | None, doc("Paths it is about.", ["src/login.py"])] = None
+    branch: Annotated[str | None, doc("The git branch.", "main")] = None
+    score: Annotated[float | None, doc("How well it fits; comparable within one answer.", 0.87)] = None
+    snippet: Annotated[str | None, doc("The part that fits.", "… an empty password …")] = None
+    tokens: Annotated[int | None, doc("What it costs to read in full.", 180)] = None
+    pinned: Annotated[bool | None, doc("It is recalled first.", False)] = None
+    wrong: Annotated[bool | None, doc("It was marked wrong: stored, and never recalled.", False)] = None
+    superseded_by: Annotated[Any, doc("The observation that replaced it.")] = None
+    source: Annotated[str | None, doc("work, external (only read) or user (saved on request).", "work")] = (
+        None
+    )
+    marks: Annotated[list[str] | None, doc("What to know before trusting it.", [])] = None
+
+
+Missing = Annotated[list[Any], doc("What was requested and does not exist.", [])]
+
+
+class Undo(Struct):
+    token: Annotated[str, doc("For `POST /api/undo/{id}`.", "Zm9v")]
+    until: Annotated[Milliseconds, doc("How long that works.", 1769853600000)]
+
+
+class SearchAnswer(Struct, kw_only=True):
+    query: Annotated[str | None, doc("As it was understood.", "login fails")] = None
+    results: Annotated[list[Memory], doc("The memories.")]
+    offset: int
+    limit: int
+    has_more: Annotated[bool, doc("Whether another page follows.", False)] = field(name="hasMore")
+    legs: Annotated[list[str], doc("What searched: text, vectors.", ["text"])] = []
+    note: Annotated[str | None, doc("What to know about the search.")] = None
+    next: Next = None
+
+
+class TimelineAnswer(Struct, kw_only=True):
+    anchor: Annotated[Memory | None, doc("The memory in the middle.")] = None
+    at: Annotated[Any, doc("The time in the middle.", 1769850000000)] = None
+    before: Annotated[list[Memory], doc("From before it.")]
+    after: Annotated[list[Memory], doc("From after it.")]
+
+
+class ListAnswer(Struct, kw_only=True):
+    items: Annotated[list[Any], doc("A page of them.", [])]
+    offset: int
+    limit: int
+    has_more: Annotated[bool, doc("Whether another page follows.", False)] = field(name="hasMore")
+    next: Next = None
+    total: Annotated[int | None, doc("How many there are in all, if `count` was set.", 1234)] = None
+
+
+class MemoriesAnswer(Struct, kw_only=True):
+    results: Annotated[list[Memory], doc("Each in full, in the requested order.")]
+    missing: Missing = []
+
+
+class FileAnswer(Struct, kw_only=True):
+    path: Annotated[str, doc("As requested.", "src/login.py")]
+    results: Annotated[list[Memory], doc("The newest first.")]
+
+
+class SavedAnswer(Struct, kw_only=True):
+    status: Annotated[str, doc("saved, or known when the project had it already.", "saved")]
+    id: Annotated[int, doc("The observation's number.", 12)]
+    ref: Annotated[str, doc("Its id.", "12")]
+    title: Annotated[str, doc("Its title.", "Deploying")]
+
+
+class PinnedMemory(Struct):
+    ref: Annotated[str, doc("The memory.", "12")]
+    pinned: bool
+
+
+class WrongMemory(Struct):
+    ref: Annotated[str, doc("The memory.", "12")]
+    wrong: bool
+
+
+class PinAnswer(Struct):
+    results: Annotated[list[PinnedMemory], doc("Each that exists.")]
+    missing: Missing
+    undo: Undo | None
+
+
+class WrongAnswer(Struct):
+    results: Annotated[list[WrongMemory], doc("Each that exists.")]
+    missing: Missing
+    undo: Undo | None
+
+
+class EditAnswer(Struct):
+    result: Annotated[Any, doc("The memory in full.")]
+    undo: Any
+
+
+class MergeAnswer(Struct):
+    into: Annotated[str, doc("The one that stays.", "12")]
+    merged: Annotated[list[str], doc("Those it supersedes.", ["13"])]
+    undo: Undo | None
+
+
+class UndoAnswer(Struct):
+    status: Annotated[str, doc("undone", "undone")]
+    what: Annotated[str, doc("What was undone: edit, pinned, wrong, merge.", "edit")]
+    refs: Annotated[list[str], doc("The memories.", ["12"])]
+
+
+class SelectAnswer(Struct):
+    ids: Annotated[list[str], doc("The memories, at most 500.", ["12", "s3"])]
+    more: Annotated[bool, doc("There are more.", False)]
+    next: Next
+
+
+class FoundCopy(Struct):
+    path: Annotated[str, doc("The file.", "backups/claude-mem-20260131-090000.db")]
+    kind: Annotated[str, doc("backup, aside, export or spool.", "backup")]
+    done: Annotated[str, doc("holds, rewritten, removed or left.", "rewritten")]
+    note: Annotated[str | None, doc("Why.", "")] = None
+
+
+class ForgetAnswer(Struct, kw_only=True):
+    dry_run: Annotated[bool, doc("Nothing was deleted.", True)]
+    sessions: Count
+    observations: Count
+    summaries: Count
+    prompts: Count
+    evidence: Count
+    vectors: Count
+    sample: Annotated[list[Memory], doc("Some of them.")] = []
+    backups: Annotated[Any, doc("Backups that (still) contain it.", 0)] = None
+    elsewhere: Annotated[
+        list[FoundCopy], doc("Copies, exports and unreadable files that contain it, and what became of each.")
+    ] = []
+
+
+class RefusedRecord(Struct):
+    index: Annotated[Count, doc("Which of the records, from 0.", 3)]
+    message: Annotated[str, doc("Why.", "title is missing.")]
+
+
+class ImportAnswer(Struct, kw_only=True, omit_defaults=True):
+    imported: Annotated[Count | UnsetType, doc("How many are new.", 1)] = UNSET
+    skipped: Annotated[Count | UnsetType, doc("How many were known.", 0)] = UNSET
+    errors: Annotated[list[RefusedRecord] | UnsetType, doc("Those that could not be read.")] = UNSET
+    taken: Annotated[
+        dict[str, int] | UnsetType, doc("Of lines: how many are new, by kind.", {"observation": 1})
+    ] = UNSET
+    known: Annotated[dict[str, int] | UnsetType, doc("Of lines: how many were known, by kind.", {})] = UNSET
+    refused: Annotated[
+        list[tuple[int, str]] | UnsetType,
+        doc("Of lines: the number of each that was refused, from 0, and why.", []),
+    ] = UNSET
+
+
+class Provenance(Struct, kw_only=True):
+    """Where a memory comes from, and what became of it."""
+
+    ref: Annotated[str, doc("The memory.", "12")]
+    branch: Annotated[str | None, doc("The git branch.", "main")] = None
+    commit: Annotated[str | None, doc("The commit that was checked out.", "1c2d3e4")] = None
+    client: Annotated[str | None, doc("The coding agent.", "claude-code")] = None
+    provider: Annotated[str | None, doc("What observed it.", "offline")] = None
+    session: Annotated[Any, doc("Its session.", {})] = None
+    prompt: Annotated[Any, doc("The user's request: a memory.", {})] = None
+    tool_uses: Annotated[list[Memory], doc("What was done.")] = []
+    supersedes: Annotated[list[Memory], doc("What it replaced.")] = []
+    superseded_by: Annotated[Any, doc("What replaced it: a memory.")] = None
+    injected: Annotated[
+        list[Any],
+        doc(
+            "The last sessions it was injected into.",
+            [{"session_id": "claude-session-123", "event": "SessionStart", "at": "…", "tokens": 700}],
+        ),
+    ] = []
+    injected_times: Annotated[int, doc("How often that was, in all.", 3)] = 0
+    duplicates: Annotated[list[Memory], doc("Others that may say the same.")] = []

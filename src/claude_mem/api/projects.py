@@ -1,0 +1,215 @@
+"""Projects: their pages, their figures and costs, what their next session is told, and their upkeep."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from claude_mem.api.base import Params, doc
+from claude_mem.api.filters import FilterInfo, SearchFilters
+from claude_mem.api.memories import Confirm, DryRun, Limit, Memory, Offset
+from claude_mem.api.sessions import SESSION_ALIASES
+
+SIZES = ("context_characters", "context_tokens", "prompt_characters")
+
+
+class ProjectParams(Params, frozen=True, kw_only=True):
+    project: Annotated[str, doc("The project's name or key.", "shop")] = ""
+    cwd: Annotated[str, doc("Or a directory of it.", "/home/ada/shop")] = ""
+
+    @property
+    def filters(self) -> SearchFilters:
+        return SearchFilters(project=self.project, cwd=self.cwd)
+
+
+# -- Requests --
+
+
+class ProjectsQuery(Params, frozen=True, kw_only=True):
+    limit: Limit = 20
+    offset: Offset = 0
+
+
+class ProjectQuery(ProjectParams, frozen=True, kw_only=True):
+    days: Annotated[int, Meta(ge=1, le=3_660), doc("How many days back.", 365)] = 365
+
+
+class FacetsQuery(ProjectParams, frozen=True, kw_only=True):
+    pass
+
+
+class CostQuery(Params, frozen=True, kw_only=True):
+    project: Annotated[str, doc("Only this project: its name or key.", "shop")] = ""
+    days: Annotated[int, Meta(ge=1, le=366), doc("How many days of UTC, today included.", 30)] = 30
+
+
+class ContextQuery(ProjectParams, frozen=True, kw_only=True):
+    source: Annotated[
+        Literal["startup", "resume", "clear", "compact"], doc("How the session begins.", "startup")
+    ] = "startup"
+    session: Annotated[
+        str,
+        doc(
+            "The session that continues.", "claude-session-123", aliases=("claudeSessionId", *SESSION_ALIASES)
+        ),
+    ] = ""
+    format: Annotated[Literal["text", "json"], doc("As text or as JSON.", "text")] = "text"
+
+
+class PreviewRequest(ProjectParams, frozen=True, kw_only=True):
+    session: Annotated[
+        str,
+        doc(
+            "The session that continues, after a compaction.",
+            "claude-session-123",
+            aliases=("claudeSessionId", *SESSION_ALIASES),
+        ),
+    ] = ""
+    prompt: Annotated[str, doc("What a user might ask.", "Why does the login fail?")] = ""
+    context_characters: Annotated[
+        Annotated[int, Meta(ge=0, le=9_900)] | None, doc("Instead of the setting, here only.", 9500)
+    ] = None
+    context_tokens: Annotated[Annotated[int, Meta(ge=0, le=10_000)] | None, doc("Likewise.", 3000)] = None
+    prompt_characters: Annotated[Annotated[int, Meta(ge=0, le=9_900)] | None, doc("Likewise.", 2400)] = None
+
+    @property
+    def filters(self) -> SearchFilters:
+        return SearchFilters(project=self.project, cwd=self.cwd, session=self.session)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {name: value for name in SIZES if (value := getattr(self, name)) is not None}
+
+
+class RenameRequest(Params, frozen=True, kw_only=True):
+    project: Annotated[str, doc("Its key, or its name if only one project has it.", "shop")]
+    name: Annotated[str, doc("The new name.", "the shop")]
+
+
+class MergeProjectsRequest(Params, frozen=True, kw_only=True):
+    from_: Annotated[str, doc("The project to merge: its key or name.", "shop-old")] = field(name="from")
+    into: Annotated[str, doc("The project that stays.", "shop")]
+    dry_run: DryRun = None
+    confirm: Confirm = False
+
+
+class GcRequest(Params, frozen=True, kw_only=True):
+    dry_run: DryRun = None
+
+
+# -- Answers --
+
+
+class MergeHint(Struct, kw_only=True):
+    from_: Annotated[str, doc("The key of the one that may be another.", "/home/ada/shop")] = field(
+        name="from"
+    )
+    into: Annotated[str, doc("The key of that one.", "git.example/acme/shop")]
+    names: Annotated[list[str], doc("Their names.", ["shop", "shop"])]
+    why: Annotated[str, doc("What speaks for it.", "both lie in /home/ada/shop")]
+
+
+class ProjectsOverview(Struct):
+    items: Annotated[list[Any], doc("Projects, with `characters` (how much was said and done).", [])]
+    hints: Annotated[list[MergeHint], doc("Merges worth a look.")]
+
+
+class RenameAnswer(Struct):
+    key: Annotated[str, doc("The project's key, which stays.", "git.example/acme/shop")]
+    before: Annotated[str, doc("The old name.", "shop")]
+    name: Annotated[str, doc("The new name.", "the shop")]
+
+
+class MergeProjectsAnswer(Struct, kw_only=True):
+    dry_run: Annotated[bool, doc("Nothing was changed.", True)]
+    from_: Annotated[
+        dict[str, Any], doc("The project that is gone.", {"key": "/home/ada/shop", "name": "shop"})
+    ] = field(name="from")
+    into: Annotated[
+        dict[str, Any], doc("The project it is part of.", {"key": "git.example/acme/shop", "name": "shop"})
+    ]
+    sessions: Annotated[int, doc("How many sessions it had.", 3)]
+    observations: Annotated[int, doc("How many observations.", 40)]
+
+
+class Freed(Struct):
+    what: Annotated[str, doc("evidence_old, evidence_large, contexts, markers, backups or free.", "backups")]
+    count: Annotated[int, doc("How many.", 2)]
+    bytes: Annotated[int, doc("How much, about.", 1048576)]
+
+
+class GcAnswer(Struct):
+    dry_run: Annotated[bool, doc("Nothing was changed.", True)]
+    items: Annotated[list[Freed], doc("What was freed, or would be.")]
+    bytes: Annotated[int, doc("How much on the disk, about.", 1048576)]
+    database: Annotated[
+        dict[str, Any], doc("The size of the database now.", {"size": 4096, "free": 0, "log": 0})
+    ]
+
+
+class ProjectAnswer(Struct):
+    project: Annotated[dict[str, Any], doc("Its name, key, place and figures.", {})]
+    days: int
+    activity: Annotated[
+        list[Any],
+        doc(
+            "Days on which something happened, in the user's time zone.",
+            [{"day": "2026-01-31", "observations": 4, "prompts": 2, "summaries": 2}],
+        ),
+    ]
+    types: Annotated[dict[str, int], doc("How many observations of each type.", {"bugfix": 3})]
+    files: Annotated[list[Any], doc("Those changed most: `path`, `changes`, `last_at`.", [])]
+    next_steps: Annotated[list[Any], doc("Open next steps: `ref`, `session_id`, `at`, `text`.", [])]
+    pinned: Annotated[list[Memory], doc("What is pinned.")]
+    sessions: Annotated[list[Any], doc("The latest sessions.", [])]
+
+
+class FacetsAnswer(Struct, kw_only=True):
+    """What the filters can be set to."""
+
+    projects: list[str]
+    types: list[str]
+    branches: list[str]
+    clients: list[str]
+    concepts: list[str]
+    filters: Annotated[list[FilterInfo], doc("Every filter there is: its name, kind, choices and help.")]
+
+
+class CostAnswer(Struct, kw_only=True):
+    """In tokens, and in money where prices are known."""
+
+    days: int
+    since: Annotated[str, doc("The first day.", "2026-01-02")]
+    rows: Annotated[list[Any], doc("By day, project, provider and model.", [])]
+    by_day: Annotated[list[Any], doc("Every day, also those without.", [])]
+    by_model: Annotated[list[Any], doc("By provider and model.", [])]
+    by_project: Annotated[list[Any], doc("By project.", [])]
+    total: Annotated[Any, doc("calls, input_tokens, cached_tokens, output_tokens, cost_usd.", {})]
+    injected: Annotated[list[Any], doc("What was injected into sessions: `day`, `times`, `tokens`.", [])]
+    injected_by_event: Annotated[list[Any], doc("The same by hook event.", [])]
+    batching: Annotated[Any, doc("What one call per tool use would have cost, and how that is known.", {})]
+    budget: Annotated[Any, doc("The limits (0: none), and what today has cost.", {})]
+
+
+class ContextAnswer(Struct):
+    text: Annotated[str, doc("What is injected.", "# shop, recent context")]
+    tokens: Annotated[int, doc("What it costs to read, about.", 640)]
+    refs: Annotated[list[str], doc("The memories in it.", ["12", "s3"])]
+    project: Annotated[str | None, doc("The project's name; null: there is no such project.", "shop")]
+
+
+class PreviewAnswer(Struct, kw_only=True):
+    """What would be injected. Nothing is recorded."""
+
+    project: Annotated[str | None, doc("The project's name.", "shop")]
+    start: Annotated[Any, doc("At the session's start: `text`, `plain`, `characters`, `tokens`, `refs`.", {})]
+    prompt: Annotated[
+        Any,
+        doc(
+            "At the prompt: the same, and `hits`: memories with `parts`, `relevance` and if they are `told`.",
+            {},
+        ),
+    ] = None
+    settings: Annotated[Any, doc("The sizes it was made with.", {"context_characters": 9500})]
+    in_force: Annotated[Any, doc("The sizes in force now.", {"context_characters": 9500})]

@@ -1,0 +1,164 @@
+"""Sessions: what a coding agent reports of one as it happens, and what can be read of it later."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from claude_mem.api.base import Body, Count, Milliseconds, Params, doc
+from claude_mem.api.filters import Page
+from claude_mem.api.memories import Cursor, Memory, Next
+from claude_mem.model.refs import MemoryKind
+
+SESSION_ALIASES = ("contentSessionId", "sessionId", "session_id")
+
+SessionId = Annotated[
+    str, doc("The coding agent's id of the session.", "claude-session-123", aliases=SESSION_ALIASES)
+]
+Cwd = Annotated[str | None, doc("The directory the agent works in.", "/home/ada/shop")]
+Project = Annotated[str | None, doc("The project's name; otherwise taken from the directory.", "shop")]
+PromptNumber = Annotated[
+    Count | None, doc("The prompt it belongs to; otherwise the latest.", 1, aliases=("promptNumber",))
+]
+DbId = Annotated[int | None, doc("The database's id of the session.", 7)]
+
+
+# -- Reports --
+
+
+class PromptReport(Body, frozen=True, kw_only=True):
+    claude_session_id: SessionId = field(name="claudeSessionId")
+    project: Project = None
+    prompt: Annotated[str | None, doc("The user's prompt.", "Fix the login bug", aliases=("userPrompt",))] = (
+        None
+    )
+    cwd: Cwd = None
+
+
+class PromptById(Body, frozen=True, kw_only=True):
+    project: Project = None
+    prompt: Annotated[str | None, doc("The user's prompt.", "Fix the login bug", aliases=("prompt",))] = (
+        field(name="userPrompt", default=None)
+    )
+    prompt_number: Annotated[
+        Count | None, doc("The prompt's number; otherwise counted.", 1, aliases=("prompt_number",))
+    ] = field(name="promptNumber", default=None)
+
+
+class ToolUse(Body, frozen=True, kw_only=True):
+    tool_name: Annotated[str | None, doc("The tool's name.", "Read")] = None
+    tool_input: Annotated[
+        Any, doc("What went in: an object, or JSON text.", {"file_path": "/home/ada/shop/login.py"})
+    ] = None
+    tool_response: Annotated[
+        Any, doc("What came out: an object or text.", "def login(): …", aliases=("tool_output",))
+    ] = None
+    tool_use_id: Annotated[str | None, doc("The use's id: the same one twice counts once.", "toolu_01")] = (
+        None
+    )
+
+
+class ToolUseReport(ToolUse, frozen=True, kw_only=True):
+    claude_session_id: SessionId = field(name="claudeSessionId")
+    cwd: Cwd = None
+
+
+class ToolUseById(ToolUse, frozen=True, kw_only=True):
+    prompt_number: PromptNumber = None
+
+
+class TurnEnd(Body, frozen=True, kw_only=True):
+    last_user_message: Annotated[str | None, doc("The user's last message.", "Thanks")] = None
+    last_assistant_message: Annotated[
+        str | None, doc("The agent's last message.", "The login bug is fixed.")
+    ] = None
+
+
+class TurnEndReport(TurnEnd, frozen=True, kw_only=True):
+    claude_session_id: SessionId = field(name="claudeSessionId")
+    cwd: Cwd = None
+
+
+class TurnEndById(TurnEnd, frozen=True, kw_only=True):
+    prompt_number: PromptNumber = None
+
+
+class SessionEndReport(Body, frozen=True, kw_only=True):
+    claude_session_id: SessionId = field(name="claudeSessionId")
+    reason: Annotated[
+        str | None, doc("Why it ended: exit, clear, logout, prompt_input_exit, other.", "exit")
+    ] = None
+
+
+class Outcome(Struct, frozen=True, rename="camel"):
+    """What became of a report."""
+
+    status: Annotated[
+        Literal["queued", "skipped"], doc("queued, or skipped when it is not to be stored.", "queued")
+    ]
+    session_db_id: DbId
+    duplicate: Annotated[bool, doc("Whether it was known already; it counts once.", False)]
+
+
+class Initialized(Struct, frozen=True, rename="camel"):
+    status: Annotated[Literal["initialized"], doc("initialized")]
+    session_db_id: DbId
+    prompt_number: Annotated[int | None, doc("The number of the session's latest prompt.", 1)]
+    private: Annotated[bool, doc("The prompt was entirely private: none of its text was stored.", False)]
+    skipped: Annotated[bool, doc("Nothing of the prompt was stored.", False)]
+    duplicate: Annotated[bool, doc("Whether it was known already; it counts once.", False)]
+
+
+class SessionState(Struct, frozen=True, rename="camel"):
+    session_db_id: DbId
+    claude_session_id: Annotated[str, doc("The coding agent's id of the session.", "claude-session-123")]
+    project: Annotated[str | None, doc("The project's name.", "shop")]
+    status: Annotated[
+        str, doc("initialized, active, summarizing, completed, failed or interrupted.", "active")
+    ]
+    prompt_counter: Annotated[int, doc("How many prompts it has had.", 2)]
+    pending_messages: Annotated[int, doc("Its events that are not settled yet.", 3)]
+    queue_length: Annotated[int, doc("The same as pendingMessages.", 3)]
+    sdk_session_id: Annotated[None, doc("Always null: the observer keeps no session.")] = None
+
+
+class SessionAborted(Struct, frozen=True, rename="camel"):
+    status: Annotated[Literal["failed"], doc("failed")]
+    session_db_id: DbId
+    pending_messages: Annotated[int, doc("Its events that are not settled yet.", 3)]
+    stopped: Annotated[bool, doc("Nobody works on it any more.", True)]
+
+
+# -- Reading --
+
+
+class EventsQuery(Params, frozen=True, kw_only=True):
+    kinds: Annotated[
+        tuple[MemoryKind, ...], doc("Only these kinds of memory.", ["observation"], aliases=("kinds",))
+    ] = field(name="kind", default=())
+    limit: Annotated[int, Meta(ge=1, le=200), doc("The most to return.", 100)] = 100
+    cursor: Cursor = ""
+
+    @property
+    def page(self) -> Page:
+        return Page(self.limit, cursor=self.cursor)
+
+
+class SessionAnswer(Struct, kw_only=True):
+    session: Annotated[Any, doc("Who, where, when, and its status.", {})]
+    prompts: Annotated[list[Memory], doc("The user's prompts.")]
+    observations: Annotated[list[Memory], doc("What was observed.")]
+    summaries: Annotated[list[Memory], doc("What each turn came to.")]
+    previous: Annotated[Any, doc("The project's session before.")] = None
+    next: Annotated[Any, doc("And the one after.")] = None
+
+
+class EventsAnswer(Struct, kw_only=True):
+    session: Annotated[Any, doc("Who, where, when, and its status.", {})]
+    items: Annotated[list[Any], doc("Prompts, evidence, observations, summaries; each in full.", [])]
+    next: Next = None
+    total: Annotated[int | None, doc("How many there are in all.", 34)] = None
+    counts: Annotated[dict[str, int], doc("How many of each kind.", {"prompt": 2, "evidence": 30})]
+    first_at_epoch: Annotated[Milliseconds | None, doc("When it began.", 1769850000000)] = None
+    last_at_epoch: Annotated[Milliseconds | None, doc("When something last happened.", 1769853600000)] = None

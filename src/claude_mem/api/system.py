@@ -1,0 +1,357 @@
+"""The worker itself: its health, queue, settings, logs, recording, browsers, and the backfill of the past."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from claude_mem.api.base import LARGEST_ID, Body, Count, Milliseconds, Params, doc
+from claude_mem.api.sessions import SESSION_ALIASES
+from claude_mem.model.jobs import JobState
+
+LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+MOST_JOBS = 10_000
+MOST_LOG_LINES = 1_000
+MOST_SESSIONS = 1_000
+
+JobIds = Annotated[tuple[Annotated[int, Meta(ge=1, le=LARGEST_ID)], ...], Meta(max_length=MOST_JOBS)]
+JOBS = f"a list of at most {MOST_JOBS:,} job ids"
+
+
+# -- Health and queue --
+
+
+class QueueFigures(Struct, frozen=True, kw_only=True, rename="camel"):
+    spooled: Annotated[int, doc("Events in the spool, not yet in the database.", 0)]
+    ready: Annotated[int, doc("Events waiting to be handed out.", 12)]
+    leased: Annotated[int, doc("Events being worked on.", 0)]
+    parked: Annotated[int, doc("Events given up for now, with a reason.", 0)]
+    done: Annotated[int, doc("Events settled.", 840)]
+    oldest_age_ms: Annotated[Milliseconds, doc("How long the oldest ready event has waited.", 3500)]
+
+
+class MemoryUse(Struct, frozen=True):
+    rss: Annotated[int, doc("Bytes.", 36_700_160)]
+
+
+class Health(Struct, frozen=True, kw_only=True, rename="camel"):
+    status: Annotated[Literal["ok", "degraded"], doc("degraded: nothing can be recorded.", "ok")]
+    reason: Annotated[str | None, doc("Why it is degraded.")]
+    port: Annotated[int | None, doc("The TCP port; null: no port could be opened.", 37777)]
+    pid: Annotated[int, doc("The worker's process.", 4242)]
+    uptime: Annotated[float, doc("Seconds since it started.", 86.4)]
+    memory: Annotated[MemoryUse, doc("The memory it uses.")]
+    version: Annotated[str, doc("The worker's version.", "0.1.0")]
+    protocol: Annotated[int, doc("The version of this protocol.", 1)]
+    active_sessions: Annotated[int | None, doc("Sessions that are still open.", 2)]
+    queue: Annotated[QueueFigures | None, doc("The queue in figures.")]
+    mishaps: Annotated[dict[str, int], doc("Failures the worker survived, by where.", {})]
+    hung_asks: Annotated[int, doc("Recall hooks' questions that were given up, and still run.", 0)]
+    observer: Annotated[
+        dict[str, Any], doc("What observes, why, and what holds it up.", {"provider": "offline"})
+    ]
+    recall: Annotated[
+        dict[str, Any] | None,
+        doc(
+            "Progress of the indexes (`index`, `vectors`), the rendered contexts (`context`), and what was "
+            "`injected` by hook event; null when that cannot be read.",
+            {"index": {"waiting": 0}, "vectors": {"state": "on", "waiting": 0}, "context": {"fresh": True}},
+        ),
+    ]
+
+
+class QueueQuery(Params, frozen=True, kw_only=True):
+    state: Annotated[JobState, doc("Which jobs to list.", "parked")] = JobState.PARKED
+    limit: Annotated[int, Meta(ge=1, le=500), doc("The most to return.", 50)] = 50
+    after: Annotated[Count, doc("The `next` of the page before.", 0)] = 0
+
+
+class JobRow(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What and why, never the text of it."""
+
+    id: Annotated[int, doc("The job's id.", 41)]
+    kind: Annotated[str, doc("What happened.", "tool_use")]
+    claude_session_id: Annotated[str, doc("In which session.", "claude-session-123")]
+    prompt_number: Annotated[int | None, doc("Under which prompt.", 2)]
+    tool_name: Annotated[str | None, doc("By which tool.", "Bash")]
+    at: Annotated[Milliseconds, doc("When, in epoch milliseconds.", 1760000000000)]
+    attempts: Annotated[int, doc("How often it was tried.", 3)]
+    reason: Annotated[str | None, doc("Why it is where it is.", "unreadable reply")]
+
+
+class QueuePage(QueueFigures, frozen=True, kw_only=True, rename="camel"):
+    spooled_bytes: Annotated[int, doc("Bytes in the spool.", 0)]
+    last_event_at: Annotated[Milliseconds | None, doc("When the last event happened.", 1760000000000)]
+    counters: Annotated[
+        dict[str, int], doc("Counted over the database's life.", {"accepted": 852, "duplicate": 4})
+    ]
+    drops: Annotated[dict[str, int], doc("What hooks could not store, by reason.", {"spool_full": 0})]
+    state: Annotated[str, doc("Which jobs are listed.", "parked")]
+    jobs: Annotated[list[JobRow], doc("A page of them, by id.")]
+    next: Annotated[int | None, doc("Pass as `after` for the next page; null at the end.")]
+
+
+class RetryRequest(Params, frozen=True, kw_only=True):
+    ids: Annotated[
+        JobIds | None, doc("Job ids; without it, all that are parked.", [41, 42], expected=JOBS)
+    ] = None
+
+
+class DropRequest(Params, frozen=True, kw_only=True):
+    ids: Annotated[JobIds, doc("Job ids.", [41, 42], expected=JOBS)]
+
+
+class RetryAnswer(Struct):
+    status: Literal["ok"]
+    resumed: Annotated[int, doc("How many were parked.", 2)]
+
+
+class DropAnswer(Struct):
+    status: Literal["ok"]
+    dropped: Annotated[int, doc("How many were parked.", 2)]
+
+
+class ProcessingRequest(Body, frozen=True, kw_only=True):
+    is_processing: Annotated[bool, doc("Whether work is going on.", True)] = field(name="isProcessing")
+    project: Annotated[str | None, doc("The project's name.", "shop")] = None
+
+
+class ProcessingSet(Struct, rename="camel"):
+    status: Literal["ok"]
+    is_processing: bool
+
+
+class ProcessingFlag(Struct, rename="camel"):
+    is_processing: Annotated[bool, doc("Whether work is going on.", True)]
+    project: Annotated[Any, doc("The project's name.", "shop")]
+    timestamp: Annotated[Any, doc("When it was set, in epoch milliseconds.", 1760000000000)]
+
+
+class Stopping(Struct):
+    status: Literal["stopping"]
+    pid: Annotated[int, doc("The worker's process.", 4242)]
+
+
+# -- Recording, settings, logs --
+
+
+class RecordingRequest(Params, frozen=True, kw_only=True):
+    paused: Annotated[bool, doc("true: nothing is recorded from now on; false: it is again.", True)]
+    session: Annotated[
+        str,
+        Meta(max_length=200),
+        doc("Only this session.", "claude-session-123", aliases=("claudeSessionId", *SESSION_ALIASES)),
+    ] = ""
+
+
+class Banner(Struct, frozen=True):
+    code: Annotated[str, doc("A word for programs.", "behind")]
+    level: Annotated[Literal["info", "warning", "error"], doc("How serious it is.", "warning")]
+    message: Annotated[str, doc("A sentence for people.", "Behind: 2,000 events are waiting.")]
+    fix: Annotated[str, doc("What helps.", "claude-mem doctor")]
+
+
+class Pauses(Struct, frozen=True):
+    since: Annotated[Milliseconds | None, doc("Since when everything is paused.")]
+    sessions: Annotated[list[str], doc("Sessions that are paused by themselves.", [])]
+
+
+class WorkerState(Struct, frozen=True, kw_only=True):
+    recording: Annotated[
+        Literal["on", "paused", "off"], doc("paused: by a user; off: a banner says why.", "on")
+    ]
+    banners: Annotated[list[Banner], doc("What to know, the most serious first.")]
+    paused: Annotated[Pauses, doc("What is paused.")]
+    queue: Annotated[QueueFigures | None, doc("As in /health.")]
+    observer: Annotated[
+        dict[str, Any], doc("As in /health, and whether it is `working`.", {"working": False})
+    ]
+    version: Annotated[str, doc("The worker's version.", "0.1.0")]
+    port: Annotated[int | None, doc("The worker's port.", 37777)]
+
+
+class SettingRow(Struct, frozen=True, kw_only=True):
+    key: Annotated[str, doc("Its name.", "CLAUDE_MEM_LOG_LEVEL")]
+    group: Annotated[str, doc("What it belongs to.", "The worker")]
+    meaning: Annotated[str, doc("What it does.", "How much the worker writes to its log.")]
+    allowed: Annotated[str, doc("What it may be.", "DEBUG, INFO, WARNING or ERROR")]
+    kind: Annotated[str, doc("integer, number, choice, text, list, table, secret.", "choice")]
+    choices: Annotated[list[str], doc("Of a choice.", ["DEBUG"])]
+    value: Annotated[Any, doc("Its value; of a secret never.", "INFO")]
+    default: Annotated[Any, doc("Its default.", "INFO")]
+    origin: Annotated[str, doc("default, file or environment.", "default")]
+    set: Annotated[bool, doc("Whether somebody has set it.", False)]
+    file_only: Annotated[bool, doc("The environment cannot set it.", False)]
+    restart: Annotated[bool, doc("It takes effect when the worker restarts.", True)]
+    pending: Annotated[bool, doc("It is not in force yet.", False)]
+    trouble: Annotated[str | None, doc("What is wrong with it.")]
+
+
+class SettingsAnswer(Struct, frozen=True, kw_only=True):
+    file: Annotated[str, doc("Where they are stored.", "/home/ada/.claude-mem/settings.json")]
+    settings: Annotated[list[SettingRow], doc("Each of them.")]
+    passed_over: Annotated[list[str], doc("Keys that are not settings, at the worker's start.", [])]
+    warnings: Annotated[list[str], doc("What was set then and is not in force, in words.", [])]
+
+
+class SettingsRequest(Body, frozen=True, kw_only=True):
+    changes: Annotated[
+        dict[str, Any],
+        Meta(min_length=1),
+        doc(
+            "Settings and their values; null: back to the default.",
+            {"CLAUDE_MEM_LOG_LEVEL": "DEBUG"},
+            expected="an object of settings and values",
+        ),
+    ]
+
+
+class SettingsSaved(Struct, frozen=True):
+    status: Literal["saved"]
+    changed: Annotated[list[str], doc("Which.", ["CLAUDE_MEM_LOG_LEVEL"])]
+    restart: Annotated[bool, doc("They take effect when the worker restarts.", True)]
+    shadowed: Annotated[list[str], doc("Those the environment overrides.", [])]
+
+
+class LogsQuery(Params, frozen=True, kw_only=True):
+    level: Annotated[LogLevel, doc("This level and above.", "WARNING")] = "DEBUG"
+    after: Annotated[
+        str,
+        Meta(pattern=r"^([0-9]{1,20}-[0-9]{1,15})?$"),
+        doc(
+            "The `next` of an answer: only what came since.", "1234-5678", expected="the `next` of an answer"
+        ),
+    ] = ""
+    limit: Annotated[int, Meta(ge=1, le=MOST_LOG_LINES), doc("The most to return, from the end.", 200)] = 200
+
+
+class LogLine(Struct, frozen=True):
+    at: Annotated[str, doc("When, in the worker's time zone.", "2026-01-31 10:00:00,000")]
+    level: Annotated[str, doc("Its level.", "INFO")]
+    logger: Annotated[str, doc("Its logger.", "claude_mem.serve")]
+    text: Annotated[str, doc("The message.", "stopping")]
+
+
+class LogsAnswer(Struct, frozen=True):
+    lines: Annotated[list[LogLine], doc("Records, the oldest first.")]
+    next: Annotated[str | None, doc("Where it goes on.", "1234-5678")]
+
+
+# -- Browsers --
+
+
+class SignInQuery(Params, frozen=True, kw_only=True):
+    once: Annotated[str, doc("The word in the link.", "Zm9v")] = ""
+
+
+class SignInLink(Struct, rename="camel"):
+    link: Annotated[str, doc("What to open.", "http://127.0.0.1:37777/signin?once=Zm9v")]
+    expires_in_ms: Annotated[int, doc("How long it works.", 60_000)]
+    port: Annotated[int, doc("The worker's port.", 37777)]
+
+
+class SignOutRequest(Params, frozen=True, kw_only=True):
+    everywhere: Annotated[bool, doc("Every browser, not only this one.", False)] = False
+
+
+class SignedOut(Struct):
+    status: Literal["signed_out"]
+    browsers: Annotated[int, doc("How many were signed in.", 1)]
+
+
+class StreamQuery(Params, frozen=True, kw_only=True):
+    project: Annotated[str, doc("Only this project, by name.", "shop")] = ""
+
+
+# -- Backfill --
+
+
+class PastEvent(Body, frozen=True, kw_only=True):
+    id: Annotated[str | None, doc("The event's id, always the same; begins with past-.", "past-7-Stop")] = (
+        None
+    )
+    at: Annotated[Any, doc("When it happened, in epoch milliseconds.", 1760000000000)] = None
+    event: Annotated[str | None, doc("The hook's name.", "Stop")] = None
+    branch: Annotated[str | None, doc("The git branch of that time.", "main")] = None
+    payload: Annotated[
+        Any,
+        doc(
+            "What the hook would have been given.",
+            {"session_id": "claude-session-123", "cwd": "/home/ada/shop", "last_assistant_message": "Done."},
+        ),
+    ] = None
+
+
+class BackfillParams(Params, frozen=True, kw_only=True):
+    offline: Annotated[bool, doc("No model is asked about these sessions.", True)] = True
+    story: Annotated[str | None, doc("An id for lines that come in several parts.", "a1b2")] = None
+    part: Annotated[Literal["first", "more", "last"] | None, doc("Which part of them this is.", "first")] = (
+        None
+    )
+
+
+class BackfillTaken(Struct, kw_only=True):
+    fresh: Annotated[int, doc("How many events are new.", 1)]
+    duplicate: Annotated[int, doc("How many were known.", 0)]
+    live: Annotated[int, doc("How many are of sessions recorded live, or forgotten: left alone.", 0)]
+    dropped: Annotated[int, doc("How many are private, or of tools that are skipped.", 0)]
+    unreadable: Annotated[int, doc("How many lines are not an event.", 0)]
+
+
+class BackfillQuery(Params, frozen=True, kw_only=True):
+    since: Annotated[
+        str,
+        Meta(pattern=r"^[0-9]{0,15}$"),
+        doc("From when on costs count.", "1760000000000", expected="a time in epoch milliseconds"),
+    ] = ""
+
+
+class BackfillProgress(Struct, frozen=True):
+    waiting: Annotated[int, doc("Events of the past still to be observed.", 0)]
+    tokens: Annotated[int, doc("What sessions of the past have cost since then.", 0)]
+    usd: Annotated[float, doc("The same in dollars, as far as it is known.", 0.0)]
+    paused: Annotated[Any, doc("Why nothing is observed at the moment.")]
+
+
+class KnownRequest(Params, frozen=True, kw_only=True):
+    sessions: Annotated[
+        tuple[str, ...],
+        Meta(max_length=MOST_SESSIONS),
+        doc(
+            "Sessions' ids.",
+            ["claude-session-123"],
+            expected=f"a list of at most {MOST_SESSIONS:,} session ids",
+        ),
+    ]
+
+
+class KnownSession(Struct, frozen=True):
+    state: Annotated[str, doc("live, past, forgotten or unseen.", "past")]
+    events: Annotated[int, doc("How many events.", 12)]
+    seal: Annotated[str | None, doc("What tells whether it has changed.")]
+
+
+class KnownAnswer(Struct, frozen=True):
+    sessions: Annotated[
+        dict[str, KnownSession | None], doc("By id; null: not known.", {"some-session": None})
+    ]
+
+
+# -- MCP --
+
+
+class McpMessage(Body, frozen=True, kw_only=True):
+    jsonrpc: Annotated[str | None, doc("2.0", "2.0")] = None
+    method: Annotated[str | None, doc("The method.", "tools/call")] = None
+    id: Annotated[Any, doc("The id of the answer; without it, none is given.", 1)] = None
+    params: Annotated[
+        Any, doc("What the method needs.", {"name": "search", "arguments": {"query": "login"}})
+    ] = None
+
+
+class McpAnswer(Struct, kw_only=True):
+    jsonrpc: str = "2.0"
+    id: Annotated[Any, doc("The id of the message.", 1)] = None
+    result: Annotated[Any, doc("The result.", {"content": []})] = None
+    error: Annotated[Any, doc("Or why there is none.")] = None

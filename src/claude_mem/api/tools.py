@@ -1,0 +1,90 @@
+"""What the MCP tools take. Their descriptions are paid for in every session: they are short."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct, structs
+
+from claude_mem.api.base import Params, doc
+from claude_mem.api.filters import FilterFields, SearchFilters
+
+HERE = "."
+MOST_IDS = 50
+
+Project = Annotated[str, doc(f'A project\'s name; "{HERE}" for the one you work in. Default: all.')]
+Limit = Annotated[int, Meta(ge=1, le=100), doc("The most to return (20).")]
+Ids = Annotated[
+    tuple[int | str, ...], doc("As an index shows them: 12, s3, p4.", expected="a list of ids: 12, s3 or p4")
+]
+
+
+class SearchArguments(FilterFields, frozen=True, kw_only=True):
+    query: Annotated[str, doc("Words, an identifier, an error message, a path.")] = ""
+    project: Project = ""
+    limit: Limit = 20
+    offset: Annotated[int, Meta(ge=0, le=10_000), doc("How many to skip, for the next page.")] = 0
+
+    def filters(self, cwd: str) -> SearchFilters:
+        """`cwd`: the directory the client works in."""
+        given = {each.name: getattr(self, each.name) for each in structs.fields(FilterFields)}
+        return SearchFilters(**given | place(self.project, cwd))
+
+
+class TimelineArguments(Params, frozen=True, kw_only=True):
+    anchor: Annotated[str, doc("An id from an index (12, s3), a session's id, or a time in words.")] = ""
+    query: Annotated[str, doc("Instead of an anchor: around the best hit of this search. Neither: now.")] = ""
+    before: Annotated[int, Meta(ge=0, le=100), doc("How many before it (10).")] = 10
+    after: Annotated[int, Meta(ge=0, le=100), doc("How many after it (10).")] = 10
+    project: Project = ""
+
+
+class ReadArguments(Params, frozen=True, kw_only=True):
+    ids: Ids
+
+
+class SessionArguments(Params, frozen=True, kw_only=True):
+    id: Annotated[str, doc("The session's id, or the beginning of it.")]
+
+
+class FileArguments(Params, frozen=True, kw_only=True):
+    path: Annotated[str, doc("A path, or the end of one.")]
+    project: Project = ""
+    limit: Limit = 20
+
+
+class RememberArguments(Params, frozen=True, kw_only=True):
+    text: Annotated[str, doc("What to remember.")]
+    title: Annotated[str, doc("A few words.")] = ""
+    type: Annotated[str, doc("bugfix, feature, refactor, change, discovery or decision.")] = ""
+    files: Annotated[tuple[str, ...], doc("Paths it is about.")] = ()
+    project: Annotated[str, doc("A project's name. Default: the one you work in.")] = HERE
+
+
+class ForgetArguments(Params, frozen=True, kw_only=True):
+    ids: Ids
+    confirm: Annotated[str, doc("Exactly the text the first call asked for.")] = ""
+
+
+def place(project: str, cwd: str) -> dict[str, str]:
+    """Which project is meant by the name a model gave."""
+    return {"project": "", "cwd": cwd} if project == HERE else {"project": project}
+
+
+def input_schema(shape: type[Struct]) -> dict[str, Any]:
+    """A tool's arguments as JSON Schema, without what a model does not need."""
+    (_,), components = msgspec.json.schema_components([shape])
+    found: dict[str, Any] = components[shape.__name__]
+    declared: dict[str, dict[str, Any]] = found["properties"]
+    own_first = sorted(declared, key=lambda name: name not in shape.__annotations__)
+    properties = {
+        name: {key: value for key, value in declared[name].items() if key not in ("examples", "default")}
+        for name in own_first
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": found["required"],
+        "additionalProperties": False,
+    }

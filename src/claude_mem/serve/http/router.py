@@ -1,0 +1,135 @@
+"""A route: a function, the structs in its signature, and its answers. The route table is a list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
+from urllib.parse import unquote
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from claude_mem.api.base import Error
+from claude_mem.serve.services import Running, Services
+
+LINES = "application/x-ndjson"
+
+Method = Literal["GET", "POST", "DELETE"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    about: str
+    shape: Any = None  # what it holds; None: any object
+    media_type: str | None = "application/json"  # None: there is nothing in it
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, as a handler sees it."""
+
+    running: Running
+    request: Request
+    lines: bytes | None = None  # a body of one JSON object a line, where the endpoint takes such
+
+    @property
+    def services(self) -> Services:
+        return self.running.services
+
+    @property
+    def id(self) -> str:
+        """What stands for `{id}` in the path."""
+        return str(self.request.path_params["id"]).replace("%2F", "/").replace("%25", "%")
+
+
+Handler = Callable[..., Any]
+"""Takes the call and, by these names, a `body` and a `query`: structs of `api`. Returns a struct, a dict or a
+response. A plain function may block and runs in a thread; a coroutine runs on the event loop."""
+H = TypeVar("H", bound=Callable[..., object] | Callable[..., Awaitable[object]])
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    method: Method
+    path: str
+    handler: Handler
+    summary: str
+    answers: tuple[Answer, ...]
+    body: type[Struct] | None = None
+    query: type[Struct] | None = None
+    id: tuple[str, str] | None = None  # what `{id}` in the path is, and an example; None: a session
+    socket_only: bool = False  # over TCP it does not exist, token or not
+    takes_lines: bool = False  # instead of one JSON object, also many: one a line
+    is_open: bool = False  # no key is asked for: it asks itself who is there
+    is_deep: bool = False  # `{id}` may have slashes in it
+
+
+class Routes:
+    """Collects endpoints: `@routes.get("/path", "What it does.", Answer(...))` above each handler."""
+
+    def __init__(self) -> None:
+        self.endpoints: list[Endpoint] = []
+
+    def get(self, path: str, summary: str, *answers: Answer, **options: Any) -> Callable[[H], H]:
+        return self._add("GET", path, summary, answers, options)
+
+    def post(self, path: str, summary: str, *answers: Answer, **options: Any) -> Callable[[H], H]:
+        return self._add("POST", path, summary, answers, options)
+
+    def delete(self, path: str, summary: str, *answers: Answer, **options: Any) -> Callable[[H], H]:
+        return self._add("DELETE", path, summary, answers, options)
+
+    def _add(
+        self, method: Method, path: str, summary: str, answers: tuple[Answer, ...], options: dict[str, Any]
+    ) -> Callable[[H], H]:
+        def decorate(handler: H) -> H:
+            hints = get_type_hints(handler)
+            body, query = _struct(hints.get("body")), _struct(hints.get("query"))
+            self.endpoints.append(Endpoint(method, path, handler, summary, answers, body, query, **options))
+            return handler
+
+        return decorate
+
+
+def _struct(hint: Any) -> type[Struct] | None:
+    for each in (hint, *get_args(hint)):
+        if isinstance(each, type) and issubclass(each, Struct):
+            return each
+    return None
+
+
+def respond(found: object, status: int = 200) -> Response:
+    """What a handler returned, as a response."""
+    if isinstance(found, Response):
+        return found
+    if isinstance(found, Struct):
+        return Response(msgspec.json.encode(found), status, media_type="application/json")
+    return JSONResponse(found, status)
+
+
+def routed_path(raw: bytes) -> str:
+    """The path that routes are matched with: decoded, but for slashes within a segment, so that an id with a
+    slash is still one segment. `Call.id` decodes these."""
+    segments = map(unquote, raw.decode("ascii", "replace").split("/"))
+    return "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
+
+
+BAD = Answer(400, "The request is invalid; `field` names the field.", Error)
+NOT_FOUND = Answer(404, "There is no such memory, session or project.", Error)
+UNKNOWN_SESSION = Answer(404, "There is no such session.", Error)
+UNAVAILABLE = Answer(503, "The database cannot be used now; try again after Retry-After seconds.", Error)
+READS = (BAD, UNAVAILABLE)
+COMMON = (
+    Answer(401, "The token is missing or wrong (TCP only).", Error),
+    Answer(403, "The request comes from another site (TCP only).", Error),
+    Answer(405, "The path exists, the method does not; see Allow.", Error),
+    Answer(408, "The body did not arrive in time.", Error),
+    Answer(413, "The body is larger than 10 MiB.", Error),
+    Answer(415, "The body is not application/json.", Error),
+    Answer(421, "Host is not this worker's (TCP only).", Error),
+)
+"""What every route may answer."""

@@ -1,0 +1,372 @@
+"""Memories: search, lists, reading in full, saving, correcting, forgetting, export and import."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from msgspec import UNSET, Struct, structs
+from starlette.responses import Response, StreamingResponse
+
+from claude_mem.api import memories as api
+from claude_mem.api.base import Error
+from claude_mem.api.filters import SearchFilters
+from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer
+from claude_mem.model.refs import Ref
+from claude_mem.ports.desk import Data
+from claude_mem.serve.http.router import LINES, NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
+from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.requests import parse
+
+PIECE = 64 << 10  # bytes sent at a time
+MOST_LINES = 1_000
+
+routes = Routes()
+
+_MEMORY = {"id": ("A memory: `12` an observation, `s12` a summary, `p12` a prompt.", "12")}
+
+
+# -- Reading --
+
+
+@routes.get(
+    "/api/search",
+    "Search memory. Without q: the newest.",
+    Answer(200, "What was found, the best first.", api.SearchAnswer),
+    *READS,
+)
+def search(call: Call, query: api.SearchQuery) -> Data:
+    return call.services.desk.search(query.q, query, query.page, explain=query.explain)
+
+
+@routes.get(
+    "/api/timeline",
+    "What was before and after a memory, a session, a time, or the best hit of q; without any, now.",
+    Answer(200, "What was around it, by time.", api.TimelineAnswer),
+    NOT_FOUND,
+    *READS,
+)
+def timeline(call: Call, query: api.TimelineQuery) -> Data:
+    desk = call.services.desk
+    return desk.timeline(query.anchor, query, before=query.before, after=query.after, query=query.q)
+
+
+@routes.get(
+    "/api/file",
+    "A file's history across sessions.",
+    Answer(200, "The newest first.", api.FileAnswer),
+    *READS,
+)
+def file(call: Call, query: api.FileQuery) -> Data:
+    filters = SearchFilters(project=query.project, cwd=query.cwd, wrong=query.wrong)
+    return call.services.desk.file_history(query.path, filters, limit=query.limit)
+
+
+def _add_list(kind: str) -> None:
+    @routes.get(
+        f"/api/{kind}",
+        f"A page of {kind}, the newest first.",
+        Answer(200, "The newest first.", api.ListAnswer),
+        *READS,
+    )
+    def listed(call: Call, query: api.ListQuery) -> Data:
+        return call.services.desk.listed(kind, query, query.page)
+
+
+for _kind in ("observations", "summaries", "prompts", "sessions"):
+    _add_list(_kind)
+
+
+@routes.get(
+    "/api/observation/{id}",
+    "One memory in full.",
+    Answer(200, "With all its fields.", api.Memory),
+    NOT_FOUND,
+    UNAVAILABLE,
+    **_MEMORY,
+)
+def observation(call: Call) -> Data:
+    ref = Ref.parse(call.id)
+    found = call.services.desk.details([str(ref)])["results"] if ref else []
+    if not found:
+        raise Refusal(404, "not_found", f"No memory with id {call.id[:40]}.")
+    memory: Data = found[0]
+    return memory
+
+
+@routes.get(
+    "/api/observation/{id}/provenance",
+    "Where a memory comes from, what it replaced, what replaced it, and where it was injected.",
+    Answer(200, "Its provenance.", api.Provenance),
+    NOT_FOUND,
+    UNAVAILABLE,
+    **_MEMORY,
+)
+def provenance(call: Call) -> Data:
+    return call.services.viewing.provenance(call.id)
+
+
+@routes.post(
+    "/api/observations/batch",
+    "Many memories at once, in full.",
+    Answer(200, "Each with all its fields.", api.MemoriesAnswer),
+    *READS,
+)
+def batch(call: Call, body: api.BatchRequest) -> Data:
+    found = call.services.desk.details(_some(body.ids))
+    results: list[dict[str, Any]] = found["results"]
+    if body.order_by is not None:
+        newest_first = body.order_by == "date_desc"
+        results = sorted(results, key=lambda each: int(each["created_at_epoch"] or 0), reverse=newest_first)
+    return found | {"results": results[: body.limit]}
+
+
+@routes.get(
+    "/api/session/{id}",
+    "One session in full: by the database's id, or the agent's own or the beginning of that.",
+    Answer(200, "The session, by time.", SessionAnswer),
+    NOT_FOUND,
+    *READS,
+)
+def session(call: Call) -> Data:
+    return call.services.desk.session(call.id)
+
+
+@routes.get(
+    "/api/session/{id}/events",
+    "Everything that happened in a session, in order, a page at a time.",
+    Answer(200, "A page of events.", EventsAnswer),
+    NOT_FOUND,
+    *READS,
+)
+def events(call: Call, query: EventsQuery) -> Data:
+    return call.services.viewing.events(call.id, query.kinds, query.page)
+
+
+@routes.get("/api/stats", "Statistics of what is stored.", Answer(200, "Figures."), *READS)
+def stats(call: Call) -> Data:
+    return call.services.desk.stats()
+
+
+# -- Saving and correcting --
+
+
+@routes.post(
+    "/api/memory/save",
+    "Save something because a user asked for it.",
+    Answer(200, "Committed.", api.SavedAnswer),
+    *READS,
+)
+async def save(call: Call, body: api.SaveRequest) -> Data:
+    given = {
+        name: value for name, value in structs.asdict(body).items() if name != "text" and value is not None
+    }
+    given |= {name: list(given[name]) for name in ("files", "concepts") if name in given}
+    saved = await asyncio.to_thread(call.services.desk.remember, body.text, given)
+    call.running.tell_change()
+    return saved
+
+
+@routes.post(
+    "/api/memory/pin",
+    "Pin memories, so that they are recalled first, or unpin them.",
+    Answer(200, "Committed.", api.PinAnswer),
+    NOT_FOUND,
+    *READS,
+)
+async def pin(call: Call, body: api.PinRequest) -> Data:
+    refs = _some(body.ids)
+    changed = await asyncio.to_thread(call.services.correcting.pin, refs, pinned=body.pinned)
+    return _announced(call, "pin", changed)
+
+
+@routes.post(
+    "/api/memory/wrong",
+    "Mark observations wrong, or no longer: stored, and never recalled.",
+    Answer(200, "Committed.", api.WrongAnswer),
+    NOT_FOUND,
+    *READS,
+)
+async def mark_wrong(call: Call, body: api.WrongRequest) -> Data:
+    refs = _some(body.ids)
+    changed = await asyncio.to_thread(call.services.correcting.mark_wrong, refs, wrong=body.wrong)
+    return _announced(call, "wrong", changed)
+
+
+@routes.post(
+    "/api/memory/edit",
+    "Edit an observation. What is not named stays; null or empty clears it.",
+    Answer(200, "Committed.", api.EditAnswer),
+    NOT_FOUND,
+    *READS,
+)
+async def edit(call: Call, body: api.EditRequest) -> Struct:
+    given = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in structs.asdict(body).items()
+        if name != "id" and value is not UNSET
+    }
+    edited = await asyncio.to_thread(call.services.correcting.edit, str(body.id), given)
+    found = await asyncio.to_thread(call.services.desk.details, [edited["ref"]])
+    call.running.tell_correction("edit", [edited["ref"]])
+    return api.EditAnswer(next(iter(found["results"]), None), edited["undo"])
+
+
+@routes.post(
+    "/api/memory/merge",
+    "Observations say the same: one stays and supersedes the others.",
+    Answer(200, "Committed.", api.MergeAnswer),
+    NOT_FOUND,
+    *READS,
+)
+async def merge(call: Call, body: api.MergeRequest) -> Data:
+    merged = await asyncio.to_thread(call.services.correcting.merge, str(body.into), _some(body.ids))
+    call.running.tell_correction("merge", [merged["into"], *merged["merged"]])
+    return merged
+
+
+@routes.post(
+    "/api/undo/{id}",
+    "Undo an edit, a pin, a mark or a merge; once, within an hour, while the worker runs.",
+    Answer(200, "It is as it was.", api.UndoAnswer),
+    NOT_FOUND,
+    Answer(409, "It was changed again since; nothing was done.", Error),
+    *READS,
+    id=("The `token` of an `undo`.", "Zm9v"),
+)
+async def undo(call: Call) -> Data:
+    undone = await asyncio.to_thread(call.services.correcting.undo, call.id)
+    call.running.tell_correction("undo", undone["refs"])
+    return undone
+
+
+@routes.post(
+    "/api/memory/select",
+    "The ids of everything a search finds, or without q a list. Changes nothing.",
+    Answer(200, "The ids.", api.SelectAnswer),
+    *READS,
+)
+def select(call: Call, body: api.SelectRequest) -> Data:
+    return call.services.viewing.select(body.q, body, cursor=body.cursor)
+
+
+@routes.post(
+    "/api/memory/forget",
+    "Delete for good everything that matches all the filters. Without confirm: only report what would go.",
+    Answer(200, "What was deleted, or would be.", api.ForgetAnswer),
+    NOT_FOUND,
+    *READS,
+)
+async def forget(call: Call, body: api.ForgetRequest) -> Data:
+    """It cannot be undone, so it takes two words: a selection alone only reports what would go."""
+    if body.dry_run is False and not body.confirm:
+        message = "`confirm` must be true: what is deleted does not come back."
+        raise Refusal(400, "missing_field", message, field="confirm")
+    refs = _refs(body.ids)
+    selection: dict[str, object] = {"refs": refs} if refs else {}
+    for name in ("session", "project", "file", "since", "until", "text"):
+        if value := getattr(body, name):
+            selection[name] = value
+    if not selection:
+        raise Refusal(400, "missing_field", "Nothing is selected: give at least `ids`.", field="ids")
+    dry_run = body.dry_run is True or not body.confirm
+    gone = await asyncio.to_thread(
+        call.services.desk.forget, selection, dry_run=dry_run, exports=body.exports
+    )
+    if not dry_run:
+        await asyncio.to_thread(call.services.correcting.forgot)
+        # Of a session or a project it is not known here which went: whoever listens reads all again.
+        call.running.tell_correction("forget" if selection == {"refs": refs} else "all", refs)
+    return gone
+
+
+# -- Export and import --
+
+
+@routes.get(
+    "/api/export",
+    "Memory as records, one JSON object a line. Without q or a filter: everything.",
+    Answer(200, "The records, the header first.", media_type=LINES),
+    *READS,
+)
+def export(call: Call, query: api.ExportQuery) -> Response:
+    if call.request.method == "HEAD":
+        return Response(media_type=LINES)
+    return StreamingResponse(_pieces(call.services.desk.export(query.q, query)), media_type=LINES)
+
+
+@routes.post(
+    "/api/import",
+    "Import observations, or the records of an export; at most 1,000 at a time.",
+    Answer(200, "What is valid is committed.", api.ImportAnswer),
+    *READS,
+    takes_lines=True,
+)
+async def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> Data:
+    desk = call.services.desk
+    if body is None:
+        done = await asyncio.to_thread(absorbed, call.lines or b"", partial(desk.absorb, own=query.own))
+    else:
+        done = await asyncio.to_thread(desk.take_in, body.records)
+    call.running.tell_change()
+    return done
+
+
+def absorbed(raw: bytes, absorb: Callable[[list[dict[str, object]]], dict[str, Any]]) -> dict[str, Any]:
+    """A line that cannot be read is reported by its number, and the others are taken all the same."""
+    lines = raw.split(b"\n")
+    if len(lines) > MOST_LINES + 1:
+        raise Refusal(400, "too_many", f"At most {MOST_LINES:,} lines at a time; send them in parts.")
+    records: list[dict[str, object]] = []
+    places: list[int] = []
+    refused: list[tuple[int, str]] = []
+    for number, line in enumerate(lines):
+        if not line.strip():
+            continue
+        try:
+            records.append(parse(line, "It"))
+        except Refusal as why:
+            refused.append((number, str(why)))
+        else:
+            places.append(number)
+    done = absorb(records)
+    refused += [(places[each["index"]], each["message"]) for each in done["refused"]]
+    return {"taken": done["taken"], "known": done["known"], "refused": sorted(refused)}
+
+
+def line(record: Mapping[str, Any]) -> bytes:
+    """As it stands in a file: the same record is always the same bytes."""
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
+
+
+def _pieces(records: Iterator[Mapping[str, Any]]) -> Iterator[bytes]:
+    """A thread is asked for each, so not for every line."""
+    gathered = bytearray()
+    for record in records:
+        gathered += line(record)
+        if len(gathered) >= PIECE:
+            yield bytes(gathered)
+            gathered.clear()
+    yield bytes(gathered)
+
+
+def _refs(ids: Iterable[int | str]) -> list[str]:
+    """Each once, in their order."""
+    return list(dict.fromkeys(str(each) for each in ids))
+
+
+def _some(ids: Iterable[int | str]) -> list[str]:
+    refs = _refs(ids)
+    if not refs:
+        raise Refusal(400, "missing_field", "`ids` is empty.", field="ids")
+    return refs
+
+
+def _announced(call: Call, what: str, changed: Data) -> Data:
+    if not changed["results"]:
+        raise Refusal(404, "not_found", "There is no memory with these ids.")
+    call.running.tell_correction(what, [each["ref"] for each in changed["results"]])
+    return changed

@@ -1,0 +1,136 @@
+"""Projects: lists and pages, costs, what their next session is told, renaming, merging, cleaning up."""
+
+from __future__ import annotations
+
+import asyncio
+
+from msgspec import to_builtins
+from starlette.responses import PlainTextResponse, Response
+
+from claude_mem.api import projects as api
+from claude_mem.api.filters import Page, SearchFilters, filter_infos
+from claude_mem.api.memories import ListAnswer
+from claude_mem.ports.desk import Data
+from claude_mem.serve.http.router import NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
+from claude_mem.serve.refusal import Refusal
+
+routes = Routes()
+
+
+@routes.get(
+    "/api/projects",
+    "A page of projects, the most recently worked on first.",
+    Answer(200, "The newest first.", ListAnswer),
+    *READS,
+)
+def listed(call: Call, query: api.ProjectsQuery) -> Data:
+    return call.services.desk.listed("projects", SearchFilters(), Page(query.limit, query.offset))
+
+
+@routes.get(
+    "/api/projects/overview",
+    "All projects with their size, the most recently worked on first, and which may be the same.",
+    Answer(200, "All of them, and which may be the same.", api.ProjectsOverview),
+    UNAVAILABLE,
+)
+def overview(call: Call) -> Data:
+    return call.services.house.overview()
+
+
+@routes.get(
+    "/api/project",
+    "A project as a whole. Needs project or cwd.",
+    Answer(200, "The project.", api.ProjectAnswer),
+    NOT_FOUND,
+    *READS,
+)
+def project(call: Call, query: api.ProjectQuery) -> Data:
+    return call.services.viewing.project(_one_project(query), days=query.days)
+
+
+@routes.get(
+    "/api/facets",
+    "The filters there are, and what they can be set to.",
+    Answer(200, "The filters and their values.", api.FacetsAnswer),
+    *READS,
+)
+def facets(call: Call, query: api.FacetsQuery) -> Data:
+    return call.services.viewing.facets(query.filters) | {"filters": to_builtins(filter_infos())}
+
+
+@routes.get(
+    "/api/cost",
+    "What memory costs, by day, model and project; what was injected; what batching saved.",
+    Answer(200, "The costs.", api.CostAnswer),
+    *READS,
+)
+def cost(call: Call, query: api.CostQuery) -> Data:
+    return call.services.viewing.cost(query.project, days=query.days)
+
+
+@routes.get(
+    "/api/context/inject",
+    "What the next session of a project is told at its start, as text for people. Needs project or cwd.",
+    Answer(200, "The text.", media_type="text/plain"),
+    Answer(200, "With format=json.", api.ContextAnswer),
+    *READS,
+)
+def context(call: Call, query: api.ContextQuery) -> Data | Response:
+    found = call.services.desk.context(_one_project(query), source=query.source, session=query.session)
+    return found if query.format == "json" else PlainTextResponse(str(found["text"]))
+
+
+@routes.post(
+    "/api/context/preview",
+    "What would be injected at the next session start, and at a prompt, and why. Needs project or cwd.",
+    Answer(200, "What would be injected. Nothing is recorded.", api.PreviewAnswer),
+    NOT_FOUND,
+    *READS,
+)
+def preview(call: Call, body: api.PreviewRequest) -> Data:
+    return call.services.viewing.preview(_one_project(body), body.prompt, body.sizes)
+
+
+@routes.post(
+    "/api/projects/rename",
+    "Give a project another name.",
+    Answer(200, "Committed.", api.RenameAnswer),
+    NOT_FOUND,
+    *READS,
+)
+async def rename(call: Call, body: api.RenameRequest) -> Data:
+    renamed = await asyncio.to_thread(call.services.house.rename, body.project, body.name)
+    call.running.tell_change()
+    return renamed
+
+
+@routes.post(
+    "/api/projects/merge",
+    "Make all of one project part of another, future work included. Without confirm: only report it.",
+    Answer(200, "What was merged, or would be.", api.MergeProjectsAnswer),
+    NOT_FOUND,
+    *READS,
+)
+async def merge(call: Call, body: api.MergeProjectsRequest) -> Data:
+    """It cannot be undone, so it takes two words, as forgetting does."""
+    dry_run = body.dry_run is True or not body.confirm
+    merged = await asyncio.to_thread(call.services.house.merge, body.from_, body.into, dry_run=dry_run)
+    call.running.tell_change()
+    return merged
+
+
+@routes.post(
+    "/api/gc",
+    "Delete expired data and reclaim disk space.",
+    Answer(200, "What was freed, or would be.", api.GcAnswer),
+    *READS,
+)
+def collect(call: Call, body: api.GcRequest) -> Data:
+    return call.services.house.collect(dry_run=body.dry_run is True)
+
+
+def _one_project(given: api.ProjectParams) -> SearchFilters:
+    if not given.project and not given.cwd:
+        message = "Specify a project or a working directory (cwd)."
+        raise Refusal(400, "missing_field", message, field="project")
+    return given.filters

@@ -1,0 +1,247 @@
+"""The worker itself: health, metrics, queue, recording, logs, backfill, MCP, and stopping it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from starlette.responses import PlainTextResponse, Response
+
+from claude_mem.api import system as api
+from claude_mem.api.base import Error
+from claude_mem.capture import places
+from claude_mem.ports.past import NotFromTheStart
+from claude_mem.serve import banners, journal, logtail, mcp, pause_switches, status, whole
+from claude_mem.serve.http.router import BAD, READS, UNAVAILABLE, Answer, Call, Routes, respond
+from claude_mem.serve.refusal import Refusal
+
+MOST_LINES = 5_000
+
+routes = Routes()
+
+
+@routes.get("/health", "The worker's health.", Answer(200, "Alive.", api.Health))
+def health(call: Call) -> Struct:
+    return status.health(call.running)
+
+
+@routes.get(
+    "/metrics",
+    "The same figures for Prometheus.",
+    Answer(200, "Prometheus' text format.", media_type="text/plain"),
+    UNAVAILABLE,
+)
+def metrics(call: Call) -> Response:
+    text = status.prometheus(call.running)
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@routes.post(
+    "/api/admin/shutdown",
+    "Stop the worker between jobs.",
+    Answer(202, "It stops.", api.Stopping),
+    socket_only=True,
+)
+async def shut_down(call: Call) -> Response:
+    call.running.stop()
+    return respond(api.Stopping("stopping", call.running.pid), 202)
+
+
+# -- The queue --
+
+
+@routes.get(
+    "/api/queue",
+    "The queue's figures, what was dropped, and a page of jobs with their reasons.",
+    Answer(200, "The queue.", api.QueuePage),
+    *READS,
+)
+def queue(call: Call, query: api.QueueQuery) -> Struct:
+    return status.queue_page(call.running, query)
+
+
+@routes.post(
+    "/api/queue/retry",
+    "Retry parked jobs from their first attempt, and end a pause: the model is asked again at once.",
+    Answer(200, "They are ready.", api.RetryAnswer),
+    *READS,
+)
+async def retry(call: Call, body: api.RetryRequest) -> Struct:
+    ids = None if body.ids is None else list(dict.fromkeys(body.ids))
+    resumed = await asyncio.to_thread(call.services.resume, ids)
+    call.running.tell_news()  # now, not when the pump would have looked again
+    return api.RetryAnswer("ok", resumed)
+
+
+@routes.post(
+    "/api/queue/drop",
+    "Give parked jobs up for good: settled without an observation. Their events stay as evidence.",
+    Answer(200, "They are settled.", api.DropAnswer),
+    *READS,
+)
+def drop(call: Call, body: api.DropRequest) -> Struct:
+    return api.DropAnswer("ok", call.services.drop(list(dict.fromkeys(body.ids))))
+
+
+# -- activity.flag, which status lines and spinners watch --
+
+
+@routes.post(
+    "/api/processing",
+    "Set or clear activity.flag, which status lines watch.",
+    Answer(200, "Written.", api.ProcessingSet),
+    *READS,
+)
+def set_processing(call: Call, body: api.ProcessingRequest) -> Struct:
+    flag: dict[str, object] = {"active": body.is_processing}
+    if body.project is not None:
+        flag["project"] = body.project
+    flag["timestamp"] = call.services.clock()
+    try:
+        whole.write(_flag(call), json.dumps(flag).encode())
+    except OSError as error:
+        message = f"activity.flag cannot be written: {error.strerror}."
+        raise Refusal(503, "unavailable", message, headers={"Retry-After": "5"}) from error
+    return api.ProcessingSet("ok", body.is_processing)
+
+
+@routes.get("/api/processing", "Read activity.flag.", Answer(200, "As last set.", api.ProcessingFlag))
+def get_processing(call: Call) -> dict[str, object]:
+    try:
+        found = json.loads(_flag(call).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        found = None
+    flag = found if isinstance(found, dict) else {}
+    return {
+        "isProcessing": flag.get("active") is True,
+        "project": flag.get("project"),
+        "timestamp": flag.get("timestamp"),
+    }
+
+
+def _flag(call: Call) -> Path:
+    return call.services.settings.place(places.ACTIVITY)
+
+
+# -- Recording and logs --
+
+
+@routes.get(
+    "/api/status",
+    "Whether recording is on, and if not, why and what helps.",
+    Answer(200, "The state of recording.", api.WorkerState),
+)
+async def worker_state(call: Call) -> Struct:
+    return await _state(call)
+
+
+@routes.post(
+    "/api/recording",
+    "Pause or resume recording: all of it, or a session's.",
+    Answer(200, "The state of recording.", api.WorkerState),
+    *READS,
+)
+async def record(call: Call, body: api.RecordingRequest) -> Struct:
+    """As `claude-mem off` and `on` do."""
+    change = pause_switches.pause if body.paused else pause_switches.resume
+    try:
+        await asyncio.to_thread(change, call.services.settings.data_dir, body.session or None)
+    except OSError as error:
+        raise Refusal(503, "unavailable", f"The switch cannot be set: {error.strerror}.") from None
+    return await _state(call)
+
+
+async def _state(call: Call) -> api.WorkerState:
+    """Whoever listens hears that it is another than at the last look, whoever made it so."""
+    found = await asyncio.to_thread(banners.state, call.running)
+    now = (found.recording, found.paused)
+    before, call.running.recording = call.running.recording, now
+    if before is not None and before != now:
+        call.running.tell_correction("recording", ())
+    return found
+
+
+@routes.get(
+    "/api/logs",
+    "The end of the worker's log, or what came since.",
+    Answer(200, "The worker's log.", api.LogsAnswer),
+    BAD,
+)
+def logs(call: Call, query: api.LogsQuery) -> Struct:
+    del call
+    return logtail.tail(Path(places.LOGS) / journal.NAME, query.after, query.level, query.limit)
+
+
+# -- Backfill --
+
+
+@routes.post(
+    "/api/backfill",
+    "Import events of the past from transcripts.",
+    Answer(200, "Committed.", api.BackfillTaken),
+    Answer(409, "The first part went to another worker: start again.", Error),
+    *READS,
+    takes_lines=True,
+)
+async def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillParams) -> object:
+    raw = call.lines or b"" if body is None else msgspec.json.encode(body)
+    if raw.count(b"\n") > MOST_LINES:
+        raise Refusal(400, "too_many", f"At most {MOST_LINES:,} lines at a time; send them in parts.")
+    if (query.story is None) != (query.part is None):
+        raise Refusal(400, "missing_field", "`story` and `part` come together.", field="part")
+    try:
+        taken = await asyncio.to_thread(
+            call.services.past.take, raw, offline=query.offline, story=query.story, part=query.part
+        )
+    except NotFromTheStart:
+        raise Refusal(409, "not_from_the_start", "Its first part is not known here. Start again.") from None
+    call.running.tell_news()
+    return taken
+
+
+@routes.get(
+    "/api/backfill",
+    "How much of the past is still to be observed, and what it cost.",
+    Answer(200, "The progress.", api.BackfillProgress),
+    *READS,
+)
+def backfill_progress(call: Call, query: api.BackfillQuery) -> Struct:
+    found = call.services.past.progress(int(query.since or 0))
+    paused = call.services.observing().get("paused")
+    return api.BackfillProgress(found.waiting, found.tokens, found.usd, paused)
+
+
+@routes.post(
+    "/api/backfill/known",
+    "Which of these sessions are known, and from where.",
+    Answer(200, "By session; null: not known.", api.KnownAnswer),
+    *READS,
+)
+def backfill_known(call: Call, body: api.KnownRequest) -> Struct:
+    found = call.services.past.known(body.sessions)
+    return api.KnownAnswer(
+        {
+            session: api.KnownSession(one.state, one.events, one.seal)
+            if (one := found.get(session))
+            else None
+            for session in body.sessions
+        }
+    )
+
+
+# -- MCP --
+
+
+@routes.post(
+    "/mcp",
+    "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
+    Answer(200, "Answered.", api.McpAnswer),
+    Answer(202, "Understood; nothing to answer.", media_type=None),
+    Answer(400, "Not understood.", api.McpAnswer),
+)
+async def mcp_message(call: Call, body: api.McpMessage) -> Response:
+    del body  # described and checked; the message itself goes to the SDK as it came
+    return await mcp.post(call)

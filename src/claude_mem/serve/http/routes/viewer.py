@@ -1,0 +1,151 @@
+"""The viewer: its files, signing browsers in and out, and the stream of what happens."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from pathlib import Path
+
+from msgspec import Struct
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from claude_mem.api import system as api
+from claude_mem.api.base import Error
+from claude_mem.serve import guard, plainpage, stream
+from claude_mem.serve.http.router import BAD, READS, UNAVAILABLE, Answer, Call, Routes, respond
+from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.sse import MEDIA_TYPE
+from claude_mem.serve.visitors import COOKIE_S, LINK_MS
+
+FOLDER = Path(__file__).parents[2] / "viewer"
+HOME = "index.html"
+SIGN_IN = "/signin"
+OPEN = (SIGN_IN,)
+LOOKED_AT = ("/", SIGN_IN)
+
+_TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
+_PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}", re.ASCII)
+_NO_FILE = Answer(404, "The viewer has no such file.", Error)
+
+routes = Routes()
+
+
+@routes.get("/", "The viewer.", Answer(200, "A page.", media_type="text/html"), _NO_FILE)
+def home(call: Call) -> Response:
+    return _served(call, HOME)
+
+
+@routes.get(
+    "/viewer/{id}",
+    "A file of the viewer.",
+    Answer(200, "The file, by its type.", media_type="*/*"),
+    _NO_FILE,
+    id=("The file's name.", "main.js"),
+    is_deep=True,
+)
+def file(call: Call) -> Response:
+    return _served(call, call.id)
+
+
+def _served(call: Call, name: str) -> Response:
+    """Asked for again each time and mostly not sent again: a new version is seen at the next look."""
+    content = _read(name)
+    if content is None:
+        raise Refusal(404, "no_route", "The viewer has no such file.")
+    headers = {"Cache-Control": "private, no-cache", "Vary": "Accept-Encoding"}
+    if "gzip" in call.request.headers.get("accept-encoding", ""):
+        content, headers["Content-Encoding"] = gzip.compress(content, mtime=0), "gzip"
+    tag = headers["ETag"] = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    if tag in [each.strip() for each in call.request.headers.get("if-none-match", "").split(",")]:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=_TYPES[Path(name).suffix], headers=headers)
+
+
+def _read(name: str) -> bytes | None:
+    """A file of ours, by a plain name: nothing that leads elsewhere is even looked at."""
+    parts = name.split("/")
+    if len(parts) > 3 or not all(_PART.fullmatch(part) for part in parts) or Path(name).suffix not in _TYPES:
+        return None
+    path = FOLDER.joinpath(*parts)
+    try:
+        return path.read_bytes() if path.is_file() else None
+    except OSError:
+        return None
+
+
+@routes.get(
+    SIGN_IN,
+    "Exchange the link of `claude-mem open` for a cookie. Works once, for a minute.",
+    Answer(303, "Signed in; on to the viewer.", media_type="text/plain"),
+    Answer(403, "The link was used, or is too old.", media_type="text/html"),
+    BAD,
+    is_open=True,
+)
+async def sign_in(call: Call, query: api.SignInQuery) -> Response:
+    if call.request.method == "HEAD":
+        return Response(status_code=204)  # who only looks uses nothing up
+    cookie = call.running.visitors.admit(query.once)
+    if cookie is None:
+        if stream.visitor(call) is None:
+            return HTMLResponse(plainpage.html(403), status_code=403)
+        return RedirectResponse("/", status_code=303)  # the link was used here before, and worked
+    response = RedirectResponse("/", status_code=303)
+    name = guard.cookie_name(call.running.port)
+    response.set_cookie(name, cookie, max_age=COOKIE_S, path="/", httponly=True, samesite="strict")
+    return response
+
+
+@routes.post(
+    "/api/signin",
+    "Make a link that signs a browser in.",
+    Answer(200, "The link.", api.SignInLink),
+    socket_only=True,
+)
+async def invite(call: Call) -> Struct:
+    port = call.running.port
+    if port is None:
+        raise Refusal(503, "unavailable", "The worker could not open a port; no browser can reach it.")
+    once = call.running.visitors.invite()
+    return api.SignInLink(f"http://127.0.0.1:{port}{SIGN_IN}?once={once}", LINK_MS, port)
+
+
+@routes.post(
+    "/api/signout",
+    "Sign this browser out, or all of them: their cookies no longer work.",
+    Answer(200, "Done.", api.SignedOut),
+    BAD,
+    UNAVAILABLE,
+)
+async def sign_out(call: Call, body: api.SignOutRequest) -> Response:
+    visitors, cookie = call.running.visitors, stream.visitor(call)
+    count = 0
+    try:
+        if body.everywhere:
+            count = visitors.dismiss_all()
+        elif cookie:
+            visitors.dismiss(cookie)
+            count = 1
+    except OSError as error:
+        message = f"They may come in again once the worker has restarted: {error.strerror}."
+        raise Refusal(503, "unavailable", message) from None
+    finally:
+        call.running.tell_change()  # who listens by it, is told nothing more
+    response = respond(api.SignedOut("signed_out", count))
+    response.delete_cookie(guard.cookie_name(call.running.port), path="/", httponly=True, samesite="strict")
+    return response
+
+
+@routes.get(
+    "/stream",
+    "What happens, as it happens: server-sent events. Last-Event-ID takes it up again.",
+    Answer(200, "Events, for as long as the caller listens.", media_type=MEDIA_TYPE),
+    *READS,
+)
+async def listen(call: Call, query: api.StreamQuery) -> Response:
+    return stream.listen(call, query.project)

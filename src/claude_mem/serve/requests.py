@@ -1,0 +1,222 @@
+"""Reads what callers send: JSON within bounds, checked against a struct of `api`; or refuses it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+from msgspec import Struct, inspect
+from starlette.datastructures import QueryParams
+
+from claude_mem.api.base import Params
+from claude_mem.serve.refusal import Refusal
+
+S = TypeVar("S", bound=Struct)
+
+DEEPEST = 100
+"""How far lists and objects may nest. What comes after us walks them by recursion."""
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+def parse(raw: bytes, what: str = "The body") -> dict[str, object]:
+    """The object; nothing at all counts as an empty one. Raises Refusal, which calls it `what`."""
+    if not raw.strip():
+        return {}
+    try:
+        found: object = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        raise Refusal(400, "bad_json", f"{what} is not UTF-8.") from None
+    except RecursionError:
+        raise _too_deep(what) from None
+    except ValueError as error:
+        where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+        raise Refusal(400, "bad_json", f"{what} is not JSON{where}.") from None
+    if not isinstance(found, dict):
+        raise Refusal(400, "bad_json", f"{what} is JSON, but not an object.")
+    if raw.count(b"[") + raw.count(b"{") > DEEPEST and _depth_exceeds(found, DEEPEST):
+        raise _too_deep(what)
+    if _SURROGATE.search(raw):
+        found = _without_lone_surrogates(found)
+    return found
+
+
+def read(shape: type[S], given: Mapping[str, object]) -> S:
+    """The struct that an object is meant to be; names it does not have are ignored. A field is also found
+    under its aliases, and the first that says something counts. Raises Refusal, naming the field."""
+    trimmed = issubclass(shape, Params)
+    values: dict[str, object] = {}
+    for field in fields(shape):
+        found = [_checked(field, given[name]) for name in field.names if given.get(name) is not None]
+        if trimmed:
+            found = [value.strip() if type(value) is str else value for value in found]  # not of an enum
+        said = [value for value in found if not (isinstance(value, str) and not value.strip())]
+        if field.required and not said:
+            raise Refusal(400, "missing_field", f"`{field.name}` is missing.", field=field.name)
+        if said or found:
+            values[field.attribute] = (said or found)[0]
+        elif field.nullable and any(name in given for name in field.names):
+            values[field.attribute] = None
+    return shape(**values)
+
+
+def read_query(shape: type[S], given: Mapping[str, str]) -> S:
+    """As `read`, from the text of a query string. A list has commas, or its name comes again."""
+    values: dict[str, object] = {}
+    for field in fields(shape):
+        for name in field.names:
+            if name in given:
+                texts = given.getlist(name) if isinstance(given, QueryParams) else [given[name]]
+                values[name] = _meaning(field.type, texts)
+    return read(shape, values)
+
+
+def read_arguments(shape: type[S], given: Mapping[str, object]) -> S:
+    """As `read`, from what a model wrote: "5" for 5, 12 for [12], text with commas for a list. A name that
+    the struct does not have is refused."""
+    declared = fields(shape)
+    known = [field.name for field in declared]
+    if unknown := sorted(set(given) - set(known)):
+        message = f"`{unknown[0]}` must be one of: {', '.join(known)}."
+        raise Refusal(400, "bad_field", message, field=unknown[0])
+    return read(shape, {field.name: _meant(field.type, given.get(field.name)) for field in declared})
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a request, as its struct declares it."""
+
+    name: str
+    attribute: str
+    aliases: tuple[str, ...]
+    type: inspect.Type  # without None
+    declared: Any
+    required: bool
+    nullable: bool
+    expected: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
+
+
+@cache
+def fields(shape: type[Struct]) -> tuple[Field, ...]:
+    found = []
+    for each in msgspec.structs.fields(shape):
+        info = inspect.type_info(each.type)
+        extra: dict[str, Any] = {}
+        if isinstance(info, inspect.Metadata):
+            extra, info = info.extra or {}, info.type
+        nullable = isinstance(info, inspect.UnionType) and info.includes_none
+        if isinstance(info, inspect.UnionType) and nullable:
+            rest = tuple(one for one in info.types if not isinstance(one, inspect.NoneType))
+            info = rest[0] if len(rest) == 1 else inspect.UnionType(rest)
+        expected = extra.get("expected") or _expectation(info)
+        found.append(
+            Field(
+                each.encode_name,
+                each.name,
+                tuple(extra.get("aliases", ())),
+                info,
+                each.type,
+                each.required,
+                nullable,
+                expected,
+            )
+        )
+    return tuple(found)
+
+
+def _checked(field: Field, value: object) -> object:
+    if isinstance(field.type, inspect.IntType) and isinstance(value, float) and value.is_integer():
+        value = int(value)  # to JSON, 1.0 is an integer too
+    try:
+        return msgspec.convert(value, field.declared)
+    except msgspec.ValidationError:
+        message = f"`{field.name}` must be {field.expected}."
+        raise Refusal(400, "bad_field", message, field=field.name) from None
+
+
+def _expectation(type: inspect.Type) -> str:
+    """Completes "must be ...": "a list of strings", "an integer from 1 to 100"."""
+    expected = "an object"
+    match type:
+        case inspect.StrType(max_length=most):
+            expected = "a string" if most is None else f"a string of at most {most:,} characters"
+        case inspect.IntType(ge=least, le=most):
+            expected = "an integer" if least is None or most is None else f"an integer from {least} to {most}"
+        case inspect.BoolType():
+            expected = "true or false"
+        case inspect.LiteralType(values=values):
+            expected = f"one of: {', '.join(str(value) for value in values)}"
+        case inspect.EnumType(cls=cls):
+            expected = f"one of: {', '.join(str(each.value) for each in cls)}"
+        case inspect.VarTupleType(item_type=inspect.StrType()):
+            expected = "a list of strings"
+        case inspect.VarTupleType(item_type=item):
+            expected = f"a list, each {_expectation(item)}"
+    return expected
+
+
+def _meaning(type: inspect.Type, texts: Sequence[str]) -> object:
+    """What the text means; left as it is where it means nothing, to be refused."""
+    text = texts[-1]
+    match type:
+        case inspect.IntType() if text.isascii() and text.isdigit() and len(text) < 19:
+            return int(text)
+        case inspect.BoolType() if text.lower() in _YES + _NO:
+            return text.lower() in _YES
+        case inspect.VarTupleType():
+            return [item.strip() for text in texts for item in text.split(",") if item.strip()]
+        case _:
+            return text
+
+
+def _meant(type: inspect.Type, value: object) -> object:
+    """A model's own way to write it; left as it is where there is nothing to mend."""
+    if isinstance(value, str) and isinstance(type, inspect.IntType | inspect.BoolType | inspect.VarTupleType):
+        return _meaning(type, [value])
+    if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(type, inspect.StrType):
+            return str(value)
+        return [value] if isinstance(type, inspect.VarTupleType) else value
+    if isinstance(value, list) and isinstance(type, inspect.StrType):
+        return ",".join(str(item) for item in value)
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)  # NaN and Infinity are JavaScript, not JSON
+
+
+def _too_deep(what: str) -> Refusal:
+    return Refusal(400, "too_deep", f"{what} nests deeper than {DEEPEST} levels.")
+
+
+def _depth_exceeds(value: object, most: int) -> bool:
+    level: list[object] = [value]
+    for _ in range(most):
+        deeper: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                deeper += [inner for inner in item.values() if isinstance(inner, dict | list)]
+            elif isinstance(item, list):
+                deeper += [inner for inner in item if isinstance(inner, dict | list)]
+        if not deeper:
+            return False
+        level = deeper
+    return True
+
+
+def _without_lone_surrogates(value: dict[str, object]) -> dict[str, object]:
+    """Half a character can be written in JSON, but not in UTF-8, nor in the database."""
+    text = json.dumps(value, ensure_ascii=False)
+    clean: dict[str, object] = json.loads(text.encode("utf-8", "replace"))
+    return clean

@@ -1,0 +1,175 @@
+"""What a worker is made of, and what its faces share while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from claude_mem.model.clock import Clock
+from claude_mem.ports.correcting import Correcting
+from claude_mem.ports.desk import Desk
+from claude_mem.ports.house import House
+from claude_mem.ports.past import Listener
+from claude_mem.ports.store import Accepted, Inbox, Overview, Sessions
+from claude_mem.ports.viewing import Viewing
+from claude_mem.serve.visitors import Visitors
+from claude_mem.settings import Settings
+
+log = logging.getLogger("claude_mem.serve")
+
+PROTOCOL = 1
+"""The version of what is said over the sockets and HTTP; raised when an old client would break."""
+
+MOST_CORRECTIONS = 1_000
+
+
+class Store(Inbox, Sessions, Overview, Protocol):
+    """As much of the store as the worker's faces need. Its methods block, and any thread may call them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Every callable here blocks, unless it says otherwise; the worker calls them from threads of its own."""
+
+    settings: Settings
+    version: str
+    clock: Clock
+    store: Store
+    receive: Callable[[str, dict[str, object]], Accepted]
+    """(hook event name, payload in the client's field names): scrubs, parses, commits.
+    Raises EventUnreadable, StoreUnavailable."""
+    drain: Callable[[], int]
+    """Moves spooled events into the store; returns how many. Called again until it returns 0."""
+    spooled: Callable[[], tuple[int, int]]
+    """Files and bytes waiting in the spool."""
+    drops: Callable[[], dict[str, int]]
+    """What could not be kept, by reason."""
+    maintain: Mapping[str, Callable[[], object]]
+    """Hourly upkeep: backup, interrupted sessions, clean-up. Steps by their names, in this order."""
+    close: Callable[[], None]
+    """After everything else has ended."""
+    ask: Callable[[dict[str, object]], str]
+    """A recall hook's question; the context to show, or nothing."""
+    is_private: Callable[[str], bool]
+    """Whether nothing of this prompt may be kept."""
+    pump: Callable[[], int | None]
+    """Observes one batch, if one is due; epoch milliseconds to look again, None: when something arrives."""
+    abort: Callable[[int], bool]
+    """Asks for a session's running work to be let go of; True once nobody works on it. Does not block: the
+    worker asks again until the user's time for it is over."""
+    observing: Callable[[], dict[str, object]]
+    """Who observes and why, and what holds it up."""
+    resume: Callable[[Sequence[int] | None], int]
+    """Makes parked jobs ready again (None: all of them) and ends a pause; returns how many were parked."""
+    let_go: Callable[[], None]
+    """The worker begins to stop: ends what would keep it waiting, as a model's answer does."""
+    keep_ready: Callable[[], bool]
+    """Does some of what makes memory quick to find and ready to tell; False: all of it is done."""
+    recalling: Callable[[], dict[str, object]]
+    """How far the indexes and the rendered contexts are, and what sessions were told."""
+    desk: Desk
+    """Answers questions about memory."""
+    correcting: Correcting
+    """Changes memory because a person says so, and takes it back."""
+    viewing: Viewing
+    """Answers what only the viewer asks."""
+    check_settings: Callable[[Settings], object]
+    """Whether a worker would start with them. Raises SettingsError."""
+    fence: Callable[[str], str]
+    """Marks what memory says as a quotation, for a model to read. Does not block."""
+    past: Listener
+    """Takes in what happened before anybody listened."""
+    house: House
+    """Projects and retention."""
+    follow: Callable[[], bool] | None
+    """Takes in what is new in transcripts that grow; whether there was any. None: none is watched."""
+    drop: Callable[[Sequence[int]], int]
+    """Parked jobs are done with, unobserved; returns how many were parked."""
+    is_connected: Callable[[], bool] = lambda: True
+    """Whether the coding agent's settings know of us, as far as can be seen from here. Asked often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    number: int
+    what: str  # edit, pin, wrong, merge, undo, forget, all, settings, recording
+    refs: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Running:
+    services: Services
+    port: int | None = None  # None: the loopback could not be had; the sockets serve alone
+    pid: int = field(default_factory=os.getpid)
+    born: float = field(default_factory=time.monotonic)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    """Something was queued: it may be due. Whoever looks takes it first; it is replaced when it is set, so
+    that no news between the look and the wait is missed, however many look."""
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Something may be seen that could not be before. Taken and replaced as `news` is."""
+    listeners: int = 0
+    """Callers of /stream."""
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    corrections: deque[Correction] = field(default_factory=lambda: deque(maxlen=MOST_CORRECTIONS))
+    """What people have lately changed in memory, by a number that only grows. Only the event loop
+    touches it: iterating in a thread while the loop appends fails."""
+    visitors: Visitors = field(default_factory=Visitors)
+    """Browsers that have signed in."""
+    handing_over_to: str | None = None
+    trouble: str | None = None  # why nothing can be taken in just now, as one sentence
+    heard: bool = False
+    """Events came in since it runs, also such as had waited for it: somebody is, or was, connected."""
+    recording: object = None
+    """How recording stood when it was last looked at; None: nobody has."""
+    mishaps: Counter[str] = field(default_factory=Counter)
+    """What a loop of ours swallowed so as to go on, by the loop's name."""
+    hung_asks: Callable[[], int] = lambda: 0
+    """How many questions of recall hooks have not returned though their askers have left."""
+
+    @property
+    def uptime_s(self) -> float:
+        return time.monotonic() - self.born
+
+    @property
+    def last_correction(self) -> int:
+        return self.corrections[-1].number if self.corrections else 0
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.wake.set()  # the loops look up, and see that it is over
+        self.tell_news()
+
+    def tell_news(self) -> None:
+        self.news.set()
+        self.news = asyncio.Event()
+        self.tell_change()
+
+    def tell_change(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    def tell_correction(self, what: str, refs: Sequence[str]) -> None:
+        self.corrections.append(Correction(self.last_correction + 1, what, tuple(refs)))
+        self.tell_change()
+
+    def swallow(self, where: str, error: BaseException) -> None:
+        """The worker's loops outlive any one failure; each is counted, and shown by /health and /metrics."""
+        self.mishaps[where] += 1
+        log.error("%s failed", where, exc_info=error)
+
+
+def resident_bytes() -> int:
+    """The memory this process occupies now (its peak, where the system tells no more)."""
+    if sys.platform == "linux":
+        with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - the kernel's file, on every scrape
+            return int(statm.read().split()[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,164 @@
+"""The worker's status in figures: `/health`, `/api/queue`, and `/metrics` in Prometheus' text format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from msgspec import structs
+
+from claude_mem.api.system import Health, JobRow, MemoryUse, QueueFigures, QueuePage, QueueQuery
+from claude_mem.model.errors import StoreError
+from claude_mem.model.jobs import Job
+from claude_mem.serve.services import PROTOCOL, Running, Services, resident_bytes
+
+COUNTERS = ("accepted", "duplicate", "set_aside")
+"""Always there, at 0 before anything was counted: a rate needs a first point."""
+OCCASIONS = ("SessionStart", "UserPromptSubmit", "PreToolUse")
+"""Likewise."""
+VECTORS = ("on", "off", "unavailable")
+
+
+def queue_figures(services: Services) -> QueueFigures:
+    """Raises StoreError, OSError."""
+    figures, now = services.store.figures(), services.clock()
+    oldest = figures.oldest_ready_at
+    return QueueFigures(
+        spooled=services.spooled()[0],
+        ready=figures.ready,
+        leased=figures.leased,
+        parked=figures.parked,
+        done=figures.done,
+        oldest_age_ms=0 if oldest is None else max(0, now - oldest),
+    )
+
+
+def health(running: Running) -> Health:
+    """Always an answer: a store that cannot be read is what the caller wants to hear about."""
+    services = running.services
+    trouble, active, queue = running.trouble, None, None
+    try:
+        active = services.store.count_open()
+        queue = queue_figures(services)
+    except (StoreError, OSError) as error:
+        trouble = trouble or str(error)
+    return Health(
+        status="degraded" if trouble else "ok",
+        reason=trouble,
+        port=running.port,
+        pid=running.pid,
+        uptime=round(running.uptime_s, 3),
+        memory=MemoryUse(resident_bytes()),
+        version=services.version,
+        protocol=PROTOCOL,
+        active_sessions=active,
+        queue=queue,
+        mishaps=dict(running.mishaps),
+        hung_asks=running.hung_asks(),
+        observer=services.observing(),
+        recall=_progress(services),
+    )
+
+
+def _progress(services: Services) -> dict[str, object] | None:
+    """None: how far recall is cannot be read now; what is wrong then is told above."""
+    with suppress(StoreError, OSError):
+        return services.recalling()
+    return None
+
+
+def queue_page(running: Running, query: QueueQuery) -> QueuePage:
+    services = running.services
+    jobs = services.store.jobs(query.state, query.limit, query.after)
+    return QueuePage(
+        **structs.asdict(queue_figures(services)),
+        spooled_bytes=services.spooled()[1],
+        last_event_at=services.store.last_event_at(),
+        counters=services.store.counters(),
+        drops=services.drops(),
+        state=query.state,
+        jobs=[_row(job, reason) for job, reason in jobs],
+        next=jobs[-1][0].id if len(jobs) == query.limit else None,
+    )
+
+
+def _row(job: Job, reason: str | None) -> JobRow:
+    return JobRow(
+        id=job.id,
+        kind=job.event.kind,
+        claude_session_id=job.event.session,
+        prompt_number=job.prompt_number,
+        tool_name=job.event.tool.name if job.event.tool else None,
+        at=job.event.at,
+        attempts=job.attempts,
+        reason=reason,
+    )
+
+
+def prometheus(running: Running) -> str:
+    services = running.services
+    figures, counters = queue_figures(services), services.store.counters()
+    states = {name: getattr(figures, name) for name in ("ready", "leased", "parked", "done")}
+    age_s = figures.oldest_age_ms / 1000
+    counted = dict.fromkeys(COUNTERS, 0) | counters
+    return "".join(
+        [
+            _family("queue_jobs", "gauge", "Queued events by state.", "state", states),
+            _single(
+                "queue_oldest_age_seconds", "gauge", "How long the oldest ready event has waited.", age_s
+            ),
+            _family("events_total", "counter", "Events by what became of them.", "outcome", counted),
+            _family("drops_total", "counter", "Events hooks could not keep.", "reason", services.drops()),
+            _single("spool_files", "gauge", "Events waiting in the spool.", figures.spooled),
+            _single("spool_bytes", "gauge", "Bytes waiting in the spool.", services.spooled()[1]),
+            _single(
+                "sessions_open", "gauge", "Sessions somebody may still work in.", services.store.count_open()
+            ),
+            _family("mishaps_total", "counter", "Failures the worker outlived.", "where", running.mishaps),
+            _single(
+                "hung_asks", "gauge", "Recall hooks' questions that did not return.", running.hung_asks()
+            ),
+            _single("uptime_seconds", "gauge", "Since the worker started.", round(running.uptime_s, 3)),
+            _single("resident_memory_bytes", "gauge", "Memory the worker occupies.", resident_bytes()),
+            *_recall_families(services.recalling()),
+        ]
+    )
+
+
+def _recall_families(found: Mapping[str, Any]) -> list[str]:
+    vectors = found["vectors"]
+    told = {event: {"times": 0, "tokens": 0} for event in OCCASIONS} | found["injected"]
+    states = {state: int(state == vectors["state"]) for state in VECTORS}
+    times = {event: each["times"] for event, each in told.items()}
+    tokens = {event: each["tokens"] for event, each in told.items()}
+    return [
+        _single("index_waiting", "gauge", "Rows full text does not find yet.", found["index"]["waiting"]),
+        _single("vectors_waiting", "gauge", "Memories without a vector.", vectors["waiting"]),
+        _family("vectors_state", "gauge", "1 for the state the vectors are in.", "state", states),
+        _single(
+            "context_fresh",
+            "gauge",
+            "1 when what sessions are told at their start is up to date.",
+            int(found["context"]["fresh"]),
+        ),
+        _family("injections_total", "counter", "How often sessions were told something.", "event", times),
+        _family("injected_tokens_total", "counter", "Tokens sessions were told.", "event", tokens),
+    ]
+
+
+def _single(name: str, kind: str, about: str, value: float) -> str:
+    return _head(name, kind, about) + f"claude_mem_{name} {value}\n"
+
+
+def _family(name: str, kind: str, about: str, label: str, values: Mapping[str, float]) -> str:
+    lines = (f'claude_mem_{name}{{{label}="{_escape(key)}"}} {value}\n' for key, value in values.items())
+    return _head(name, kind, about) + "".join(lines)
+
+
+def _head(name: str, kind: str, about: str) -> str:
+    return f"# HELP claude_mem_{name} {about}\n# TYPE claude_mem_{name} {kind}\n"
+
+
+def _escape(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

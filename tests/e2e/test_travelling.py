@@ -21,7 +21,7 @@ from tests.harness import workers
 from tests.harness.commands import Done, Mem, command
 
 from claude_mem.backfill import transcript
-from claude_mem.capture import careful, scrub
+from claude_mem.capture import careful, exclude
 from claude_mem.clients import claude_code
 from claude_mem.model.events import Origin
 from claude_mem.ports.store import Arrival
@@ -100,7 +100,7 @@ def _live_through_it(data: Path) -> None:
         for path in sorted(REAL.glob("*.gz")):
             arrivals = []
             for told in transcript.read(path):
-                clean = careful.clean(told.event, told.payload, (), scrub.DEFAULT_GLOBS)
+                clean = careful.clean(told.event, told.payload, (), exclude.DEFAULT_GLOBS)
                 assert clean is not None
                 event = claude_code.parse(told.event, clean, id=told.id, at=told.at)
                 if event is not None:

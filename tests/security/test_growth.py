@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs, repeated
 
-from claude_mem.capture import exclude, salvage, scrub, secrets, tags
+from claude_mem.capture import exclude, salvage, scrub, secrets, suspect, tags
 
 HOSTILE_TAGS = [
     *(
@@ -217,7 +217,7 @@ def test_scrubbing_a_long_list_takes_steps_in_proportion_to_it(subtests: pytest.
 @many_long_runs
 def test_a_million_characters_are_judged_suspect_or_not(finish: Finish) -> None:
     for piece in ("://", "://a:", "<private", "\\", "token ", ".env", "x"):
-        finish(lambda text: scrub.is_suspect(text.encode()), piece)
+        finish(lambda text: suspect.is_suspect(text.encode()), piece)
 
 
 HOSTILE_CUTS = [

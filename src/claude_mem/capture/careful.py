@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from claude_mem.capture import notification, places, private, scrub, trim
+from claude_mem.capture import exclude, notification, places, private, scrub, trim
 from claude_mem.capture.drops import NotAPayload
 from claude_mem.capture.payload import parse
 
@@ -177,9 +177,9 @@ def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], bool]:
     try:
         said, problem = rules.table(places.content(places.SETTINGS, places.MOST_SETTINGS))
     except FileNotFoundError:
-        return (), scrub.DEFAULT_GLOBS, True
+        return (), exclude.DEFAULT_GLOBS, True
     except OSError:
-        return (), scrub.DEFAULT_GLOBS, False
+        return (), exclude.DEFAULT_GLOBS, False
     patterns, _ = rules.patterns(said.get(rules.PATTERNS, {}))
     globs, _ = rules.globs(said.get(rules.PATHS, []))
-    return patterns, (*scrub.DEFAULT_GLOBS, *globs), problem is None
+    return patterns, (*exclude.DEFAULT_GLOBS, *globs), problem is None

@@ -10,7 +10,7 @@ import posix
 import sys
 import time
 
-from claude_mem.capture import places, private, scrub, spool, stdin, wake
+from claude_mem.capture import places, private, spool, stdin, suspect, wake
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _named_event(payload: bytes) -> bytes:
 
 
 def _must_be_careful(payload: bytes) -> bool:
-    if scrub.is_suspect(payload):
+    if suspect.is_suspect(payload):
         return True
     session = private.session_of(payload)
     if session is None or b'"source":"fork"' in payload:

@@ -1,68 +1,8 @@
-"""Applies tags, secrets, exclusions and trimming to one payload, before anything of it touches the disk.
-
-Every hook imports this file to ask `is_suspect`, few go on to `scrub`; so the deciding modules are imported
-by the few, and what the question needs is spelled out here. A test compares it with what they know.
-"""
+"""Applies tags, secrets, exclusions and trimming to one payload, before anything of it touches the disk."""
 
 from __future__ import annotations
 
-DEFAULT_GLOBS: tuple[str, ...]  # those of `exclude`; see __getattr__
-
-# What can be in a payload that needs scrubbing, in lower case, by families: a member is looked for only where
-# what its family has in common occurs. A search costs 1.5 µs, and there would be two hundred.
-_FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
-    # Any ASCII character may be spelled as a JSON escape, and would hide the others.
-    (rb"\u00", rb"\u002 \u003 \u004 \u005 \u006 \u007".split()),
-    # Tags. Not `private` alone: it is a keyword of half the world's languages.
-    (b"private", rb"<private </private \/private lt;private lt;/private private_key privatekey".split()),
-    (b"private key", [b"private key-", b"private key -", b"private key block"]),
-    (b"instruction", b"system_instruction system-instruction".split()),
-    # Excluded files. Not `.env` or `.key` alone: code is full of process.env and item.key.
-    (
-        b".env",
-        [
-            *rb"""/.env \.env ".env '.env `.env =.env ;.env |.env <.env >.env (.env ).env &.env""".split(),
-            *rb""":.env @.env ,.env {.env }.env \n.env \t.env \r.env""".split(),
-            b" .env",
-        ],
-    ),
-    (
-        b".key",
-        [
-            *rb""".key\ .key" .key' .key` .key= .key; .key| .key< .key> .key( .key) .key&
-                .key: .key@ .key, .key{ .key}""".split(),
-            *(b".key ", b".key*", b".key?", b".keystore"),
-        ],
-    ),
-    (b"config", rb".docker/config .kube/config .docker\\config .kube\\config".split()),
-    (b"credentials", rb".git-credentials .credentials.json .aws/credentials .aws\\credentials".split()),
-    (b"id_", b"id_rsa id_dsa id_ecdsa id_ed25519".split()),
-    # Secrets.
-    (b"key", b"api_key apikey api-key access_key accesskey access-key auth_key accountkey=".split()),
-    (b"_key", b"encryption_key signing_key account_key".split()),
-    (b"pass", b"password passwd passphrase _pass .pgpass".split()),
-    (b"token", rb"""token= token: token" token' token\ token>""".split()),
-    (b"token ", [b"token =", b"token :", b"token  ", b"-token ", b"token is "]),
-    (b"gh", b"ghp_ gho_ ghu_ ghs_ ghr_".split()),
-    (
-        b"gl",
-        b"glpat- gldt- glrt glptt- glcbt- glimt- glagent- glft- glsoat- glffct- gloas- glwt- glc_".split(),
-    ),
-    (b"~", [b"q~"]),
-)
-_ALONE: list[bytes] = [
-    *b"claude-mem-context system-reminder persisted-output".split(),
-    *b".pem .p12 .pfx .ppk .jks .kdbx netrc .pypirc".split(),
-    *rb"""secret akia asia abia acca aiza ya29. gocspx- sig= _v1_ v1.0- ltai hrku- sbp_ pscale_ sk- gsk_ hf_
-    r8_ pplx- xai- nvapi- lsv2_ github_pat_ gr1348941 atctt3 atatt3 atbb npm_ pypi-age cio rubygems_ dckr_ xox
-    xapp- hooks.slack.com/ /api/webhooks/ discord :aa twilio sg. mailgun k_live_ k_test_ whsec_ sq0 eaaa
-    shpat_ shpca_ shppa_ shpss_ lin_api_ lin_oauth_ ntn_ figd_ pmak- nrak- sntry hvs. hvb. hvr. .atlasv1.
-    dapi glsa_ dp.pt. dp.st. eyj authorization cookie :\/\/ :\\/ _pwd ;pwd""".split(),
-    *(b"bearer ", b"curl "),
-]
-
-# One of these, or a URL with a password, is in the lower case of every payload that needs scrubbing.
-SUSPECT: tuple[bytes, ...] = (*_ALONE, *(member for _, family in _FAMILIES for member in family))
+from claude_mem.capture import exclude, secrets, tags, trim
 
 DEEPEST = 64
 TOO_DEEP = "[too deep]"
@@ -75,32 +15,6 @@ PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", 
 RESPONSE_KEYS = ("tool_response", "tool_output", "tool_result", "error")
 
 
-def __getattr__(name: str) -> object:
-    """Give DEFAULT_GLOBS without importing its module in the hooks that do not ask for it."""
-    if name == "DEFAULT_GLOBS":
-        from claude_mem.capture import exclude
-
-        return exclude.DEFAULT_GLOBS
-    raise AttributeError(name)
-
-
-def is_suspect(payload: bytes) -> bool:
-    """Whether the payload may hold anything to hide; False is certain, True is not."""
-    low = payload.lower()
-    if any(needle in low for needle in _ALONE):
-        return True
-    for common, family in _FAMILIES:
-        if common in low and any(needle in low for needle in family):
-            return True
-    at = low.find(b"://")
-    while at >= 0:
-        authority = low[at + 3 : at + 515].partition(b'"')[0].partition(b" ")[0]
-        if b":" in authority.rpartition(b"@")[0]:
-            return True
-        at = low.find(b"://", at + 3)
-    return False
-
-
 def scrub(
     payload: dict[str, object],
     *,
@@ -110,7 +24,7 @@ def scrub(
 ) -> tuple[dict[str, object], bool]:
     """Return the payload without what must not be kept, and whether private text was among it.
 
-    `globs` are DEFAULT_GLOBS unless given.
+    `globs` are `exclude.DEFAULT_GLOBS` unless given.
     """
     scrubber = _Scrubber(payload, field_cap, extra_rules, globs)
     clean = scrubber.mapping(payload, 1, IDENTITY_KEYS)
@@ -127,9 +41,6 @@ class _Scrubber:
         extra: tuple[tuple[str, str], ...],
         globs: tuple[str, ...] | None,
     ) -> None:
-        from claude_mem.capture import exclude, secrets, tags, trim
-
-        self.exclude, self.secrets, self.tags, self.trim = exclude, secrets, tags, trim
         self.cap = cap
         self.extra = extra
         self.globs = exclude.DEFAULT_GLOBS if globs is None else globs
@@ -167,7 +78,7 @@ class _Scrubber:
             elif isinstance(value, str) and key in identity:
                 kept = self.stripped(value)  # a session whose id were redacted would be another session
             elif isinstance(value, str):
-                kept = self.value(self.secrets.redact_value(key, value), depth + 1)
+                kept = self.value(secrets.redact_value(key, value), depth + 1)
             else:
                 kept = self.value(value, depth + 1)
             clean[self.label(key)] = kept
@@ -198,22 +109,22 @@ class _Scrubber:
         if not lines:
             return []
         whole = "\n".join(lines)
-        rules = self.secrets.RULES if any(map(self.is_far_too_long, lines)) else self.rules
-        clean = self.secrets.redact(self.stripped(whole), self.extra, rules).split("\n")
+        rules = secrets.RULES if any(map(self.is_far_too_long, lines)) else self.rules
+        clean = secrets.redact(self.stripped(whole), self.extra, rules).split("\n")
         if len(clean) != whole.count("\n") + 1:
-            return [self.trim.trim(line, self.cap) for line in clean]
+            return [trim.trim(line, self.cap) for line in clean]
         again: list[str] = []
         at = 0
         for line in lines:
             end = at + line.count("\n") + 1
-            again.append(self.trim.trim("\n".join(clean[at:end]), self.cap))
+            again.append(trim.trim("\n".join(clean[at:end]), self.cap))
             at = end
         return again
 
     def label(self, text: str) -> str:
         """A key, or a file's name: not part of the text around it."""
         if text not in self.labels:
-            kept, _, private = self.tags.strip(text)
+            kept, _, private = tags.strip(text)
             self.hid_private = self.hid_private or private
             self.labels[text] = self.text(kept)
         return self.labels[text]
@@ -221,14 +132,14 @@ class _Scrubber:
     def text(self, text: str) -> str:
         """Redacted and trimmed. Of a text far over the cap only the ends are read: no more is kept of it."""
         if not self.is_far_too_long(text):
-            return self.trim.trim(self.redacted(text), self.cap)
+            return trim.trim(self.redacted(text), self.cap)
         head, tail = text[: 2 * self.cap + MARGIN], text[-self.cap - MARGIN :]
-        if any(self.secrets.redact(end, self.extra) != end for end in (head, tail)):
+        if any(secrets.redact(end, self.extra) != end for end in (head, tail)):
             # Marks are short, and may bring the cut into what is kept: then no half of a secret, which no
             # rule would know, may stand there.
-            head = self.secrets.redact(head[: head.replace("\n", " ").rfind(" ")], self.extra)
-            tail = self.secrets.redact(tail[tail.replace("\n", " ").find(" ") + 1 :], self.extra)
-        return self.trim.join(head, tail, len(text), self.cap)
+            head = secrets.redact(head[: head.replace("\n", " ").rfind(" ")], self.extra)
+            tail = secrets.redact(tail[tail.replace("\n", " ").find(" ") + 1 :], self.extra)
+        return trim.join(head, tail, len(text), self.cap)
 
     def is_far_too_long(self, text: str) -> bool:
         return len(text) > 4 * (self.cap + MARGIN)
@@ -236,7 +147,7 @@ class _Scrubber:
     def stripped(self, text: str) -> str:
         if not self.has_tags:
             return text
-        text, self.tag, self.tag_depth, private = self.tags.strip_nested(text, self.tag, self.tag_depth)
+        text, self.tag, self.tag_depth, private = tags.strip_nested(text, self.tag, self.tag_depth)
         self.hid_private = self.hid_private or private
         if not self.lists:
             self.tag, self.tag_depth = None, 0
@@ -244,7 +155,7 @@ class _Scrubber:
 
     def redacted(self, text: str) -> str:
         if self.rules or self.extra:
-            return self.secrets.redact(text, self.extra, self.rules)
+            return secrets.redact(text, self.extra, self.rules)
         return text
 
     def excluded(self, owner: dict[str, object]) -> tuple[str, bool]:
@@ -254,9 +165,9 @@ class _Scrubber:
             return "", False
         for key in PATH_KEYS:
             for path in _strings(tool_input.get(key)):
-                if self.exclude.is_excluded(path.rstrip("*?"), self.globs):
+                if exclude.is_excluded(path.rstrip("*?"), self.globs):
                     return self.file_name(path), True
-        word = self.exclude.excluded_word(" ".join(_strings(tool_input.get("command"))), self.globs)
+        word = exclude.excluded_word(" ".join(_strings(tool_input.get("command"))), self.globs)
         return (self.file_name(word), False) if word else ("", False)
 
     def file_name(self, path: str) -> str:
@@ -265,7 +176,7 @@ class _Scrubber:
     def blank(self, value: object, file: str, depth: int, keep: tuple[str, ...] = ()) -> object:
         """The same shape without its strings, save those of the keys to keep."""
         if isinstance(value, str):
-            return self.trim.trim(f"[excluded: contents of {file}]", self.cap)
+            return trim.trim(f"[excluded: contents of {file}]", self.cap)
         if isinstance(value, (dict, list)) and depth > DEEPEST:
             return TOO_DEEP
         if isinstance(value, dict):

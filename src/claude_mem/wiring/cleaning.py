@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_mem.capture import careful, scrub
+from claude_mem.capture import careful, exclude, scrub
 from claude_mem.settings import Settings
 
 
@@ -11,6 +11,6 @@ def cleaned(text: str, settings: Settings) -> str:
         {"text": text},
         field_cap=max(len(text), careful.FIELD_CAP),
         extra_rules=settings.secret_patterns,
-        globs=(*scrub.DEFAULT_GLOBS, *settings.exclude_paths),
+        globs=(*exclude.DEFAULT_GLOBS, *settings.exclude_paths),
     )
     return str(kept["text"])

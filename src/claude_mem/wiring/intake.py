@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from claude_mem import __version__
-from claude_mem.capture import careful, drain, drops, ledger, scrub, tags
+from claude_mem.capture import careful, drain, drops, exclude, ledger, scrub, tags
 from claude_mem.clients import claude_code
 from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable
@@ -28,7 +28,7 @@ log = logging.getLogger("claude_mem")
 class Intake:
     def __init__(self, settings: Settings, store: SqliteStore) -> None:
         self._settings = settings
-        self._globs = (*scrub.DEFAULT_GLOBS, *settings.exclude_paths)
+        self._globs = (*exclude.DEFAULT_GLOBS, *settings.exclude_paths)
         self._marking = threading.Lock()
         self._draining = threading.Lock()
         self.spool = drain.Spool()

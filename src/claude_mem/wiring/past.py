@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from claude_mem.capture import careful, off, places, private, scrub
+from claude_mem.capture import careful, exclude, off, places, private, suspect
 from claude_mem.capture.drops import NotAPayload
 from claude_mem.capture.turns import Turns
 from claude_mem.clients import claude_code
@@ -57,7 +57,7 @@ class Retelling:
     ) -> None:
         self._store, self._origin_of, self._is_wanted = store, origin_of, is_wanted
         self._rules = settings.secret_patterns
-        self._globs = (*scrub.DEFAULT_GLOBS, *settings.exclude_paths)
+        self._globs = (*exclude.DEFAULT_GLOBS, *settings.exclude_paths)
         self._has_rules = bool(settings.secret_patterns or settings.exclude_paths)
         self._stories: dict[str, _Story] = {}
         self._lock = threading.Lock()
@@ -152,7 +152,7 @@ class Retelling:
             and not turns.is_marked(session)
             and not (told.event == "UserPromptSubmit" and b'"/' in raw)  # it may be a command of ours
             and payload.get("source") != "fork"
-            and not scrub.is_suspect(raw)
+            and not suspect.is_suspect(raw)
         )
         if plain:
             return payload

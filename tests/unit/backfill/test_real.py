@@ -13,7 +13,7 @@ import pytest
 
 from claude_mem.backfill import estimate, found, lines, transcript
 from claude_mem.backfill.estimate import Asked
-from claude_mem.capture import careful, scrub
+from claude_mem.capture import careful, exclude
 from claude_mem.clients import claude_code
 from claude_mem.model.events import Kind
 
@@ -38,7 +38,7 @@ def test_all_is_read_and_every_event_is_scrubbed_and_parsed_as_a_live_one(
         reading = transcript.read(path)
         ids = set()
         for told in reading:
-            clean = careful.clean(told.event, told.payload, (), scrub.DEFAULT_GLOBS)
+            clean = careful.clean(told.event, told.payload, (), exclude.DEFAULT_GLOBS)
             assert clean is not None
             event = claude_code.parse(told.event, clean, id=told.id, at=told.at)
             assert event is not None

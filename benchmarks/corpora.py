@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from claude_mem.capture import notification
-from claude_mem.clients.claude_code.dialect import KINDS
+from claude_mem.agents.claude_code.events import KINDS
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, ToolCall
 from claude_mem.ports.store import Arrival
+from claude_mem.privacy import tags
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.wiring.past import Retelling
@@ -126,7 +126,7 @@ def backfill(store: SqliteStore, project: str, sessions: Iterable[Session]) -> N
 def _told_by_its_own_end(event: Event) -> Event:
     """The corpus has what a task in the background said in the client's notice of its end only; where there
     are hooks or a transcript, its own end tells it, and of the notice one line is kept."""
-    if event.text and notification.is_one(event.text):
+    if event.text and tags.is_task_notification(event.text):
         return replace(event, kind=Kind.SUBAGENT_STOP, agent_id="on-the-way")
     return event
 

@@ -26,8 +26,9 @@ from pathlib import Path
 from tests.harness.model_script import Request, Say, Step
 from tests.harness.model_server import ModelServer
 
-from claude_mem.backfill import transcript
-from claude_mem.clients import claude_code
+from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents.claude_code import transcripts
+from claude_mem.git import Origins
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import Spent
 from claude_mem.models.anthropic import AnthropicModel
@@ -35,7 +36,6 @@ from claude_mem.observe import mode
 from claude_mem.observe.observer import Manner, Observer
 from claude_mem.ports.store import Arrival
 from claude_mem.providers.offline import Offline
-from claude_mem.queue.origin import Origins
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.wiring.observer import due_at
@@ -119,7 +119,7 @@ def cost(path: Path) -> Cost:
 
 
 def events(path: Path) -> Iterator[Event]:
-    for told in transcript.read(path):
+    for told in transcripts.read(path):
         event = claude_code.parse(told.event, told.payload, id=told.id, at=told.at)
         if event is not None:
             yield event

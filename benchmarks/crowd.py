@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from claude_mem.capture import places
-from claude_mem.queue.origin import Origins
+from claude_mem.git import Origins
+from claude_mem.hook import paths
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.indexing import Indexing
@@ -112,7 +112,7 @@ def make(data: Path, words: Words, size: int) -> Made:
     began = time.perf_counter()
     with recalling(data):
         took = time.perf_counter() - began
-    with sqlite3.connect(data / places.DATABASE) as db:
+    with sqlite3.connect(data / paths.DATABASE) as db:
         (vectors,) = db.execute("SELECT COUNT(*) FROM memory_vectors").fetchone()
     db.close()
     (data / DONE).touch()
@@ -134,7 +134,7 @@ def recalling(data: Path) -> Iterator[recall.Recalling]:
 
 
 def _opened(data: Path) -> SqliteStore:
-    return SqliteStore.open(data / places.DATABASE, clock=lambda: NOW, backups=data / places.BACKUPS)
+    return SqliteStore.open(data / paths.DATABASE, clock=lambda: NOW, backups=data / paths.BACKUPS)
 
 
 def _per_second(indexing: Indexing) -> float:

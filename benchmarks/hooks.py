@@ -25,8 +25,8 @@ from pathlib import Path
 
 from tests.harness import hook_process, payloads
 
-from claude_mem.capture import places
 from claude_mem.cli import pause
+from claude_mem.hook import paths
 from claude_mem.serve import control
 from measure import Run, in_turn, machine, table
 
@@ -87,7 +87,7 @@ def render(data: Path) -> None:
     """What a session in the payloads' directory is told, as the worker renders it: 9,000 characters."""
     shown = {"hookEventName": "SessionStart", "additionalContext": "- a memory, and what it taught\n" * 290}
     answer = {"continue": True, "suppressOutput": True, "hookSpecificOutput": shown}
-    file = data / places.directory_context(json.loads(START)["cwd"].encode())
+    file = data / paths.directory_context(json.loads(START)["cwd"].encode())
     file.parent.mkdir(mode=0o700, exist_ok=True)
     file.write_text(f"{0:016x}\n{json.dumps(answer)}\n")
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from claude_mem.backfill import transcript
-from claude_mem.clients import claude_code
+from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.memory import Batch, Memory
 from claude_mem.providers.offline import Offline, findings, outline, paths
@@ -80,7 +80,7 @@ def batches(path: Path) -> Iterator[Batch]:
     """A session's events, cut at each Stop as the policy does."""
     gathered: list[Event] = []
     request: str | None = None
-    for told in transcript.read(path):
+    for told in transcripts.read(path):
         event = claude_code.parse(told.event, told.payload, id=told.id, at=told.at)
         if event is None:
             continue

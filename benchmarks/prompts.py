@@ -22,7 +22,7 @@ from pathlib import Path
 from tests.harness import hook_process, payloads
 
 import crowd
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.serve import control
 from crowd import Words, say
 from measure import Run, machine, once, table
@@ -55,9 +55,9 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     cwd = "/crowd/p1"
     env = hook_process.environment(data)
-    context = data / places.directory_context(cwd.encode())
+    context = data / paths.directory_context(cwd.encode())
     context.unlink(missing_ok=True)
-    with sqlite3.connect(data / places.DATABASE) as db:
+    with sqlite3.connect(data / paths.DATABASE) as db:
         asked = [
             " ".join(row[0].split()[:14])
             for row in db.execute(

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import crowd
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from crowd import Words, say
 from measure import machine, table
 from plot import Line, drawn
@@ -96,7 +96,7 @@ def fill(data: Path, words: Words, size: int) -> Measured:
         with sqlite3.connect(data / "naive.db") as db:
             db.executescript(
                 "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;"
-                + NAIVE.format(store=data / places.DATABASE)
+                + NAIVE.format(store=data / paths.DATABASE)
             )
         db.close()
     return measured
@@ -125,7 +125,7 @@ def searches(data: Path, words: Words, measured: Measured, questions: int, round
                     _fastest(partial(_naively, naive, text, project), 2)[0] for text in asked[:few]
                 ]
     naive.close()
-    measured.bytes = (data / places.DATABASE).stat().st_size
+    measured.bytes = (data / paths.DATABASE).stat().st_size
 
 
 def _fastest(ask: Callable[[], object], rounds: int) -> tuple[float, float]:

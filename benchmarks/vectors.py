@@ -32,7 +32,7 @@ import numpy as np
 
 import corpora
 from bytewise import DIMENSIONS, TOP, best, comparing, cpu_ms, drawn, said
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.model.refs import Ref, span, spot
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.vectors import SqliteVectors
@@ -198,7 +198,7 @@ def asked(keeper: Keeper | Plain, spots: Sequence[int], questions: int) -> tuple
 def keeping(home: Path, count: int) -> str:
     """The backend as the product uses it, and the baseline beside it."""
     home.mkdir()
-    with SqliteStore.open(home / places.DATABASE, clock=lambda: NOW, backups=home / places.BACKUPS) as store:
+    with SqliteStore.open(home / paths.DATABASE, clock=lambda: NOW, backups=home / paths.BACKUPS) as store:
         spots = memories(store.path, count)
         shelf = SqliteVectors(store.readers, store.writer)
         ours = (f"{put(Builtin(shelf), spots):,.0f}", *asked(Builtin(shelf), spots, 60))

@@ -29,7 +29,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.harness import workers
 
 import crowd
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.serve import control
 from crowd import NOW, Words, say
 from measure import machine, table
@@ -108,7 +108,7 @@ def report(few: House, many: House) -> int:
 
 def _house(data: Path, words: Words, size: int, uses: int) -> House:
     crowd.make(data, words, size)
-    with closing(sqlite3.connect(data / places.DATABASE)) as db, db:
+    with closing(sqlite3.connect(data / paths.DATABASE)) as db, db:
         if db.execute("SELECT 1 FROM sdk_sessions WHERE claude_session_id = ?", (SESSION,)).fetchone():
             return House(data)
         (project,) = db.execute("SELECT id FROM projects WHERE name = ?", (PROJECT,)).fetchone()

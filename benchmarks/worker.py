@@ -26,7 +26,7 @@ from pathlib import Path
 from tests.harness import hook_process, payloads
 
 from claude_mem import __version__
-from claude_mem.capture import ledger
+from claude_mem.hook import spool_writer
 from claude_mem.serve import control
 from measure import machine, table
 
@@ -129,7 +129,7 @@ def fill_spool(data: Path, events: int) -> None:
         )
     here = Path.cwd()
     os.chdir(data)
-    ledger.reset(events, events * 2000, ledger.MOST_FILES, ledger.MOST_BYTES)
+    spool_writer.reset_ledger(events, events * 2000, spool_writer.MOST_FILES, spool_writer.MOST_BYTES)
     os.chdir(here)
 
 

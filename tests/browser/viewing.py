@@ -29,8 +29,7 @@ from playwright.sync_api import (
 from tests.contract.recalling import Worker
 from tests.harness import hook_process, workers
 
-from claude_mem.backfill import transcript
-from claude_mem.clients.claude_code import connection, settings_file
+from claude_mem.agents.claude_code import hooks, settings_file, transcripts
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 CHROMIUM = next(
@@ -264,14 +263,14 @@ def connected(folder: Path) -> Iterator[None]:
 
 def connect(folder: Path) -> None:
     """As `claude-mem install --settings` does."""
-    settings = settings_file.with_hooks({}, connection.hooks(hook_process.MACHINE))
+    settings = settings_file.with_hooks({}, hooks.hooks(hook_process.MACHINE))
     (folder / "settings.json").write_text(settings_file.written(settings, ""))
 
 
 def feed(data: Path, *, offline: bool = True) -> None:
     """The nine real transcripts, as `claude-mem backfill` tells them."""
     for path in sorted(TRANSCRIPTS.glob("*.gz")):
-        lines = "\n".join(json.dumps(asdict(told)) for told in transcript.read(path))
+        lines = "\n".join(json.dumps(asdict(told)) for told in transcripts.read(path))
         status, answer = _post_lines(data, lines, offline)
         assert (status, answer["unreadable"]) == (200, 0), answer
 

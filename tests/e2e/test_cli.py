@@ -18,8 +18,8 @@ from tests.harness import commands, hook_process, payloads, workers
 from tests.harness.commands import Mem
 
 from claude_mem import __version__
+from claude_mem.agents.claude_code import hooks
 from claude_mem.cli import commands as command_line
-from claude_mem.clients.claude_code import connection
 from claude_mem.serve import control
 
 DEADLINE_S = 60  # for the test: a hang fails instead of blocking the suite
@@ -37,7 +37,7 @@ class Cli(Mem):
         """Claude Code knows the hooks: written into its settings by hand."""
         settings = self.home / ".claude/settings.json"
         settings.parent.mkdir(parents=True)
-        settings.write_text(json.dumps({"hooks": connection.hooks(hook_process.MACHINE)}))
+        settings.write_text(json.dumps({"hooks": hooks.hooks(hook_process.MACHINE)}))
 
     def hook(self, payload: bytes) -> None:
         """An event arrives, and nothing is there that would take it out of the spool."""
@@ -176,7 +176,7 @@ def test_a_hook_at_a_terminal_shows_its_help_instead_of_waiting_and_blocks_no_ag
 
 def test_a_hook_verb_pays_for_no_argument_parser() -> None:
     code = (
-        "import sys, claude_mem.cli as cli, claude_mem.capture.entry as entry\n"
+        "import sys, claude_mem.cli as cli, claude_mem.hook.entry as entry\n"
         "entry.main = lambda verb: (print(sorted(sys.modules)), sys.exit())\n"
         "cli.main(['save'])"
     )

@@ -67,12 +67,12 @@ def test_before_a_tool_the_worker_is_not_asked_there(data: Path) -> None:
 
 
 def test_what_a_session_would_be_told_at_its_start_is_not_shown_there(data: Path) -> None:
-    from claude_mem.capture import places
+    from claude_mem.hook import paths
     from claude_mem.wiring.contexts import answer
 
     excluding(data, "payroll")
     for cwd in (SECRET, OPEN):
-        rendered = data / places.directory_context(os.fsencode(cwd))
+        rendered = data / paths.directory_context(os.fsencode(cwd))
         rendered.parent.mkdir(exist_ok=True)
         rendered.write_text("0123456789abcdef\n" + answer("what is known"))
     with hook_process.listening(data):
@@ -136,6 +136,6 @@ def test_a_hook_without_excluded_projects_does_not_even_load_what_decides_it(dat
             timeout=60,
             check=True,
         ).stderr.decode()
-    assert "claude_mem.capture.entry" in said
-    assert "claude_mem.capture.excluded" not in said
+    assert "claude_mem.hook.entry" in said
+    assert "claude_mem.privacy.excluded_projects" not in said
     assert "json" not in said

@@ -10,7 +10,7 @@ import pytest
 from tests.harness import hook_process, payloads
 
 from claude_mem import wiring
-from claude_mem.capture import drops, notice
+from claude_mem.hook import drop_counters, notices
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 
@@ -125,7 +125,7 @@ def leave_drops(data: Path, monkeypatch: pytest.MonkeyPatch, **counts: int) -> N
     monkeypatch.chdir(data)
     for reason, number in counts.items():
         for _ in range(number):
-            drops.count(reason)
+            drop_counters.count(reason)
 
 
 def fill_spool(data: Path) -> None:
@@ -143,9 +143,9 @@ def test_all_that_is_due_at_a_start_is_shown_at_that_start(
     leave_drops(awake, monkeypatch, late=2)
     shown = hook_process.run(awake, payloads.start()).json["systemMessage"]
     problem, left, missed = shown.split("\n")
-    assert notice.SAYS["spool_full"] in problem
+    assert notices.SAYS["spool_full"] in problem
     assert left == "the database was damaged"
-    assert notice.SAID["late"] in missed
+    assert notices.SAID["late"] in missed
     assert "2 events" in missed
     assert not (awake / "notice").exists()
 
@@ -153,26 +153,26 @@ def test_all_that_is_due_at_a_start_is_shown_at_that_start(
 def test_a_start_that_is_itself_lost_is_not_counted_among_those_before_it(awake: Path) -> None:
     fill_spool(awake)
     (problem,) = hook_process.run(awake, payloads.start()).json["systemMessage"].split("\n")
-    assert notice.SAYS["spool_full"] in problem
+    assert notices.SAYS["spool_full"] in problem
     hook_process.run(awake, payloads.bash("toolu_2"))
     problem, missed = hook_process.run(awake, payloads.start()).json["systemMessage"].split("\n")
-    assert notice.SAYS["spool_full"] in problem
+    assert notices.SAYS["spool_full"] in problem
     assert "1 event:" in missed
 
 
 def test_the_reasons_shown_are_those_of_what_is_new(awake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leave_drops(awake, monkeypatch, disk_full=5)
     first = hook_process.run(awake, payloads.start()).json["systemMessage"]
-    assert notice.SAID["disk_full"] in first
+    assert notices.SAID["disk_full"] in first
     leave_drops(awake, monkeypatch, late=1)
     second = hook_process.run(awake, payloads.start()).json["systemMessage"]
     assert "1 event:" in second
-    assert notice.SAID["late"] in second
-    assert notice.SAID["disk_full"] not in second
+    assert notices.SAID["late"] in second
+    assert notices.SAID["disk_full"] not in second
     leave_drops(awake, monkeypatch, late=2, io_error=1, unreadable=1)
     third = hook_process.run(awake, payloads.start()).json["systemMessage"]
     assert "4 events:" in third
-    assert all(f"{notice.SAID[reason]} ({n})" in third for reason, n in (("late", 2), ("io_error", 1)))
+    assert all(f"{notices.SAID[reason]} ({n})" in third for reason, n in (("late", 2), ("io_error", 1)))
     assert "systemMessage" not in hook_process.run(awake, payloads.start()).json
 
 
@@ -200,7 +200,7 @@ def test_what_was_not_shown_is_shown_at_the_next_start(awake: Path, monkeypatch:
         os.close(writing)
     left, missed = hook_process.run(awake, payloads.start()).json["systemMessage"].split("\n")
     assert left == "the database was damaged"
-    assert notice.SAID["late"] in missed
+    assert notices.SAID["late"] in missed
     assert "systemMessage" not in hook_process.run(awake, payloads.start()).json
 
 
@@ -218,7 +218,7 @@ def test_only_the_standard_library_is_loaded_and_nothing_heavy_on_the_fast_path(
         "def report(code):\n"
         "    posix.write(2, '\\n'.join(sys.modules).encode()); posix._exit_for_real(code)\n"
         "posix._exit = report\n"
-        "from claude_mem.capture.entry import main; main('hook')"
+        "from claude_mem.hook.entry import main; main('hook')"
     )
     root = hook_process.MACHINE.package
     done = subprocess.run(
@@ -230,8 +230,9 @@ def test_only_the_standard_library_is_loaded_and_nothing_heavy_on_the_fast_path(
     )
     loaded = set(done.stderr.decode().split())
     ours = {name for name in loaded if name.startswith("claude_mem")}
-    assert ours
-    assert {name.split(".")[1] for name in ours if "." in name} == {"capture"}
+    assert ours == {"claude_mem", "claude_mem.hook", "claude_mem.privacy"} | {
+        f"claude_mem.hook.{name}" for name in ("entry", "paths", "spool_writer", "stdin", "worker_link")
+    } | {f"claude_mem.privacy.{name}" for name in ("private_turns", "suspect")}
     assert not loaded & {
         "os",
         "re",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.harness import faults, hook_process, payloads, workers
 
-from claude_mem.capture import salvage
+from claude_mem.privacy import scrub_payload
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 
@@ -276,7 +276,7 @@ def test_a_relative_data_directory_is_the_same_one_for_the_worker(
 def test_half_a_secret_at_the_cut_of_an_over_long_payload_is_not_kept() -> None:
     secret = "AIza" + "x1Y2z3" * 5 + "abcde"
     whole = payloads.bash("toolu_1", stdout="y " * 1000 + secret).decode()
-    kept = salvage.salvage(whole[: whole.index(secret) + 20], "")
+    kept = scrub_payload.salvage(whole[: whole.index(secret) + 20], "")
     assert kept is not None
     assert "y y y" in str(kept)
     assert secret[:12] not in str(kept)

@@ -16,12 +16,12 @@ from claude_mem.serve import control
 BURST = """
 import os, sys, time
 os.chdir(sys.argv[1])
-from claude_mem.capture import spool
+from claude_mem.hook import spool_writer
 from tests.harness import payloads
 who = int(sys.argv[2])
 for n in range(int(sys.argv[3])):
     event = payloads.bash(f"toolu_{who}_{n:05d}", session=f"s{who}", stdout="y" * 1500)
-    spool.put(b"PostToolUse", event, time.time_ns())
+    spool_writer.put(b"PostToolUse", event, time.time_ns())
 """
 MOST_RSS = 200 << 20
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.harness import hook_process, payloads
 
-from claude_mem.capture import careful
+from claude_mem.privacy import scrub_payload
 
 CANARY = "canary-c07a11"
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,8 +112,8 @@ def test_ending_at_the_same_moment_it_takes_no_private_mark_with_it(awake: Path)
 def test_the_plugins_command_is_one_of_them() -> None:
     name = json.loads((ROOT / "plugin/.claude-plugin/plugin.json").read_text())["name"]
     (command,) = (ROOT / "plugin" / "commands").iterdir()
-    assert f"/{name}:{command.stem}" in careful.OWN_COMMANDS
-    assert f"/{command.stem}" in careful.OWN_COMMANDS
+    assert f"/{name}:{command.stem}" in scrub_payload.OWN_COMMANDS
+    assert f"/{command.stem}" in scrub_payload.OWN_COMMANDS
 
 
 def test_the_command_hands_what_was_typed_to_the_program_where_no_shell_reads_it() -> None:

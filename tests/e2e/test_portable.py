@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.harness import hook_process, payloads, workers
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.serve import wire
 
 # What macOS's Python does not have, of the modules that the hook and whoever stops a worker use.
@@ -26,7 +26,7 @@ for module in (os, posix, signal, _signal, socket, _socket):
                 delattr(module, name)
 sys.platform = "darwin"
 """
-HOOK = "from claude_mem.capture.entry import main; main('hook')"
+HOOK = "from claude_mem.hook.entry import main; main('hook')"
 STOP = """
 from pathlib import Path
 from claude_mem.serve import control
@@ -82,13 +82,13 @@ def test_a_socket_below_a_long_path_is_reached_on_either_system(
     data.mkdir()
     monkeypatch.chdir(data)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
-        server.bind(places.HOOK_SOCK)
+        server.bind(paths.HOOK_SOCK)
         server.listen(1)
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "platform", system)
         with (
             socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client,
-            wire.address(data, places.HOOK_SOCK) as address,
+            wire.address(data, paths.HOOK_SOCK) as address,
         ):
             client.connect(address)
     assert Path.cwd() == tmp_path

@@ -11,7 +11,7 @@ from tests.contract.recalling import Worker, refs, timeless
 from tests.harness import workers
 from tests.harness.commands import Mem
 
-from claude_mem.capture import drops, places
+from claude_mem.hook import drop_counters, paths
 from claude_mem.serve import control
 
 
@@ -189,8 +189,8 @@ def test_context_of_a_script_that_has_nothing_to_say_is_the_plain_text(
 
 def _unreadable(worker: Worker) -> int:
     """Of what hooks were given: how much was no payload."""
-    counts = worker.data / places.DROPS
-    return drops.parse(counts.read_bytes())["unreadable"] if counts.exists() else 0
+    counts = worker.data / paths.DROPS
+    return drop_counters.parse(counts.read_bytes())["unreadable"] if counts.exists() else 0
 
 
 def test_context_piped_into_is_still_the_hook(worker: Worker, mem: Mem) -> None:

@@ -16,7 +16,7 @@ import pytest
 from tests.harness import hook_process, payloads, workers
 
 from claude_mem import __version__
-from claude_mem.capture import recall
+from claude_mem.hook import worker_link
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 CWD = "/home/u/proj"
@@ -353,7 +353,7 @@ def assert_bounded(waits: list[int]) -> None:
     """It waited, no longer than a prompt may, and what is left of that only becomes less."""
     assert waits
     assert waits == sorted(waits, reverse=True)
-    assert waits[0] <= recall.WITHIN_S * 1000
+    assert waits[0] <= worker_link.WITHIN_S * 1000
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -390,7 +390,7 @@ def test_a_line_that_drips_in_does_not_stretch_the_deadline(data: Path) -> None:
     assert answered.json == CONTINUE
     assert_bounded(waits)
     before, first = 1, 1  # to send the question, and for what came at once
-    assert len(waits) <= before + first + recall.WITHIN_S / every_s + 1
+    assert len(waits) <= before + first + worker_link.WITHIN_S / every_s + 1
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -571,7 +571,7 @@ posix._exit_for_real = posix._exit
 def report(code):
     posix.write(2, '\\n'.join(sys.modules).encode()); posix._exit_for_real(code)
 posix._exit = report
-from claude_mem.capture.entry import main; main('hook')
+from claude_mem.hook.entry import main; main('hook')
 """
 HEAVY = {
     "os",

@@ -14,11 +14,11 @@ import pytest
 from tests.contract.recalling import Worker, refs
 from tests.harness import hook_process, payloads, workers
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 
 CWD = "/home/u/proj"
 NEXT = "5694c0de-0000-4000-8000-000000000002"
-HERE = places.directory_context(CWD.encode())
+HERE = paths.directory_context(CWD.encode())
 
 
 def edit(use_id: str, path: str) -> bytes:

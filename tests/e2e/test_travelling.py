@@ -20,11 +20,11 @@ from tests.contracts.portable_contract import PROJECT, SESSION, made
 from tests.harness import workers
 from tests.harness.commands import Done, Mem, command
 
-from claude_mem.backfill import transcript
-from claude_mem.capture import careful, exclude
-from claude_mem.clients import claude_code
+from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Origin
 from claude_mem.ports.store import Arrival
+from claude_mem.privacy import excluded_files, scrub_payload
 from claude_mem.store.sqlite import SqliteStore
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
@@ -99,8 +99,8 @@ def _live_through_it(data: Path) -> None:
     with SqliteStore.open(data / "claude-mem.db", clock=lambda: 0, backups=data / "backups") as store:
         for path in sorted(REAL.glob("*.gz")):
             arrivals = []
-            for told in transcript.read(path):
-                clean = careful.clean(told.event, told.payload, (), exclude.DEFAULT_GLOBS)
+            for told in transcripts.read(path):
+                clean = scrub_payload.clean(told.event, told.payload, (), excluded_files.DEFAULT_GLOBS)
                 assert clean is not None
                 event = claude_code.parse(told.event, clean, id=told.id, at=told.at)
                 if event is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.harness import hook_process, payloads, workers
 
-from claude_mem.capture import secrets
+from claude_mem.privacy import secrets
 from claude_mem.serve import control
 
 PRIVATE = "canary-private-5d1f"

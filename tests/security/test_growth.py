@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import pytest
 from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs, repeated
 
-from claude_mem.capture import exclude, salvage, scrub, secrets, suspect, tags
+from claude_mem.privacy import excluded_files, scrub, scrub_payload, secrets, suspect, tags
 
 HOSTILE_TAGS = [
     *(
@@ -172,11 +173,11 @@ def test_a_million_characters_are_redacted_with_every_rule(finish: Finish, piece
 
 
 def test_matching_globs_takes_steps_in_proportion_to_the_path(subtests: pytest.Subtests) -> None:
-    globs = (*exclude.DEFAULT_GLOBS, "*a*a*a*a*a*b", "**/a/**/a/**/a/**/b", "a*?a*?a*?b")
+    globs = (*excluded_files.DEFAULT_GLOBS, "*a*a*a*a*a*b", "**/a/**/a/**/a/**/b", "a*?a*?a*?b")
     for piece in ("a", "*", "a/", "/", ".env", " ", ".", "b*", "aab", "**/", "\\"):
         with subtests.test(piece):
-            assert_steps_grow_with_length(lambda text: exclude.is_excluded(text, globs), piece)
-            assert_steps_grow_with_length(lambda text: exclude.excluded_word(text, globs), piece)
+            assert_steps_grow_with_length(lambda text: excluded_files.is_excluded(text, globs), piece)
+            assert_steps_grow_with_length(lambda text: excluded_files.excluded_word(text, globs), piece)
 
 
 def scrub_as_every_part(text: str) -> object:
@@ -232,8 +233,8 @@ def test_salvaging_looks_at_each_character_once(subtests: pytest.Subtests) -> No
         for inside in ('"', "[", "{", ""):
             with subtests.test(piece, inside=inside):
                 head = repeated(piece, 12_000, '{"session_id":"s","a":' + inside)
-                assert not set('"{}[]') & set(salvage.TOKEN.sub("", head))
+                assert not set('"{}[]') & set(re.sub(scrub_payload.LEXEME, "", head))
                 if '"' not in piece.replace('\\"', "") and inside == '"':
-                    kept = salvage.salvage(head, "")
+                    kept = scrub_payload.salvage(head, "")
                     assert kept is not None
                     assert kept["session_id"] == "s"

@@ -13,10 +13,11 @@ from tests.e2e.test_travelling import lines, run
 from tests.harness import hook_process, payloads, workers
 from tests.security.test_poisoned_recall import CANARY, NEXT, POISON, before_reading
 
-from claude_mem.capture import places, tags
+from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import name_of
+from claude_mem.privacy import tags
 from claude_mem.recall.fence import SAID_OF_ALL, TAG
 
 SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
@@ -93,7 +94,7 @@ def test_poison_that_capture_would_hide_is_not_taken_in(worker: Worker, name: st
 def test_poison_in_an_import_is_recalled_fenced_and_marked_as_only_read(worker: Worker, poison: str) -> None:
     run(worker.data, "import", "-", given=lines(*strangers(worker, poison)))
     worker.settle()
-    rendered = worker.data / places.directory_context(HERE.encode())
+    rendered = worker.data / paths.directory_context(HERE.encode())
     workers.until(lambda: rendered.is_file() and CANARY in rendered.read_text(), "it is told at the start")
     told = {
         "SessionStart": hook_process.run(worker.data, payloads.start(NEXT)),
@@ -170,5 +171,5 @@ def test_a_stranger_decides_nothing_about_directories_of_ours(worker: Worker, ow
     run(worker.data, "import", *(["--own"] if own else []), "-", given=lines(*records))
     worker.settle()
     workers.until(lambda: worker.get("/health")["recall"]["context"]["fresh"], "all contexts are rendered")
-    there = worker.data / places.directory_context(os.fsencode("/home/u/other"))
+    there = worker.data / paths.directory_context(os.fsencode("/home/u/other"))
     assert there.exists() == own

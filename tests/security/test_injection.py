@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs
 
-from claude_mem.capture import tags
 from claude_mem.model.refs import Card, Hit, Ref
+from claude_mem.privacy import tags
 from claude_mem.recall.fence import SAID_OF_ALL, TAG, fenced
 from claude_mem.recall.render import (
     LastSession,

@@ -9,7 +9,7 @@ from tests.harness import hook_process, payloads, workers
 from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer
 
-from claude_mem.capture import tags
+from claude_mem.privacy import tags
 from claude_mem.recall.fence import SAID_OF_ALL, TAG
 
 CANARY = "canary-recalled-7f3a"

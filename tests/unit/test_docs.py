@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.capture import places, tags
 from claude_mem.cli.commands import COMMANDS
+from claude_mem.hook import paths
 from claude_mem.model import records
+from claude_mem.privacy import tags
 from claude_mem.settings.declarations import SETTINGS, SWITCHES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,7 @@ def test_every_link_leads_to_a_file_that_is_there(page: Path) -> None:
 
 def test_every_file_of_the_data_directory_is_explained() -> None:
     page = (ROOT / "docs" / "data-directory.md").read_text(encoding="utf-8")
-    names = [value for name, value in vars(places).items() if name.isupper() and isinstance(value, str)]
+    names = [value for name, value in vars(paths).items() if name.isupper() and isinstance(value, str)]
     assert len(names) > 10
     for name in names:
         assert f"`{name}" in page, name

@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _main(arguments: list[str]) -> int:
     if arguments and arguments[0] in HOOK_VERBS and not _is_typed(arguments):
-        from claude_mem.capture.entry import main as hook
+        from claude_mem.hook.entry import main as hook
 
         hook(arguments[0])  # does not return
     if arguments == ["mcp"] and not posix.isatty(0):

@@ -18,7 +18,7 @@ from claude_mem.model.records import Record
 from claude_mem.settings import Settings
 
 if TYPE_CHECKING:
-    from claude_mem.backfill.gained import Gained
+    from claude_mem.imports.report import ImportReport
 
 LINES = (".jsonl", ".ndjson")
 TABLES = {
@@ -33,7 +33,7 @@ TABLES = {
 class Source:
     path: Path
     records: Iterable[Record]
-    gained: Gained
+    gained: ImportReport
     found: dict[str, int]  # by kind, about
     own: bool = True  # else a stranger's
     left: int = 0  # raw tool uses
@@ -98,17 +98,17 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
 
 
 def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, dry_run: bool) -> Source:
-    from claude_mem.backfill.gained import Gained
-    from claude_mem.capture import places
+    from claude_mem.hook import paths
+    from claude_mem.imports.report import ImportReport
     from claude_mem.wiring.adopting import adoptable, adopting
 
-    path = given / places.DATABASE if given and given.is_dir() else given or adoptable(chosen)
+    path = given / paths.DATABASE if given and given.is_dir() else given or adoptable(chosen)
     if path is None:
         raise ClaudeMemError("No database of the TypeScript claude-mem was found. Say where it is: PATH.")
     there = stack.enter_context(adopting(chosen, path))
     if there is None:
         raise ClaudeMemError(f"{path} is no database of the TypeScript claude-mem.")
-    rows, gained = there.counts(), Gained()
+    rows, gained = there.counts(), ImportReport()
     return Source(
         path,
         there.records(known.projects(starting=not dry_run), gained),
@@ -119,23 +119,23 @@ def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, dry_run
 
 
 def _notes(given: Path | None, chosen: Settings, *, dry_run: bool) -> Source:
-    from claude_mem.backfill import found
-    from claude_mem.backfill.gained import Gained
+    from claude_mem.agents.claude_code import transcript_files
+    from claude_mem.imports.report import ImportReport
     from claude_mem.wiring.adopting import noted
 
-    path, gained = given or found.projects_folder(os.environ), Gained()
+    path, gained = given or transcript_files.projects_folder(os.environ), ImportReport()
     records = list(noted(chosen, path, known.contents(starting=not dry_run), gained))
     return Source(path, records, gained, found={"observation": gained.read["observation"]})
 
 
 def _lines(path: Path, chosen: Settings, *, dry_run: bool) -> Source:
-    from claude_mem.backfill.gained import Gained
+    from claude_mem.imports.report import ImportReport
     from claude_mem.wiring.adopting import lines_of
 
     if path.is_dir():
         raise UsageError(f"{path} is a directory.")
     project_of = known.projects(starting=not dry_run)
-    counting, gained = Gained(), Gained()
+    counting, gained = ImportReport(), ImportReport()
     for _ in lines_of(chosen, path, project_of, counting):
         pass
     records = lines_of(chosen, path, project_of, gained)

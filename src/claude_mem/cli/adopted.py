@@ -11,12 +11,12 @@ from claude_mem.cli.commands import OK
 from claude_mem.cli.sending import Sent, counted
 
 if TYPE_CHECKING:
-    from claude_mem.backfill.gained import Gained
+    from claude_mem.imports.report import ImportReport
 
 SHOWN = 5
 
 
-def tell(path: Path, gained: Gained, sent: Sent | None, left: int, *, as_data: bool) -> int:
+def tell(path: Path, gained: ImportReport, sent: Sent | None, left: int, *, as_data: bool) -> int:
     """`sent`: None in a dry run."""
     code = OK if sent is None else sent.code
     if as_data:

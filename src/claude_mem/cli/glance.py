@@ -9,7 +9,7 @@ import _socket
 import posix
 import time
 
-from claude_mem.capture import ledger, off, places
+from claude_mem.hook import paths, pause, spool_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,17 +43,17 @@ class Glance:
 def look(environ: dict[bytes, bytes], session: str) -> Glance:
     """Changes into the data directory, if there is one."""
     seen = Glance()
-    if places.is_off(environ):
+    if paths.is_off(environ):
         seen.paused = "CLAUDE_MEM_OFF"
         return seen
     try:
-        posix.chdir(places.data_directory(environ))
+        posix.chdir(paths.data_directory(environ))
     except FileNotFoundError:
         return seen  # the first hook makes it
     except OSError as error:
         seen.problem = error.strerror
         return seen
-    if places.is_there(places.OFF):
+    if paths.is_there(paths.OFF):
         _look_at_switches(seen, session)
     seen.problem = _problem()
     seen.queued = _ledger()[1]
@@ -62,8 +62,8 @@ def look(environ: dict[bytes, bytes], session: str) -> Glance:
 
 
 def _look_at_switches(seen: Glance, session: str) -> None:
-    for switch in (off.ALL, off.path(session)) if session else (off.ALL,):
-        if places.is_there(switch):
+    for switch in (pause.ALL, pause.path(session)) if session else (pause.ALL,):
+        if paths.is_there(switch):
             seen.paused = switch
             seen.since = _since(switch)
             return
@@ -91,11 +91,11 @@ def _problem() -> str | None:
 
 def _ledger() -> tuple[int, int, int, int, int]:
     try:
-        fd = posix.open(places.LEDGER, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+        fd = posix.open(paths.LEDGER, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
     except OSError:
-        return ledger.parse(b"")
+        return spool_writer.parse_ledger(b"")
     try:
-        return ledger.parse(posix.pread(fd, 256, 0))
+        return spool_writer.parse_ledger(posix.pread(fd, 256, 0))
     finally:
         posix.close(fd)
 
@@ -128,7 +128,7 @@ def _health(deadline: float) -> dict[str, Any]:
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         sock.settimeout(WITHIN_S)
-        sock.connect(places.WORKER_SOCK)
+        sock.connect(paths.WORKER_SOCK)
         sock.sendall(ASK)
         said = b""
         while len(said) < MOST_BYTES:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from claude_mem.agents.claude_code import hooks
 from claude_mem.cli import say
 from claude_mem.cli.commands import Commands
-from claude_mem.clients.claude_code import connection
 
 PAYLOADS = {
     "new": '"prompt":"Fix the parser"',
@@ -45,7 +45,7 @@ def _add_verb(commands: Commands, verb: str, payload: str) -> None:
 
 
 def _run(_: argparse.Namespace) -> int:
-    say.data({"hooks": connection.hooks(connection.here())})
+    say.data({"hooks": hooks.hooks(hooks.here())})
     return 0
 
 

@@ -11,8 +11,8 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.memory import Observation, content_key
 
 if TYPE_CHECKING:
-    from claude_mem.backfill.commits import SessionOf
-    from claude_mem.backfill.gained import Project
+    from claude_mem.imports.git_history import SessionOf
+    from claude_mem.imports.report import Project
 
 AT_ONCE = 50
 
@@ -20,7 +20,7 @@ AT_ONCE = 50
 def projects(*, starting: bool) -> Callable[[str, Sequence[str]], Project]:
     """Others know a project only by its name. Of ours the one of that name, if there is only one; else what
     the directory is in which its files lay; else one with nothing but that name."""
-    from claude_mem.backfill.gained import Project, named
+    from claude_mem.imports.report import Project, named
     from claude_mem.wiring.adopting import project_under
 
     ours: dict[str, list[Project]] = {}
@@ -54,8 +54,8 @@ def contents(*, starting: bool) -> Callable[[str], Collection[str]]:
 
 def makers(project: str) -> SessionOf:
     """The session that made a commit of a project, which is named by its key."""
-    from claude_mem.backfill.makers import finder
     from claude_mem.cli.ask import recalled_lines
+    from claude_mem.imports.git_history import finder
 
     try:
         return finder(map(json.loads, recalled_lines("/api/export", {"project": project})))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from claude_mem.agents.claude_code import hooks
 from claude_mem.cli import say
 from claude_mem.cli.commands import OK, Commands
-from claude_mem.clients.claude_code import connection
 
 
 def add(commands: Commands) -> None:
@@ -25,5 +25,5 @@ def add(commands: Commands) -> None:
 
 def _run(_: argparse.Namespace) -> int:
     """Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used."""
-    say.data({"mcpServers": {connection.SERVER: connection.server(connection.here())}})
+    say.data({"mcpServers": {hooks.SERVER: hooks.server(hooks.here())}})
     return OK

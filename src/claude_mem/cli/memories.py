@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from claude_mem.cli import evidence, say
+from claude_mem.cli import evidence
 from claude_mem.cli.columns import fit, pad, verbatim, width, wrap
 from claude_mem.cli.say import ELLIPSIS, Paint
+from claude_mem.hook import notices
 
 Result = dict[str, Any]
 
@@ -127,7 +128,7 @@ def _title(result: Result) -> str:
 
 def _age(result: Result, now: float) -> str:
     at = result.get("created_at_epoch")
-    return say.age(now - at / 1000) if isinstance(at, int | float) else ""
+    return notices.age(now - at / 1000) if isinstance(at, int | float) else ""
 
 
 def _when(result: Result, now: float) -> str:
@@ -135,4 +136,4 @@ def _when(result: Result, now: float) -> str:
     if not isinstance(at, int | float):
         return ""
     day = datetime.fromtimestamp(at / 1000).astimezone()
-    return f"{day:%Y-%m-%d %H:%M} ({say.age(now - at / 1000)} ago)"
+    return f"{day:%Y-%m-%d %H:%M} ({notices.age(now - at / 1000)} ago)"

@@ -8,9 +8,9 @@ import shlex
 import time
 
 from claude_mem import settings
-from claude_mem.capture import places
 from claude_mem.cli import off, pause, say
 from claude_mem.cli.commands import OK, Commands, json_flag
+from claude_mem.hook import notices, paths
 
 NAMED = 3
 SHORT = 8  # of an id
@@ -50,7 +50,7 @@ def told(session: str | None, *, changed: bool, slash: bool = False) -> str:
     lines += [_left(one, since, slash=slash) for one, since in left[:NAMED]]
     if len(left) > NAMED:
         lines.append(f"... and {say.many(len(left) - NAMED, 'session')} more.")
-    if places.is_off(posix.environ):
+    if paths.is_off(posix.environ):
         lines.append("CLAUDE_MEM_OFF is set here: an agent started from here still records nothing.")
     return "\n".join(lines)
 
@@ -58,4 +58,6 @@ def told(session: str | None, *, changed: bool, slash: bool = False) -> str:
 def _left(session: str, since: float, *, slash: bool) -> str:
     short = session if len(session) <= SHORT else f"{session[:SHORT]}{say.ELLIPSIS}"
     how = "/mem on, typed in it" if slash else f"claude-mem on --session {shlex.quote(session)}"
-    return f"Session {short} (paused {say.age(time.time() - since)} ago) stays paused; to resume it: {how}"
+    return (
+        f"Session {short} (paused {notices.age(time.time() - since)} ago) stays paused; to resume it: {how}"
+    )

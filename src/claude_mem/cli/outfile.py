@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from claude_mem.capture import places
 from claude_mem.cli.commands import UsageError
+from claude_mem.hook import paths
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def _note(data_dir: Path, path: Path) -> None:
     line = json.dumps({"path": os.fsdecode(path), "at": int(time.time() * 1000)}) + "\n"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with open(os.open(data_dir / places.EXPORTS, flags, 0o600), "ab") as file:  # noqa: PTH123 - a descriptor
+    with open(os.open(data_dir / paths.EXPORTS, flags, 0o600), "ab") as file:  # noqa: PTH123 - a descriptor
         file.write(line.encode(errors="replace"))
         file.flush()
         os.fsync(file.fileno())

@@ -13,6 +13,7 @@ from claude_mem.cli import columns, consent, forget, say
 from claude_mem.cli.columns import fit, pad
 from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 from claude_mem.cli.say import Paint
+from claude_mem.hook import notices
 
 NAME, AGE, COUNT, SIZE = 20, 8, 8, 10
 
@@ -98,7 +99,7 @@ def table(items: Sequence[dict[str, Any]], now: float, wide: int, paint: Paint) 
         at = item["last_at_epoch"]
         cells = (
             pad(fit(item["name"], NAME), NAME),
-            pad(say.age(now - at / 1000) if at else "never", AGE),
+            pad(notices.age(now - at / 1000) if at else "never", AGE),
             f"{item['sessions']:>{COUNT},}",
             f"{item['observations']:>{COUNT},}",
             f"{say.size(item['characters']):>{SIZE}}",

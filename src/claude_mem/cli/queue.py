@@ -8,6 +8,7 @@ from typing import Any
 
 from claude_mem.cli import consent, say
 from claude_mem.cli.commands import OK, USAGE, WRONG, Commands, help_of, json_flag
+from claude_mem.hook import notices
 
 STATES = ("parked", "ready", "leased")
 PAGE = 500
@@ -96,7 +97,7 @@ def table(jobs: list[dict[str, Any]], now: float) -> str:
         what = job["toolName"] or str(job["kind"]).replace("_", " ")
         row = (
             f"{job['id']:>{digits}}  {job['claudeSessionId'][:8]:<8}  {say.fit(what, 12):<12}  "
-            f"{say.age(now - job['at'] / 1000):<7}  {job['attempts']:>5}  "
+            f"{notices.age(now - job['at'] / 1000):<7}  {job['attempts']:>5}  "
         )
         lines.append((row + say.fit(job["reason"] or "", WIDTH - len(row))).rstrip())
     return "\n".join(lines)

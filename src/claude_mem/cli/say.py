@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
-from claude_mem.model.age import age as age  # noqa: PLC0414 - it is ours to say, too
-
 PATIENCE_S = 1.0
 ELLIPSIS = "…"
 _COLOURS = {"green": "32", "yellow": "33", "red": "31", "bold": "1", "dim": "2"}

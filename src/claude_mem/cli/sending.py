@@ -16,6 +16,7 @@ from typing import IO, Any
 from claude_mem.cli import say
 from claude_mem.cli.columns import fit
 from claude_mem.cli.commands import OK, WRONG
+from claude_mem.hook import notices
 from claude_mem.model.records import Record
 
 PATH = "/api/import"
@@ -131,7 +132,7 @@ def line(sent: Sent, expected: int | None, took_s: float) -> str:
     rate = sent.records / took_s if took_s > 0 else 0.0
     of = f" of {expected:,}" if expected else ""
     more = expected - sent.records if expected else 0
-    left = f", {say.age(more / rate)} left" if more > 0 and rate else ""
+    left = f", {notices.age(more / rate)} left" if more > 0 and rate else ""
     return f"{sent.records:,}{of} records, {rate:,.0f}/s{left}"
 
 

@@ -12,6 +12,7 @@ from claude_mem.cli import columns, narrow, say
 from claude_mem.cli.columns import fit, pad
 from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.cli.say import Paint
+from claude_mem.hook import notices
 
 SESSIONS = 20
 ID, AGE, STATUS, PROJECT = 8, 8, 11, 16
@@ -53,7 +54,7 @@ def table(items: Sequence[dict[str, Any]], now: float, wide: int, paint: Paint) 
     ]
     for item in items:
         at = item.get("created_at_epoch")
-        age = say.age(now - at / 1000) if isinstance(at, int | float) else ""
+        age = notices.age(now - at / 1000) if isinstance(at, int | float) else ""
         cells = (
             pad(fit(_id(item)[:ID], ID), ID) + " ",
             pad(age, AGE),

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from claude_mem.capture import off
 from claude_mem.cli import glance, narrow, say
 from claude_mem.cli.columns import clean
 from claude_mem.cli.glance import Glance
+from claude_mem.hook import notices, pause
 from claude_mem.model.errors import ClaudeMemError
 
 WITHIN_S = 2.0
@@ -31,9 +31,9 @@ def recording(seen: Glance, now: float) -> str:
         return f"Paused: {ENVIRONMENT} is set, so nothing of this session is recorded."
     if seen.paused:
         which, what, how = ("This session", "nothing of it", "/mem on")
-        if seen.paused == off.ALL:
+        if seen.paused == pause.ALL:
             which, what, how = ("Everything", "nothing", "/mem on all")
-        since = f" for {say.age(now - seen.since)}" if seen.since is not None else ""
+        since = f" for {notices.age(now - seen.since)}" if seen.since is not None else ""
         return f"Paused. {which} has been paused{since}: {what} is recorded. Resume: {how}"
     if seen.problem:
         return f"Not recording: {seen.problem}. In a terminal: claude-mem doctor"
@@ -67,7 +67,7 @@ def _remembered(seen: Glance, here: Path | None) -> str:
 
 def _project(here: Path) -> dict[str, Any] | None:
     """That of a directory: by its key, or, where that was given to another one, by its name in a session."""
-    from claude_mem.queue.origin import resolve
+    from claude_mem.git import resolve
 
     projects = _items("/api/projects", limit=narrow.MOST)
     key = resolve(here).key

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from claude_mem import wiring
-from claude_mem.capture import places
 from claude_mem.cli import pause
+from claude_mem.hook import paths
 from claude_mem.serve import control
 from claude_mem.settings import Settings
 
@@ -72,6 +72,6 @@ def _paused(settings: Settings) -> float | None:
 
 def _spooled(settings: Settings) -> int:
     try:
-        return sum(path.suffix == ".json" for path in settings.place(places.SPOOL).iterdir())
+        return sum(path.suffix == ".json" for path in settings.place(paths.SPOOL).iterdir())
     except FileNotFoundError:
         return 0

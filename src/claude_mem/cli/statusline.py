@@ -8,10 +8,10 @@ from __future__ import annotations
 import posix
 import time
 
-from claude_mem.capture import off, stdin
 from claude_mem.cli import glance
 from claude_mem.cli.glance import Glance
-from claude_mem.model.age import age
+from claude_mem.hook import pause, stdin
+from claude_mem.hook.notices import age
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _session() -> str:
 def render(seen: Glance, now: float) -> str:
     """In plain text."""
     if seen.paused:
-        whose = "" if seen.paused in (off.ALL, "CLAUDE_MEM_OFF") else " for this session"
+        whose = "" if seen.paused in (pause.ALL, "CLAUDE_MEM_OFF") else " for this session"
         since = f" · {age(now - seen.since)}" if seen.since is not None else ""
         return f"mem ○ off{whose}{since}"
     if seen.problem:

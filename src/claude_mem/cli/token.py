@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from claude_mem import settings
-from claude_mem.capture import places
 from claude_mem.cli import say
 from claude_mem.cli.commands import Commands, json_flag
+from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 
 
@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     from claude_mem.serve.token import read
 
-    token = read(settings.data_directory() / places.TOKEN)
+    token = read(settings.data_directory() / paths.TOKEN)
     if token is None:
         raise ClaudeMemError("There is no token yet: the worker makes one. Run: claude-mem worker start")
     if args.json:

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from claude_mem import settings
-from claude_mem.capture import places
 from claude_mem.cli import loading, logs, say
 from claude_mem.cli.commands import OK, WRONG, Commands, help_of, json_flag
+from claude_mem.hook import notices, paths
 
 if TYPE_CHECKING:
     from claude_mem.cli.status import Status
@@ -114,7 +114,7 @@ def describe(now: Status) -> str:
         + (f" (pid {now.pid}, port {now.port}, version {now.version})." if now.port else ".")
     ]
     if now.uptime_s is not None:
-        lines.append(f"  up for   {say.age(now.uptime_s)}")
+        lines.append(f"  up for   {notices.age(now.uptime_s)}")
     lines.append(f"  spooled  {now.spooled:,}")
     for name, count in (
         ("ready", now.ready),
@@ -124,9 +124,11 @@ def describe(now: Status) -> str:
     ):
         lines.append(f"  {name:<8} " + ("unknown" if count is None else f"{count:,}"))
     if now.oldest_age_s is not None:
-        lines.append(f"  oldest   {say.age(now.oldest_age_s)}")
+        lines.append(f"  oldest   {notices.age(now.oldest_age_s)}")
     if now.paused_s is not None:
-        lines.append(f"  paused   for {say.age(now.paused_s)}: nothing is recorded. Resume: claude-mem on")
+        lines.append(
+            f"  paused   for {notices.age(now.paused_s)}: nothing is recorded. Resume: claude-mem on"
+        )
     return "\n".join(lines)
 
 
@@ -139,7 +141,7 @@ def _run(args: argparse.Namespace) -> int:
 def _logs(args: argparse.Namespace) -> int:
     from claude_mem.serve import journal
 
-    log = settings.data_directory() / places.LOGS / journal.NAME
+    log = settings.data_directory() / paths.LOGS / journal.NAME
     for line in logs.last(log, args.n):
         print(line)
     if args.f:

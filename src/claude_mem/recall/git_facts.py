@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
-from claude_mem.model import leash
+from claude_mem import git
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card
 from claude_mem.ports.library import Library
@@ -52,7 +52,7 @@ class Repository:
         self, root: str | Path, *, within_s: float = WITHIN_S, environ: Mapping[str, str] | None = None
     ) -> None:
         self._root, self._within_s = Path(root), within_s
-        self._environ = leash.environment(os.environ if environ is None else environ)
+        self._environ = git.environment(os.environ if environ is None else environ)
         self._lock = threading.Lock()
         # The top of the tree, its git directory, and the one that worktrees share.
         self._places: tuple[Path, Path, Path] | None = None
@@ -160,7 +160,7 @@ class Repository:
             raise _Unanswered
         try:
             process = subprocess.Popen(  # noqa: S603 - an argument list of our own words
-                ["git", *leash.OPTIONS, *question],  # noqa: S607 - which git is the user's choice
+                ["git", *git.LEASH, *question],  # noqa: S607 - which git is the user's choice
                 cwd=self._root,
                 env=self._environ,
                 stdin=subprocess.DEVNULL,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from claude_mem.api.filters import SearchFilters
-from claude_mem.capture import notification
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.events import Origin
 from claude_mem.model.full_text import STOP_WORDS, expressions
@@ -19,6 +18,7 @@ from claude_mem.model.refs import Card, Filters, Hit, Ref, plain_path
 from claude_mem.ports.desk import Data, NotThere
 from claude_mem.ports.keeping import Injection, Keeping
 from claude_mem.ports.library import Library, Project, Shelves
+from claude_mem.privacy import tags
 from claude_mem.recall import json_shapes, paths, rank
 from claude_mem.recall import render as recall_render
 from claude_mem.recall.filters import FilterResolver
@@ -132,7 +132,7 @@ class Injector:
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
     ) -> list[tuple[Hit, bool]]:
         """What a prompt brings to mind, the best first, and whether it is worth telling."""
-        if notification.is_one(prompt):
+        if tags.is_task_notification(prompt):
             return []  # nobody asked; and the agent knows what it sent out
         if len(set(_words(prompt)) - STOP_WORDS) < FEWEST_WORDS and not paths.paths_in(prompt):
             return []

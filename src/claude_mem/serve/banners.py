@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from claude_mem.api.system import Banner, Pauses, QueueFigures, WorkerState
-from claude_mem.model.age import age
+from claude_mem.hook.notices import age
 from claude_mem.model.errors import StoreError
 from claude_mem.serve import pause_switches, status
 from claude_mem.serve.services import Running

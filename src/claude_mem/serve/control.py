@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.model.errors import WorkerFailed, WorkerHung
 from claude_mem.serve import lock, spawn, starting
 from claude_mem.serve.wire import as_object, request, streamed
@@ -78,7 +78,7 @@ def start(data_dir: Path, *, deadline_s: float = 10.0, command: Sequence[str] | 
         time.sleep(POLL_S)
     if found.state != "stopped":
         raise WorkerHung(found.pid)
-    raise WorkerFailed(_tail(data_dir / places.START_LOG) or f"no answer within {deadline_s:g} s")
+    raise WorkerFailed(_tail(data_dir / paths.START_LOG) or f"no answer within {deadline_s:g} s")
 
 
 def stop(data_dir: Path, *, deadline_s: float = 10.0, force: bool = False) -> bool:
@@ -165,7 +165,7 @@ def _let_go(data_dir: Path, pid: int, within_s: float) -> bool:
 
 
 def _holder(data_dir: Path) -> int | None:
-    return lock.holder(data_dir / places.WORKER_LOCK)
+    return lock.holder(data_dir / paths.WORKER_LOCK)
 
 
 def _running(pid: int, health: dict[str, object]) -> WorkerStatus:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.serve import listen, whole
 from claude_mem.serve.guard import Guard, Key
 from claude_mem.serve.hookline import HookLine
@@ -19,9 +19,9 @@ from claude_mem.serve.services import PROTOCOL, Running, log
 from claude_mem.serve.web import GRACE_S, Web
 
 # Relative: the worker has changed into its data directory, so that no path is too long for a socket.
-WORKER_SOCK = Path(places.WORKER_SOCK)
-HOOK_SOCK = Path(places.HOOK_SOCK)
-WORKER_JSON = Path(places.WORKER_JSON)
+WORKER_SOCK = Path(paths.WORKER_SOCK)
+HOOK_SOCK = Path(paths.HOOK_SOCK)
+WORKER_JSON = Path(paths.WORKER_JSON)
 
 
 class Faces:

@@ -7,10 +7,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.model.errors import WorkerError
 
-FOLDERS = (places.SPOOL, places.ASIDE, places.PRIVATE, places.BACKUPS, places.LOGS)
+FOLDERS = (paths.SPOOL, paths.ASIDE, paths.PRIVATE, paths.BACKUPS, paths.LOGS)
 
 
 class HomeRefused(WorkerError):

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve import handover, home, journal, lock, spawn, starting, token, upkeep
 from claude_mem.serve.faces import Faces
@@ -56,7 +56,7 @@ def run(
         os.chdir(settings.data_dir)
         if from_hook and handover.should_stay_away(version, handover.read(HANDOVER), time.time_ns() // 10**6):
             return 0
-        with lock.hold(Path(places.WORKER_LOCK)) as held:
+        with lock.hold(Path(paths.WORKER_LOCK)) as held:
             made_way = _work(settings, build, version, held, left, follow)
     except LockHeld as error:
         return 0 if from_hook else _say(error)
@@ -78,7 +78,7 @@ def _work(
     """Live with the lock held; True when a newer version is to follow (`follow` starts it)."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the terminal it was started from may close
     _raise_file_limit()
-    with journal.opened(Path(places.LOGS), settings.log_level):
+    with journal.opened(Path(paths.LOGS), settings.log_level):
         for what in left:
             log.warning("left as it is: %s", what)
         try:
@@ -107,7 +107,7 @@ async def _live(parts: Services, version: str, held: Held, follow: Callable[[], 
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="worker")
     loop.set_default_executor(threads)
     loop.set_exception_handler(journal.loop_trouble)
-    running = Running(parts, visitors=Visitors(Path(places.SIGNED_IN), parts.clock))
+    running = Running(parts, visitors=Visitors(Path(paths.SIGNED_IN), parts.clock))
     for wanted in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(wanted, running.stop)
 
@@ -115,7 +115,7 @@ async def _live(parts: Services, version: str, held: Held, follow: Callable[[], 
         if handover.is_newer(hook_version, than=version):
             _make_way(running, version, hook_version)
 
-    faces = Faces(running, app.build(running), token.ensure(Path(places.TOKEN)), on_wake)
+    faces = Faces(running, app.build(running), token.ensure(Path(paths.TOKEN)), on_wake)
     await faces.open()
     starting.end(Path())
     log.info("worker %s, process %d, port %s", version, running.pid, running.port)
@@ -126,7 +126,7 @@ async def _live(parts: Services, version: str, held: Held, follow: Callable[[], 
         asyncio.create_task(upkeep.keep_ready(running)),
         asyncio.create_task(upkeep.keep_following(running)),
         asyncio.create_task(upkeep.keep_house(running, root)),
-        asyncio.create_task(upkeep.keep_watch(running, faces, held, root / places.WORKER_LOCK)),
+        asyncio.create_task(upkeep.keep_watch(running, faces, held, root / paths.WORKER_LOCK)),
     ]
     await running.stopping.wait()
     log.info("stopping")

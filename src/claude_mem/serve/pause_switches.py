@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from claude_mem.capture import off, places
+from claude_mem.hook import paths
+from claude_mem.hook import pause as hook_pause
 from claude_mem.serve import whole
 
 
@@ -25,18 +26,18 @@ class Paused:
 
 def look(data_dir: Path) -> Paused:
     """As a hook sees it: what cannot be looked at counts as set."""
-    folder = data_dir / places.OFF
+    folder = data_dir / paths.OFF
     try:
         found = [(path, path.lstat().st_mtime) for path in folder.iterdir()]
     except FileNotFoundError:
         return Paused()
     except OSError:
         return Paused(everything=folder.lstat().st_mtime)
-    everything = next((since for path, since in found if path == data_dir / off.ALL), None)
+    everything = next((since for path, since in found if path == data_dir / hook_pause.ALL), None)
     sessions = [
         (_named(path), since)
         for path, since in found
-        if path != data_dir / off.ALL and not path.name.startswith(".")
+        if path != data_dir / hook_pause.ALL and not path.name.startswith(".")
     ]
     return Paused(everything, tuple(sorted(sessions, key=lambda one: -one[1])))
 
@@ -44,13 +45,13 @@ def look(data_dir: Path) -> Paused:
 def pause(data_dir: Path, session: str | None = None) -> bool:
     """Pause everything, or a session; False: it was. On return it holds for every hook that starts, and would
     after a power cut."""
-    switch = data_dir / (off.ALL if session is None else off.path(session))
+    switch = data_dir / (hook_pause.ALL if session is None else hook_pause.path(session))
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if data_dir.stat().st_uid != os.geteuid():
         raise PermissionError(1, "it belongs to another user", str(data_dir))
     with suppress(FileExistsError):
         switch.parent.mkdir(mode=0o700)
-    if places.is_there(str(switch)):
+    if paths.is_there(str(switch)):
         return False
     whole.write(switch, f"{session or ''}\n".encode(errors="replace"))
     for path in (switch, switch.parent, data_dir):
@@ -60,8 +61,8 @@ def pause(data_dir: Path, session: str | None = None) -> bool:
 
 def resume(data_dir: Path, session: str | None = None) -> bool:
     """End a pause of everything, or of a session; False: there was none."""
-    folder = data_dir / places.OFF
-    switch = data_dir / (off.ALL if session is None else off.path(session))
+    folder = data_dir / paths.OFF
+    switch = data_dir / (hook_pause.ALL if session is None else hook_pause.path(session))
     if not folder.is_symlink() and folder.is_dir():
         folder.chmod(0o700)
     elif session is None:

@@ -8,16 +8,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from claude_mem.capture import places, wake
+from claude_mem.hook import paths, worker_link
 
 
 def worker_command(*, from_hook: bool = False) -> list[str]:
-    return wake.worker_command(sys.executable, from_hook=from_hook)
+    return worker_link.worker_command(sys.executable, from_hook=from_hook)
 
 
 def detached(command: Sequence[str], data_dir: Path) -> int:
     """Start `command` for `data_dir`, its output in logs/start.log; returns its process id."""
-    log = data_dir / places.START_LOG
+    log = data_dir / paths.START_LOG
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     log.parent.mkdir(mode=0o700, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW

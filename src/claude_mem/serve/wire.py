@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 
 LONGEST_ADDRESS = 100
 """A socket's path may be 108 bytes on Linux, 104 on macOS."""
@@ -63,7 +63,7 @@ class _Connection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self.sock.settimeout(self.timeout)
-            with address(self._data_dir, places.WORKER_SOCK) as path:
+            with address(self._data_dir, paths.WORKER_SOCK) as path:
                 self.sock.connect(path)
         except BaseException:
             self.close()

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from claude_mem.capture import ledger, rules
+from claude_mem.hook import spool_writer
 from claude_mem.models import registry
+from claude_mem.privacy import rules
 from claude_mem.settings import foreign_database
 
 Verbosity = Literal["minimal", "normal", "verbose"]
@@ -355,13 +356,13 @@ class Settings:
     )
     spool_max_files: int = _worker(
         "CLAUDE_MEM_SPOOL_MAX_FILES",
-        ledger.MOST_FILES,
+        spool_writer.MOST_FILES,
         _integer(100, 10_000_000),
         "How many events may wait in the spool; past it the newest is dropped and counted.",
     )
     spool_max_bytes: int = _worker(
         "CLAUDE_MEM_SPOOL_MAX_BYTES",
-        ledger.MOST_BYTES,
+        spool_writer.MOST_BYTES,
         _integer(1 << 20, 1 << 40),
         "How many bytes may wait in the spool.",
         allowed="a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",

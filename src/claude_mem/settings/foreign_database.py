@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 
 _MAGIC = b"SQLite format 3\0"
 _ENOUGH = 108  # the file's header, and the header of the tree that lists the tables
@@ -30,13 +30,13 @@ CODEX_ TELEGRAM_ CLOUD_SYNC_ SERVER_ QUEUE_ REDIS_ TV_ PRO_ GROK_BOT_ CCS_ALIGN_
 
 def database(data_dir: Path) -> Path:
     """Ours. Only to be asked before it is opened: looking at a file drops SQLite's locks on it."""
-    beside = data_dir / places.BESIDE
-    usual = data_dir / places.DATABASE
+    beside = data_dir / paths.BESIDE
+    usual = data_dir / paths.DATABASE
     return beside if beside.exists() or is_foreign_database(usual) else usual
 
 
 def is_shared(data_dir: Path) -> bool:
-    return database(data_dir).name == places.BESIDE
+    return database(data_dir).name == paths.BESIDE
 
 
 def is_foreign_setting(key: str) -> bool:

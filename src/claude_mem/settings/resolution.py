@@ -2,7 +2,7 @@
 
 Nothing that is set wrongly stops anybody: it is left out, something safe holds instead, and a warning says
 so. This package is the only reader of both. (A hook cannot afford it. What it needs of the user's choices the
-worker writes into the spool's ledger, or `capture/rules.py` reads under the same names.)
+worker writes into the spool's ledger, or `privacy/rules.py` reads under the same names.)
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from claude_mem.capture import places, rules
+from claude_mem.hook import paths
 from claude_mem.model.errors import SettingsError
 from claude_mem.models import registry
+from claude_mem.privacy import rules
 from claude_mem.settings import foreign_database
 from claude_mem.settings.declarations import BY_KEY, SETTINGS, SWITCHES, Setting, Settings, SettingWarning
 
@@ -35,7 +36,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings in force: defaults, then `settings.json`, then the environment. Raises nothing."""
     environ = os.environ if environ is None else environ
     data_dir = data_directory(environ)
-    table, problem = _read(data_dir / places.SETTINGS)
+    table, problem = _read(data_dir / paths.SETTINGS)
     chosen, warned = resolved(table, environ, unreadable=problem is not None)
     if problem:
         unasked = " No model is asked until it is corrected." if chosen["provider"] == "offline" else ""
@@ -54,7 +55,7 @@ def is_blank(value: object) -> bool:
 def data_directory(environ: Mapping[str, str] | None = None) -> Path:
     environ = os.environ if environ is None else environ
     as_bytes = {os.fsencode(key): os.fsencode(value) for key, value in environ.items()}
-    return Path(os.fsdecode(places.data_directory(as_bytes)))
+    return Path(os.fsdecode(paths.data_directory(as_bytes)))
 
 
 def read_file(file: Path) -> dict[str, object]:
@@ -68,13 +69,13 @@ def read_file(file: Path) -> dict[str, object]:
 def _read(file: Path) -> tuple[dict[str, object], str | None]:
     """What the file says, and why it cannot be used; then only what is excluded, as far as it can be read."""
     try:
-        content = places.content(os.fsencode(file), places.MOST_SETTINGS + 1)
+        content = paths.content(os.fsencode(file), paths.MOST_SETTINGS + 1)
     except FileNotFoundError:
         return {}, None
     except OSError as error:
         return {}, error.strerror or str(error)
-    table, problem = rules.table(content[: places.MOST_SETTINGS])
-    if len(content) > places.MOST_SETTINGS:
+    table, problem = rules.table(content[: paths.MOST_SETTINGS])
+    if len(content) > paths.MOST_SETTINGS:
         return {key: table[key] for key in _FILE_ONLY if key in table}, "larger than 1 MiB"
     return table, problem
 

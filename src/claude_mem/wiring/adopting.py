@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from claude_mem.backfill import generic, incumbent, notes, whereabouts
-from claude_mem.backfill.gained import Gained, Project, folders, named
-from claude_mem.backfill.incumbent import ProjectOf
-from claude_mem.capture import places
+from claude_mem import git
+from claude_mem.agents.claude_code import project_folders
+from claude_mem.hook import paths
+from claude_mem.imports import claude_mem_ts, jsonl, memory_notes
+from claude_mem.imports.claude_mem_ts import ProjectOf
+from claude_mem.imports.report import ImportReport, Project, folders, named
 from claude_mem.model.records import Record
-from claude_mem.queue import origin
 from claude_mem.settings import Settings, foreign_database
 from claude_mem.store import theirs
 from claude_mem.store.theirs import Theirs
@@ -29,11 +30,11 @@ class Adoptable:
 
     def counts(self) -> dict[str, int]:
         """Rows, by table."""
-        counted = {name: self.tables.count(name) for name in (*incumbent.TABLES, *incumbent.UNREAD)}
+        counted = {name: self.tables.count(name) for name in (*claude_mem_ts.TABLES, *claude_mem_ts.UNREAD)}
         return {name: count for name, count in counted.items() if count}
 
-    def records(self, project_of: ProjectOf, gained: Gained) -> Iterator[Record]:
-        return incumbent.read(
+    def records(self, project_of: ProjectOf, gained: ImportReport) -> Iterator[Record]:
+        return claude_mem_ts.read(
             self.tables,
             clean=_cleaner(self.settings),
             project_of=project_of,
@@ -49,13 +50,13 @@ def adopting(settings: Settings, path: Path) -> Iterator[Adoptable | None]:
         yield None
         return
     with theirs.opened(path) as tables:
-        yield Adoptable(tables, settings) if incumbent.is_one(tables) else None
+        yield Adoptable(tables, settings) if claude_mem_ts.is_one(tables) else None
 
 
 def adoptable(settings: Settings) -> Path | None:
     """Where another program keeps a database under our name: the TypeScript claude-mem, most likely."""
-    usual = Path.home() / ".claude-mem" / places.DATABASE
-    return next(filter(foreign_database.is_foreign_database, (settings.place(places.DATABASE), usual)), None)
+    usual = Path.home() / ".claude-mem" / paths.DATABASE
+    return next(filter(foreign_database.is_foreign_database, (settings.place(paths.DATABASE), usual)), None)
 
 
 def project_under(name: str, paths: Sequence[str]) -> Project | None:
@@ -69,26 +70,26 @@ def project_under(name: str, paths: Sequence[str]) -> Project | None:
 
 
 def noted(
-    settings: Settings, folder: Path, known: Callable[[str], Collection[str]], gained: Gained
+    settings: Settings, folder: Path, known: Callable[[str], Collection[str]], gained: ImportReport
 ) -> Iterator[Record]:
     """The notes in a folder of Claude Code's, of one project or of all. `known`: the content keys of what a
     session, by its id, holds."""
     is_excluded = _excluder(settings)
-    for index in whereabouts.indexes(folder):
-        where = whereabouts.directory_of(index.parent.parent)
+    for index in project_folders.indexes(folder):
+        where = project_folders.directory_of(index.parent.parent)
         project = _project_at(where) if where else named(index.parent.parent.name)
         if is_excluded(project):
             gained.pass_over("note", "of an excluded project")
             continue
-        holds = known(notes.session_id(project))
-        yield from notes.read(index, project, clean=_cleaner(settings), gained=gained, known=holds)
+        holds = known(memory_notes.session_id(project))
+        yield from memory_notes.read(index, project, clean=_cleaner(settings), gained=gained, known=holds)
 
 
-def lines_of(settings: Settings, path: Path, project_of: ProjectOf, gained: Gained) -> Iterator[Record]:
+def lines_of(settings: Settings, path: Path, project_of: ProjectOf, gained: ImportReport) -> Iterator[Record]:
     """Lines of JSON that somebody else wrote. Raises OSError."""
     with path.open("rb") as file:
         at = int(path.stat().st_mtime * 1000)
-        yield from generic.read(
+        yield from jsonl.read(
             file,
             at=at,
             clean=_cleaner(settings),
@@ -99,7 +100,7 @@ def lines_of(settings: Settings, path: Path, project_of: ProjectOf, gained: Gain
 
 
 def _project_at(folder: str) -> Project:
-    found = origin.resolve(Path(folder))
+    found = git.resolve(Path(folder))
     return Project(found.key, found.name, found.root, found.remote)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from claude_mem.capture import careful, exclude, scrub
+from claude_mem.privacy import excluded_files, scrub, scrub_payload
 from claude_mem.settings import Settings
 
 
 def cleaned(text: str, settings: Settings) -> str:
     kept, _ = scrub.scrub(
         {"text": text},
-        field_cap=max(len(text), careful.FIELD_CAP),
+        field_cap=max(len(text), scrub_payload.FIELD_CAP),
         extra_rules=settings.secret_patterns,
-        globs=(*exclude.DEFAULT_GLOBS, *settings.exclude_paths),
+        globs=(*excluded_files.DEFAULT_GLOBS, *settings.exclude_paths),
     )
     return str(kept["text"])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.ports.keeping import Keeping
 from claude_mem.ports.library import Project, Shelves
 from claude_mem.recall.render import Rendered
@@ -41,13 +41,13 @@ class Contexts:
     def render(self, project: Project) -> None:
         told = self._start(project, "")
         names = [
-            places.directory_context(os.fsencode(cwd))
+            paths.directory_context(os.fsencode(cwd))
             for cwd in self._shelves.directories(project.id, DIRECTORIES)
         ]
         self._write(names, project.id, told)
 
     def render_session(self, project: Project, session: str) -> None:
-        name = places.session_context(session.encode(errors="replace"))
+        name = paths.session_context(session.encode(errors="replace"))
         self._write([name], project.id, self._start(project, session))
 
     def clear(self, projects: Collection[int] | None = None) -> None:
@@ -63,12 +63,12 @@ class Contexts:
     def drop_others(self) -> None:
         """Files that were not written here."""
         for file in self._files():
-            if f"{places.CONTEXT}/{file.name}" not in self._known:
+            if f"{paths.CONTEXT}/{file.name}" not in self._known:
                 file.unlink(missing_ok=True)
 
     def tidy(self) -> None:
         for file in self.old():
-            self._known.pop(f"{places.CONTEXT}/{file.name}", None)
+            self._known.pop(f"{paths.CONTEXT}/{file.name}", None)
             file.unlink(missing_ok=True)
 
     def old(self) -> list[Path]:
@@ -81,7 +81,7 @@ class Contexts:
         return found
 
     def _files(self) -> Iterable[Path]:
-        folder = self._data_dir / places.CONTEXT
+        folder = self._data_dir / paths.CONTEXT
         return list(folder.iterdir()) if folder.is_dir() else []
 
     def _write(self, names: list[str], project_id: int, told: Rendered) -> None:

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from claude_mem.capture import places
-from claude_mem.capture.drain import Spool
+from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.ports.keeping import Lying, Wanted
+from claude_mem.queue.spool_reader import Spool
 from claude_mem.settings import Settings
 from claude_mem.store.exported import Exports
 from claude_mem.store.sqlite.copies import Copies
@@ -22,8 +22,8 @@ class Elsewhere:
     forgotten."""
 
     def __init__(self, settings: Settings, copying: threading.Lock) -> None:
-        self._copies = Copies(settings.place(places.BACKUPS), now)
-        self._exports = Exports(settings.place(places.EXPORTS))
+        self._copies = Copies(settings.place(paths.BACKUPS), now)
+        self._exports = Exports(settings.place(paths.EXPORTS))
         self._place = settings.place
         self._spool = Spool()
         self._copying = copying

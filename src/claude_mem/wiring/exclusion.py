@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from claude_mem.capture import excluded
 from claude_mem.model.events import Origin
 from claude_mem.ports.desk import BadQuestion
+from claude_mem.privacy import excluded_projects
 from claude_mem.settings import Settings
 
 HOLDS_S = 2.0
@@ -29,7 +29,7 @@ def exclusion(settings: Settings) -> Callable[[str | None, str | None], bool]:
         if now - at >= HOLDS_S:
             if len(known) >= MOST_REMEMBERED:
                 known.clear()
-            answer = excluded.is_excluded(asked[0], globs, home, asked[1])
+            answer = excluded_projects.is_excluded(asked[0], globs, home, asked[1])
             known[asked] = now, answer
         return answer
 
@@ -56,7 +56,7 @@ def refusing_excluded(settings: Settings, origin_of: Callable[[str], Origin]) ->
 
     def origin(cwd: str) -> Origin:
         if is_excluded(cwd, None):
-            raise BadQuestion("cwd", f"Nothing is recorded there: {excluded.KEY} names it.")
+            raise BadQuestion("cwd", f"Nothing is recorded there: {excluded_projects.KEY} names it.")
         return origin_of(cwd)
 
     return origin

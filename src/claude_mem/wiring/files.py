@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.serve import lock
 from claude_mem.settings import Settings
@@ -19,24 +19,24 @@ from claude_mem.store.sqlite.tally import Tally
 
 def backup(settings: Settings) -> Path:
     """Copy the database now; a running worker goes on."""
-    return backups.make(settings.database, settings.place(places.BACKUPS), now())
+    return backups.make(settings.database, settings.place(paths.BACKUPS), now())
 
 
 def restore(settings: Settings, source: Path | None) -> Restored:
     """Put a backup (without a source, the newest whole one) in the database's place. Holds the worker's lock
     meanwhile, so that no hook starts a worker in between; raises LockHeld if one runs."""
-    with lock.hold(settings.place(places.WORKER_LOCK)):
+    with lock.hold(settings.place(paths.WORKER_LOCK)):
         return put_in_place(
             settings.database,
             clock=now,
-            backups=settings.place(places.BACKUPS),
+            backups=settings.place(paths.BACKUPS),
             source=source,
         )
 
 
 def survey(settings: Settings, *, thorough: bool = True) -> Survey:
     """What the database holds, seen from outside; works with the worker up, down or never there."""
-    return surveying.look(settings.database, settings.place(places.BACKUPS), now(), thorough=thorough)
+    return surveying.look(settings.database, settings.place(paths.BACKUPS), now(), thorough=thorough)
 
 
 def foreign(settings: Settings) -> str | None:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from claude_mem.backfill import watch
-from claude_mem.capture.turns import Turns
+from claude_mem.agents.claude_code import transcript_watch
+from claude_mem.privacy.private_turns import Turns
 from claude_mem.serve import whole
 from claude_mem.settings import Settings
 from claude_mem.wiring.past import Retelling
@@ -24,7 +24,9 @@ class Following:
     def __init__(self, settings: Settings, past: Retelling, drain: Callable[[], int]) -> None:
         self._past, self._drain = past, drain
         self._path = settings.place(MARKS)
-        self._watch = watch.Watch([Path(folder).expanduser() for folder in settings.watch], self._marks())
+        self._watch = transcript_watch.Watch(
+            [Path(folder).expanduser() for folder in settings.watch], self._marks()
+        )
         self._turns: dict[Path, Turns] = {}
         self._begun = False
 
@@ -44,10 +46,10 @@ class Following:
                 log.warning("%s cannot be read: %s", path, error.strerror)
         if grown or not self._begun:
             self._begun = True
-            whole.write(self._path, watch.write_marks(self._watch.marks()))
+            whole.write(self._path, transcript_watch.write_marks(self._watch.marks()))
         return fresh > 0
 
-    def _marks(self) -> dict[str, watch.Mark] | None:
+    def _marks(self) -> dict[str, transcript_watch.Mark] | None:
         with suppress(OSError, ValueError, AttributeError, TypeError):
-            return watch.read_marks(self._path.read_bytes())
+            return transcript_watch.read_marks(self._path.read_bytes())
         return None

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from claude_mem.capture import places
-from claude_mem.capture.drain import Spool
+from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.events import Origin
 from claude_mem.ports.desk import Changed, Data
+from claude_mem.queue.spool_reader import Spool
 from claude_mem.recall.git_facts import GitTruth
 from claude_mem.recall.projects import ProjectManager
 from claude_mem.settings import Settings
@@ -41,7 +41,7 @@ class House:
         self._settings, self._store = settings, store
         self._keeping, self._contexts, self._housing = keeping, contexts, housing
         self._spool = Spool()
-        self._backups = settings.place(places.BACKUPS)
+        self._backups = settings.place(paths.BACKUPS)
         self._evidence = SqliteEvidence(store.readers, store.writer, now)
         self._room = SqliteRoom(store.path, store.readers, store.writer)
         self.overview, self.rename, self.merge = housing.overview, housing.rename, housing.merge

@@ -9,14 +9,16 @@ import time
 from collections.abc import Callable
 
 from claude_mem import __version__
-from claude_mem.capture import careful, drain, drops, exclude, ledger, scrub, tags
-from claude_mem.clients import claude_code
+from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.git import Origins
+from claude_mem.hook import drop_counters, spool_writer
 from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Origin, Spooled
 from claude_mem.ports.store import Accepted
+from claude_mem.privacy import excluded_files, scrub, scrub_payload, tags
+from claude_mem.queue import spool_reader
 from claude_mem.queue.ingest import Ingest
-from claude_mem.queue.origin import Origins
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.wiring import cleaning
@@ -28,10 +30,10 @@ log = logging.getLogger("claude_mem")
 class Intake:
     def __init__(self, settings: Settings, store: SqliteStore) -> None:
         self._settings = settings
-        self._globs = (*exclude.DEFAULT_GLOBS, *settings.exclude_paths)
+        self._globs = (*excluded_files.DEFAULT_GLOBS, *settings.exclude_paths)
         self._marking = threading.Lock()
         self._draining = threading.Lock()
-        self.spool = drain.Spool()
+        self.spool = spool_reader.Spool()
         self.place_of = Origins(now).of
         """Where a directory lies, by the disk and its path alone."""
         self.on_shown: Callable[[str, str, int], None] = nobody_was_shown
@@ -43,14 +45,14 @@ class Intake:
             is_excluded=self._is_of_excluded,
             on_committed=self._note_shown,
         )
-        drops.prepare()
+        drop_counters.prepare()
         self._weigh_again()
 
     def drain(self) -> int:
         """One at a time: whoever forgets something drains too, and a file is taken in and removed once."""
         with self._draining:
             taken = self._ingest.drain()
-            if not taken and ledger.counted():
+            if not taken and spool_writer.counted_files():
                 self._weigh_again()  # killed hooks left their weight behind
             return taken
 
@@ -58,8 +60,8 @@ class Intake:
         """An event that comes by another way than the spool. Durable on return."""
         try:
             with self._marking:  # a marker's lock keeps processes apart, not the threads of this one
-                kept = careful.clean(name, payload, self._settings.secret_patterns, self._globs)
-        except drops.NotAPayload:
+                kept = scrub_payload.clean(name, payload, self._settings.secret_patterns, self._globs)
+        except drop_counters.NotAPayload:
             raise EventUnreadable("session_id is missing") from None
         if kept is None:
             return Accepted()  # of a private turn
@@ -92,7 +94,7 @@ class Intake:
             # Scrubbed by a hook of another version, or by one that could not read the user's own rules.
             payload, _ = scrub.scrub(
                 payload,
-                field_cap=careful.FIELD_CAP,
+                field_cap=scrub_payload.FIELD_CAP,
                 extra_rules=self._settings.secret_patterns,
                 globs=self._globs,
             )
@@ -105,7 +107,7 @@ class Intake:
 
     def _weigh_again(self) -> None:
         limits = self._settings.spool_max_files, self._settings.spool_max_bytes
-        ledger.reset(*self.spool.weigh(), *limits)
+        spool_writer.reset_ledger(*self.spool.weigh(), *limits)
 
 
 def nobody_was_shown(session: str, stamp: str, at: int) -> None:

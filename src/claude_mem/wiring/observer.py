@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import SettingsError, StoreError
 from claude_mem.model.jobs import Gathered, Spent
@@ -47,7 +47,7 @@ def _access(settings: Settings) -> Access:
 
 def mode_of(settings: Settings) -> mode.Mode:
     """What is worth remembering, as the user has it. Raises SettingsError, naming the file."""
-    return mode.load(settings.mode, [settings.place(places.MODES)])
+    return mode.load(settings.mode, [settings.place(paths.MODES)])
 
 
 def mode_in_force(settings: Settings) -> tuple[mode.Mode, str | None]:

@@ -12,15 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from claude_mem.capture import careful, exclude, off, places, private, suspect
-from claude_mem.capture.drops import NotAPayload
-from claude_mem.capture.turns import Turns
-from claude_mem.clients import claude_code
+from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.hook import paths, pause
+from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Origin, TranscriptEvent
 from claude_mem.ports.past import Known, Manner, NotFromTheStart, Past, Progress, Taken
 from claude_mem.ports.store import Arrival
+from claude_mem.privacy import excluded_files, private_turns, scrub_payload, suspect
+from claude_mem.privacy.private_turns import Turns
 from claude_mem.settings import Settings
 
 HOLD_MS = 24 * 60 * 60 * 1000
@@ -57,7 +58,7 @@ class Retelling:
     ) -> None:
         self._store, self._origin_of, self._is_wanted = store, origin_of, is_wanted
         self._rules = settings.secret_patterns
-        self._globs = (*exclude.DEFAULT_GLOBS, *settings.exclude_paths)
+        self._globs = (*excluded_files.DEFAULT_GLOBS, *settings.exclude_paths)
         self._has_rules = bool(settings.secret_patterns or settings.exclude_paths)
         self._stories: dict[str, _Story] = {}
         self._lock = threading.Lock()
@@ -120,7 +121,7 @@ class Retelling:
                 heard.unreadable += 1
                 continue
             if found.get("hid_private") is True:
-                story.turns.note(str(told.payload.get("session_id")), private.OPEN)
+                story.turns.note(str(told.payload.get("session_id")), private_turns.OPEN)
             self._hear(told, raw, story.turns, heard)
         return heard
 
@@ -147,7 +148,7 @@ class Retelling:
         if not isinstance(session, str) or not session:
             raise NotAPayload
         plain = (
-            len(raw) <= careful.FIELD_CAP
+            len(raw) <= scrub_payload.FIELD_CAP
             and not self._has_rules
             and not turns.is_marked(session)
             and not (told.event == "UserPromptSubmit" and b'"/' in raw)  # it may be a command of ours
@@ -156,12 +157,12 @@ class Retelling:
         )
         if plain:
             return payload
-        return careful.clean(told.event, payload, self._rules, self._globs, turns)
+        return scrub_payload.clean(told.event, payload, self._rules, self._globs, turns)
 
 
 def _was_unseen(session: str) -> bool:
     """A hook that ran while memory was off has left a note of it."""
-    return places.is_there(off.unseen(session))
+    return paths.is_there(pause.skipped_note(session))
 
 
 def _told(found: object) -> TranscriptEvent:

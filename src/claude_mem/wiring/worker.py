@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from claude_mem import __version__
-from claude_mem.capture import drops, notice, places
+from claude_mem.hook import drop_counters, notices, paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
@@ -78,7 +78,7 @@ def _build(settings: Settings) -> Services:
         receive=intake.receive,
         drain=intake.drain,
         spooled=intake.spool.weigh,
-        drops=drops.read,
+        drops=drop_counters.read,
         maintain={
             "sessions": lambda: store.interrupt_silent(now() - INTERRUPTED_AFTER_MS),
             "spool": intake.tidy,
@@ -116,7 +116,7 @@ def _warned(settings: Settings) -> Settings:
         settings = replace(settings, warnings=(*settings.warnings, more))
     for each in summed(settings.warnings):
         log.warning("%s", each.says)
-    message, told = to_tell(settings.warnings), settings.place(places.SETTINGS_TOLD)
+    message, told = to_tell(settings.warnings), settings.place(paths.SETTINGS_TOLD)
     try:
         if not message:
             told.unlink(missing_ok=True)
@@ -129,7 +129,7 @@ def _warned(settings: Settings) -> Settings:
 
 
 def _open(settings: Settings) -> SqliteStore:
-    store = SqliteStore.open(settings.database, clock=now, backups=settings.place(places.BACKUPS))
+    store = SqliteStore.open(settings.database, clock=now, backups=settings.place(paths.BACKUPS))
     if store.recovered:
         log.error("the database was damaged: %s", store.recovered)
         leave_notice(settings.data_dir, describe(store.recovered))
@@ -152,12 +152,12 @@ def describe(recovered: Recovered) -> str:
 def leave_notice(data_dir: Path, message: str) -> None:
     """To be shown at the next session start, after what was not shown yet; each once. A worker that fails in
     ever new ways leaves the newest of them."""
-    path, temporary = data_dir / places.NOTICE, data_dir / f"{places.NOTICE}.tmp"
-    line = " ".join(message.split())[: notice.LONGEST_LINE]
+    path, temporary = data_dir / paths.NOTICE, data_dir / f"{paths.NOTICE}.tmp"
+    line = " ".join(message.split())[: notices.LONGEST_LINE]
     try:
         is_ours = path.is_file() and not path.is_symlink()
         waiting = path.read_text(encoding="utf-8", errors="replace").splitlines() if is_ours else []
-        lines = [*(other for other in waiting if other != line), line][-notice.MOST_LINES :]
+        lines = [*(other for other in waiting if other != line), line][-notices.MOST_LINES :]
         temporary.unlink(missing_ok=True)
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:

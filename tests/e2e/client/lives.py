@@ -12,7 +12,7 @@ from tests.harness.claude import Claude, Playing, Ran, read
 from tests.harness.model_script import Request, Say, Use
 from tests.harness.model_server import ModelServer
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 
 FENCED = re.compile(r"<claude-mem-context>\n.*?\n</claude-mem-context>", re.DOTALL)
 
@@ -74,9 +74,9 @@ def recorded(claude: Claude, session: str) -> list[tuple[str, str | None, str]]:
 def rendered(claude: Claude, words: str, *, cwd: Path | None = None, session: str | None = None) -> None:
     """Wait until a start in `cwd` (or of a session that was compacted) is told of this."""
     if session is None:
-        name = places.directory_context(os.fsencode(cwd or claude.project))
+        name = paths.directory_context(os.fsencode(cwd or claude.project))
     else:
-        name = places.session_context(session.encode())
+        name = paths.session_context(session.encode())
     workers.until(lambda: words in _answer(claude.data / name), f"{words!r} is rendered")
 
 

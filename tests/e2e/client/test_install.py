@@ -12,7 +12,8 @@ from tests.harness.home_snapshot import BOOKKEEPING, picture
 from tests.harness.model_script import Request, Say, Use
 from tests.harness.model_server import ModelServer
 
-from claude_mem.clients.claude_code import connection, plugin
+from claude_mem.agents.claude_code import hooks as claude_code_hooks
+from claude_mem.agents.claude_code import plugin
 
 USERS = (
     '{\n\t"model": "sonnet",\n\t"hooks": {"Stop": [{"hooks": '
@@ -20,7 +21,7 @@ USERS = (
 )
 ONCE = {"SessionStart": 1, "UserPromptSubmit": 1, "PreToolUse": 1, "PostToolUse": 1, "Stop": 1}
 NOTHING: dict[str, int] = {}
-AS_PLUGIN = f"plugin:{plugin.NAME}:{connection.SERVER}"
+AS_PLUGIN = f"plugin:{plugin.NAME}:{claude_code_hooks.SERVER}"
 
 
 def work(claude: Claude, config: Path | None = None) -> tuple[Ran, Request]:
@@ -106,8 +107,8 @@ def test_each_event_is_recorded_once_whichever_way_it_is_connected(users: Claude
     expected = {
         (): (AS_PLUGIN, ""),
         ("--scope", "project"): (AS_PLUGIN, ""),
-        ("--settings", "--scope", "project"): (connection.SERVER, "Pending approval"),
-        ("--settings",): (connection.SERVER, "✔ Connected"),
+        ("--settings", "--scope", "project"): (claude_code_hooks.SERVER, "Pending approval"),
+        ("--settings",): (claude_code_hooks.SERVER, "✔ Connected"),
     }
     for number, (how, (server, status)) in enumerate(expected.items(), 1):
         users.connect(*how)
@@ -118,7 +119,7 @@ def test_each_event_is_recorded_once_whichever_way_it_is_connected(users: Claude
     assert (users.home / "stopped").exists()  # the user's own hook ran all the time
     assert users.client("plugin", "list", "--json").stdout.strip() == "[]"
     users.mem("uninstall", "--yes")
-    assert connection.SERVER not in json.loads((users.home / ".claude.json").read_text())["mcpServers"]
+    assert claude_code_hooks.SERVER not in json.loads((users.home / ".claude.json").read_text())["mcpServers"]
     after = picture(users.home, *BOOKKEEPING, ".claude-mem", "stopped", "parcel/a.py", *OF_SESSIONS)
     assert after == before
 
@@ -176,7 +177,7 @@ def test_an_mcp_server_by_our_name_that_the_client_keeps_comes_back(users: Claud
     )
     users.client(*mine)
     users.connect("--settings")
-    assert connection.is_our_server(kept(users))
+    assert claude_code_hooks.is_our_server(kept(users))
     users.mem("uninstall", "--yes")
     assert kept(users) == json.loads(mine[-1])
 
@@ -190,7 +191,7 @@ def test_a_memory_whose_program_is_gone_is_in_nobodys_way(users: Claude) -> None
     users.connect()
     hooks = users.config / "claude-mem" / plugin.ROOT / "hooks/hooks.json"
     whole = hooks.read_text()
-    here = connection.here()
+    here = claude_code_hooks.here()
     hooks.write_text(whole.replace(f"'{here.package}'", "'/gone'"))
     ran, _ = work(users)
     assert ran.err == ""

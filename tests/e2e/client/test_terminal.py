@@ -28,7 +28,7 @@ from tests.harness.model_script import Hang, Say, Step, Use
 from tests.harness.model_server import ModelServer
 from tests.harness.terminal import Terminal
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 
 
 def write(claude: Claude, name: str) -> Use:
@@ -52,7 +52,7 @@ def a_turn(claude: Claude) -> tuple[list[str], list[str]]:
 def settled_and_told(claude: Claude, word: str) -> None:
     """What is remembered is also in what the next session is told: on a busy machine that comes later."""
     claude.settle()
-    workers.until(lambda: _tells(claude.data / places.CONTEXT, word), f"a context tells of {word}")
+    workers.until(lambda: _tells(claude.data / paths.CONTEXT, word), f"a context tells of {word}")
 
 
 def _tells(contexts: Path, word: str) -> bool:

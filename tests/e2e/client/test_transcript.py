@@ -14,8 +14,8 @@ from tests.harness.claude import Claude, Playing
 from tests.harness.model_script import Say, Status, Use
 from tests.harness.model_server import ModelServer
 
-from claude_mem.backfill import found, transcript
-from claude_mem.clients.claude_code import KINDS
+from claude_mem.agents.claude_code import transcript_files, transcripts
+from claude_mem.agents.claude_code.events import KINDS
 from claude_mem.model.events import TranscriptEvent
 
 TASK = "Say in a word what the README is about."
@@ -76,9 +76,9 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
     ):
         with ModelServer(Playing([step])) as server:
             claude.run(server, prompt, "--resume", session, CLAUDE_CODE_MAX_RETRIES="0")
-    (seen,) = found.find(found.projects_folder({"HOME": str(claude.home)})).transcripts
+    (seen,) = transcript_files.find(transcript_files.projects_folder({"HOME": str(claude.home)})).transcripts
     assert (seen.session, seen.cwd, len(seen.agents)) == (session, str(claude.project), 1)
-    yield Work([json.loads(line) for line in log.read_text().splitlines()], list(transcript.read(seen.path)))
+    yield Work([json.loads(line) for line in log.read_text().splitlines()], list(transcripts.read(seen.path)))
     claude.end()
 
 

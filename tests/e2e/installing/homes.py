@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.harness.claude import Claude
 
-from claude_mem.clients.claude_code import connection
+from claude_mem.agents.claude_code import hooks
 
 USERS = (
     '{\n\t"model": "sonnet",\n\t"ünïcode": "日本 \U0001f600",\n\t"hooks": {\n'
@@ -43,9 +43,9 @@ def parsed(home: Claude) -> dict[str, Any]:
 def our_hooks(found: dict[str, Any]) -> dict[str, int]:
     """How many hooks of ours each event has."""
     return {
-        event: sum(connection.is_ours(hook) for group in groups for hook in group.get("hooks", []))
+        event: sum(hooks.is_ours(hook) for group in groups for hook in group.get("hooks", []))
         for event, groups in found.get("hooks", {}).items()
     }
 
 
-ONE_EACH = dict.fromkeys([*connection.RECORDED, *connection.ASKED], 1)
+ONE_EACH = dict.fromkeys([*hooks.RECORDED, *hooks.ASKED], 1)

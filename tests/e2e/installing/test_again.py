@@ -11,7 +11,7 @@ from tests.e2e.installing.homes import ONE_EACH, USERS, our_hooks, parsed, setti
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
-from claude_mem.clients.claude_code import connection, plugin
+from claude_mem.agents.claude_code import hooks, plugin
 
 pytestmark = pytest.mark.prove
 
@@ -115,7 +115,7 @@ def test_an_upgrade_brings_everything_up_to_date_once(home: Claude, how: tuple[s
 
 
 def home_python() -> str:
-    return connection.here().interpreter
+    return hooks.here().interpreter
 
 
 def test_it_is_in_one_place_at_a_time(home: Claude) -> None:

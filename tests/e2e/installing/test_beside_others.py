@@ -11,8 +11,8 @@ from tests.e2e.installing.homes import THEIRS, USERS, parsed, settings
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
-from claude_mem.capture import places
-from claude_mem.clients.claude_code import connection
+from claude_mem.agents.claude_code import hooks
+from claude_mem.hook import paths
 
 pytestmark = pytest.mark.prove
 
@@ -44,7 +44,7 @@ def test_another_claude_mem_is_taken_over_and_given_back(home: Claude) -> None:
 
 def test_another_programs_database_is_left_alone_and_what_to_do_is_said(home: Claude) -> None:
     home.data.mkdir()
-    for name in (places.DATABASE, places.BESIDE):
+    for name in (paths.DATABASE, paths.BESIDE):
         with closing(sqlite3.connect(home.data / name)) as database:
             database.execute("CREATE TABLE theirs (id INTEGER)")
     before = picture(home.home)
@@ -61,7 +61,7 @@ def test_nobody_is_told_to_delete_what_another_program_keeps(home: Claude) -> No
     home.connect()
     (home.data / "mine").touch()
     assert f"To delete it: rm -r {home.data}" in home.mem("uninstall", "--yes").stdout
-    with closing(sqlite3.connect(home.data / places.DATABASE)) as database:
+    with closing(sqlite3.connect(home.data / paths.DATABASE)) as database:
         database.execute("CREATE TABLE theirs (id INTEGER)")
     home.connect()
     said = home.mem("uninstall", "--yes").stdout
@@ -130,7 +130,7 @@ def test_an_mcp_server_by_our_name_comes_back(home: Claude) -> None:
     servers.write_text('{"mcpServers": {"claude-mem": {"command": "mine"}, "b": {"command": "b"}}}')
     before = picture(home.home)
     said = home.mem("install", "--yes", "--settings", "--scope", "project").stderr
-    assert connection.is_our_server(json.loads(servers.read_text())["mcpServers"]["claude-mem"])
+    assert hooks.is_our_server(json.loads(servers.read_text())["mcpServers"]["claude-mem"])
     assert "asks in this project whether to use the MCP server" in said
     changed = json.loads(servers.read_text())
     changed["mcpServers"]["since"] = {}

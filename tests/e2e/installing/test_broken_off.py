@@ -12,7 +12,7 @@ from tests.e2e.installing.homes import ONE_EACH, USERS, client, our_hooks, parse
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
-from claude_mem.clients.claude_code import connection, plugin
+from claude_mem.agents.claude_code import hooks, plugin
 
 pytestmark = pytest.mark.prove
 
@@ -107,7 +107,7 @@ def test_killed_while_it_is_taken_back_it_is_taken_back_the_next_time(home: Clau
     client(home, "exit 0")
     before = picture(home.home, "bin")
     home.connect("--settings")
-    servers = {"mcpServers": {"claude-mem": connection.server(connection.here())}}
+    servers = {"mcpServers": {"claude-mem": hooks.server(hooks.here())}}
     (home.home / ".claude.json").write_text(json.dumps(servers))
     client(home, "kill -9 $PPID")
     assert home.mem("uninstall", "--yes", check=False).returncode == -9

@@ -9,7 +9,7 @@ from tests.e2e.installing.homes import ONE_EACH, our_hooks, parsed, settings
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
-from claude_mem.clients.claude_code import plugin
+from claude_mem.agents.claude_code import plugin
 
 pytestmark = pytest.mark.prove
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from claude_mem.agents.claude_code import hooks as claude_code_hooks
+from claude_mem.agents.claude_code import settings_file
 from claude_mem.cli.doctor.connecting import Connected, judge
-from claude_mem.clients.claude_code import connection, settings_file
 from claude_mem.settings import Settings
 from claude_mem.worker import LOOK_EVERY_S, ConnectionCheck
 
@@ -33,7 +34,7 @@ def test_who_asks_often_is_told_soon_after_and_reads_seldom(
     now = 0.0
     is_connected = ConnectionCheck(Settings(tmp_path / "data"), lambda: now)
     assert not is_connected()
-    hooks = settings_file.with_hooks({}, connection.hooks(connection.here()))
+    hooks = settings_file.with_hooks({}, claude_code_hooks.hooks(claude_code_hooks.here()))
     (tmp_path / "settings.json").write_text(settings_file.written(hooks, ""))
     assert not is_connected()
     now = LOOK_EVERY_S

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from tests.unit.serve import driving
 
-from claude_mem.capture import recall
 from claude_mem.cli import say
 from claude_mem.cli.doctor import render
 from claude_mem.cli.doctor.finding import Finding
 from claude_mem.cli.doctor.gather import gather
 from claude_mem.cli.doctor.judge import judge
+from claude_mem.hook import worker_link
 
 PLAIN = say.Paint(io.StringIO())
 
@@ -46,7 +46,7 @@ def test_long_findings_are_wrapped_but_paths_stay_whole() -> None:
 
 
 def test_questions_that_the_worker_never_answers_are_warned_of(tmp_path: Path) -> None:
-    question = recall.ASK % (b"0.1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
+    question = worker_link.ASK % (b"0.1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
     with driving.started(tmp_path / "data", "--ask-within-s", "0.05") as worker:
 
         def warned() -> list[Finding]:

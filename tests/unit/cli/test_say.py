@@ -3,6 +3,7 @@ import io
 import pytest
 
 from claude_mem.cli import say
+from claude_mem.hook import notices
 
 
 class Terminal(io.StringIO):
@@ -15,7 +16,7 @@ class Terminal(io.StringIO):
     [(-5, "0 s"), (40, "40 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (172_800, "2 days")],
 )
 def test_an_age_is_said_in_the_unit_a_person_would_use(seconds: float, said: str) -> None:
-    assert say.age(seconds) == said
+    assert notices.age(seconds) == said
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tests.harness import payloads
 
-from claude_mem.clients import claude_code
+from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.model.events import Event
 from claude_mem.model.memory import Batch, Memory, Observation
 from claude_mem.providers.offline import Offline

@@ -15,12 +15,13 @@ import pytest
 from tests.harness import hook_process, payloads
 
 from claude_mem import settings, wiring
+from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.capture import drain, ledger
-from claude_mem.clients import claude_code
+from claude_mem.hook import spool_writer
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Event, Origin, Spooled
 from claude_mem.model.jobs import JobState
+from claude_mem.queue import spool_reader
 from claude_mem.queue.ingest import Ingest
 from claude_mem.serve.services import Services
 from claude_mem.store.sqlite import SqliteStore
@@ -414,14 +415,14 @@ class Steps:
 def store(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
     (data / "spool").mkdir(parents=True, mode=0o700)
     monkeypatch.chdir(data)
-    ledger.reset(0, 0, 1000, 1 << 30)
+    spool_writer.reset_ledger(0, 0, 1000, 1 << 30)
     with SqliteStore.open(data / "claude-mem.db", clock=lambda: 1, backups=data / "backups") as opened:
         yield opened
 
 
 def ingest(store: SqliteStore, steps: Steps) -> Ingest:
     return Ingest(
-        *(drain.Spool(), store, steps.parse, steps.origin_of, frozenset(), lambda _: None),
+        *(spool_reader.Spool(), store, steps.parse, steps.origin_of, frozenset(), lambda _: None),
         is_excluded=steps.is_excluded,
         on_committed=steps.on_committed,
     )
@@ -491,7 +492,7 @@ def test_a_machine_short_of_something_is_not_the_events_fault(
     in_front_of_a_good_one(data, tmp_path)
     taking = ingest(store, Steps("", Poison()))
     with monkeypatch.context() as patched:
-        patched.setattr("claude_mem.capture.drain.os.open", short)
+        patched.setattr("claude_mem.queue.spool_reader.os.open", short)
         with pytest.raises(OSError, match=os.strerror(code)):
             taking.drain()
     assert not (data / "spool" / "aside").exists()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from claude_mem.capture import tags
+from claude_mem.privacy import tags
 from claude_mem.recall.fence import SAID_OF_ALL, TAG, disarmed, fenced, flowing, points, quoted
 from claude_mem.recall.label import estimate_tokens
 

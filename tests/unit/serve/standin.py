@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from claude_mem.clients import claude_code
+from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.model.errors import StoreDamaged, StoreUnavailable
 from claude_mem.model.events import Event, Kind, Origin
 from claude_mem.model.jobs import (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.unit.serve.standin import build
 
-from claude_mem.capture import recall
+from claude_mem.hook import worker_link
 from claude_mem.serve import answering, listen, status
 from claude_mem.serve.answering import Answering, Question
 from claude_mem.serve.hookline import HookLine
@@ -50,7 +50,7 @@ async def say(folder: Path, said: bytes) -> bytes:
         await writer.wait_closed()
 
 
-ASK = recall.ASK % (b"1.0", b"UserPromptSubmit", b'{"prompt":"x"}')
+ASK = worker_link.ASK % (b"1.0", b"UserPromptSubmit", b'{"prompt":"x"}')
 
 
 def test_an_answer_is_spelled_as_hooks_expect_it_and_wakes_the_worker(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_an_answer_is_spelled_as_hooks_expect_it_and_wakes_the_worker(tmp_path: 
 
     async def talk(running: Running, _: HookLine) -> None:
         answer = await say(tmp_path, ASK)
-        assert answer == recall.OPENING + json.dumps(told).encode() + recall.CLOSING
+        assert answer == worker_link.OPENING + json.dumps(told).encode() + worker_link.CLOSING
         assert running.wake.is_set()
 
     serving(tmp_path, ask, talk)
@@ -178,7 +178,7 @@ class SomeHang(Hanging):
                 times -= self.at_work.acquire(blocking=False)
 
 
-HANG = recall.ASK % (b"1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
+HANG = worker_link.ASK % (b"1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
 
 
 async def told_hung(running: Running) -> int:

@@ -12,7 +12,7 @@ import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, arrivals
 from tests.unit.recall.remembering import DAY, House, house
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.inject import InjectionLimits, InjectionLog
@@ -41,8 +41,8 @@ class Rendering:
             pass
 
     def files(self) -> set[str]:
-        folder = self.data / places.CONTEXT
-        return {f"{places.CONTEXT}/{file.name}" for file in folder.iterdir()} if folder.is_dir() else set()
+        folder = self.data / paths.CONTEXT
+        return {f"{paths.CONTEXT}/{file.name}" for file in folder.iterdir()} if folder.is_dir() else set()
 
     def told(self, name: str) -> str:
         """What a hook that finds this file shows."""
@@ -51,8 +51,8 @@ class Rendering:
         return str(json.loads(line)["hookSpecificOutput"]["additionalContext"]) if line else ""
 
 
-HERE = places.directory_context(ORIGIN.root.encode())
-OWN = places.session_context(b"s1")
+HERE = paths.directory_context(ORIGIN.root.encode())
+OWN = paths.session_context(b"s1")
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_every_directory_a_project_is_worked_in_has_its_file(rendering: Renderin
     rendering.work("tame the heron")
     rendering.work("feed the heron", "s2", cwd=worktree)
     rendering.settle()
-    there = places.directory_context(os.fsencode(worktree))
+    there = paths.directory_context(os.fsencode(worktree))
     assert rendering.files() == {HERE, there}
     assert rendering.told(HERE) == rendering.told(there)
     assert "feed the heron" in rendering.told(HERE)
@@ -76,8 +76,8 @@ def test_a_file_is_private_whole_and_leaves_nothing_half_written(rendering: Rend
     before = os.umask(0)
     try:
         rendering.work("tame the heron")
-        (rendering.data / places.CONTEXT).mkdir()
-        (rendering.data / places.CONTEXT / f".{HERE.rpartition('/')[2]}.tmp").write_text("left by a kill")
+        (rendering.data / paths.CONTEXT).mkdir()
+        (rendering.data / paths.CONTEXT / f".{HERE.rpartition('/')[2]}.tmp").write_text("left by a kill")
         rendering.settle()
     finally:
         os.umask(before)
@@ -93,7 +93,7 @@ def test_a_file_is_private_whole_and_leaves_nothing_half_written(rendering: Rend
 def test_the_folder_itself_is_private(rendering: Rendering) -> None:
     rendering.work("x")
     rendering.settle()
-    assert stat.S_IMODE((rendering.data / places.CONTEXT).stat().st_mode) == 0o700
+    assert stat.S_IMODE((rendering.data / paths.CONTEXT).stat().st_mode) == 0o700
 
 
 def test_what_a_file_holds_is_noted_under_its_stamp(rendering: Rendering) -> None:
@@ -167,7 +167,7 @@ def test_what_is_forgotten_is_in_no_file_when_forgetting_returns(rendering: Rend
 def test_a_file_of_an_earlier_worker_that_nobody_writes_again_goes(rendering: Rendering) -> None:
     """It may have been killed between forgetting and clearing."""
     rendering.work("tame the heron")
-    (rendering.data / places.CONTEXT).mkdir()
+    (rendering.data / paths.CONTEXT).mkdir()
     (rendering.data / OWN).write_text("what was to be forgotten")
     rendering.settle()
     assert rendering.files() == {HERE}

@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 from tests.harness import payloads
 
-from claude_mem.capture import spool
+from claude_mem.hook import spool_writer
 from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.settings import Settings
@@ -27,7 +27,7 @@ def test_the_spool_may_be_drained_by_several_at_once(tmp_path: Path, monkeypatch
     with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
         intake = Intake(Settings(tmp_path), store)
         for number in range(300):
-            spool.put(b"PostToolUse", payloads.bash(f"toolu_{number}"), time.time_ns())
+            spool_writer.put(b"PostToolUse", payloads.bash(f"toolu_{number}"), time.time_ns())
         together = Barrier(DRAINERS)
 
         def drain() -> int:
@@ -59,7 +59,7 @@ def test_a_session_start_is_recorded_and_its_showing_noted_though_the_store_fail
     with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
         intake = Intake(Settings(tmp_path), store)
         intake.on_shown = on_shown
-        spool.put(b"SessionStart", payloads.start(claude_mem_context="stamp-1"), time.time_ns())
+        spool_writer.put(b"SessionStart", payloads.start(claude_mem_context="stamp-1"), time.time_ns())
         with pytest.raises(StoreUnavailable):
             intake.drain()
         assert intake.spool.weigh()[0] == 1

@@ -13,7 +13,7 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, arrivals
 from tests.harness.faults import fill, small_disk
 
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Origin
@@ -83,7 +83,7 @@ def worked(store: SqliteStore, *origins: Origin) -> None:
 
 def rendered(data: Path) -> dict[str, bytes]:
     """By the project's name."""
-    files = {each.name: data / places.directory_context(each.root.encode()) for each in (ORIGIN, ELSEWHERE)}
+    files = {each.name: data / paths.directory_context(each.root.encode()) for each in (ORIGIN, ELSEWHERE)}
     return {name: file.read_bytes() for name, file in files.items() if file.exists()}
 
 

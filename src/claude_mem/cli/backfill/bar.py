@@ -6,6 +6,7 @@ import time
 from typing import IO
 
 from claude_mem.cli import say
+from claude_mem.hook import notices
 
 EVERY_S = 0.2
 PLAIN_EVERY_S = 10.0
@@ -58,5 +59,5 @@ def line(sessions: int, of: int, size: int, of_size: int, events: int, took_s: f
         rate = size / took_s
         said += [f"{rate / 1e6:.1f} MB/s", f"{events / took_s:,.0f} events/s"]
         if size < of_size:
-            said.append(f"{say.age((of_size - size) / rate)} left")
+            said.append(f"{notices.age((of_size - size) / rate)} left")
     return ", ".join(said) + (f" ({doing})" if doing else "")

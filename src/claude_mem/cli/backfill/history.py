@@ -17,8 +17,8 @@ from claude_mem.cli.sending import Sent, send
 from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
-    from claude_mem.backfill.commits import SessionOf
-    from claude_mem.backfill.gained import Gained, Project
+    from claude_mem.imports.git_history import SessionOf
+    from claude_mem.imports.report import ImportReport, Project
     from claude_mem.model.records import Record
     from claude_mem.settings import Settings
 
@@ -29,7 +29,7 @@ class History:
     project: Project
     since: int | None
     chosen: Settings
-    gained: Gained
+    gained: ImportReport
     is_excluded: bool = False
 
     def found(self) -> str:
@@ -50,21 +50,22 @@ class History:
 
     def send(self) -> Sent:
         """When all that transcripts tell is settled: events that still wait do not say who made what."""
-        from claude_mem.backfill.gained import Gained
         from claude_mem.cli import known
+        from claude_mem.imports.report import ImportReport
 
         if self.is_excluded:
             say.talk(self.found())
             return Sent()
-        return send(self.records(Gained(), known.makers(self.project.key)), Sent(), own=True)
+        return send(self.records(ImportReport(), known.makers(self.project.key)), Sent(), own=True)
 
-    def records(self, gained: Gained, session_of: SessionOf | None = None) -> Iterator[Record]:
+    def records(self, gained: ImportReport, session_of: SessionOf | None = None) -> Iterator[Record]:
         """Raises ClaudeMemError."""
-        from claude_mem.backfill import commits, git
+        from claude_mem import git
+        from claude_mem.imports import git_history
         from claude_mem.wiring.cleaning import cleaned
 
         try:
-            yield from commits.read(
+            yield from git_history.read(
                 Path(self.project.root),
                 self.project,
                 clean=lambda text: cleaned(text, self.chosen),
@@ -77,15 +78,15 @@ class History:
 
 
 def look(given: str, since: str | None, chosen: Settings, now: int) -> History:
-    from claude_mem.backfill.gained import Gained, Project
-    from claude_mem.queue import origin
+    from claude_mem import git
+    from claude_mem.imports.report import ImportReport, Project
     from claude_mem.wiring.exclusion import exclusion
 
     repo = Path(given).expanduser().resolve()
-    place = origin.resolve(repo)
+    place = git.resolve(repo)
     project = Project(place.key, place.name, place.root, place.remote)
     is_excluded = exclusion(chosen)(str(repo), place.name)
-    found = History(repo, project, since_when(since, now), chosen, Gained(), is_excluded)
+    found = History(repo, project, since_when(since, now), chosen, ImportReport(), is_excluded)
     if not is_excluded:
         for _ in found.records(found.gained):
             pass

@@ -17,8 +17,8 @@ from claude_mem.cli.commands import UsageError
 from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
-    from claude_mem.backfill.estimate import Asked, Estimate
-    from claude_mem.backfill.found import Found, Transcript
+    from claude_mem.agents.claude_code.transcript_files import Found, Transcript
+    from claude_mem.imports.estimate import Asked, Estimate
     from claude_mem.settings import Settings
 
 
@@ -40,12 +40,12 @@ class Seen:
 
 
 def look(args: argparse.Namespace) -> Seen:
-    from claude_mem.backfill import found
+    from claude_mem.agents.claude_code import transcript_files
 
     folder = _folder(args.folder)
     now = time.time_ns() // 1_000_000
     since = since_when(args.since, now)
-    there = found.find(folder, project=_project(args.project), since=since)
+    there = transcript_files.find(folder, project=_project(args.project), since=since)
     known = worker.known([each.session for each in there.transcripts]) if there.transcripts else {}
     fresh, live, done, barred = [], [], [], []
     for each in there.transcripts:
@@ -58,12 +58,20 @@ def look(args: argparse.Namespace) -> Seen:
             done.append(each)
         else:
             fresh.append(each)
-    return Seen(folder, now, there, tuple(found.roots_first(fresh)), tuple(live), tuple(done), tuple(barred))
+    return Seen(
+        folder,
+        now,
+        there,
+        tuple(transcript_files.roots_first(fresh)),
+        tuple(live),
+        tuple(done),
+        tuple(barred),
+    )
 
 
 def estimates(transcripts: Sequence[Transcript], chosen: Settings) -> tuple[Estimate, ...]:
     """Offline, and whoever may be asked."""
-    from claude_mem.backfill import estimate
+    from claude_mem.imports import estimate
 
     return estimate.estimate(estimate.total(map(estimate.work, transcripts)), _asked(chosen))
 
@@ -71,7 +79,7 @@ def estimates(transcripts: Sequence[Transcript], chosen: Settings) -> tuple[Esti
 def _asked(chosen: Settings) -> list[Asked]:
     """The user's choice; where that is nobody, what the cheapest known one would cost."""
     from claude_mem import wiring
-    from claude_mem.backfill.estimate import Asked
+    from claude_mem.imports.estimate import Asked
     from claude_mem.models import registry
 
     provider = wiring.choice(chosen).provider
@@ -91,9 +99,9 @@ def _price(model: str, tokens_in: int, tokens_out: int) -> float | None:
 
 
 def _folder(given: str | None) -> Path:
-    from claude_mem.backfill import found
+    from claude_mem.agents.claude_code import transcript_files
 
-    folder = Path(given).expanduser() if given else found.projects_folder(os.environ)
+    folder = Path(given).expanduser() if given else transcript_files.projects_folder(os.environ)
     if folder.exists():
         return folder
     if given:

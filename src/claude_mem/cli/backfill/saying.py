@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from claude_mem.cli import say
 
 if TYPE_CHECKING:
-    from claude_mem.backfill.estimate import Estimate
-    from claude_mem.backfill.found import Transcript
+    from claude_mem.agents.claude_code.transcript_files import Transcript
     from claude_mem.cli.backfill.history import History
     from claude_mem.cli.backfill.looking import Seen
     from claude_mem.cli.backfill.telling import Came
     from claude_mem.cli.sending import Sent
+    from claude_mem.imports.estimate import Estimate
 
 PROJECTS_SHOWN = 8
 
@@ -163,7 +163,7 @@ def _quoted(text: str) -> str:
 
 
 def _projects(transcripts: Sequence[Transcript]) -> list[str]:
-    from claude_mem.backfill.found import root_of
+    from claude_mem.agents.claude_code.transcript_files import root_of
 
     by_root: dict[str, list[Transcript]] = {}
     for each in transcripts:

@@ -19,7 +19,7 @@ from claude_mem.model.errors import ClaudeMemError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from claude_mem.backfill.found import Transcript
+    from claude_mem.agents.claude_code.transcript_files import Transcript
     from claude_mem.model.events import TranscriptEvent
 
 MOST_BYTES = 1 << 20
@@ -75,7 +75,7 @@ class Teller:
         self._lines, self._size = [], 0
 
     def _tell(self, transcript: Transcript) -> None:
-        from claude_mem.backfill import transcript as transcripts
+        from claude_mem.agents.claude_code import transcripts
 
         reading = transcripts.read(transcript.path, transcript.agents, over=is_over(transcript, self._now))
         mine: list[bytes] = []
@@ -131,13 +131,13 @@ def _line(told: TranscriptEvent) -> bytes:
         return line
     # More than a request may hold. The worker keeps the ends of long texts only, and so does this; what was
     # hidden is said, for it is no longer there to be seen.
-    from claude_mem.capture import careful, scrub
+    from claude_mem.privacy import scrub, scrub_payload
 
-    kept, hid_private = scrub.scrub(told.payload, field_cap=careful.FIELD_CAP)
+    kept, hid_private = scrub.scrub(told.payload, field_cap=scrub_payload.FIELD_CAP)
     line = _encoded(fields | {"payload": kept, "hid_private": hid_private})
     if len(line) <= LONGEST_LINE:
         return line
-    bare = {key: told.payload[key] for key in careful.BARE_KEYS if key in told.payload}
+    bare = {key: told.payload[key] for key in scrub_payload.BARE_KEYS if key in told.payload}
     return _encoded(fields | {"payload": bare, "hid_private": hid_private})
 
 

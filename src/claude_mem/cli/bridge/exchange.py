@@ -5,7 +5,7 @@ from __future__ import annotations
 import _socket
 import select
 
-from claude_mem.capture import places
+from claude_mem.hook import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Exchange:
         sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
             sock.setblocking(False)
-            sock.connect(places.WORKER_SOCK)
+            sock.connect(paths.WORKER_SOCK)
         except BlockingIOError:
             sock.close()
             return False

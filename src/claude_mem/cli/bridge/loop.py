@@ -12,9 +12,9 @@ import select
 import sys
 import time
 
-from claude_mem.capture import places, wake
 from claude_mem.cli.bridge.exchange import Exchange, Reply
 from claude_mem.cli.bridge.lines import Lines, TooLong
+from claude_mem.hook import paths, worker_link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def main() -> NoReturn:
     posix.umask(0o077)
     try:
         cwd = _here()
-        places.enter(places.data_directory(posix.environ))
+        paths.enter(paths.data_directory(posix.environ))
     except OSError as error:
-        where = places.data_directory(posix.environ).decode(errors="replace")
+        where = paths.data_directory(posix.environ).decode(errors="replace")
         posix.write(2, f"claude-mem: {error.strerror}: {where}\n".encode())
         posix._exit(1)
     Bridge(0, 1, cwd, start_worker).run()
@@ -199,7 +199,7 @@ def start_worker() -> None:
         posix.waitpid(child, 0)
         return
     try:
-        wake.start(sys.executable)
+        worker_link.start(sys.executable)
     finally:
         posix._exit(0)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_mem import __version__
-from claude_mem.capture import places
 from claude_mem.cli import say
 from claude_mem.cli.commands import OK, WRONG, Commands, json_flag
+from claude_mem.hook import paths
 
 if TYPE_CHECKING:
     from claude_mem.cli.demo.report import Report
@@ -84,7 +84,7 @@ def _play(payloads: list[bytes], data_dir: Path) -> Report:
     drained = time.monotonic() - last
     stage.until(lambda: _is_observed(control.status(data_dir)), "not all of it was observed", data_dir)
     observed = time.monotonic() - last
-    kept = stored.read(data_dir / places.DATABASE)
+    kept = stored.read(data_dir / paths.DATABASE)
     stage.until(lambda: _is_ready(control.status(data_dir)), "not all of it was made ready to tell", data_dir)
     told = recalled.play(env, data_dir)
     stage.until(lambda: _is_drained(data_dir), "the spool was not drained", data_dir)
@@ -103,7 +103,7 @@ def _play(payloads: list[bytes], data_dir: Path) -> Report:
 
 
 def _is_drained(data_dir: Path) -> bool:
-    return not any((data_dir / places.SPOOL).glob("*.json"))
+    return not any((data_dir / paths.SPOOL).glob("*.json"))
 
 
 def _is_observed(worker: WorkerStatus) -> bool:

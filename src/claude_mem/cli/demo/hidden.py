@@ -6,8 +6,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from claude_mem.capture import places
 from claude_mem.cli.demo import stored
+from claude_mem.hook import paths
 
 HIDDEN = {
     "a name inside <private> in a prompt": "Harbour Foods",
@@ -39,7 +39,7 @@ def search(data_dir: Path) -> Search:
     return Search(
         files=len(contents),
         found={text: sum(text.encode() in content for content in contents) for text in wanted},
-        indexed=stored.indexed(data_dir / places.DATABASE, (*HIDDEN.values(), KEPT)),
+        indexed=stored.indexed(data_dir / paths.DATABASE, (*HIDDEN.values(), KEPT)),
     )
 
 

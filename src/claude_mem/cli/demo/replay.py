@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from claude_mem.capture import places, suspect
-from claude_mem.clients.claude_code import connection
+from claude_mem.agents.claude_code import hooks
+from claude_mem.hook import paths
+from claude_mem.privacy import suspect
 
 DEADLINE_S = 10.0
-COMMAND = connection.hook(connection.here())
+COMMAND = hooks.hook(hooks.here())
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 
 
@@ -58,7 +59,7 @@ def environment(data_dir: Path, port: int, environ: Mapping[str, str] = os.envir
 def replay(payloads: list[bytes], env: Mapping[str, str], data_dir: Path) -> Iterator[tuple[Answered, Run]]:
     """Each hook's run, with a bare interpreter's beside it, measured in the same moment."""
     for payload in payloads:
-        careful = suspect.is_suspect(payload) or (data_dir / places.PRIVATE).exists()
+        careful = suspect.is_suspect(payload) or (data_dir / paths.PRIVATE).exists()
         bare, _, _ = _timed(BARE, b"", env, data_dir.parent)
         run, code, out = _timed(COMMAND, payload, env, data_dir.parent)
         event = json.loads(payload)["hook_event_name"]

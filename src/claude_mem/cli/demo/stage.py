@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from claude_mem.capture import places
 from claude_mem.cli import logs
+from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve import control
 
@@ -43,7 +43,7 @@ def until(condition: Callable[[], bool], what: str, data_dir: Path, deadline_s: 
     end = time.monotonic() + deadline_s
     while not condition():
         if time.monotonic() > end:
-            said = " ".join(logs.last(data_dir / places.START_LOG, 1))
+            said = " ".join(logs.last(data_dir / paths.START_LOG, 1))
             raise ClaudeMemError(f"The demo waited {deadline_s:.0f} s in vain: {what}. {said}".rstrip())
         time.sleep(LOOK_EVERY_S)
 
@@ -58,7 +58,7 @@ def free_port() -> int:
 def _strike(home: Path) -> None:
     data_dir = home / "data"
     try:
-        if (data_dir / places.START_STAMP).exists() and control.status(data_dir).state == "stopped":
+        if (data_dir / paths.START_STAMP).exists() and control.status(data_dir).state == "stopped":
             # A hook has just started a worker that is not up yet; it would outlive its directory and us.
             until(lambda: control.status(data_dir).state != "stopped", "no worker came up", data_dir, 5.0)
     except ClaudeMemError:

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from claude_mem import __version__, settings
-from claude_mem.capture import drops, ledger, places
 from claude_mem.cli import pause
 from claude_mem.cli.doctor import connecting, facts, recalling
 from claude_mem.cli.doctor import directory as looking
 from claude_mem.cli.doctor.within import Question
+from claude_mem.hook import drop_counters, paths, spool_writer
 from claude_mem.settings import Settings
 
 DEADLINE_S = 5.0
@@ -62,7 +62,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
 def _configuration(environ: Mapping[str, str]) -> tuple[facts.Configuration, Settings]:
     as_bytes = {os.fsencode(key): os.fsencode(value) for key, value in environ.items()}
     off = None
-    if places.is_off(as_bytes):
+    if paths.is_off(as_bytes):
         off = "CLAUDE_MEM_OBSERVER" if "CLAUDE_MEM_OBSERVER" in environ else "CLAUDE_MEM_OFF"
     chosen = settings.load(environ)
     return facts.Configuration(off, chosen.warnings), chosen
@@ -120,14 +120,14 @@ def _hook_socket_answers(data_dir: Path) -> bool:
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(ANSWER_WITHIN_S)
-        with wire.address(data_dir, places.HOOK_SOCK) as path:
+        with wire.address(data_dir, paths.HOOK_SOCK) as path:
             client.connect(path)
         client.sendall(b'{"type":"ask","question":"doctor"}\n')
         return client.recv(4096) != b""
 
 
 def _spool(chosen: Settings, now: float) -> facts.Spool:
-    folder = chosen.place(places.SPOOL)
+    folder = chosen.place(paths.SPOOL)
     names, size = [], 0
     if folder.is_dir():
         with os.scandir(folder) as entries:
@@ -136,10 +136,12 @@ def _spool(chosen: Settings, now: float) -> facts.Spool:
                     names.append(entry.name)
                     size += entry.stat(follow_symlinks=False).st_size
     try:
-        last, _, _, most_files, most_bytes = ledger.parse(chosen.place(places.LEDGER).read_bytes())
+        last, _, _, most_files, most_bytes = spool_writer.parse_ledger(
+            chosen.place(paths.LEDGER).read_bytes()
+        )
     except FileNotFoundError:
         last, most_files, most_bytes = 0, chosen.spool_max_files, chosen.spool_max_bytes
-    aside = chosen.place(places.ASIDE)
+    aside = chosen.place(paths.ASIDE)
     return facts.Spool(
         files=len(names),
         bytes=size,
@@ -159,9 +161,9 @@ def _named_at(name: str) -> float:
 
 def _drops(data_dir: Path) -> dict[str, int]:
     try:
-        return drops.parse((data_dir / places.DROPS).read_bytes())
+        return drop_counters.parse((data_dir / paths.DROPS).read_bytes())
     except FileNotFoundError:
-        return drops.parse(b"")
+        return drop_counters.parse(b"")
 
 
 def _database(chosen: Settings, now: float) -> facts.Database:

@@ -20,6 +20,7 @@ from claude_mem.cli.doctor.facts import (
 )
 from claude_mem.cli.doctor.finding import Finding
 from claude_mem.cli.glance import NO_DISK
+from claude_mem.hook import notices
 from claude_mem.settings import resolution
 
 T = TypeVar("T")
@@ -86,7 +87,7 @@ def last_event(facts: Facts) -> Finding:
         if age is not None
     ]
     if ages:
-        return Finding("last event", "ok", f"{say.age(min(ages))} ago")
+        return Finding("last event", "ok", f"{notices.age(min(ages))} ago")
     if isinstance(facts.spool, Unknown) or isinstance(facts.database, Unknown):
         return Finding("last event", "warn", "unknown")
     if getattr(facts.connected, "how", ()):
@@ -198,7 +199,7 @@ def _spool(fact: Spool) -> list[Finding]:
             )
         )
     elif fact.oldest_age_s is not None and fact.oldest_age_s > DRAINED_WITHIN_S:
-        says = f"{says}, the oldest for {say.age(fact.oldest_age_s)}"
+        says = f"{says}, the oldest for {notices.age(fact.oldest_age_s)}"
         found.append(Finding("spool", "warn", says, next="claude-mem worker start"))
     else:
         limit = f"{fact.most_files:,} or {say.size(fact.most_bytes)}"
@@ -229,7 +230,7 @@ def _file(fact: Database) -> list[Finding]:
 def _queue(fact: Queue | None) -> list[Finding]:
     if fact is None:
         return []
-    oldest = f" (the oldest for {say.age(fact.oldest_age_s)})" if fact.oldest_age_s is not None else ""
+    oldest = f" (the oldest for {notices.age(fact.oldest_age_s)})" if fact.oldest_age_s is not None else ""
     found = [
         Finding("queue", "ok", f"{fact.ready:,} ready{oldest}, {fact.leased:,} leased, {fact.done:,} done")
     ]
@@ -250,7 +251,7 @@ def _drops(counts: dict[str, int]) -> list[Finding]:
 def _backups(fact: Database) -> Finding:
     if fact.newest_backup_age_s is None:
         return Finding("backups", "ok", "none yet; the worker makes one a day")
-    says = f"{fact.backups:,}, the newest from {say.age(fact.newest_backup_age_s)} ago"
+    says = f"{fact.backups:,}, the newest from {notices.age(fact.newest_backup_age_s)} ago"
     if fact.newest_backup_age_s > OLD_BACKUP_S:
         return Finding("backups", "warn", says, next="claude-mem backup")
     return Finding("backups", "ok", says)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from claude_mem.cli import say
 from claude_mem.cli.doctor.facts import Database, Facts, Observing, Unknown, Worker
 from claude_mem.cli.doctor.finding import Finding
+from claude_mem.hook import notices
 
 OFFLINE = "offline"
 
@@ -98,4 +98,4 @@ def _last(database: Database | None) -> list[Finding]:
     if database is None or database.figures is None:
         return []
     age = database.last_observation_age_s
-    return [Finding("remembered", "ok", "nothing yet" if age is None else f"the last {say.age(age)} ago")]
+    return [Finding("remembered", "ok", "nothing yet" if age is None else f"the last {notices.age(age)} ago")]

@@ -7,8 +7,8 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
-from claude_mem.capture import places
 from claude_mem.cli.doctor.facts import Recall
+from claude_mem.hook import paths
 from claude_mem.settings import Settings
 
 ANSWER_WITHIN_S = 2.0
@@ -19,7 +19,7 @@ LOOK_AGAIN_S = 1.0
 def look(chosen: Settings) -> Recall:
     from claude_mem import wiring
 
-    folder = chosen.place(places.CONTEXT)
+    folder = chosen.place(paths.CONTEXT)
     before = None
     said = _health(chosen)
     if said and said["index"]["waiting"]:

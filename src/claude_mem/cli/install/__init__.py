@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 from claude_mem import __version__
+from claude_mem.agents.claude_code import hooks as claude_code_hooks
+from claude_mem.agents.claude_code import settings_file
 from claude_mem.cli import say
 from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.cli.consent import refused
@@ -15,7 +17,6 @@ from claude_mem.cli.install.found import Connection
 from claude_mem.cli.install.journal import Journal
 from claude_mem.cli.install.place import SCOPES, Place
 from claude_mem.cli.install.plan import Plan, Wanted
-from claude_mem.clients.claude_code import others, settings_file
 from claude_mem.settings import Settings
 
 
@@ -92,8 +93,10 @@ def _has_line(there: Place) -> bool:
 
 def _named(settings: dict[str, object]) -> str:
     """Another claude-mem in these settings, in words; "" if there is none."""
-    hooks = others.hooks(settings)
-    return ", ".join([*others.plugins(settings), *([say.many(hooks, "hook")] if hooks else [])])
+    hooks = claude_code_hooks.foreign_hooks(settings)
+    return ", ".join(
+        [*claude_code_hooks.foreign_plugins(settings), *([say.many(hooks, "hook")] if hooks else [])]
+    )
 
 
 def _shown(plans: list[Plan], args: argparse.Namespace) -> int:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from claude_mem.agents.claude_code import hooks, plugin, settings_file
 from claude_mem.cli.install import edge, ours, plan, record
 from claude_mem.cli.install.found import Connection
 from claude_mem.cli.install.journal import Journal
 from claude_mem.cli.install.place import Place
 from claude_mem.cli.install.plan import Change, Plan, Step
 from claude_mem.cli.install.record import Kept, Record
-from claude_mem.clients.claude_code import connection, plugin, settings_file
 from claude_mem.model.errors import ClaudeMemError
 
 
@@ -111,7 +111,7 @@ def _noted(place: Place, made: Record) -> Record:
         before = None if now is None else _without_us(place.settings, now, earlier)
         noted = replace(made, files={**made.files, str(place.settings): Kept(before, now)})
     there = _server(place)
-    is_anothers = there is not None and not connection.is_our_server(there)
+    is_anothers = there is not None and not hooks.is_our_server(there)
     return replace(noted, server=there) if is_anothers and place.client_serves else noted
 
 
@@ -130,7 +130,7 @@ def _without_us(path: Path, now: str, kept: Kept | None) -> str | None:
 def _unserved(place: Place, made: Record) -> list[Change]:
     """Without the MCP server's entry, unless the client itself takes it out."""
     now = edge.read(place.servers)
-    if now is None or place.client_serves or not connection.is_our_server(_server(place)):
+    if now is None or place.client_serves or not hooks.is_our_server(_server(place)):
         return []
     return [Change(place.servers, now, _unserved_text(place, made, now))]
 
@@ -141,17 +141,17 @@ def _unserved_text(place: Place, made: Record, now: str) -> str | None:
         return kept.before
     before = settings_file.parsed((kept and kept.before) or "", str(place.servers))
     found = settings_file.parsed(now, str(place.servers))
-    theirs = before.get("mcpServers", {}).get(connection.SERVER) or made.server
+    theirs = before.get("mcpServers", {}).get(hooks.SERVER) or made.server
     if theirs:
-        wants = settings_file.with_entry(found, "mcpServers", connection.SERVER, theirs)
+        wants = settings_file.with_entry(found, "mcpServers", hooks.SERVER, theirs)
     else:
-        wants = settings_file.without_entry(found, "mcpServers", connection.SERVER)
+        wants = settings_file.without_entry(found, "mcpServers", hooks.SERVER)
     return settings_file.written(wants, now)
 
 
 def _server(place: Place) -> Any:
     found = settings_file.parsed(edge.read(place.servers) or "", str(place.servers))
-    return found.get("mcpServers", {}).get(connection.SERVER)
+    return found.get("mcpServers", {}).get(hooks.SERVER)
 
 
 def _steps(place: Place, made: Record) -> tuple[Step, ...]:
@@ -164,7 +164,7 @@ def _steps(place: Place, made: Record) -> tuple[Step, ...]:
     if plugin.MARKETPLACE in found.get("extraKnownMarketplaces", {}):
         steps.append(plan.reverse(plan.adding(place)))
     there = _server(place)
-    if place.client_serves and connection.is_our_server(there):
+    if place.client_serves and hooks.is_our_server(there):
         steps.append(plan.reverse(plan.serving(place, there)))
         steps += [plan.serving(place, made.server)] if made.server else []
     return tuple(steps)

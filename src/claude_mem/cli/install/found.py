@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem import __version__
+from claude_mem.agents.claude_code import hooks, plugin, settings_file
+from claude_mem.agents.claude_code.settings_file import Malformed
 from claude_mem.cli.install import edge, ours, place, plan, record
 from claude_mem.cli.install.place import Place
 from claude_mem.cli.install.record import Record
-from claude_mem.clients.claude_code import connection, plugin, settings_file
-from claude_mem.clients.claude_code.settings_file import Malformed
 from claude_mem.settings import Settings
 
 
@@ -44,7 +44,7 @@ def connections(chosen: Settings) -> list[Connection]:
 def _shown(chosen: Settings, here: Place) -> Connection | None:
     settings = settings_file.parsed(edge.read(here.settings) or "", str(here.settings))
     servers = settings_file.parsed(edge.read(here.servers) or "", str(here.servers))
-    serves = connection.is_our_server(servers.get("mcpServers", {}).get(connection.SERVER))
+    serves = hooks.is_our_server(servers.get("mcpServers", {}).get(hooks.SERVER))
     if not (ours.is_connected(settings) or serves):
         return None
     data_dir = ours.data_dir(_hooked(settings)) or Path.home() / ".claude-mem"

@@ -6,7 +6,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from claude_mem.clients.claude_code import connection, others, plugin, settings_file
+from claude_mem.agents.claude_code import hooks as claude_code_hooks
+from claude_mem.agents.claude_code import plugin, settings_file
 
 
 def declared(settings: dict[str, Any], marketplace: Path) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def is_plugin(settings: dict[str, Any]) -> bool:
 
 
 def is_connected(settings: dict[str, Any]) -> bool:
-    return is_plugin(settings) or any(connection.is_ours(hook) for hook in _hooks(settings))
+    return is_plugin(settings) or any(claude_code_hooks.is_ours(hook) for hook in _hooks(settings))
 
 
 def marketplace(settings: dict[str, Any]) -> Path | None:
@@ -40,13 +41,15 @@ def marketplace(settings: dict[str, Any]) -> Path | None:
 
 def data_dir(settings: dict[str, Any]) -> Path | None:
     """Where the hooks in these settings (or in a plugin's hooks.json) record; None: the default."""
-    named = (connection.data_dir_of(hook) for hook in _hooks(settings) if connection.is_ours(hook))
+    named = (
+        claude_code_hooks.data_dir_of(hook) for hook in _hooks(settings) if claude_code_hooks.is_ours(hook)
+    )
     return next((Path(name) for name in named if name), None)
 
 
 def restored(now: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
     """Without what is ours, and with what was taken over; `before` the install (None: nobody knows)."""
-    left = undeclared(settings_file.without_hooks(now, connection.is_ours))
+    left = undeclared(settings_file.without_hooks(now, claude_code_hooks.is_ours))
     if is_status_line(left):
         left = {key: value for key, value in left.items() if key != "statusLine"}
         left |= {"statusLine": before["statusLine"]} if before and "statusLine" in before else {}
@@ -71,17 +74,17 @@ def is_status_line(settings: dict[str, Any]) -> bool:
 
 def _given_back(left: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """Another claude-mem is switched on again, unless somebody removed or mended it in the meantime."""
-    for name in others.plugins(before):
+    for name in claude_code_hooks.foreign_plugins(before):
         if name in left.get("enabledPlugins", {}):
             left = settings_file.with_entry(left, "enabledPlugins", name, before["enabledPlugins"][name])
-    if not others.hooks(before) or others.hooks(left):
+    if not claude_code_hooks.foreign_hooks(before) or claude_code_hooks.foreign_hooks(left):
         return left
     hooks = dict(left.get("hooks", {}))
     for event, groups in before["hooks"].items():
         theirs = [
             group | {"hooks": kept}
             for group in groups
-            if (kept := [hook for hook in group.get("hooks", []) if others.is_anothers(hook)])
+            if (kept := [hook for hook in group.get("hooks", []) if claude_code_hooks.is_foreign_hook(hook)])
         ]
         hooks |= {event: [*hooks.get(event, []), *theirs]} if theirs else {}
     return left | {"hooks": hooks}

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import claude_mem
 from claude_mem import settings
-from claude_mem.capture import places
+from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.claude_code.hooks import Machine
 from claude_mem.cli import loading
-from claude_mem.clients.claude_code import connection
-from claude_mem.clients.claude_code.connection import Machine
+from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
 
@@ -83,8 +83,8 @@ def of(chosen: Settings, scope: str, config: str | None, folder: Path | None = N
         folder=folder,
         servers=state if scope == "user" else folder.parent / ".mcp.json",
         marketplace=home / PLUGIN,
-        record=chosen.place(places.INSTALLED),
-        machine=connection.here(None if is_default else str(chosen.data_dir)),
+        record=chosen.place(paths.INSTALLED),
+        machine=hooks.here(None if is_default else str(chosen.data_dir)),
         command=_command(chosen, is_default=is_default),
         client=_client(chosen, home),
         config=config,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from claude_mem.agents.claude_code import hooks, plugin, settings_file
 from claude_mem.cli.install import ours
 from claude_mem.cli.install.place import Place
-from claude_mem.clients.claude_code import connection, others, plugin, settings_file
 
 ALIAS = "commands/mem.md"  # a plugin's own command is only known as /mem:mem
 APPROVAL = (
@@ -75,14 +75,14 @@ def plan(
     if wanted.plugin:
         made = plugin.marketplace(texts, place.machine, place.command, version)
         files |= {place.marketplace / path: text for path, text in made.items()}
-        wants = settings_file.without_hooks(wants, connection.is_ours)
+        wants = settings_file.without_hooks(wants, hooks.is_ours)
         if place.client is None:
             wants = ours.declared(wants, place.marketplace)
         else:
             steps += _declaring(place, found)
         own = {ALIAS}
     else:
-        wants = settings_file.with_hooks(ours.undeclared(wants), connection.hooks(place.machine))
+        wants = settings_file.with_hooks(ours.undeclared(wants), hooks.hooks(place.machine))
         own = {path for path in texts if path.startswith(("commands/", "skills/"))}
         served, asked = _served(place, read)
         files |= served
@@ -115,7 +115,7 @@ def installing(place: Place) -> Step:
 
 
 def serving(place: Place, entry: Any) -> Step:
-    named = ("--scope", place.scope, connection.SERVER)
+    named = ("--scope", place.scope, hooks.SERVER)
     return Step(("mcp", "add-json", *named, json.dumps(entry)), ("mcp", "remove", *named))
 
 
@@ -134,23 +134,23 @@ def _declaring(place: Place, found: dict[str, Any]) -> list[Step]:
 def _taken_over(settings: dict[str, Any], wanted: Wanted) -> dict[str, Any]:
     if not wanted.take_over:
         return settings
-    for name in others.plugins(settings):
+    for name in hooks.foreign_plugins(settings):
         settings = settings_file.with_entry(settings, "enabledPlugins", name, False)
-    return settings_file.without_hooks(settings, others.is_anothers)
+    return settings_file.without_hooks(settings, hooks.is_foreign_hook)
 
 
 def _served(place: Place, read: Read) -> tuple[dict[Path, str], list[Step]]:
     """The MCP server: by the client's own command where it owns the file and writes it all the time."""
     before = read(place.servers)
     found = settings_file.parsed(before or "", str(place.servers))
-    entry = connection.server(place.machine)
-    there = found.get("mcpServers", {}).get(connection.SERVER)
+    entry = hooks.server(place.machine)
+    there = found.get("mcpServers", {}).get(hooks.SERVER)
     if there == entry:
         return {}, []
     if place.client_serves:
         removing = [reverse(serving(place, there))] if there else []
         return {}, [*removing, serving(place, entry)]
-    wants = settings_file.with_entry(found, "mcpServers", connection.SERVER, entry)
+    wants = settings_file.with_entry(found, "mcpServers", hooks.SERVER, entry)
     return {place.servers: settings_file.written(wants, before or "")}, []
 
 

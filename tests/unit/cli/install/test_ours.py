@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_mem.agents.claude_code import hooks, plugin, settings_file
+from claude_mem.agents.claude_code.hooks import Machine
 from claude_mem.cli.install import ours
-from claude_mem.clients.claude_code import connection, plugin, settings_file
-from claude_mem.clients.claude_code.connection import Machine
 
-OURS = connection.hooks(Machine("/py", "/package", None))
+OURS = hooks.hooks(Machine("/py", "/package", None))
 THEIRS = {"type": "command", "command": "bun worker-service.cjs hook"}
 OWN = {"type": "command", "command": "mine"}
 
@@ -99,7 +99,7 @@ def test_a_status_line_of_another_shape_is_not_ours(line: object) -> None:
 
 def test_settings_tell_where_what_they_connect_records() -> None:
     machine = Machine("/py", "/package", "/srv/memory")
-    assert ours.data_dir(settings_file.with_hooks({}, connection.hooks(machine))) == Path("/srv/memory")
+    assert ours.data_dir(settings_file.with_hooks({}, hooks.hooks(machine))) == Path("/srv/memory")
     assert ours.data_dir(settings_file.with_hooks({}, OURS)) is None
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from claude_mem.api import system as api
 from claude_mem.api.base import Error
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.model.errors import SettingsError
 from claude_mem.serve import whole
 from claude_mem.serve.http.router import READS, Answer, Call, Routes
@@ -121,4 +121,4 @@ def _table(running: Running) -> dict[str, object]:
 
 
 def _file(running: Running) -> Path:
-    return running.services.settings.place(places.SETTINGS)
+    return running.services.settings.place(paths.SETTINGS)

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import system as api
 from claude_mem.api.base import Error
-from claude_mem.capture import places
+from claude_mem.hook import paths
 from claude_mem.ports.past import NotFromTheStart
 from claude_mem.serve import banners, journal, logtail, mcp, pause_switches, status, whole
 from claude_mem.serve.http.router import BAD, READS, UNAVAILABLE, Answer, Call, Routes, respond
@@ -123,7 +123,7 @@ def get_processing(call: Call) -> dict[str, object]:
 
 
 def _flag(call: Call) -> Path:
-    return call.services.settings.place(places.ACTIVITY)
+    return call.services.settings.place(paths.ACTIVITY)
 
 
 # -- Recording and logs --
@@ -172,7 +172,7 @@ async def _state(call: Call) -> api.WorkerState:
 )
 def logs(call: Call, query: api.LogsQuery) -> Struct:
     del call
-    return logtail.tail(Path(places.LOGS) / journal.NAME, query.after, query.level, query.limit)
+    return logtail.tail(Path(paths.LOGS) / journal.NAME, query.after, query.level, query.limit)
 
 
 # -- Backfill --

@@ -1,0 +1,123 @@
+"""What becomes of a settings file of Claude Code: text in, text out, nothing of the user's own lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from claude_mem.agents.claude_code import hooks as claude_code_hooks
+from claude_mem.model.errors import ClaudeMemError
+
+Hooks = dict[str, list[dict[str, Any]]]
+SECTIONS = ("hooks", "enabledPlugins", "extraKnownMarketplaces", "mcpServers")
+BOM = "\ufeff"
+
+
+class Malformed(ClaudeMemError):
+    """Somebody has to mend the file by hand; `str()` shows where."""
+
+
+def parsed(text: str, path: str) -> dict[str, Any]:
+    """The file's object; {} for an empty or absent one. Raises Malformed, with the line that is wrong."""
+    plain = text.removeprefix(BOM)
+    if not plain.strip():
+        return {}
+    try:
+        found = json.loads(plain, parse_constant=_refused, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        line = (plain.splitlines() or [""])[error.lineno - 1 : error.lineno]
+        shown = f"\n  {error.lineno} | {line[0].strip()[:100]}" if line else ""
+        raise Malformed(
+            f"{path} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}).{shown}\n"
+            "Nothing was changed. Mend the file and run the command again."
+        ) from None
+    except ValueError as error:
+        raise Malformed(f"{path} is not valid JSON ({error}). Nothing was changed.") from None
+    except RecursionError:
+        raise Malformed(f"{path} nests too deep to be settings. Nothing was changed.") from None
+    if not isinstance(found, dict):
+        raise Malformed(f"{path} must hold a JSON object, not {type(found).__name__}. Nothing was changed.")
+    for key in SECTIONS:
+        if not isinstance(found.get(key, {}), dict):
+            raise Malformed(f"{path}: {key} must be an object. Nothing was changed.")
+    for event, groups in found.get("hooks", {}).items():
+        if not isinstance(groups, list) or not all(_is_group(group) for group in groups):
+            raise Malformed(
+                f"{path}: hooks.{event} must be a list of objects with a list of hooks. Nothing was changed."
+            )
+    return found
+
+
+def written(settings: dict[str, Any], like: str) -> str:
+    """As text, indented as the file was before, and with its ends of lines."""
+    indented = next((line for line in like.splitlines() if line[:1] in (" ", "\t") and line.strip()), "  ")
+    indent = indented[: len(indented) - len(indented.lstrip())]
+    text = json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, which JSON can say and UTF-8 cannot
+        text = json.dumps(settings, indent=indent) + "\n"
+    return text.replace("\n", "\r\n") if "\r\n" in like else text
+
+
+def with_hooks(settings: dict[str, Any], hooks: Hooks) -> dict[str, Any]:
+    """Ours added after what is there; those of an earlier install are replaced."""
+    before = without_hooks(settings, claude_code_hooks.is_ours)
+    merged = dict(before.get("hooks", {}))
+    for event, groups in hooks.items():
+        merged[event] = [*merged.get(event, []), *groups]
+    return before | {"hooks": merged}
+
+
+def without_hooks(settings: dict[str, Any], which: Callable[[object], bool]) -> dict[str, Any]:
+    """Without the hooks that `which` picks, and without what is left empty by it."""
+    if not any(which(hook) for groups in settings.get("hooks", {}).values() for hook in _of(groups)):
+        return settings
+    kept = {event: _kept(groups, which) for event, groups in settings["hooks"].items()}
+    kept = {event: groups for event, groups in kept.items() if groups or not settings["hooks"][event]}
+    rest = {key: value for key, value in settings.items() if key != "hooks"}
+    return settings | {"hooks": kept} if kept else rest
+
+
+def with_entry(settings: dict[str, Any], section: str, name: str, value: object) -> dict[str, Any]:
+    return settings | {section: settings.get(section, {}) | {name: value}}
+
+
+def without_entry(settings: dict[str, Any], section: str, name: str) -> dict[str, Any]:
+    """Without one entry of a section, and without the section if it held nothing else."""
+    if name not in settings.get(section, {}):
+        return settings
+    left = {key: value for key, value in settings[section].items() if key != name}
+    rest = {key: value for key, value in settings.items() if key != section}
+    return settings | {section: left} if left else rest
+
+
+def _kept(groups: list[dict[str, Any]], which: Callable[[object], bool]) -> list[dict[str, Any]]:
+    kept = []
+    for group in groups:
+        own = [hook for hook in group.get("hooks", []) if not which(hook)]
+        if len(own) == len(group.get("hooks", [])):
+            kept.append(group)
+        elif own:
+            kept.append(group | {"hooks": own})
+    return kept
+
+
+def _of(groups: list[dict[str, Any]]) -> list[object]:
+    return [hook for group in groups for hook in group.get("hooks", [])]
+
+
+def _is_group(group: object) -> bool:
+    return isinstance(group, dict) and isinstance(group.get("hooks", []), list)
+
+
+def _finite(number: str) -> float:
+    """What cannot be written again as it was read is not ours to rewrite."""
+    if float(number) in (float("inf"), float("-inf")):
+        _refused(number)
+    return float(number)
+
+
+def _refused(number: str) -> None:
+    raise ValueError(f"{number} is not a number that JSON knows")

@@ -1,0 +1,252 @@
+"""Decides which files are a session's subagents', and what they are. Newer clients write one for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from claude_mem.agents.claude_code import transcript_lines
+from claude_mem.agents.claude_code.transcript_lines import Line, Tally
+from claude_mem.model.events import around, worktree_of
+
+AGENTS_FOLDER = "subagents"
+_AGENT_FILE = re.compile(r"agent-(.+?)\.jsonl(?:\.gz)?")
+_OF_THE_CLIENT = ("acompact", "aprompt_suggestion", "aside_question")  # its own forks, no work of the user's
+_AGENT_HEAD = 50  # lines within which a file says when it began
+
+
+def is_subagent_file(path: Path) -> bool:
+    return _AGENT_FILE.fullmatch(path.name) is not None
+
+
+def subagent_files(path: Path) -> tuple[Path, ...]:
+    """Those in the folder that belongs to a session's file. Links are not followed."""
+    folder = path.with_name(path.name.partition(".")[0]) / AGENTS_FOLDER
+    if folder.is_symlink() or not folder.is_dir():
+        return ()
+    return tuple(sorted(file for file in folder.iterdir() if is_users_subagent(file)))
+
+
+def is_users_subagent(path: Path) -> bool:
+    return (
+        is_subagent_file(path)
+        and not agent_id(path).startswith(_OF_THE_CLIENT)
+        and not path.is_symlink()
+        and path.is_file()
+    )
+
+
+def agent_id(path: Path) -> str:
+    named = _AGENT_FILE.fullmatch(path.name)
+    return named[1] if named else path.stem
+
+
+def agent_type(path: Path) -> str | None:
+    """As the note beside it says; its own lines may say it too."""
+    note = path.with_name(f"agent-{agent_id(path)}.meta.json")
+    try:
+        about = json.loads(note.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    kind = about.get("agentType") if isinstance(about, dict) else None
+    return kind if isinstance(kind, str) else None
+
+
+def started_at(path: Path) -> int | None:
+    """When, in epoch milliseconds; None: nothing in it can be read."""
+    return next((line.at for line in _first_lines(path)), None)
+
+
+def parent_session(path: Path) -> str | None:
+    """Whose subagent it is, for files that lie beside the sessions' own."""
+    return next(filter(None, (line.text("sessionId") for line in _first_lines(path))), None)
+
+
+def _first_lines(path: Path) -> Iterator[transcript_lines.Line]:
+    try:
+        yield from islice(transcript_lines.read(path, Tally()), _AGENT_HEAD)
+    except OSError:
+        return
+
+
+# Decides which files are transcripts of sessions, whose they are and of when; reads no more than their ends.
+#
+# Links below the root are not followed: what they lead to is found where it lies, or is none of ours.
+
+
+ENDINGS = (".jsonl", ".jsonl.gz")
+DEEPEST = 4  # folders below the root: projects/<project>/<session>, with some to spare for archives
+_INNER = ("subagents", "tool-results")  # of a session's own folder
+_SESSION_HEAD = 200  # lines within which a session says where it is
+_TAIL = 64 << 10
+_LONGEST_TAIL = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    session: str
+    path: Path
+    size: int  # bytes, with its subagents' files
+    first_at: int  # epoch milliseconds
+    last_at: int
+    cwd: str | None  # where the session began
+    agents: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    transcripts: tuple[Transcript, ...]  # the newest first
+    unreadable: tuple[tuple[Path, str], ...] = ()  # files and folders, and why
+    others: int = 0  # files of that ending in which no session speaks
+
+
+def projects_folder(environ: Mapping[str, str]) -> Path:
+    """Where Claude Code keeps its transcripts."""
+    config = environ.get("CLAUDE_CONFIG_DIR")
+    return (Path(config) if config else Path(environ.get("HOME", "~")).expanduser() / ".claude") / "projects"
+
+
+def find(root: Path, *, project: str | None = None, since: int | None = None) -> Found:
+    """The transcripts under a folder, or the one that is the file. `project`: only those that began in that
+    directory or below it, or in one of that name. `since`: only those that went on after that time."""
+    unreadable: list[tuple[Path, str]] = []
+    files = [root] if root.is_file() else list(_files(root, unreadable))
+    of_agents = _by_session(files)
+    found, others = [], 0
+    for path in files:
+        if is_subagent_file(path) and path != root:
+            continue
+        try:
+            transcript = _transcript(path, of_agents)
+        except OSError as error:
+            unreadable.append((path, error.strerror or str(error)))
+            continue
+        if transcript is None:
+            others += 1
+        elif (since is None or transcript.last_at >= since) and (
+            project is None or _is_in(transcript.cwd, project)
+        ):
+            found.append(transcript)
+    found.sort(key=lambda each: (-each.last_at, each.session, each.path))
+    return Found(tuple(found), tuple(unreadable), others)
+
+
+def _files(folder: Path, unreadable: list[tuple[Path, str]], depth: int = 0) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            ordered = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        unreadable.append((folder, error.strerror or str(error)))
+        return
+    for entry in ordered:
+        if entry.is_file(follow_symlinks=False) and entry.name.endswith(ENDINGS):
+            yield Path(entry.path)
+        elif entry.is_dir(follow_symlinks=False) and depth < DEEPEST and entry.name not in _INNER:
+            yield from _files(Path(entry.path), unreadable, depth + 1)
+
+
+def _by_session(files: list[Path]) -> dict[tuple[Path, str], list[Path]]:
+    """Subagents' files of clients that wrote them beside the sessions' own."""
+    found = defaultdict(list)
+    for path in filter(is_users_subagent, files):
+        session = parent_session(path)
+        if session:
+            found[path.parent, session].append(path)
+    return found
+
+
+def _transcript(path: Path, of_agents: dict[tuple[Path, str], list[Path]]) -> Transcript | None:
+    """None: not one."""
+    stem = path.name.partition(".")[0]
+    named: str | None = None
+    cwd: str | None = None
+    spoken: Line | None = None
+    for line in islice(transcript_lines.read(path, Tally()), _SESSION_HEAD):
+        named = line.text("sessionId") if named is None or line.text("sessionId") == stem else named
+        cwd = cwd or line.text("cwd")
+        spoken = spoken or (line if "message" in line.fields else None)
+        if named == stem and cwd and spoken:
+            break
+    if named is None or spoken is None:
+        return None
+    mine = (*subagent_files(path), *of_agents.get((path.parent, named), ()))
+    return Transcript(
+        session=named,
+        path=path,
+        size=sum(file.stat().st_size for file in (path, *mine)),
+        first_at=spoken.at,
+        last_at=max(_last_at(path) or 0, spoken.at),
+        cwd=cwd,
+        agents=mine,
+    )
+
+
+def _last_at(path: Path) -> int | None:
+    """The time of the last line that has one."""
+    reach = _TAIL
+    while True:
+        tail, whole = _tail(path, reach)
+        for raw in reversed(tail if whole else tail[1:]):
+            try:
+                line = json.loads(raw)
+            except (ValueError, RecursionError):
+                continue
+            at = transcript_lines.epoch(line.get("timestamp")) if isinstance(line, dict) else None
+            if at is not None:
+                return at
+        if whole or reach >= _LONGEST_TAIL:
+            return None
+        reach *= 8
+
+
+def _tail(path: Path, reach: int) -> tuple[list[bytes], bool]:
+    """The last lines, the first of which may be half a one; and whether they are all there are."""
+    if path.suffix == ".gz":  # there is no way to its end but through it
+        last = deque(
+            (raw for _, raw in transcript_lines.raw_lines(path, Tally()) if len(raw) <= reach), maxlen=32
+        )
+        return list(last), True
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - reach, 0))
+        return file.read(reach).splitlines(), size <= reach
+
+
+def root_of(cwd: str) -> str:
+    """Of a worktree, its repository."""
+    worktree = worktree_of(cwd)
+    return worktree[0] if worktree else cwd
+
+
+def roots_first(transcripts: Sequence[Transcript]) -> list[Transcript]:
+    """In their order, but one that began in a directory comes before all that began below it: where that is
+    gone, its project is known by then, and theirs is no other."""
+    first: dict[str, Transcript] = {}
+    for each in transcripts:
+        first.setdefault(root_of(each.cwd or ""), each)
+    ordered: dict[Path, Transcript] = {}
+    for each in transcripts:
+        for above in reversed(around(root_of(each.cwd or ""))):
+            if above in first:
+                ordered.setdefault(first[above].path, first[above])
+        ordered.setdefault(each.path, each)
+    return list(ordered.values())
+
+
+def _is_in(cwd: str | None, project: str) -> bool:
+    there = _parts(project)
+    for here in (_parts(cwd or ""), _parts(root_of(cwd or ""))):
+        is_named = "/" not in project and "\\" not in project
+        if there and (here[-1:] if is_named else here[: len(there)]) == there:
+            return True
+    return False
+
+
+def _parts(directory: str) -> list[str]:
+    return [part for part in directory.replace("\\", "/").split("/") if part]

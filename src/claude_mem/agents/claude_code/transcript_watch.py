@@ -1,0 +1,132 @@
+"""Decides which transcripts have grown, and reads what is new in them: for clients without hooks.
+
+It looks at sizes and times every few seconds: a thousand files cost milliseconds, no program has to be
+installed for it, and a network drive, which sends no notices, is watched like any other. What a line means
+depends on those before it, so a file that has grown is read from its beginning, and what was told of it
+before is passed over; how often is bounded by how long that takes. What was there when the watch began is
+left to `claude-mem backfill`, until it grows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from claude_mem.agents.claude_code import transcript_files, transcripts
+from claude_mem.model.events import TranscriptEvent
+
+SHARE = 20
+"""A file is read again when so many times as long has passed as reading it took."""
+MOST_AT_ONCE = 500  # events handed over together
+
+Mark = tuple[int, int]
+"""A file's size and the time of its last change, with its subagents' files'."""
+
+
+@dataclass(slots=True)
+class _File:
+    mark: Mark
+    told: set[str] = field(default_factory=set)  # events, since this process began to tell of it
+    not_before: float = 0.0
+
+
+class Watch:
+    """`marks`: what an earlier watch had seen; None: this is the first, and all that is there is old."""
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        marks: Mapping[str, Mark] | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folders, self._clock = folders, clock
+        self._files: dict[Path, _File] = {Path(path): _File(mark) for path, mark in (marks or {}).items()}
+        self._is_first = marks is None
+
+    def marks(self) -> dict[str, Mark]:
+        """All that was seen, to go on from after a restart."""
+        return {str(path): file.mark for path, file in self._files.items()}
+
+    def grown(self) -> list[Path]:
+        """Files with something new, that may be read again by now."""
+        now, there, changed = self._clock(), set(), []
+        for folder in self._folders:
+            for path in _transcripts(folder):
+                there.add(path)
+                mark = _mark(path)
+                if mark is None:
+                    continue
+                file = self._files.get(path)
+                if file is None and self._is_first:
+                    self._files[path] = _File(mark)
+                elif (file is None or file.mark != mark) and (file is None or now >= file.not_before):
+                    changed.append(path)
+        self._is_first = False
+        for path in self._files.keys() - there:
+            del self._files[path]
+        return changed
+
+    def news(self, path: Path) -> Iterator[list[TranscriptEvent]]:
+        """What is new in a file, in pieces; it counts as told when the next piece is asked for."""
+        mark = _mark(path)
+        if mark is None:
+            return
+        file = self._files.setdefault(path, _File((0, 0)))
+        began = self._clock()
+        piece: list[TranscriptEvent] = []
+        for told in transcripts.read(path, over=False):
+            if told.id not in file.told:
+                piece.append(told)
+            if len(piece) >= MOST_AT_ONCE:
+                yield piece
+                file.told.update(each.id for each in piece)
+                piece = []
+        if piece:
+            yield piece
+            file.told.update(each.id for each in piece)
+        file.mark = mark  # of before it was read: what came meanwhile is read the next time
+        now = self._clock()
+        file.not_before = now + SHARE * (now - began)
+
+
+def _transcripts(folder: Path) -> Iterator[Path]:
+    for here, folders, files in os.walk(folder):  # links are not followed
+        below = Path(here).relative_to(folder).parts
+        folders[:] = (
+            []
+            if len(below) >= transcript_files.DEEPEST or below[-1:] == (transcript_files.AGENTS_FOLDER,)
+            else sorted(folders)
+        )
+        for name in sorted(files):
+            path = Path(here, name)
+            if (
+                name.endswith(".jsonl")
+                and not transcript_files.is_subagent_file(path)
+                and not path.is_symlink()
+            ):
+                yield path
+
+
+def _mark(path: Path) -> Mark | None:
+    size, changed = 0, 0
+    try:
+        for file in (path, *transcript_files.subagent_files(path)):
+            status = file.stat()
+            size, changed = size + status.st_size, max(changed, status.st_mtime_ns)
+    except OSError:
+        return None  # it has just gone
+    return size, changed
+
+
+def read_marks(raw: bytes) -> dict[str, Mark]:
+    """Raises ValueError: then it is as if there were none."""
+    kept = json.loads(raw)
+    return {str(path): (int(size), int(changed)) for path, (size, changed) in kept.items()}
+
+
+def write_marks(marks: Mapping[str, Mark]) -> bytes:
+    return json.dumps(marks).encode()

@@ -1,1 +1,0 @@
-"""Reads what happened before anybody listened: the client's own transcripts, as the events of its hooks."""

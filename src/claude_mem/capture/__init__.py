@@ -1,1 +1,0 @@
-"""What runs inside the hook process. Standard library only, and as little of that as possible."""

@@ -1,0 +1,361 @@
+"""Finds the repository, branch and commit of a working directory, without running git.
+
+Reads the few small files git keeps for it. Answers are remembered for a moment: the events of one turn come
+from one place.
+"""
+
+from __future__ import annotations
+
+import configparser
+import errno
+import os
+import re
+import secrets
+import stat
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.events import LONGEST_PATH, Origin, worktree_of
+
+REMEMBER_MS = 2_000
+MOST_REMEMBERED = 256
+MOST_FILE_BYTES = 64 << 20  # packed-refs of a very large repository
+NO_REF = "refs/heads/.invalid"  # git keeps the branch in a reftable, where only git reads it
+NOWHERE = Origin(key="unknown", name="unknown", root="")
+
+
+class Origins:
+    """Resolves working directories; remembers the last few answers for a moment."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._known: dict[str, tuple[int, Origin]] = {}
+
+    def of(self, cwd: str | None) -> Origin:
+        if not cwd:
+            return NOWHERE
+        now = self._clock()
+        asked_at, origin = self._known.get(cwd, (None, NOWHERE))
+        if asked_at is not None and 0 <= now - asked_at < REMEMBER_MS:
+            return origin
+        origin = resolve(Path(cwd))
+        if len(self._known) >= MOST_REMEMBERED:
+            self._known.clear()
+        self._known[cwd] = (now, origin)
+        return origin
+
+
+def resolve(cwd: Path) -> Origin:
+    """The origin of work done in `cwd`; a directory outside any repository is a project of its own, unless
+    it was a worktree."""
+    found = _repository(cwd)
+    place = worktree_of(str(cwd)) if found is None else None
+    if place is None:
+        return found or _plain(cwd)
+    main, worktree = place
+    origin = _repository(Path(main)) or _plain(Path(main))
+    return replace(origin, worktree=worktree, branch=None, commit=None)
+
+
+def _plain(cwd: Path) -> Origin:
+    return Origin(key=str(cwd), name=cwd.name or str(cwd), root=str(cwd), plain=True)
+
+
+def _repository(cwd: Path) -> Origin | None:
+    if len(str(cwd)) > LONGEST_PATH:
+        return None
+    try:
+        return _in_repository(cwd)
+    except Exception:  # anybody's files, damaged in any way: still a place with a name
+        return None
+
+
+def _in_repository(cwd: Path) -> Origin | None:
+    for top in (cwd, *cwd.parents):
+        dot_git = top / ".git"
+        if not dot_git.exists():
+            continue
+        git_dir = dot_git if dot_git.is_dir() else _linked(top, dot_git)
+        common = _common_directory(git_dir)
+        config = _config(common)
+        main_root = _main_root(top, git_dir, common, config)
+        remote = _remote(config)
+        branch, commit = _head_of(git_dir, common)
+        return Origin(
+            key=remote or str(main_root),
+            name=main_root.name or str(main_root),
+            root=str(main_root),
+            remote=remote,
+            worktree=str(top) if git_dir != common else None,
+            branch=branch,
+            commit=commit,
+        )
+    return None
+
+
+def _linked(top: Path, dot_git: Path) -> Path:
+    """A worktree's `.git` is a file that says where its directory is."""
+    _, _, target = _content(dot_git).partition("gitdir:")
+    return (top / target.strip()).resolve()
+
+
+def _common_directory(git_dir: Path) -> Path:
+    common = git_dir / "commondir"
+    return (git_dir / _content(common).strip()).resolve() if common.is_file() else git_dir
+
+
+def _main_root(top: Path, git_dir: Path, common: Path, config: configparser.ConfigParser) -> Path:
+    """The main working tree; of a bare repository with worktrees, the repository itself."""
+    if git_dir == common:
+        return top  # a submodule's git directory lies elsewhere, too
+    if common.name == ".git":
+        return common.parent
+    main = config.get("core", "worktree", fallback=None)  # a submodule's, seen from one of its worktrees
+    return (common / main).resolve() if main else common
+
+
+def _config(common: Path) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(strict=False, interpolation=None, allow_no_value=True)
+    parser.read_string(_content(common / "config").replace("\t", ""))
+    return parser
+
+
+def _remote(config: configparser.ConfigParser) -> str | None:
+    """The `origin` remote, else the first one."""
+    remotes = [section for section in config.sections() if section.startswith("remote ")]
+    chosen = 'remote "origin"' if 'remote "origin"' in remotes else next(iter(remotes), None)
+    url = config.get(chosen, "url", fallback=None) if chosen else None
+    return normalised(url) if url else None
+
+
+def normalised(url: str) -> str:
+    """One spelling for all addresses of a repository, without user name or password."""
+    url = url.strip()
+    scp_like = re.fullmatch(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)", url)
+    if scp_like:
+        host, path = scp_like.groups()
+    else:
+        host, _, path = re.sub(r"^[a-z+]+://(?:[^@/]*@)?", "", url, flags=re.IGNORECASE).partition("/")
+        host = re.sub(r":\d+$", "", host)
+    return f"{host.lower()}/{path.strip('/').removesuffix('.git')}"
+
+
+def _head_of(git_dir: Path, common: Path) -> tuple[str | None, str | None]:
+    head = _content(git_dir / "HEAD").strip()
+    if not head.startswith("ref:"):
+        return None, head or None  # detached
+    ref = head.removeprefix("ref:").strip()
+    if ref == NO_REF:
+        return None, None
+    branch = ref.removeprefix("refs/heads/")
+    loose = common / ref
+    if loose.is_file():
+        return branch, _content(loose).strip()
+    packed = common / "packed-refs"
+    if packed.is_file():
+        for line in _content(packed).splitlines():
+            commit, _, name = line.partition(" ")
+            if name == ref:
+                return branch, commit
+    return branch, None  # no commit yet
+
+
+def _content(path: Path) -> str:
+    """No pipe or device is waited for, and no more is read than git would write."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(MOST_FILE_BYTES).decode("utf-8", "replace")
+    finally:
+        os.close(fd)
+
+
+# How git is run on a repository that may be a stranger's, whose configuration names programs: none of them
+# runs. No hooks, no pager, no monitor, no fetch of what a partial clone lacks; no bare repository that was
+# planted in a folder is entered.
+
+
+LEASH = (
+    *("-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
+    *("-c", "safe.bareRepository=explicit", "-c", "diff.relative=false"),
+    *("-c", "i18n.logOutputEncoding=UTF-8"),
+    *("--no-optional-locks", "--no-pager", "--literal-pathspecs"),
+)
+_LEASH_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
+_PASSED_ON = ("PATH", "HOME", "XDG_CONFIG_HOME")  # the user's own configuration says whom git trusts
+
+
+def environment(given: Mapping[str, str]) -> dict[str, str]:
+    """Of what is given, only what git needs."""
+    return {name: given[name] for name in _PASSED_ON if name in given} | _LEASH_ENVIRONMENT
+
+
+# Asks git for a repository's commits, on a leash: a stranger's repository must run no program of its own.
+
+
+WITHIN_S = 60.0
+MOST_BYTES = 256 << 20
+MOST_MESSAGE = 200_000
+_PIECE = 64 << 10
+_LATEST_S = 253_402_300_799  # the end of the year 9999
+
+_QUIET = (
+    *("--no-color", "--no-notes", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-decorate"),
+    *("--name-only", "--no-renames", "--diff-merges=off", "-z"),
+)
+
+
+class Unanswered(ClaudeMemError):
+    """git is not there, refused, said too much or took too long; `str()` says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    sha: str
+    at: int  # epoch milliseconds: when its author wrote it
+    author: str = ""
+    subject: str = ""
+    body: str = ""
+    files: tuple[str, ...] = ()  # from the root of the repository
+    merges: bool = False
+    is_edge: bool = False  # of a shallow clone: it seems to add every file there is
+
+
+def log(
+    repo: Path,
+    *,
+    since: int | None = None,
+    limit: int,
+    within_s: float = WITHIN_S,
+    environ: Mapping[str, str] | None = None,
+) -> Iterator[Commit]:
+    """The newest commits that HEAD leads to, the newest first; where it leads nowhere yet, those of all
+    branches. `since`: epoch milliseconds. Raises Unanswered."""
+    git = _Git(repo, time.monotonic() + within_s, environ)
+    shallow = git.said("rev-parse", "--git-path", "shallow").removesuffix("\n")
+    start = "HEAD"
+    try:
+        git.said("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+    except Unanswered:
+        start = "--branches"
+    newer = () if since is None else (f"--since={since // 1000}",)
+    mark = secrets.token_hex(16).encode()  # nobody could put it into a message or a path
+    form = f"--format={mark.decode()}%H %at %P%x00%aN%x00%s%x00%b"
+    edges = _edges(repo / shallow)
+    said = git.pieces("log", *_QUIET, f"-n{max(limit, 0)}", *newer, form, start, "--")
+    with closing(said):
+        yield from _commits(_tokens(said), mark, edges)
+
+
+def _commits(tokens: Iterator[bytes], mark: bytes, edges: frozenset[str]) -> Iterator[Commit]:
+    """Of each: the mark with hashes and time, author, subject, body; a newline and paths. NUL ends each."""
+    head: list[bytes] = []
+    files: list[bytes] = []
+    for token in tokens:
+        if token.startswith(mark):
+            yield from _commit(head, files, edges)
+            head, files = [token.removeprefix(mark)], []
+        elif len(head) < 4:
+            head.append(token)
+        else:
+            files.append(token if files else token.removeprefix(b"\n"))
+    yield from _commit(head, files, edges)
+
+
+def _commit(head: list[bytes], files: list[bytes], edges: frozenset[str]) -> Iterator[Commit]:
+    if len(head) < 4:
+        return
+    first, author, subject, body = (raw.decode("utf-8", "replace") for raw in head)
+    sha, at, *parents = first.split()
+    yield Commit(
+        sha=sha,
+        at=max(0, min(int(at), _LATEST_S)) * 1000,
+        author=author.strip(),
+        subject=subject.strip()[:MOST_MESSAGE],
+        body=body.strip()[:MOST_MESSAGE],
+        files=tuple(path.decode("utf-8", "replace") for path in files if path),
+        merges=len(parents) > 1,
+        is_edge=sha in edges,
+    )
+
+
+def _tokens(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\0")
+        yield from whole
+    if rest:
+        yield rest
+
+
+def _edges(shallow: Path) -> frozenset[str]:
+    try:
+        return frozenset(shallow.read_text("ascii", "replace").split())
+    except OSError:
+        return frozenset()
+
+
+class _Git:
+    def __init__(self, repo: Path, deadline: float, environ: Mapping[str, str] | None) -> None:
+        self._repo, self._deadline = repo, deadline
+        self._environ = environment(os.environ if environ is None else environ)
+
+    def said(self, *question: str) -> str:
+        return b"".join(self.pieces(*question)).decode("utf-8", "replace")
+
+    def pieces(self, *question: str) -> Generator[bytes]:
+        left = self._deadline - time.monotonic()
+        with tempfile.TemporaryFile() as complaint:
+            try:
+                process = subprocess.Popen(  # noqa: S603 - an argument list of our own words
+                    ["git", *LEASH, *question],  # noqa: S607 - which git is the user's choice
+                    cwd=self._repo,
+                    env=self._environ,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=complaint,
+                )
+            except (OSError, ValueError) as error:
+                raise Unanswered(f"git cannot be asked about {self._repo}: {error}.") from error
+            timer = threading.Timer(max(left, 0.0), process.kill)
+            timer.start()
+            size = 0
+            try:
+                with process:
+                    assert process.stdout is not None
+                    while size <= MOST_BYTES and (piece := process.stdout.read1(_PIECE)):  # type: ignore[attr-defined]
+                        size += len(piece)
+                        yield piece
+                    if size > MOST_BYTES:
+                        process.kill()
+            finally:
+                timer.cancel()
+                timer.join()
+                with suppress(ProcessLookupError):
+                    process.kill()
+            if process.returncode != 0:
+                complaint.seek(0)
+                raise Unanswered(self._why(complaint.read(2_000), size))
+
+    def _why(self, complaint: bytes, size: int) -> str:
+        if time.monotonic() >= self._deadline:
+            return f"git took too long with {self._repo}."
+        if size > MOST_BYTES:
+            return f"git has more to tell of {self._repo} than {MOST_BYTES >> 20} MB; say since when."
+        lines = complaint.decode("utf-8", "replace").strip().splitlines()
+        return f"git cannot read {self._repo}: {lines[0] if lines else 'it does not say why'}"

@@ -1,0 +1,110 @@
+"""Counts what could not be kept, in a file that can be written on a full disk.
+
+One line of fixed width per reason, made in full when the file is made and afterwards changed in place:
+
+    <reason> <how many were lost> <of how many of them the user was told>
+"""
+
+from __future__ import annotations
+
+import errno
+import posix
+
+from claude_mem.hook import paths, spool_writer, stdin
+
+REASONS = ("spool_full", "disk_full", "io_error", "late", "unreadable", "crashed")
+WIDTH = 12
+_NAME = max(map(len, REASONS))
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+class NotAPayload(Exception):
+    """Standard input held no hook payload."""
+
+
+def reason(error: BaseException) -> str:
+    """Under which reason a failure is counted."""
+    if isinstance(error, spool_writer.SpoolFull):
+        return "spool_full"
+    if isinstance(error, stdin.Late):
+        return "late"
+    if isinstance(error, NotAPayload):
+        return "unreadable"
+    if isinstance(error, OSError):
+        return "disk_full" if error.errno in NO_SPACE else "io_error"
+    return "crashed"
+
+
+def prepare() -> None:
+    """Make the file, so that there is something to change in place when the disk is full."""
+    _change(posix.O_CREAT, {}, {})
+
+
+def parse(content: bytes) -> dict[str, int]:
+    """How many were lost, by reason; what is not there is 0."""
+    return _column(content, 0)
+
+
+def read() -> dict[str, int]:
+    """Drops by reason."""
+    return parse(_content())
+
+
+def count(reason: str) -> None:
+    """One more was dropped for `reason`. Raises OSError where even that cannot be written."""
+    _change(posix.O_CREAT, {reason: 1}, {})
+
+
+def news() -> dict[str, int]:
+    """How many the user has not been told of yet, by reason; only reasons that have some."""
+    content = _content()
+    told = _column(content, 1)
+    new = {reason: lost - told[reason] for reason, lost in parse(content).items()}
+    return {reason: number for reason, number in new.items() if number > 0}
+
+
+def tell(shown: dict[str, int]) -> None:
+    """The user has been told of as many. What was dropped meanwhile stays news."""
+    if shown:
+        _change(0, {}, shown)
+
+
+def _column(content: bytes, which: int) -> dict[str, int]:
+    counts = dict.fromkeys(REASONS, 0)
+    for line in content.decode("ascii", "replace").splitlines():
+        name, *numbers = line.split() or [""]
+        if name in counts and len(numbers) > which and numbers[which].isdigit():
+            counts[name] = int(numbers[which])
+    return counts
+
+
+def _content() -> bytes:
+    try:
+        fd = posix.open(paths.DROPS, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+    except OSError:
+        return b""
+    try:
+        return posix.pread(fd, 4096, 0)
+    finally:
+        posix.close(fd)
+
+
+def _change(flags: int, lost: dict[str, int], told: dict[str, int]) -> None:
+    """Add to the numbers. The content's length stays the same, and one write replaces it."""
+    fd = posix.open(paths.DROPS, posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW | flags, 0o600)
+    try:
+        posix.lockf(fd, posix.F_LOCK, 0)
+        content = posix.pread(fd, 4096, 0)
+        had, knew = _column(content, 0), _column(content, 1)
+        lines = [
+            b"%-*s %0*d %0*d\n"
+            % (
+                *(_NAME, reason.encode()),
+                *(WIDTH, had[reason] + lost.get(reason, 0)),
+                *(WIDTH, knew[reason] + told.get(reason, 0)),
+            )
+            for reason in REASONS
+        ]
+        posix.pwrite(fd, b"".join(lines), 0)
+    finally:
+        posix.close(fd)

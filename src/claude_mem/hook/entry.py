@@ -1,0 +1,251 @@
+"""One hook's whole life: read, scrub, spool, wake the worker or ask it, answer, leave with 0.
+
+Every tool call of the user's agent waits for this file, so it takes the short way wherever it may: `posix` in
+place of `os` (which costs 1.2 ms), nothing parsed that holds neither tag nor secret, the rest imported late.
+"""
+
+from __future__ import annotations
+
+import posix
+import sys
+import time
+
+from claude_mem.hook import paths, spool_writer, stdin, worker_link
+from claude_mem.privacy import private_turns, suspect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+ALL_WITHIN_S = 8.0  # a starved machine is no reason to lose an event; installed hooks may take 10 s
+COUNT_WITHIN_S = 0.5
+ANSWER = b'{"continue": true, "suppressOutput": true}\n'
+SILENT = "compact"
+"""The verb of a compaction's hooks: what they print, the client takes for instructions to the model that
+compacts, and shows to the user."""
+
+EVENT = b'"hook_event_name":"'
+RECORDED = frozenset(
+    (
+        b"SessionStart",
+        b"UserPromptSubmit",
+        b"PostToolUse",
+        b"PostToolUseFailure",
+        b"Stop",
+        b"StopFailure",
+        b"SubagentStop",
+        b"PreCompact",
+        b"PostCompact",
+        b"SessionEnd",
+    )
+)
+"""PreToolUse is answered but not recorded: what it tells comes again, with the outcome, after the tool."""
+
+
+_when_answered: list[Callable[[], None]] = []
+"""What may be done only once the answer is written: a client that has gone was told nothing."""
+
+
+def main(verb: str) -> None:
+    """Never returns, never fails: exits 0 with a valid answer whatever happens."""
+    answer = None
+    try:
+        if not paths.is_off(posix.environ):
+            answer = _capture(verb)
+        elif not paths.is_observer(posix.environ):
+            from claude_mem.hook import pause
+
+            posix.umask(0o077)
+            pause.note_skipped_stdin(verb)
+    except BaseException:  # noqa: S110 - even telling failed; the user's agent goes on all the same
+        pass
+    try:
+        stdin.deadline(COUNT_WITHIN_S)
+        rest = answer or (b"" if verb == SILENT else ANSWER)
+        while rest:
+            rest = rest[posix.write(1, rest) :]
+        for settle in _when_answered:
+            settle()
+    finally:
+        posix._exit(0)
+
+
+def _capture(verb: str) -> bytes | None:
+    """Record the event on standard input. Returns an answer when somebody is to be told something."""
+    began = time.monotonic()
+    posix.umask(0o077)
+    head, tail, whole = stdin.read(stdin.READ_WITHIN_S)
+    stdin.deadline(ALL_WITHIN_S - (time.monotonic() - began))
+    event = _named_event(head)
+    if event == b"PreToolUse":
+        return _before_tool(head)
+    if not whole or len(head) > 64 << 10 or not head.rstrip().endswith(b"}"):
+        event = b""  # to be read carefully
+    if event and event not in RECORDED:
+        return None
+    try:
+        paths.enter(paths.data_directory(posix.environ))
+    except OSError as error:
+        from claude_mem.hook import notices
+
+        return notices.tell(notices.describe("io_error", error), ANSWER) if _starts(verb, event) else None
+    if _is_excluded(event, head, tail, whole):
+        return None
+    if paths.is_there(paths.OFF):
+        from claude_mem.hook import pause
+
+        named, switch = pause.find(verb, event, head, tail, whole)
+        if switch:
+            from claude_mem.hook import notices
+
+            return notices.tell(pause.describe(switch, head), ANSWER) if _starts(verb, named) else None
+    event, shown, problem = _record(verb, event, head, tail, whole)
+    if _starts(
+        verb, event
+    ):  # else the user is working; what went wrong is counted, and told at the next start
+        from claude_mem.hook import notices
+
+        message, was_shown = notices.due(problem)
+        if message:
+            shown = notices.tell(message, shown or ANSWER)
+            _when_answered.append(was_shown)
+    return shown
+
+
+def _before_tool(head: bytes) -> bytes | None:
+    """What is known of the file that a tool is about to touch. Nothing is recorded, and no worker started."""
+    from claude_mem.hook import json_peek, worker_link
+
+    asked = json_peek.file_question(head)
+    if asked is None:
+        return None
+    paths.enter(paths.data_directory(posix.environ))
+    if paths.is_there(paths.OFF):
+        from claude_mem.hook import pause
+
+        if pause.find("", b"PreToolUse", asked)[1]:
+            return None
+    if _is_excluded(b"PreToolUse", asked):
+        return None
+    if _must_be_careful(asked):
+        from claude_mem.privacy import scrub_payload
+
+        _, asked = scrub_payload.prepare("", asked, b"", True)
+    if asked is None or not worker_link.may_be_asked(asked):
+        return None
+    try:
+        return worker_link.ask(b"PreToolUse", asked, worker_link.TOOL_WITHIN_S)
+    except worker_link.NobodyListens:
+        return None
+
+
+def _is_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool = True) -> bool:
+    """It is of a project of which the user wants nothing recorded."""
+    if b"CLAUDE_MEM_EXCLUDED_PROJECTS" not in _settings():
+        return False
+    from claude_mem.privacy import excluded_projects
+
+    return excluded_projects.is_hook_excluded(_settings(), event, head, tail, whole)
+
+
+def _starts(verb: str, event: bytes) -> bool:
+    return event == b"SessionStart" or verb == "context"
+
+
+def _record(
+    verb: str, event: bytes, head: bytes, tail: bytes, whole: bool
+) -> tuple[bytes, bytes | None, tuple[str, str] | None]:
+    """Spool the event, and wake the worker or ask it. Returns the event's name, what the model is to be shown
+    (as an answer), and what went wrong (the reason, counted by then, and a sentence)."""
+    shown, asks = None, False  # where a start finds nothing rendered, and for every prompt
+    try:
+        payload: bytes | None = head
+        if not event or _must_be_careful(head) or _may_be_our_command(event, head):
+            from claude_mem.privacy import scrub_payload
+
+            event, payload = scrub_payload.prepare(verb, head, tail, whole)
+        if payload is None or event not in RECORDED:
+            return event, None, None
+        if event == b"SessionStart":
+            from claude_mem.hook import session_context
+
+            payload, shown, asks = session_context.prepare(payload)
+        spool_writer.put(event, payload, time.time_ns())
+    except BaseException as error:  # the hook's one catch-all: counted, told, shown by doctor
+        from claude_mem.hook import drop_counters, notices
+
+        stdin.deadline(COUNT_WITHIN_S)
+        reason = drop_counters.reason(error)
+        try:
+            drop_counters.count(reason)
+        except OSError:
+            pass  # nothing can be written at all; it is still told
+        return event, shown, (reason, notices.describe(reason, error))
+    try:
+        if asks or event == b"UserPromptSubmit":
+            shown = _ask(event, payload)
+        else:
+            worker_link.wake(sys.executable)
+    except OSError:
+        pass  # the event is safe; a worker finds it without being told
+    return event, shown, None
+
+
+def _ask(event: bytes, payload: bytes) -> bytes | None:
+    """What the worker remembers of it, as an answer. Being asked wakes it; there may be none yet."""
+    from claude_mem.hook import worker_link
+
+    if not worker_link.may_be_asked(payload):
+        worker_link.wake(sys.executable)
+        return None
+    try:
+        return worker_link.ask(event, payload, worker_link.WITHIN_S)
+    except worker_link.NobodyListens:
+        worker_link.start(sys.executable)
+        return None
+
+
+def _named_event(payload: bytes) -> bytes:
+    """The event's name if the payload has the shape the client writes, with the head before all else."""
+    if not payload.startswith(private_turns.HEAD):
+        return b""
+    start = payload.find(EVENT, 0, 2048) + len(EVENT)
+    if start < len(EVENT) or payload.find(b'"tool_input"', 0, start) >= 0:
+        return b""
+    return payload[start : payload.find(b'"', start)]
+
+
+def _must_be_careful(payload: bytes) -> bool:
+    if suspect.is_suspect(payload):
+        return True
+    session = private_turns.session_of(payload)
+    if session is None or b'"source":"fork"' in payload:
+        return True  # a fork carries on another session
+    return private_turns.is_marked(session) or _has_custom_rules()
+
+
+def _may_be_our_command(event: bytes, payload: bytes) -> bool:
+    if event != b"UserPromptSubmit":
+        return False
+    at = payload.find(b'"prompt":"/')
+    return at >= 0 and b"mem" in payload[at : at + 64]
+
+
+def _has_custom_rules() -> bool:
+    content = _settings()
+    return b"CLAUDE_MEM_SECRET_PATTERNS" in content or b"CLAUDE_MEM_EXCLUDE_PATHS" in content
+
+
+_read: list[bytes] = []
+
+
+def _settings() -> bytes:
+    """What `settings.json` says, unparsed; read once. Empty for what is no file or cannot be read: the worker
+    says so."""
+    if not _read:
+        try:
+            _read.append(paths.content(paths.SETTINGS, paths.MOST_SETTINGS))
+        except OSError:
+            _read.append(b"")
+    return _read[0]

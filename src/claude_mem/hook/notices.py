@@ -1,0 +1,113 @@
+"""Decides what the user is told when recording has a problem: once, plainly, at the start of a session."""
+
+from __future__ import annotations
+
+import posix
+
+from claude_mem.hook import drop_counters, paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+SAYS = {
+    "spool_full": "the spool is full, because no worker drains it",
+    "disk_full": "the disk is full",
+    "io_error": "the data directory cannot be written",
+    "late": "writing took too long",
+    "unreadable": "the hook was given something that is not JSON",
+    "crashed": "the hook failed",
+}
+SAID = {
+    "spool_full": "the spool was full",
+    "disk_full": "the disk was full",
+    "io_error": "the data directory could not be written",
+    "late": "writing took too long",
+    "unreadable": "the hook was given something it could not read",
+    "crashed": "the hook failed",
+}
+MOST_LINES = 10  # that the worker may leave
+LONGEST_LINE = 800
+MOST_BYTES = MOST_LINES * LONGEST_LINE * 4  # in UTF-8
+
+
+def describe(reason: str, error: BaseException) -> str:
+    """One sentence: what, why, where, and what to do next."""
+    directory = paths.data_directory(posix.environ).decode(errors="replace")
+    why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+    return f"claude-mem is not recording: {SAYS[reason]}{why}: {directory}. Run: claude-mem doctor"
+
+
+def tell(message: str, answer: bytes) -> bytes:
+    """A hook's answer, with `message` added: for the user, not for the model."""
+    import json  # few starts have something to tell
+
+    return answer.rstrip()[:-1] + b', "systemMessage": ' + json.dumps(message).encode() + b"}\n"
+
+
+def due(problem: tuple[str, str] | None) -> tuple[str, Callable[[], None]]:
+    """At a session's start: all that the user is to be told, in a line each, and what is to be called once it
+    was shown. The problem of this moment (its reason, and a sentence), what the worker left to be told, what
+    could not be saved since the last start."""
+    left, file = _left()
+    new = drop_counters.news()
+    before = dict(new)
+    if problem and problem[0] in before:
+        before[problem[0]] -= 1  # this start, of which the problem tells
+    sentences = (problem[1] if problem else "", left, _missed(before, records_again=problem is None))
+
+    def shown() -> None:
+        _remove(file)
+        drop_counters.tell(new)
+
+    return "\n".join(filter(None, sentences)), shown
+
+
+def _missed(lost: dict[str, int], *, records_again: bool) -> str:
+    reasons = {reason: number for reason, number in lost.items() if number}
+    if not reasons:
+        return ""
+    total = sum(reasons.values())
+    events = "1 event" if total == 1 else f"{total} events"
+    why = ", ".join(
+        SAID[reason] if len(reasons) == 1 else f"{SAID[reason]} ({number})"
+        for reason, number in reasons.items()
+    )
+    again = " It records again." if records_again else ""
+    return f"claude-mem could not save {events}: {why}.{again} Run: claude-mem doctor"
+
+
+def _left() -> tuple[str, int]:
+    """What the worker left to be told, and which file it is in."""
+    try:
+        fd = posix.open(paths.NOTICE, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+    except OSError:
+        return "", 0
+    try:
+        return posix.read(fd, MOST_BYTES).decode(errors="replace").strip(), posix.fstat(fd).st_ino
+    except OSError:
+        return "", 0
+    finally:
+        posix.close(fd)
+
+
+def _remove(file: int) -> None:
+    """Not one that the worker has put there since: that was not shown."""
+    try:
+        if file and posix.lstat(paths.NOTICE).st_ino == file:
+            posix.unlink(paths.NOTICE)
+    except OSError:
+        pass  # told again rather than not at all
+
+
+# How long something has lasted, in words.
+
+
+def age(seconds: float) -> str:
+    """`40 s`, `3 min`, `5 h`, `12 days`."""
+    seconds = max(0.0, seconds)
+    for least, unit, name in ((172_800, 86_400, "days"), (7_200, 3_600, "h"), (120, 60, "min")):
+        if seconds >= least:
+            return f"{int(seconds // unit)} {name}"
+    return f"{int(seconds)} s"

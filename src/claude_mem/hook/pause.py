@@ -1,0 +1,109 @@
+"""Decides whether a hook finds itself paused: all of memory is, or its session.
+
+    off/all               everything is
+    off/<session>         that session is; the file holds its id
+
+A switch that may be set counts as set. With nothing paused there is no `off`, and no hook comes here.
+
+    unseen/<session>      something in that session was not to be seen; its transcript is not taken in later
+"""
+
+from __future__ import annotations
+
+import posix
+import time
+
+from claude_mem.hook import paths
+from claude_mem.privacy import private_turns
+
+ALL = f"{paths.OFF}/all"
+
+
+def path(session: str) -> str:
+    """Where a session's switch lies; none has the name of the one for everything."""
+    one = f"{paths.OFF}/{private_turns.spelled(session)}"
+    return one if one != ALL else f"{one}.session"
+
+
+def find(
+    verb: str, event: bytes, head: bytes, tail: bytes = b"", whole: bool = True
+) -> tuple[bytes, str | None]:
+    """The event's name (as given, if there is one) and the switch that pauses it; None: it is not paused."""
+    everything = paths.is_there(ALL)
+    session = private_turns.session_of(head) if event else None
+    if session is None:
+        event, session = _read(verb, head, tail, whole)
+    if not everything and (not session or not paths.is_there(path(session))):
+        return event, None
+    note_skipped_session(session)
+    if session and event not in (b"SessionStart", b"SessionEnd", b"PreToolUse"):
+        _keep_marks(verb, event, session, (head, tail, whole))
+    return event, ALL if everything or not session else path(session)
+
+
+def skipped_note(session: str) -> str:
+    """Where it is noted that a session was not to be seen."""
+    return f"{paths.UNSEEN}/{private_turns.spelled(session)}"
+
+
+def note_skipped_session(session: str) -> None:
+    """The client keeps a transcript of it all the same; whoever reads that later finds this note."""
+    if not session or paths.is_there(skipped_note(session)):
+        return
+    try:
+        posix.mkdir(paths.UNSEEN, 0o700)
+    except FileExistsError:
+        pass
+    flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
+    posix.close(posix.open(skipped_note(session), flags, 0o600))
+
+
+def note_skipped_stdin(verb: str) -> None:
+    """A session that is off by its environment. Where no memory was ever kept, nothing is noted either."""
+    from claude_mem.hook import stdin
+
+    head, tail, whole = stdin.read(stdin.READ_WITHIN_S)
+    posix.chdir(paths.data_directory(posix.environ))
+    note_skipped_session(private_turns.session_of(head) or _read(verb, head, tail, whole)[1])
+
+
+def describe(switch: str, head: bytes) -> str:
+    """What the user is told at a session's start."""
+    from claude_mem.hook.notices import age
+
+    try:
+        is_paused = f"has been paused for {age(time.time() - posix.lstat(switch).st_mtime)}"
+    except OSError:
+        is_paused = "is paused"
+    if switch == ALL:
+        return f"claude-mem {is_paused}: nothing is recorded. Resume: claude-mem on"
+    which = private_turns.session_of(head) or "ID"
+    return f"This session {is_paused}: nothing of it is recorded. Resume: claude-mem on --session {which}"
+
+
+def _read(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, str]:
+    """The event's name and the session's id, of a payload in an unusual shape; empty where there is none."""
+    from claude_mem.hook.drop_counters import NotAPayload
+    from claude_mem.privacy import scrub_payload
+
+    try:
+        payload = scrub_payload.read(head, tail, whole)
+    except NotAPayload:
+        return b"", ""
+    event = payload.get("hook_event_name") or scrub_payload.BY_VERB.get(verb)
+    session = payload.get("session_id")
+    return (
+        event.encode(errors="replace") if isinstance(event, str) else b"",
+        session if isinstance(session, str) else "",
+    )
+
+
+def _keep_marks(verb: str, event: bytes, session: str, payload: tuple[bytes, bytes, bool]) -> None:
+    """Nothing is recorded, but what is private is noted as ever: it may be resumed in the middle of a turn.
+    And a later compaction tells what was said meanwhile: the session is marked for that, too."""
+    if event == b"UserPromptSubmit":
+        from claude_mem.privacy import scrub_payload
+
+        scrub_payload.prepare(verb, *payload)
+    if not private_turns.is_marked(session):
+        private_turns.note(session, private_turns.OPEN)

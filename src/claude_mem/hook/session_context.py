@@ -1,0 +1,59 @@
+"""Finds what a session's start is told. The worker renders it ahead of time, so no worker is needed then.
+
+    context/<SHA-1 of the working directory>     what is worth knowing there
+    context/s-<SHA-1 of the session's id>        that session's own memory, for when it was compacted
+
+    <stamp: 16 hexadecimal digits>
+    {"continue": true, …}                        the hook's whole answer; empty when there is nothing to tell
+
+The stamp goes into the spool with the event: so the worker learns what was shown, also if it was down.
+"""
+
+from __future__ import annotations
+
+import posix
+
+from claude_mem.hook import json_peek, paths, worker_link
+
+MOST_BYTES = 64 << 10
+STAMP = 16
+_HEX = b"0123456789abcdef"
+
+
+def prepare(payload: bytes) -> tuple[bytes, bytes | None, bool]:
+    """A session start's payload as it is to be spooled, the answer that shows what was rendered for it, and
+    whether the worker is to be asked instead."""
+    source = json_peek.member(payload, b"source")
+    directory = json_peek.text_of(json_peek.member(payload, b"cwd"))
+    if source in (b'"resume"', b'"fork"'):
+        return payload, None, True  # the client replays what was told; only the worker knows what is new
+    files = [paths.directory_context(directory)] if directory else []
+    if source == b'"compact"':
+        session = json_peek.text_of(json_peek.member(payload, b"session_id"))
+        files.insert(0, paths.session_context(session))
+    for file in files:
+        try:
+            stamp, shown = _read(file)
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError):
+            return payload, None, False  # damaged, or not ours: the worker writes it anew
+        return _stamped(payload, stamp) if shown else payload, shown, False
+    return payload, None, bool(directory)
+
+
+def _read(file: str) -> tuple[bytes, bytes | None]:
+    """The stamp, and the answer if there is something to tell. Raises ValueError for what is no rendering."""
+    fd = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK)
+    try:
+        content = posix.read(fd, MOST_BYTES)
+    finally:
+        posix.close(fd)
+    stamp, newline, line = content.partition(b"\n")
+    if not newline or len(stamp) != STAMP or stamp.strip(_HEX):
+        raise ValueError("not a rendered context")
+    return stamp, worker_link.checked_answer(b"SessionStart", line)
+
+
+def _stamped(payload: bytes, stamp: bytes) -> bytes:
+    return payload.rstrip()[:-1] + b',"claude_mem_context":"%s"}' % stamp

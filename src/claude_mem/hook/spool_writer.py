@@ -1,0 +1,193 @@
+"""Decides the next event's name, and whether the spool still has room for it.
+
+One line of fixed width beside the spooled files, changed in place under a record lock, so that it can be
+updated on a full disk and costs no directory listing:
+
+    <last name's time, ns> <files> <bytes> <most files> <most bytes>
+
+The time never runs backwards: a name is the wall clock or, when that was set back, one more than the last.
+The worker subtracts what it has drained and writes the user's limits.
+"""
+
+from __future__ import annotations
+
+import posix
+import time
+
+from claude_mem import __version__
+from claude_mem.hook import paths, stdin
+
+MOST_FILES = 200_000
+MOST_BYTES = 1 << 30
+WIDTH = 20
+TRIES, TRY_EVERY_S = 40, 0.005
+
+
+class SpoolFull(Exception):
+    """The spool is at its bound; the newest event is dropped and counted."""
+
+
+def _line(numbers: tuple[int, ...]) -> bytes:
+    return b" ".join(b"%0*d" % (WIDTH, max(0, number)) for number in numbers) + b"\n"
+
+
+def parse_ledger(line: bytes) -> tuple[int, int, int, int, int]:
+    """The five numbers; a damaged or empty line counts as a fresh ledger."""
+    try:
+        last, files, size, most_files, most_bytes = map(int, line.split())
+    except ValueError:
+        return 0, 0, 0, MOST_FILES, MOST_BYTES
+    return last, files, size, most_files, most_bytes
+
+
+def _open() -> tuple[int, bool]:
+    """Open and lock; the lock goes with the descriptor. Whoever holds it for long was stopped in the middle:
+    then the ledger is read and left as it is, for an event must not wait for it."""
+    fd = posix.open(paths.LEDGER, posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW, 0o600)
+    for _ in range(TRIES):
+        try:
+            posix.lockf(fd, posix.F_TLOCK, 0)
+        except (BlockingIOError, PermissionError):
+            time.sleep(TRY_EVERY_S)
+        else:
+            return fd, True
+    return fd, False
+
+
+def admit(size: int, now_ns: int) -> int:
+    """Count one more event of `size` bytes in and return the time that names it, or raise SpoolFull."""
+    fd, locked = _open()
+    try:
+        last, files, total, most_files, most_bytes = parse_ledger(posix.pread(fd, 256, 0))
+        if files >= most_files or total + size > most_bytes:
+            raise SpoolFull
+        name = max(now_ns, last + 1)
+        if locked:
+            posix.pwrite(fd, _line((name, files + 1, total + size, most_files, most_bytes)), 0)
+        return name
+    finally:
+        posix.close(fd)
+
+
+def discharge(files: int, size: int) -> None:
+    """Count events out that have left the spool (or never reached it)."""
+    fd, locked = _open()
+    try:
+        last, had_files, had_size, most_files, most_bytes = parse_ledger(posix.pread(fd, 256, 0))
+        if locked:
+            posix.pwrite(fd, _line((last, had_files - files, had_size - size, most_files, most_bytes)), 0)
+    finally:
+        posix.close(fd)
+
+
+def reset_ledger(files: int, size: int, most_files: int, most_bytes: int) -> None:
+    """Write what a listing found and the limits in force: killed hooks leave their weight behind."""
+    fd, locked = _open()
+    try:
+        last = parse_ledger(posix.pread(fd, 256, 0))[0]
+        if locked:
+            posix.pwrite(fd, _line((last, files, size, most_files, most_bytes)), 0)
+    finally:
+        posix.close(fd)
+
+
+def counted_files() -> int:
+    """How many files the ledger believes are waiting."""
+    fd, _ = _open()
+    try:
+        return parse_ledger(posix.pread(fd, 256, 0))[1]
+    finally:
+        posix.close(fd)
+
+
+# Writes one event as one durable file.
+#
+# The envelope is joined to the payload's own bytes, so that an innocent payload is never parsed:
+#
+#     {"v":1,"by":"<version>","id":"<name>","at":<epoch ms>,"event":"PostToolUse","payload":{…}}
+
+
+VERSION = 1
+SUFFIX = ".json"
+
+
+def put(event: bytes, payload: bytes, now_ns: int) -> str:
+    """Spool `payload` and return its name once it would survive a power cut."""
+    size = len(payload) + 128
+    try:
+        time = admit(size, now_ns)
+    except FileNotFoundError:
+        _make_room()
+        time = admit(size, now_ns)
+    name = f"{time:020d}-{posix.getpid()}-{posix.urandom(2).hex()}"
+    head = b'{"v":%d,"by":"%s","id":"%s","at":%d,"event":"%s","payload":' % (
+        VERSION,
+        __version__.encode(),
+        name.encode(),
+        now_ns // 1_000_000,
+        event,
+    )
+    temporary, final = f"{paths.SPOOL}/.{name}.tmp", f"{paths.SPOOL}/{name}{SUFFIX}"
+    try:
+        _write_file(temporary, head + payload + b"}\n")
+        try:
+            _sync(temporary)
+            posix.rename(temporary, final)
+            _sync(paths.SPOOL)  # without this a power cut can forget the rename
+        except stdin.Late:
+            # The disk is slow, not broken. An event a power cut may take beats one that is surely lost.
+            _finish(temporary, final)
+    except BaseException:
+        # Not accepted: leave neither a file nor its weight in the ledger.
+        _forget(temporary, final, size)
+        raise
+    return name
+
+
+def _finish(temporary: str, final: str) -> None:
+    try:
+        posix.rename(temporary, final)
+    except FileNotFoundError:
+        posix.stat(final)  # already renamed
+
+
+def _make_room() -> None:
+    from claude_mem.hook import drop_counters
+
+    try:
+        posix.mkdir(paths.SPOOL, 0o700)
+    except FileExistsError:
+        pass
+    drop_counters.prepare()  # now, while there is room for it
+
+
+def _write_file(path: str, content: bytes) -> None:
+    fd = posix.open(
+        path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC | posix.O_NOFOLLOW, 0o600
+    )
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[posix.write(fd, view) :]
+    finally:
+        posix.close(fd)
+
+
+def _sync(path: str) -> None:
+    fd = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+    try:
+        posix.fsync(fd)
+    finally:
+        posix.close(fd)
+
+
+def _forget(temporary: str, final: str, size: int) -> None:
+    for path in (temporary, final):
+        try:
+            posix.unlink(path)
+        except OSError:
+            pass
+    try:
+        discharge(1, size)
+    except OSError:
+        pass

@@ -1,0 +1,1 @@
+"""Memory from elsewhere, as records of our export format: other tools, git, notes, JSON Lines."""

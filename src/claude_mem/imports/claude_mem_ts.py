@@ -1,0 +1,285 @@
+"""Decides what of the TypeScript claude-mem's memory becomes ours, and as what. Pure: it is handed rows.
+
+Its schema grew through more than fifty versions, so a column is read if it is there. What is read nobody
+scrubbed: every text goes through `clean`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol, get_args
+
+from claude_mem.imports.jsonl import Fields, paths_in
+from claude_mem.imports.report import ImportReport, Project
+from claude_mem.model.memory import ObservationType
+from claude_mem.model.records import Record
+
+NAME = "claude-mem-ts"
+TABLES = ("sdk_sessions", "user_prompts", "observations", "session_summaries")
+UNREAD = ("tool_uses",)
+"""Raw evidence, which it has kept since 13.25: counted, and left where it is."""
+
+TYPES: tuple[str, ...] = get_args(ObservationType)
+CLIENTS = {"claude": "claude-code"}
+OBSERVERS = "observer-sessions"
+"""The project of sessions in which its observer talks to itself; early versions took those for the user's."""
+
+_SESSION = ("content_session_id", "claude_session_id")  # as the client has it: the newer name first
+_MEMORY = ("memory_session_id", "sdk_session_id")  # as its observer has it
+_TOLD = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+
+Clean = Callable[[str], str]
+ProjectOf = Callable[[str, Sequence[str]], Project]
+"""The project for one of its names, and for files of that project whose paths are known from the root on."""
+
+
+class Tables(Protocol):
+    def columns(self, table: str) -> frozenset[str]: ...
+
+    def rows(self, table: str, columns: Sequence[str]) -> Iterator[Mapping[str, object]]: ...
+
+
+def is_one(tables: Tables) -> bool:
+    """Whether these are its tables: ours have some of the same names."""
+    has_sessions = not tables.columns("sdk_sessions").isdisjoint(_SESSION)
+    return has_sessions and all(map(tables.columns, ("observations", "schema_versions")))
+
+
+def read(
+    tables: Tables,
+    *,
+    clean: Clean,
+    project_of: ProjectOf,
+    is_excluded: Callable[[Project], bool],
+    gained: ImportReport,
+) -> Iterator[Record]:
+    """Its memory as records, each after what it refers to."""
+    yield from _Reading(tables, clean, project_of, is_excluded, gained).records()
+
+
+class _Reading:
+    def __init__(
+        self,
+        tables: Tables,
+        clean: Clean,
+        project_of: ProjectOf,
+        is_excluded: Callable[[Project], bool],
+        gained: ImportReport,
+    ) -> None:
+        self._tables, self._clean, self._gained = tables, clean, gained
+        self._project_of, self._is_excluded = project_of, is_excluded
+        self._by_memory: dict[str, str] = {}  # its observer's id of a session: ours; "": not to be taken
+        self._by_row: dict[object, str] = {}
+        self._sessions: dict[str, str] = {}  # ours: the client it is of
+        self._projects: dict[str, Project] = {}  # by name
+        self._told: set[str] = set()  # keys of projects that have a record
+        self._moved: dict[str, str] = {}  # of worktrees that were merged: the project that took them in
+        self._last_at: dict[str, int] = {}
+        self._files: dict[str, dict[str, None]] = {}  # by project: absolute paths, each once
+
+    def records(self) -> Iterator[Record]:
+        self._look_ahead()
+        for row in self._rows("sdk_sessions", *_SESSION, *_MEMORY, *_OF_A_SESSION):
+            yield from self._session(row)
+        for row in self._rows("user_prompts", *_SESSION, *_OF_A_PROMPT):
+            yield from self._prompt(row)
+        for row in self._rows("observations", *_MEMORY, *_OF_AN_OBSERVATION):
+            yield from self._observation(row)
+        for row in self._rows("session_summaries", *_MEMORY, "project", *_TOLD, *_OF_A_SUMMARY):
+            yield from self._summary(row)
+
+    def _rows(self, table: str, *columns: str) -> Iterator[Fields]:
+        return (Fields(row, self._clean) for row in self._tables.rows(table, columns))
+
+    def _look_ahead(self) -> None:
+        """What a session's record needs and only its observations know."""
+        columns = (*_MEMORY, "project", "merged_into_project", "files_read", "files_modified", *_AT)
+        for plain in self._tables.rows("observations", columns):
+            row = Fields(plain, str)  # nothing of it is kept
+            memory, name, into = row.name(*_MEMORY), row.name("project"), row.name("merged_into_project")
+            if into:
+                self._moved[name] = into
+            at = row.at("created_at")
+            if at is not None:
+                self._last_at[memory] = max(self._last_at.get(memory, 0), at)
+            known = self._files.setdefault(into or name, {})
+            if len(known) < MOST_PATHS:
+                known |= dict.fromkeys(paths_in(row, "files_modified", "files_read"))
+
+    def _session(self, row: Fields) -> Iterator[Record]:
+        memory, name = row.name(*_MEMORY), row.name("project")
+        said = row.name(*_SESSION)
+        session = said or f"{NAME}-{memory or row.number('id')}"
+        client = row.name("platform_source") or "claude"
+        began = row.at("started_at", "created_at")
+        if why := self._unwanted(name):
+            self._by_memory[memory] = self._by_row[row.number("id")] = ""
+            self._gained.pass_over("session", why)
+            return
+        if began is None:
+            began = self._last_at.get(memory)
+        if began is None:
+            self._gained.pass_over("session", "without a time")
+            return
+        if session in self._sessions:  # the same id in another client
+            session = f"{client}-{session}"
+        self._by_memory[memory] = self._by_row[row.number("id")] = session
+        ended = row.at("completed_at")
+        yield from self._begun(
+            session,
+            name,
+            began,
+            client,
+            {
+                "title": row.text("custom_title"),
+                "first_user_prompt": row.text("user_prompt"),
+                "prompt_counter": row.number("prompt_counter") or 0,
+                "status": "failed" if row.name("status") == "failed" else "completed",
+                "updated_at": max(began, ended or 0, self._last_at.get(memory, 0)),
+                "completed_at": ended,
+            },
+        )
+
+    def _begun(
+        self, session: str, name: str, at: int, client: str, more: Mapping[str, object]
+    ) -> Iterator[Record]:
+        project = self._project(name)
+        if project.key not in self._told:
+            self._told.add(project.key)
+            yield self._gained.take({"kind": "project", **project.record(), "created_at": at})
+        self._sessions[session] = CLIENTS.get(client, client)
+        yield self._gained.take(
+            {
+                "kind": "session",
+                "session_id": session,
+                "project": project.key,
+                "cwd": project.root or None,
+                "client": self._sessions[session],
+                "created_at": at,
+                **more,
+            }
+        )
+
+    def _project(self, name: str) -> Project:
+        name = self._moved.get(name, name) or "unknown"
+        if name not in self._projects:
+            self._projects[name] = self._project_of(name, list(self._files.get(name, ())))
+        return self._projects[name]
+
+    def _unwanted(self, name: str) -> str | None:
+        """Why nothing of a project is taken."""
+        if name == OBSERVERS:
+            return "the observer talking to itself"
+        return "of an excluded project" if self._is_excluded(self._project(name)) else None
+
+    def _prompt(self, row: Fields) -> Iterator[Record]:
+        session = self._by_row.get(row.number("session_db_id")) if row.has("session_db_id") else None
+        if session is None:
+            session = row.name(*_SESSION)
+        number, at = row.number("prompt_number"), row.at("created_at")
+        if session not in self._sessions or number is None or at is None:
+            known = session in self._sessions
+            self._gained.pass_over(
+                "prompt", "without a time or number" if known else "of no session that is taken"
+            )
+            return
+        text = row.text("prompt_text")
+        yield self._gained.take(
+            {
+                "kind": "prompt",
+                "session_id": session,
+                "number": number,
+                "text": text,
+                "private": text is None and row.has("prompt_text"),
+                "at": at,
+            }
+        )
+
+    def _observation(self, row: Fields) -> Iterator[Record]:
+        at = row.at("created_at")
+        if at is None:
+            self._gained.pass_over("observation", "without a time")
+            return
+        narrative, facts = row.text("narrative") or row.text("text"), row.texts("facts")
+        if not (narrative or facts or row.text("title")):
+            self._gained.pass_over("observation", "says nothing")
+            return
+        session, made = self._whose("observation", row, at)
+        yield from made
+        if not session:
+            return
+        modified, concepts = row.texts("files_modified"), row.texts("concepts")
+        type = row.name("type")
+        if type not in TYPES:
+            ours = "change" if modified else "discovery"
+            self._gained.retype(type, ours)
+            concepts, type = [*concepts, *([type] if type and type not in concepts else [])], ours
+        model = row.name("generated_by_model")
+        yield self._gained.take(
+            {
+                "kind": "observation",
+                "session_id": session,
+                "type": type,
+                "title": row.text("title"),
+                "subtitle": row.text("subtitle"),
+                "narrative": narrative,
+                "facts": facts,
+                "concepts": concepts,
+                "files_read": row.texts("files_read"),
+                "files_modified": modified,
+                "prompt_number": row.number("prompt_number"),
+                "client": self._sessions[session],
+                "provider": f"{NAME}:{model}" if model else NAME,
+                "source": "work",
+                "at": at,
+            }
+        )
+
+    def _summary(self, row: Fields) -> Iterator[Record]:
+        at = row.at("created_at")
+        told = {name: row.text(name) for name in _TOLD}
+        if at is None or not any(told.values()):
+            self._gained.pass_over("summary", "without a time" if at is None else "says nothing")
+            return
+        session, made = self._whose("summary", row, at)
+        yield from made
+        if session:
+            yield self._gained.take(
+                {
+                    "kind": "summary",
+                    "session_id": session,
+                    **told,
+                    "files_read": row.texts("files_read"),
+                    "files_edited": row.texts("files_edited"),
+                    "prompt_number": row.number("prompt_number"),
+                    "at": at,
+                }
+            )
+
+    def _whose(self, kind: str, row: Fields, at: int) -> tuple[str, list[Record]]:
+        """The session ("": none) and what must come before its memory: one that is not there is made up."""
+        memory = row.name(*_MEMORY)
+        session = self._by_memory.get(memory)
+        why = "of no session that is taken" if session == "" else self._unwanted(row.name("project"))
+        if why:
+            self._gained.pass_over(kind, why)
+            return "", []
+        if session is not None:
+            return session, []
+        session = self._by_memory[memory] = f"{NAME}-{memory or 'unknown'}"
+        last = {"updated_at": max(at, self._last_at.get(memory, at)), "status": "completed"}
+        return session, list(self._begun(session, row.name("project"), at, "claude", last))
+
+
+MOST_PATHS = 200  # of a project, to tell where it lies
+_AT = ("created_at", "created_at_epoch")
+_OF_A_SESSION = (
+    *("id", "project", "platform_source", "user_prompt", "status", "prompt_counter", "custom_title"),
+    *("started_at", "started_at_epoch", "completed_at", "completed_at_epoch", *_AT),
+)
+_OF_A_PROMPT = ("session_db_id", "prompt_number", "prompt_text", *_AT)
+_OF_AN_OBSERVATION = (
+    *("project", "type", "title", "subtitle", "narrative", "text", "facts", "concepts"),
+    *("files_read", "files_modified", "prompt_number", "generated_by_model", *_AT),
+)
+_OF_A_SUMMARY = ("files_read", "files_edited", "prompt_number", *_AT)

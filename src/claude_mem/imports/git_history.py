@@ -1,0 +1,241 @@
+"""Decides which commits of a repository become observations, and as what.
+
+A commit that a known session made belongs to that session. All others of a repository are in one session, the
+repository's own: one for each author and day would bury the real ones in every list of sessions, and says
+nothing that the commits' own times do not. Its name and theirs come from git alone, so that reading again, on
+another day or in another clone, yields the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from claude_mem import git
+from claude_mem.git import Commit
+from claude_mem.imports.report import ImportReport, Project
+from claude_mem.model.memory import type_of_commit
+from claude_mem.model.records import Record
+
+CLIENT = "git"
+MOST = 2_000
+MOST_FILES = 200
+MOST_TITLE = 500
+MOST_BODY = 20_000
+
+SessionOf = Callable[[str, str, int], str | None]
+"""The session that made a commit, by its hash, its subject and the time it was made; None: nobody knows. It
+must not change its mind about one that was taken in: that would take it in again, for another session."""
+Clean = Callable[[str], str]
+
+_TRAILER = re.compile(r"(?:[A-Z][\w-]+-[Bb]y: |🤖|Generated with |Change-Id: |git-svn-id: )")
+
+_NOTHING_SAID = re.compile(
+    r"(?:wip|work in progress|tmp|temp|test|\.+|-+|fixup!.*|squash!.*|amend!.*|checkpoint|save|updates?"
+    r"|minor|changes|stuff|misc|initial commit|first commit)[\s.!]*",
+    re.I,
+)
+_VERSION = re.compile(
+    r"(?:\w{1,20}(?:\([^)]{0,80}\))?:\s*)?(?:(?:bump|release|prepare|set|update|tag|publish)\s+)?"
+    r"(?:for\s+)?(?:the\s+)?(?:new\s+)?(?:version|release)?\s*(?:to\s+)?v?\d+\.\d+[-+.\w]*"
+    r"(?:\s*\[skip ci\])?",
+    re.I,
+)
+_BUMPS = re.compile(r"(?:[\w()-]+:\s*)?bump \S+ from \S+ to \S+", re.I)
+_LOCKS = frozenset(
+    (
+        *("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"),
+        *("Cargo.lock", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "Gemfile.lock", "go.sum"),
+        *("composer.lock", "mix.lock", "flake.lock", "packages.lock.json", "Podfile.lock", "pubspec.lock"),
+    )
+)
+
+
+def read(
+    repo: Path,
+    project: Project,
+    *,
+    clean: Clean,
+    gained: ImportReport,
+    session_of: SessionOf | None = None,
+    since: int | None = None,
+    limit: int = MOST,
+) -> Iterator[Record]:
+    """The newest commits that can be reached from HEAD, oldest first. `since`: epoch milliseconds. Raises
+    git.Unanswered."""
+    kept = []
+    for commit in git.log(repo, since=since, limit=limit):
+        why = noise(commit)
+        if why is None:
+            kept.append(commit)
+        else:
+            gained.pass_over("commit", why)
+    kept.reverse()
+    if kept:
+        yield from _records(kept, project, clean, gained, session_of)
+
+
+def _records(
+    commits: Sequence[Commit],
+    project: Project,
+    clean: Clean,
+    gained: ImportReport,
+    session_of: SessionOf | None,
+) -> Iterator[Record]:
+    own = session_id(project)
+    made = [(session_of(each.sha, each.subject, each.at) if session_of else None, each) for each in commits]
+    alone = [commit.at for session, commit in made if session is None]
+    yield gained.take({"kind": "project", **project.record(), "created_at": commits[0].at})
+    if alone:
+        yield gained.take(
+            {
+                "kind": "session",
+                "session_id": own,
+                "project": project.key,
+                "title": f"Commits of {project.name}",
+                "client": CLIENT,
+                "status": "completed",
+                "cwd": project.root or None,
+                # Of the first commit of all, not the newest: in a list of sessions it comes last.
+                "created_at": min(alone),
+                "updated_at": min(alone),
+                "completed_at": min(alone),
+            }
+        )
+    for session, commit in made:
+        is_known = session not in (None, own)
+        yield gained.take(_observation(commit, session or own, clean, is_known=is_known))
+
+
+def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) -> dict[str, object]:
+    body = clean(told(commit.body))[:MOST_BODY].strip()
+    facts = [f"Commit {commit.sha[:12]} by {commit.author}".strip()]
+    return {
+        "kind": "observation",
+        "session_id": session,
+        "type": type_of_commit(commit.subject) or "change",
+        "title": clean(commit.subject).strip()[:MOST_TITLE],
+        "narrative": body or None,
+        "facts": [clean(fact) for fact in facts],
+        "files_modified": [clean(path) for path in commit.files[:MOST_FILES]],
+        "client": CLIENT,
+        "commit": commit.sha,
+        "provider": CLIENT,
+        "source": "work" if is_known else "external",  # others may have written it
+        "at": commit.at,
+    }
+
+
+def session_id(project: Project) -> str:
+    """Of the session in which a repository's commits are that no known session made."""
+    return f"{CLIENT}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
+
+
+def noise(commit: Commit) -> str | None:
+    """Why a commit says nothing worth keeping; None: it does."""
+    subject, alone = commit.subject.strip(), not told(commit.body)
+    names = {path.rpartition("/")[2] for path in commit.files}
+    reasons = {
+        "a merge": commit.merges,
+        "the edge of a shallow clone": commit.is_edge,
+        "no message": not subject,
+        "changes nothing": not names and alone,
+        "locks only": bool(names) and names <= _LOCKS,
+        "says nothing": alone and _NOTHING_SAID.fullmatch(subject),
+        "a version's number": alone and _VERSION.fullmatch(subject),
+        "a dependency's version": _BUMPS.fullmatch(subject),
+    }
+    return next((why for why, holds in reasons.items() if holds), None)
+
+
+def told(body: str) -> str:
+    """Without the trailers that tools add."""
+    paragraphs = re.split(r"\n[^\S\n]*\n", body.strip())
+    return "\n\n".join(part for part in paragraphs if part and not _TRAILER.match(part.strip())).strip()
+
+
+# Decides which session made a commit, by records of what happened and of commits taken in before.
+
+
+WITHIN_MS = 10 * 60_000
+LOOKED_AT = 8_000  # signs of a command, for its message
+_SHORT = 7  # signs of a hash that git shows at least
+
+_ANSWER = re.compile(r"^\[[^\]\n]{1,300}? ([0-9a-f]{7,40})\] (.{1,1000})$", re.M)
+_MESSAGE = re.compile(
+    r"""git\b[^\n]{0,500}?\bcommit\b[^\n]{0,500}?(?:-\w{0,8}m|--message)[ =]?(["'])(.+?)\1""", re.S
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A commit that a session tells of."""
+
+    session: str
+    at: int
+    subject: str
+    sha: str = ""  # as far as it is told
+
+
+def made_in(record: Record) -> Iterator[Made]:
+    """The commits that a record tells of: an observation that is one, or an event in which one was made."""
+    session, at = str(record.get("session_id")), record.get("at")
+    if not isinstance(at, int):
+        return
+    if record.get("kind") == "observation" and record.get("client") == CLIENT:
+        yield Made(session, at, str(record.get("title") or ""), str(record.get("commit") or ""))
+    elif record.get("kind") == "event" and record.get("tool_name") == "Bash":
+        command, output = (
+            _said(record.get("tool_input"), "command"),
+            _said(record.get("tool_response"), "stdout"),
+        )
+        if "git" not in command or "commit" not in command:
+            return
+        answers = _ANSWER.findall(output)
+        yield from (Made(session, at, subject, sha) for sha, subject in answers)
+        if not answers:
+            for _, message in _MESSAGE.findall(command[:LOOKED_AT]):
+                yield Made(session, at, message.strip().partition("\n")[0])
+
+
+def finder(records: Iterable[Record], *, within_ms: int = WITHIN_MS) -> SessionOf:
+    """Where a commit was taken in stays its place. Else who tells its hash, or its subject near its time."""
+    taken: dict[str, str] = {}
+    by_sha: dict[str, str] = {}
+    by_subject: dict[str, list[Made]] = {}
+    for record in records:
+        for made in made_in(record):
+            if len(made.sha) >= 40:
+                taken[made.sha] = made.session
+            elif len(made.sha) >= _SHORT:
+                by_sha[made.sha[:_SHORT]] = made.session
+            by_subject.setdefault(_plain(made.subject), []).append(made)
+
+    def session_of(sha: str, subject: str, at: int) -> str | None:
+        known = taken.get(sha) or by_sha.get(sha[:_SHORT])
+        if known:
+            return known
+        told = (made for made in by_subject.get(_plain(subject), ()) if not made.sha)
+        near = [made for made in told if abs(made.at - at) <= within_ms]
+        return min(near, key=lambda made: abs(made.at - at)).session if near else None
+
+    return session_of
+
+
+def _said(value: object, key: str) -> str:
+    """What a tool was given or gave: a field of its JSON, or all of it where it is none (any more)."""
+    text = value if isinstance(value, str) else ""
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    found = fields.get(key) if isinstance(fields, dict) else fields
+    return found if isinstance(found, str) else ""
+
+
+def _plain(subject: str) -> str:
+    return " ".join(subject.split()).casefold()

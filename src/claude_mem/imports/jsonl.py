@@ -1,0 +1,214 @@
+"""Decides what a value of somebody else's row or line means: text, a list, a number or a time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import get_args
+
+from claude_mem.agents.claude_code import transcript_lines
+from claude_mem.imports.report import ImportReport, Project, named
+from claude_mem.model.memory import ObservationType
+from claude_mem.model.records import Record
+
+MOST_ITEMS = 1_000
+_SECONDS_UNTIL = 100_000_000_000  # as milliseconds that is 1973, as seconds the year 5138
+_LATEST = 253_402_300_799_999
+
+
+class Fields:
+    """One row. Names and times are taken as they are; all that a person or a model wrote is cleaned."""
+
+    def __init__(self, row: Mapping[str, object], clean: Callable[[str], str]) -> None:
+        self._row, self._clean = row, clean
+
+    def has(self, key: str) -> bool:
+        return self._row.get(key) not in (None, "")
+
+    def name(self, *keys: str) -> str:
+        """The first that is there; empty: none is."""
+        found = (str(self._row[key]).strip() for key in keys if self.has(key))
+        return next((name for name in found if name), "")
+
+    def text(self, key: str) -> str | None:
+        value = self._row.get(key)
+        if value is None or value == "":
+            return None
+        return self._clean(_as_text(value)).strip() or None
+
+    def texts(self, key: str) -> list[str]:
+        """A list, or JSON that is one, or a text alone."""
+        cleaned = (self._clean(item).strip() for item in self._listed(key))
+        return [item for item in cleaned if item][:MOST_ITEMS]
+
+    def number(self, key: str) -> int | None:
+        value = self._row.get(key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            return None
+        return value if 0 <= value <= _LATEST else None
+
+    def at(self, *keys: str) -> int | None:
+        """Epoch milliseconds: of a column beside it that holds them or seconds, or of its own text."""
+        for key in keys:
+            for value in (self._row.get(f"{key}_epoch"), self._row.get(key)):
+                found = when(value)
+                if found:
+                    return found
+        return None
+
+    def _listed(self, key: str) -> list[str]:
+        value = self._row.get(key)
+        if isinstance(value, str) and value.lstrip().startswith("["):
+            with suppress(ValueError, RecursionError):
+                value = json.loads(value)
+        if isinstance(value, list):
+            return [_as_text(item) for item in value if item is not None]
+        return [_as_text(value)] if value not in (None, "") else []
+
+
+def when(value: object) -> int | None:
+    """Epoch milliseconds of a number of them, or of seconds, or of a time as text."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            whole = int(value * 1000 if 0 < value < _SECONDS_UNTIL else value)
+        except (ValueError, OverflowError):  # not a number, or endless
+            return None
+        return whole if 0 < whole <= _LATEST else None
+    return transcript_lines.epoch(value)
+
+
+def paths_in(row: Fields, *keys: str) -> Iterator[str]:
+    """Those of its files that are named from the root on."""
+    for key in keys:
+        yield from (item for item in row.texts(key) if item.startswith("/"))
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+# Decides what lines of JSON mean that nobody made for us: any object with a text becomes an observation.
+#
+# Its words are somebody else's, so they are marked as such.
+
+
+CLIENT = "jsonl"
+LONGEST = 4 << 20  # characters of a line
+MOST_TITLE = 200
+TYPES: tuple[str, ...] = get_args(ObservationType)
+
+TEXT = ("text", "content", "memory", "narrative", "body", "note", "description", "summary")
+TITLE = ("title", "name", "subject", "headline")
+AT = ("created_at", "timestamp", "at", "date", "time", "created", "updated_at")
+PROJECT = ("project", "repo", "repository", "workspace")
+TYPE = ("type", "category")
+FILES = ("files", "files_modified", "paths", "file")
+CONCEPTS = ("concepts", "tags", "labels")
+
+Clean = Callable[[str], str]
+
+
+def read(
+    lines: Iterable[str | bytes],
+    *,
+    at: int,
+    clean: Clean,
+    gained: ImportReport,
+    project_of: Callable[[str], Project] = named,
+    unnamed: str = "unknown",
+) -> Iterator[Record]:
+    """`at`: the time of a line that tells none. `unnamed`: the project of a line that names none."""
+    sessions: set[str] = set()
+    for line in lines:
+        said = _parsed(line)
+        if said is None:
+            if line.strip():
+                gained.pass_over("line", "cannot be read")
+            continue
+        row = Fields(said, clean)
+        text, title = _first(row, TEXT), _first(row, TITLE)
+        if not (text or title):
+            gained.pass_over("line", "has no text")
+            continue
+        project = project_of(row.name(*PROJECT) or unnamed)
+        when = row.at(*AT) or at
+        session = session_id(project)
+        if session not in sessions:
+            sessions.add(session)
+            yield from _begun(session, project, when, gained)
+        yield gained.take(_observation(row, session, title, text, when, gained))
+
+
+def session_id(project: Project) -> str:
+    """Of the session that holds what such lines tell of a project."""
+    return f"{CLIENT}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
+
+
+def _begun(session: str, project: Project, at: int, gained: ImportReport) -> Iterator[Record]:
+    yield gained.take({"kind": "project", **project.record(), "created_at": at})
+    yield gained.take(
+        {
+            "kind": "session",
+            "session_id": session,
+            "project": project.key,
+            "title": f"Brought in for {project.name}",
+            "client": CLIENT,
+            "status": "completed",
+            "created_at": at,
+        }
+    )
+
+
+def _observation(
+    row: Fields, session: str, title: str | None, text: str | None, at: int, gained: ImportReport
+) -> dict[str, object]:
+    type, concepts = row.name(*TYPE).lower(), _all(row, CONCEPTS)
+    if type not in TYPES:
+        if type:
+            gained.retype(type, "discovery")
+            concepts = [*concepts, type]
+        type = "discovery"
+    return {
+        "kind": "observation",
+        "session_id": session,
+        "type": type,
+        "title": title or _opening(text or ""),
+        "narrative": text,
+        "facts": row.texts("facts"),
+        "concepts": concepts,
+        "files_read": _all(row, FILES),
+        "client": CLIENT,
+        "provider": CLIENT,
+        "source": "external",
+        "at": at,
+    }
+
+
+def _parsed(line: str | bytes) -> dict[str, object] | None:
+    if len(line) > LONGEST:
+        return None
+    text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
+    try:
+        said = json.loads(text.strip("\N{BYTE ORDER MARK} \t\r\n"))
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _first(row: Fields, keys: Sequence[str]) -> str | None:
+    return next(filter(None, map(row.text, keys)), None)
+
+
+def _all(row: Fields, keys: Sequence[str]) -> list[str]:
+    return next(filter(None, map(row.texts, keys)), [])
+
+
+def _opening(text: str) -> str:
+    line = next(filter(None, map(str.strip, text.splitlines())), "")
+    return line if len(line) <= MOST_TITLE else line[: MOST_TITLE - 1].rstrip() + "…"

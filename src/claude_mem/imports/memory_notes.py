@@ -1,0 +1,204 @@
+"""Decides what of the notes that Claude Code's agent keeps for itself is memory: one observation a section.
+
+They are `memory/MEMORY.md` in a project's folder of the client's, and the files beside it that it links to.
+CLAUDE.md is none of them: that is instructions, and the client reads it itself.
+
+A file's time says when it was last touched, not when a section of it was written. So what is known already is
+told by its content, which the caller hands in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import stat
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from claude_mem.imports.report import ImportReport, Project
+from claude_mem.model.memory import Observation, ObservationType, content_key
+from claude_mem.model.records import Record
+
+CLIENT = "claude-code-memory"
+INDEX = "MEMORY.md"
+INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md")
+MOST_FILES = 200
+MOST_BYTES = 1 << 20
+MOST_TITLE = 200
+
+Clean = Callable[[str], str]
+
+_LINK = re.compile(r"\]\(([^()\n]{1,300})\)|@([\w./-]{1,200}\.md)\b")
+_INDEX_LINE = re.compile(
+    r"\s*(?:[-*+]|\d+[.)])?\s*(?:\[[^\]\n]{0,300}\]\([^)\n]{1,600}\.md\)|@\S+\.md)(?:\s*[-–—:].*)?\s*"
+)
+_HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*")
+_BULLET = re.compile(r"(?:[-*+]|\d+[.)])\s+(.*)")
+_FENCE = re.compile(r"\s*(```|~~~)")
+_RULES = re.compile(r"\b(?:decisions?|conventions?|preferences?|rules?|feedback|agreed|always|never)\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    title: str
+    paragraphs: tuple[str, ...]
+    bullets: tuple[str, ...]
+    is_rule: bool
+
+
+def read(
+    path: Path, project: Project, *, clean: Clean, gained: ImportReport, known: Collection[str] = ()
+) -> Iterator[Record]:
+    """`path`: the folder with MEMORY.md, or that file. `known`: the content keys of what `session_id` of the
+    project holds already."""
+    index = path / INDEX if path.is_dir() else path
+    observations = []
+    for file in _files(index, gained):
+        text, at = _text(file)
+        if text is None:
+            gained.pass_over("note", "cannot be read")
+            continue
+        for section in sections(text, file.stem if file != index else project.name):
+            said = _observation(section, clean)
+            if content_key(said) in known:
+                gained.pass_over("note", "known already")
+            else:
+                observations.append((at, said))
+    if not observations:
+        return
+    observations.sort(key=lambda each: each[0])
+    first, last = observations[0][0], observations[-1][0]
+    session = session_id(project)
+    yield gained.take({"kind": "project", **project.record(), "created_at": first})
+    yield gained.take(
+        {
+            "kind": "session",
+            "session_id": session,
+            "project": project.key,
+            "title": f"The agent's own notes on {project.name}",
+            "client": CLIENT,
+            "status": "completed",
+            "cwd": project.root or None,
+            "created_at": first,
+            "updated_at": last,
+            "completed_at": last,
+        }
+    )
+    for at, said in observations:
+        yield gained.take(
+            {
+                "kind": "observation",
+                "session_id": session,
+                "type": said.type,
+                "title": said.title,
+                "narrative": said.narrative,
+                "facts": list(said.facts),
+                "client": CLIENT,
+                "provider": CLIENT,
+                "source": "work",
+                "at": at,
+            }
+        )
+
+
+def session_id(project: Project) -> str:
+    """Of the session that holds a project's notes."""
+    return f"{CLIENT}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
+
+
+def sections(text: str, name: str) -> Iterator[Section]:
+    """Of a note, each heading with what stands under it. `name`: its subject where no heading says it."""
+    head, body = _front_matter(text)
+    title = head.get("description") or head.get("name") or name
+    is_rule = head.get("type") in ("user", "feedback")
+    lines: list[str] = []
+    fenced = False
+    for line in body.splitlines():
+        fenced ^= _FENCE.match(line) is not None
+        heading = None if fenced else _HEADING.fullmatch(line)
+        if heading is None:
+            lines.append(line)
+            continue
+        yield from _section(title, lines, is_rule)
+        title, lines = heading[2], []
+    yield from _section(title, lines, is_rule)
+
+
+def _section(title: str, lines: list[str], is_rule: bool) -> Iterator[Section]:
+    paragraphs: list[str] = []
+    bullets: list[str] = []
+    fresh, fenced, in_bullet = True, False, False
+    for line in lines:
+        opens = _FENCE.match(line) is not None
+        bullet = None if fenced or opens else _BULLET.fullmatch(line)
+        fenced ^= opens
+        if not fenced and not opens and not line.strip():
+            fresh, in_bullet = True, False
+        elif not fenced and _INDEX_LINE.fullmatch(line):
+            continue  # only points to a note, which is read itself
+        elif bullet:
+            bullets.append(bullet[1])
+            in_bullet = True
+        elif in_bullet and line[:1].isspace():
+            bullets[-1] += f"\n{line.strip()}"
+        elif fresh or not paragraphs:
+            paragraphs.append(line.rstrip())
+            fresh = in_bullet = False
+        else:
+            paragraphs[-1] += f"\n{line.rstrip()}"
+    if any(map(str.strip, (*paragraphs, *bullets))):
+        ruled = is_rule or _RULES.search(title) is not None
+        yield Section(title, tuple(paragraphs), tuple(filter(str.strip, bullets)), ruled)
+
+
+def _observation(section: Section, clean: Clean) -> Observation:
+    type: ObservationType = "decision" if section.is_rule else "discovery"
+    return Observation(
+        type,
+        title=clean(section.title).strip()[:MOST_TITLE],
+        narrative=clean("\n\n".join(section.paragraphs)).strip() or None,
+        facts=tuple(filter(None, (clean(bullet).strip() for bullet in section.bullets))),
+    )
+
+
+def _front_matter(text: str) -> tuple[dict[str, str], str]:
+    if not text.startswith("---\n"):
+        return {}, text
+    head, found, body = text[4:].partition("\n---\n")
+    if not found:
+        return {}, text
+    pairs = (line.partition(":") for line in head.splitlines())
+    return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs if value.strip()}, body
+
+
+def _files(index: Path, gained: ImportReport) -> list[Path]:
+    """The index, and the notes in its folder that it links to, or that those do."""
+    folder = index.parent.resolve()
+    found = [index]
+    for file in found:
+        text, _ = _text(file)
+        for link in _LINK.finditer(text or ""):
+            name = (link[1] or link[2]).strip(" <>").partition(" ")[0].partition("#")[0]
+            if not name.endswith(".md") or "://" in name:
+                continue
+            linked = file.parent / name
+            if linked.name.lower() in INSTRUCTIONS or linked.name == INDEX or linked in found:
+                continue
+            if not linked.resolve().is_relative_to(folder) or len(found) >= MOST_FILES:
+                gained.pass_over("note", "not in the folder" if len(found) < MOST_FILES else "too many")
+                continue
+            found.append(linked)
+    return found
+
+
+def _text(file: Path) -> tuple[str | None, int]:
+    """Its text and its time; None: it is not there, too large, or no file."""
+    try:
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+            return None, 0
+        text = file.read_text("utf-8", "replace")
+    except OSError:
+        return None, 0
+    return text.replace("\r\n", "\n").removeprefix("\N{BYTE ORDER MARK}"), int(found.st_mtime * 1000)

@@ -1,0 +1,133 @@
+"""Decides whether a directory is of a project of which nothing is recorded, and which is told nothing.
+
+    ~/clients/*, /srv/secret, **/vault     with a slash: that directory, and all below it
+    payroll, *-private                     without: a project's name, which is its directory's
+
+No hook comes here unless `settings.json` names the setting.
+"""
+
+from __future__ import annotations
+
+import posix
+
+from claude_mem.hook import json_peek
+from claude_mem.privacy import excluded_files
+
+KEY = "CLAUDE_MEM_EXCLUDED_PROJECTS"
+_GIT_FILE = 4096
+_LONGEST = 4096  # characters of a path that a system opens; looking at all above it takes their square
+
+
+def is_hook_excluded(
+    settings: bytes, event: bytes, head: bytes, tail: bytes = b"", whole: bool = True
+) -> bool:
+    """Of a payload. What can be read of the setting holds. A payload that was cut before it named its
+    directory counts as excluded."""
+    globs = _plain_globs(settings)
+    if globs is None:
+        globs = read(settings)
+    if not globs:
+        return False
+    home = posix.environ.get(b"HOME", b"").decode(errors="surrogateescape")
+    cwd = _directory(event, head, tail, whole)
+    return cwd is None or is_excluded(cwd, globs, home)
+
+
+def read(settings: bytes) -> tuple[str, ...]:
+    """The user's globs, as far as they can be read; `settings` explains what cannot."""
+    from claude_mem.privacy import rules
+
+    return rules.globs(rules.table(settings)[0].get(KEY, []))[0]
+
+
+def _plain_globs(settings: bytes) -> tuple[str, ...] | None:
+    """A list of plain strings under a key that stands there once, read without `json`, which costs as much
+    as the rest of the hook; None for anything else."""
+    key = b'"%s"' % KEY.encode()
+    before, _, after = settings.partition(key)
+    after = after.lstrip()
+    rest = after[1:].lstrip()
+    if key in after or KEY.encode() in before or after[:1] != b":" or rest[:1] != b"[":
+        return None
+    inside, closed, _ = rest[1:].partition(b"]")
+    parts = inside.split(b'"')
+    between = [part.strip() for part in parts[::2]]
+    if not closed or b"\\" in inside or len(parts) % 2 == 0:
+        return None
+    if between[0] or between[-1] or any(part != b"," for part in between[1:-1]):
+        return None
+    return tuple(part.decode(errors="replace").strip() for part in parts[1::2] if part.strip())
+
+
+def is_excluded(cwd: str, globs: tuple[str, ...], home: str, name: str = "") -> bool:
+    """`name`: what a caller says the project is called."""
+    if not cwd and not name:
+        return False
+    paths, names = _places(cwd) if cwd else ([], [])
+    return any(_matches(glob.lower(), paths, [*names, name.lower()], home.lower()) for glob in globs)
+
+
+def _directory(event: bytes, head: bytes, tail: bytes, whole: bool) -> str | None:
+    """The working directory; None where it may stand behind the cut."""
+    if event:
+        return json_peek.text_of(json_peek.member(head, b"cwd")).decode(errors="surrogateescape")
+    from claude_mem.hook.drop_counters import NotAPayload
+    from claude_mem.privacy import scrub_payload
+
+    try:
+        payload = scrub_payload.read(head, tail, whole)
+    except NotAPayload:
+        return ""  # nothing of it will be recorded
+    cwd = payload.get("cwd")
+    if isinstance(cwd, str):
+        return cwd
+    return None if payload.get("claude_mem_cut_off") else ""
+
+
+def _matches(glob: str, paths: list[str], names: list[str], home: str) -> bool:
+    if "/" not in glob:
+        return any(name and excluded_files.like(name, glob) for name in names)
+    if glob.startswith("~/"):
+        glob = home.rstrip("/") + glob[1:]
+    wanted = glob.rstrip("/").split("/")
+    if wanted[0] not in ("", "**"):
+        wanted.insert(0, "**")  # wherever it is found
+    for path in paths:
+        parts = path.split("/")
+        if any(excluded_files.walk(parts[:length], wanted) for length in range(1, len(parts) + 1)):
+            return True
+    return False
+
+
+def _places(cwd: str) -> tuple[list[str], list[str]]:
+    """Where a directory is, in lower case: its own path and its repository's, whose name is the project's."""
+    cwd = cwd[:_LONGEST].replace("\\", "/").rstrip("/") or "/"
+    paths, top = [cwd], cwd
+    while top:
+        try:
+            mode = posix.lstat(f"{top}/.git").st_mode
+        except (OSError, ValueError):
+            top = top.rpartition("/")[0]
+            continue
+        paths.append(top)
+        if mode & 0o170000 != 0o040000:
+            paths += _main(f"{top}/.git")
+        break
+    names = [path.rpartition("/")[2] for path in (paths[1:] or paths)]
+    return [path.lower() for path in paths], [name.lower() for name in names]
+
+
+def _main(link: str) -> list[str]:
+    """The repository of a linked worktree, whose `.git` is a file that says where its directory is."""
+    try:
+        fd = posix.open(link, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
+    except OSError:
+        return []
+    try:
+        said = posix.read(fd, _GIT_FILE).decode(errors="surrogateescape")
+    except OSError:
+        return []  # a link to a directory, or a pipe that says nothing
+    finally:
+        posix.close(fd)
+    root, inside, _ = said.partition("gitdir:")[2].strip().rpartition("/.git/")
+    return [root] if inside and root else []

@@ -1,0 +1,160 @@
+"""Remembers which turns of a session are private, so that nothing of them is recorded.
+
+A wholly private prompt leaves a marker named by its session; the hooks of the tools used in that turn find it
+and leave. A session in which anything was private keeps its marker: a later compaction would repeat it.
+A turn that is a command of ours is no memory either, and is marked for as long as it lasts.
+
+    <state, fixed width>\n<hex of a private prompt's id>\n…
+
+The state is changed in place, which works on a full disk; an empty marker, the first moment of a new one or
+all that a full disk allowed, counts as private.
+"""
+
+from __future__ import annotations
+
+import posix
+
+from claude_mem.hook import paths
+
+PRIVATE = "private"  # the current turn is, and its prompt's id is among those that follow
+UNNAMED = "unnamed"  # the current turn is, and its prompt had no id: all that comes belongs to it
+OPEN = "open"
+OURS = "ours"  # the current turn is a command of ours; nothing in the session was private
+WIDTH = 16
+MOST_BYTES = 256 << 10
+HEAD = b'{"session_id":"'
+
+
+def session_of(payload: bytes) -> str | None:
+    """The session's id where the client writes it, before all else; None: it has to be read."""
+    session = payload[len(HEAD) : payload.find(b'"', len(HEAD))]
+    if not payload.startswith(HEAD) or b"\\" in session or payload.count(b'"session_id"') > 1:
+        return None  # an id that is spelled, or given twice
+    return session.decode(errors="replace")
+
+
+def spelled(session: str) -> str:
+    """A file's name for it: a session id is a stranger's text."""
+    plain = 0 < len(session) <= 64 and all(c.isascii() and (c.isalnum() or c in "-_") for c in session)
+    return session if plain else "x" + spelled_id(session)[:200]
+
+
+def path(session: str) -> str:
+    """Where the session's marker lies."""
+    return f"{paths.PRIVATE}/{spelled(session)}"
+
+
+def is_marked(session: str) -> bool:
+    return paths.is_there(path(session))
+
+
+def read(session: str) -> tuple[str, tuple[str, ...]] | None:
+    """The state of the session's turn, and its private prompts' ids (in hex); None: nothing was private."""
+    try:
+        fd = posix.open(path(session), posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        return _content(fd)
+    finally:
+        posix.close(fd)
+
+
+def had_turns(session: str) -> bool:
+    """Whether any turn of the session was private, this one or an earlier."""
+    marker = read(session)
+    if marker is None or marker[0] == OURS:
+        return False
+    return marker[0] != OPEN or any(marker[1])
+
+
+def note(session: str, state: str, prompt_id: str | None = None) -> None:
+    """Set the state of the session's turn, and remember a private prompt's id."""
+    try:
+        posix.mkdir(paths.PRIVATE, 0o700)
+    except FileExistsError:
+        pass
+    flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
+    written = False
+    while not written:
+        fd = posix.open(path(session), flags, 0o600)
+        try:
+            posix.lockf(fd, posix.F_LOCK, 0)  # two prompts at once: neither id may be lost
+            if posix.fstat(fd).st_nlink:  # else it was cleared while we waited
+                _write(fd, state, prompt_id)
+                written = True
+        finally:
+            posix.close(fd)
+
+
+def _write(fd: int, state: str, prompt_id: str | None) -> None:
+    posix.pwrite(fd, f"{state:<{WIDTH}}\n".encode(), 0)
+    if prompt_id and spelled_id(prompt_id) not in _content(fd)[1]:
+        posix.pwrite(fd, f"{spelled_id(prompt_id)}\n".encode(), posix.fstat(fd).st_size)
+
+
+def clear(session: str) -> None:
+    """The command of ours is over. What is private stays marked."""
+    try:
+        fd = posix.open(path(session), posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+    except FileNotFoundError:
+        return
+    try:
+        posix.lockf(fd, posix.F_LOCK, 0)
+        if _content(fd)[0] == OURS and posix.fstat(fd).st_nlink:
+            posix.unlink(path(session))
+    finally:
+        posix.close(fd)
+
+
+def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
+    """Whether something done for `prompt_id` belongs to a marked turn. Without an id: to the current one."""
+    state, ids = marker
+    if state == UNNAMED or not prompt_id:
+        return state != OPEN
+    return spelled_id(prompt_id) in ids
+
+
+def _content(fd: int) -> tuple[str, tuple[str, ...]]:
+    state, *ids = posix.pread(fd, MOST_BYTES, 0).decode(errors="replace").split("\n")
+    state = state.strip()
+    return state if state in (PRIVATE, OPEN, OURS) else UNNAMED, tuple(ids)
+
+
+def spelled_id(text: str) -> str:
+    """An id as a marker holds it."""
+    return text.encode(errors="replace").hex()
+
+
+# Remembers which turns are private while a story of the past is told again, for as long as it is told.
+#
+# What `private` keeps in files for hooks, which are a process each. Told twice, a story must begin twice with
+# nothing known: a marker left by the first time would make the second differ.
+
+
+class Turns:
+    """Of any number of sessions; asked and changed as `private` is."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, tuple[str, tuple[str, ...]]] = {}
+
+    def is_marked(self, session: str) -> bool:
+        return session in self._sessions
+
+    def read(self, session: str) -> tuple[str, tuple[str, ...]] | None:
+        return self._sessions.get(session)
+
+    def had_turns(self, session: str) -> bool:
+        state, ids = self._sessions.get(session, (OURS, ()))
+        return state not in (OURS, OPEN) or (state == OPEN and any(ids))
+
+    def note(self, session: str, state: str, prompt_id: str | None = None) -> None:
+        _, ids = self._sessions.get(session, ("", ()))
+        spelled = spelled_id(prompt_id) if prompt_id else None
+        if spelled and spelled not in ids:
+            ids = (*ids, spelled)
+        self._sessions[session] = state, ids
+
+    def clear(self, session: str) -> None:
+        if self._sessions.get(session, ("", ()))[0] == OURS:
+            del self._sessions[session]

@@ -1,0 +1,235 @@
+"""Decides which part of an over-long string is kept: its head and its tail."""
+
+from __future__ import annotations
+
+from claude_mem.privacy import excluded_files, secrets, tags
+
+
+def trim(text: str, cap: int) -> str:
+    """Keep text within cap characters: two thirds from the front, one third from the back."""
+    return text if len(text) <= cap else join_ends(text, text, len(text), cap)
+
+
+def join_ends(head: str, tail: str, length: int, cap: int) -> str:
+    """The start of head, a mark of what is missing from a text of that length, and the end of tail."""
+    # Sized with the largest count it could show, so that the real one never overruns the cap.
+    room = cap - len(_marker(length))
+    if room <= 0:
+        return head[: max(cap, 0)]
+    behind = room // 3
+    return head[: room - behind] + _marker(length - room) + tail[max(len(tail) - behind, 0) :]
+
+
+def _marker(elided: int) -> str:
+    return f"\n[… {elided} characters elided …]\n"
+
+
+# Applies tags, secrets, exclusions and trimming to one payload, before anything of it touches the disk.
+
+
+DEEPEST = 64
+TOO_DEEP = "[too deep]"
+MARGIN = 16 << 10  # read beyond what is kept: longer than any secret, a private key included
+IDENTITY_KEYS = (
+    *("session_id", "transcript_path", "cwd", "hook_event_name", "tool_name"),
+    *("tool_use_id", "prompt_id", "agent_id", "agent_type"),
+)
+PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "paths", "glob")
+RESPONSE_KEYS = ("tool_response", "tool_output", "tool_result", "error")
+
+
+def scrub(
+    payload: dict[str, object],
+    *,
+    field_cap: int,
+    extra_rules: tuple[tuple[str, str], ...] = (),
+    globs: tuple[str, ...] | None = None,
+) -> tuple[dict[str, object], bool]:
+    """Return the payload without what must not be kept, and whether private text was among it.
+
+    `globs` are `exclude.DEFAULT_GLOBS` unless given.
+    """
+    scrubber = _Scrubber(payload, field_cap, extra_rules, globs)
+    clean = scrubber.mapping(payload, 1, IDENTITY_KEYS)
+    return clean, scrubber.hid_private
+
+
+class _Scrubber:
+    """One walk over one payload. A tag left open in a list stays open for the rest of that list."""
+
+    def __init__(
+        self,
+        payload: dict[str, object],
+        cap: int,
+        extra: tuple[tuple[str, str], ...],
+        globs: tuple[str, ...] | None,
+    ) -> None:
+        self.cap = cap
+        self.extra = extra
+        self.globs = excluded_files.DEFAULT_GLOBS if globs is None else globs
+        strings = _all_strings(payload)
+        low = "\n".join(strings).lower()
+        self.has_tags = any(tag in low for tag in tags.HIDDEN_TAGS)
+        self.rules = secrets.relevant("\n".join(t for t in strings if not self.is_far_too_long(t)))
+        self.labels: dict[str, str] = {}
+        self.hid_private = False
+        self.lists = 0  # how many lists are open around the walk
+        self.tag: str | None = None  # the tag left open in the list, and how often
+        self.tag_depth = 0
+
+    def value(self, value: object, depth: int) -> object:
+        if isinstance(value, str):
+            return self.text(self.stripped(value))
+        if isinstance(value, (dict, list)) and depth > DEEPEST:
+            return TOO_DEEP
+        if isinstance(value, dict):
+            return self.mapping(value, depth)
+        if isinstance(value, list):
+            return self.items(value, depth)
+        return value
+
+    def mapping(
+        self, owner: dict[str, object], depth: int, identity: tuple[str, ...] = ()
+    ) -> dict[str, object]:
+        file, whole = self.excluded(owner)
+        clean: dict[str, object] = {}
+        for key, value in owner.items():
+            if file and key in RESPONSE_KEYS:
+                kept = self.blank(value, file, depth + 1)
+            elif whole and key == "tool_input":
+                kept = self.blank(value, file, depth + 1, keep=PATH_KEYS)
+            elif isinstance(value, str) and key in identity:
+                kept = self.stripped(value)  # a session whose id were redacted would be another session
+            elif isinstance(value, str):
+                kept = self.value(secrets.redact_value(key, value), depth + 1)
+            else:
+                kept = self.value(value, depth + 1)
+            clean[self.label(key)] = kept
+        return clean
+
+    def items(self, values: list[object], depth: int) -> list[object]:
+        """A list. Strings side by side are read as lines of one text: a patch arrives so."""
+        if {str, dict, list}.isdisjoint(map(type, values)):
+            return values.copy()  # a million numbers are not worth a walk
+        self.lists += 1
+        clean: list[object] = []
+        lines: list[str] = []
+        for value in values:
+            if isinstance(value, str):
+                lines.append(value)
+                continue
+            if lines:
+                clean += self.lines(lines)
+                lines = []
+            clean.append(self.value(value, depth + 1))
+        clean += self.lines(lines)
+        self.lists -= 1
+        if not self.lists:
+            self.tag, self.tag_depth = None, 0
+        return clean
+
+    def lines(self, lines: list[str]) -> list[str]:
+        if not lines:
+            return []
+        whole = "\n".join(lines)
+        rules = secrets.RULES if any(map(self.is_far_too_long, lines)) else self.rules
+        clean = secrets.redact(self.stripped(whole), self.extra, rules).split("\n")
+        if len(clean) != whole.count("\n") + 1:
+            return [trim(line, self.cap) for line in clean]
+        again: list[str] = []
+        at = 0
+        for line in lines:
+            end = at + line.count("\n") + 1
+            again.append(trim("\n".join(clean[at:end]), self.cap))
+            at = end
+        return again
+
+    def label(self, text: str) -> str:
+        """A key, or a file's name: not part of the text around it."""
+        if text not in self.labels:
+            kept, _, private = tags.strip(text)
+            self.hid_private = self.hid_private or private
+            self.labels[text] = self.text(kept)
+        return self.labels[text]
+
+    def text(self, text: str) -> str:
+        """Redacted and trimmed. Of a text far over the cap only the ends are read: no more is kept of it."""
+        if not self.is_far_too_long(text):
+            return trim(self.redacted(text), self.cap)
+        head, tail = text[: 2 * self.cap + MARGIN], text[-self.cap - MARGIN :]
+        if any(secrets.redact(end, self.extra) != end for end in (head, tail)):
+            # Marks are short, and may bring the cut into what is kept: then no half of a secret, which no
+            # rule would know, may stand there.
+            head = secrets.redact(head[: head.replace("\n", " ").rfind(" ")], self.extra)
+            tail = secrets.redact(tail[tail.replace("\n", " ").find(" ") + 1 :], self.extra)
+        return join_ends(head, tail, len(text), self.cap)
+
+    def is_far_too_long(self, text: str) -> bool:
+        return len(text) > 4 * (self.cap + MARGIN)
+
+    def stripped(self, text: str) -> str:
+        if not self.has_tags:
+            return text
+        text, self.tag, self.tag_depth, private = tags.strip_nested(text, self.tag, self.tag_depth)
+        self.hid_private = self.hid_private or private
+        if not self.lists:
+            self.tag, self.tag_depth = None, 0
+        return text
+
+    def redacted(self, text: str) -> str:
+        if self.rules or self.extra:
+            return secrets.redact(text, self.extra, self.rules)
+        return text
+
+    def excluded(self, owner: dict[str, object]) -> tuple[str, bool]:
+        """The excluded file a tool use is about ("" for none), and whether all of it is about that file."""
+        tool_input = owner.get("tool_input")
+        if not isinstance(tool_input, dict):
+            return "", False
+        for key in PATH_KEYS:
+            for path in _strings(tool_input.get(key)):
+                if excluded_files.is_excluded(path.rstrip("*?"), self.globs):
+                    return self.file_name(path), True
+        word = excluded_files.excluded_word(" ".join(_strings(tool_input.get("command"))), self.globs)
+        return (self.file_name(word), False) if word else ("", False)
+
+    def file_name(self, path: str) -> str:
+        return self.label(path.replace("\\", "/").rpartition("/")[2]) or "a file"
+
+    def blank(self, value: object, file: str, depth: int, keep: tuple[str, ...] = ()) -> object:
+        """The same shape without its strings, save those of the keys to keep."""
+        if isinstance(value, str):
+            return trim(f"[excluded: contents of {file}]", self.cap)
+        if isinstance(value, (dict, list)) and depth > DEEPEST:
+            return TOO_DEEP
+        if isinstance(value, dict):
+            return {
+                self.label(key): self.value(item, depth + 1)
+                if key in keep
+                else self.blank(item, file, depth + 1)
+                for key, item in value.items()
+            }
+        if isinstance(value, list):
+            return [self.blank(item, file, depth + 1) for item in value]
+        return value
+
+
+def _strings(value: object) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [item for item in values if isinstance(item, str)]
+
+
+def _all_strings(payload: dict[str, object]) -> list[str]:
+    """Every string of the payload, keys too, to learn which tags and keywords occur at all."""
+    found: list[str] = []
+    rest: list[object] = [payload]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            found.extend(value)
+            rest.extend(value.values())
+        elif isinstance(value, list) and not {str, dict, list}.isdisjoint(map(type, value)):
+            rest.extend(value)
+    return found

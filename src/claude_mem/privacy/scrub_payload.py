@@ -1,0 +1,291 @@
+"""Reads a hook's payload, tolerantly: no number and no byte a client can send makes it fail."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from claude_mem.hook import paths
+from claude_mem.hook.drop_counters import NotAPayload
+from claude_mem.privacy import excluded_files, private_turns, scrub, tags
+from claude_mem.privacy.scrub import IDENTITY_KEYS, PATH_KEYS, RESPONSE_KEYS
+
+
+def parse(text: str) -> dict[str, object] | None:
+    """None when it is no JSON object."""
+    try:
+        value = json.loads(text.removeprefix("\ufeff"), strict=False, parse_int=integer)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def integer(digits: str) -> object:
+    """Python refuses to read integers of thousands of digits; nobody needs them as numbers."""
+    return int(digits) if len(digits) < 20 else digits
+
+
+# The careful way: parses a payload that may hold something private or secret, and decides what may be kept.
+#
+# Only suspicious, over-long or unusual payloads come here; `json` and `re` cost more than the rest of the
+# hook.
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Marks(Protocol):
+        """Which turns of which sessions are private: `private` in files, `turns.Turns` in memory."""
+
+        def read(self, session: str) -> tuple[str, tuple[str, ...]] | None: ...
+
+        def had_turns(self, session: str) -> bool: ...
+
+        def note(self, session: str, state: str, prompt_id: str | None = None) -> None: ...
+
+        def clear(self, session: str) -> None: ...
+
+
+FIELD_CAP = 64 << 10
+PAYLOAD_CAP = 1 << 20
+OWN_COMMANDS = ("/mem", "/mem:mem", "/claude-mem:mem")
+"""What they ask and answer is of memory, or about it; nothing of their turn becomes memory again."""
+
+BY_VERB = {
+    "context": "SessionStart",
+    "new": "UserPromptSubmit",
+    "save": "PostToolUse",
+    "summary": "Stop",
+    "cleanup": "SessionEnd",
+}
+BARE_KEYS = (
+    "session_id",
+    "transcript_path",
+    "cwd",
+    "hook_event_name",
+    "prompt_id",
+    "prompt_number",
+    "permission_mode",
+    "trigger",
+    "project",
+)
+"""All that is kept of an event that is only known to have happened."""
+
+
+def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, bytes | None]:
+    """The event's name, and its scrubbed payload; None when nothing of it may be recorded."""
+    payload = read(head, tail, whole)
+    event = payload.get("hook_event_name") or BY_VERB.get(verb)
+    if not isinstance(event, str):
+        raise NotAPayload
+    rules, globs, is_all = custom_rules()
+    if not is_all:
+        # The file is broken, perhaps because it is being written. The worker may have read it before that.
+        payload["claude_mem_scrub_again"] = True
+    kept = clean(event, payload, rules, globs)
+    return event.encode(errors="replace"), None if kept is None else _encode(kept)
+
+
+def read(head: bytes, tail: bytes, whole: bool) -> dict[str, object]:
+    """The payload, or what there is of it. Raises NotAPayload."""
+    payload = parse(head.decode(errors="replace")) if whole else None
+    is_whole = payload is not None
+    if payload is None:
+        pass  # its patterns are compiled for these few only
+
+        payload = salvage(head.decode(errors="replace"), tail.decode(errors="replace"))
+    if payload is None:
+        raise NotAPayload
+    if not is_whole:
+        payload["claude_mem_cut_off"] = True
+    return payload
+
+
+def clean(
+    event: str,
+    payload: dict[str, object],
+    rules: tuple[tuple[str, str], ...],
+    globs: tuple[str, ...],
+    marks: Marks = private_turns,
+) -> dict[str, object] | None:
+    """What may be kept of a payload; None when that is nothing."""
+    session = payload.get("session_id")
+    if not isinstance(session, str) or not session:
+        raise NotAPayload
+    scrubbed, hid_private = scrub.scrub(payload, field_cap=FIELD_CAP, extra_rules=rules, globs=globs)
+    scrubbed["hook_event_name"] = event
+    return _without_private_turns(event, session, scrubbed, hid_private, marks)
+
+
+def _without_private_turns(
+    event: str, session: str, payload: dict[str, object], hid_private: bool, marks: Marks
+) -> dict[str, object] | None:
+    prompt_id = payload.get("prompt_id")
+    prompt_id = prompt_id if isinstance(prompt_id, str) and prompt_id else None
+    if event == "UserPromptSubmit":
+        return _prompt(session, prompt_id, payload, hid_private, marks)
+    if payload.get("source") == "fork" and event == "SessionStart":
+        marks.note(
+            session, private_turns.OPEN
+        )  # it carries on another one, whose private turns are not known
+    marker = marks.read(session)
+    is_open = marker is None or marker[0] == private_turns.OURS  # nothing in it was private so far
+    if is_open and hid_private and event not in ("PreToolUse", "SessionStart"):
+        marks.note(session, private_turns.OPEN)  # a compaction would repeat what was hidden here
+    if event in ("PreCompact", "PostCompact"):
+        return payload if is_open else _without_text(payload)
+    if (
+        marker is None
+        or event in ("SessionStart", "SessionEnd")
+        or not private_turns.covers(marker, prompt_id)
+    ):
+        return payload
+    if event not in ("Stop", "StopFailure"):
+        return None
+    if not is_open:
+        return _without_text(payload)
+    marks.clear(session)
+    return None
+
+
+def _prompt(
+    session: str, prompt_id: str | None, payload: dict[str, object], hid_private: bool, marks: Marks
+) -> dict[str, object] | None:
+    words, marker = _words(payload.get("prompt")), marks.read(session)
+    is_open = marker is None or marker[0] == private_turns.OURS
+    if next(iter(words.split(None, 1)), "") in OWN_COMMANDS:
+        marks.note(session, private_turns.OURS if is_open else private_turns.OPEN, prompt_id)
+        return None
+    # Of which turn the task was, a notification does not say: it may have been a private one's.
+    goes_on = tags.is_task_notification(words) and marks.had_turns(session)
+    if goes_on or (hid_private and not words.strip()):
+        marks.note(session, private_turns.PRIVATE if prompt_id else private_turns.UNNAMED, prompt_id)
+        return _without_text(payload)
+    if hid_private or not is_open:
+        marks.note(session, private_turns.OPEN)
+    elif marker is not None:
+        marks.clear(session)
+    return payload
+
+
+def _words(prompt: object) -> str:
+    """A prompt's text, also where it comes as a list of content blocks."""
+    if isinstance(prompt, list):
+        return " ".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in prompt)
+    return str(prompt or "")
+
+
+def _without_text(payload: dict[str, object]) -> dict[str, object]:
+    return {key: payload[key] for key in BARE_KEYS if key in payload} | {"claude_mem_private": True}
+
+
+def _encode(payload: dict[str, object]) -> bytes:
+    text = _dumps(payload)
+    if len(text) > PAYLOAD_CAP:  # many fields, or endless structure: head and tail of each will have to do
+        text = _dumps({key: _flattened(value) for key, value in payload.items()})
+    return text.encode()
+
+
+def _flattened(value: object) -> object:
+    return scrub.trim(value if isinstance(value, str) else _dumps(value), FIELD_CAP)
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], bool]:
+    """The user's own secret patterns and excluded paths, as far as they can be read, and whether the file
+    could be; `settings` explains what could not."""
+    from claude_mem.privacy import rules
+
+    try:
+        said, problem = rules.table(paths.content(paths.SETTINGS, paths.MOST_SETTINGS))
+    except FileNotFoundError:
+        return (), excluded_files.DEFAULT_GLOBS, True
+    except OSError:
+        return (), excluded_files.DEFAULT_GLOBS, False
+    patterns, _ = rules.patterns(said.get(rules.PATTERNS, {}))
+    globs, _ = rules.globs(said.get(rules.PATHS, []))
+    return patterns, (*excluded_files.DEFAULT_GLOBS, *globs), problem is None
+
+
+# Makes a readable payload of one that was cut off: by our cap, by a deadline, or by whoever sent it.
+#
+# All whole members are kept. A string that was cut is closed and marked; half a number, and half a name, are
+# left out. What the client names last, the tool use's id, is looked for in the tail.
+
+
+MARK = "[… cut off …]"
+LONGEST_WORD = 512
+DEEPEST_SALVAGED = (
+    200  # `json` gives up at some depth, and with it the whole payload; `scrub` does long before
+)
+# A string without an end is a token as well, and none gives back what it has taken: whatever the text, each
+# character is looked at once. Patterns are compiled when they are first used: few payloads are cut.
+LEXEME = r'(?s)"(?:[^"\\]++|\\.)*+("?)|[{}\[\]]'
+_WHOLE_CHARACTERS = r'(?:[^\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+'
+_CLOSER = {"{": "}", "[": "]"}
+_USE_ID = r'"tool_use_id"\s*:\s*"([\w.:-]{1,128})"'
+
+
+def salvage(head: str, tail: str) -> dict[str, object] | None:
+    """The payload as far as it came, or None when it never was a JSON object."""
+    payload = parse(head) or parse(_closed(head))
+    if payload is None:
+        return None
+    if not _names_its_file(payload):
+        for key in ("tool_input", *RESPONSE_KEYS):
+            payload.pop(key, None)
+    ids = re.findall(_USE_ID, tail)
+    if ids and "tool_use_id" not in payload:
+        payload["tool_use_id"] = ids[-1]
+    return payload
+
+
+def _names_its_file(payload: dict[str, object]) -> bool:
+    """Whether a tool use has said before the cut which file or command it is about, or has none. Otherwise
+    these may be the contents of an excluded file."""
+    tool_input = payload.get("tool_input")
+    if not isinstance(tool_input, dict):
+        return not any(key in payload for key in RESPONSE_KEYS)
+    if "command" in tool_input or list(payload)[-1] != "tool_input":  # what follows it shows that it is whole
+        return True
+    return any(not str(tool_input[key]).endswith(MARK) for key in PATH_KEYS if key in tool_input)
+
+
+def _closed(head: str) -> str:
+    """The head up to the end of its last whole member, with what was cut of a string, and closed."""
+    closers: list[str] = []
+    whole = end = 0  # where the last whole member ends, and the last token
+    key = ""
+    for token in re.finditer(LEXEME, head):
+        mark, start = token.group(), token.start()
+        if mark in _CLOSER:
+            closers.append(_CLOSER[mark])
+            whole = token.end()
+        elif mark in ("}", "]"):
+            if closers:
+                closers.pop()
+            whole = token.end()
+        elif closers[-1:] == ["}"] and not head[end:start].rstrip().endswith(":"):
+            whole = max(whole, head.rfind(",", end, start))  # a key; before it, a number may have ended
+            key = mark
+        elif token.group(1):
+            whole = token.end()
+        elif not (len(closers) == 1 and key.strip('"') in IDENTITY_KEYS):  # half a name is another name
+            return f'{head[:start]}"{_without_last_word(mark[1:])}{MARK}"' + "".join(reversed(closers))
+        end = token.end()
+        if len(closers) > DEEPEST_SALVAGED:
+            break
+    else:
+        whole = max(whole, head.rfind(",", end))  # the numbers before it are whole
+    return head[:whole] + "".join(reversed(closers))
+
+
+def _without_last_word(string: str) -> str:
+    """Half a secret is no longer known for one. Escapes are whole."""
+    kept = string[:-LONGEST_WORD] + string[-LONGEST_WORD:].rpartition(" ")[0]
+    whole = re.match(_WHOLE_CHARACTERS, kept)
+    return whole.group() if whole else ""

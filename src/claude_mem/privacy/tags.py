@@ -1,0 +1,154 @@
+"""Decides which text is hidden because it stands inside a tag.
+
+A scanner, not a parser: markup in prompts and tool output is rarely well formed, so every doubt is
+settled by hiding. An opening tag counts as soon as its name is complete (its attributes would be hidden
+anyway); a closing tag counts only when it is whole. One pass, no regular expression, linear time.
+"""
+
+from __future__ import annotations
+
+PRIVATE = "private"
+
+# Lower-case. The first is the user's; the others are injected by us and by the client.
+HIDDEN_TAGS: tuple[str, ...] = (
+    PRIVATE,
+    "claude-mem-context",
+    "system-reminder",
+    "system_instruction",
+    "system-instruction",
+    "persisted-output",
+)
+
+# Joins the kept pieces when joining them directly would spell a new tag: <pri<private>x</private>vate>.
+_SEAM = "…"
+
+
+def strip(text: str, inside: str | None = None) -> tuple[str, str | None, bool]:
+    """Return (kept text, the tag still open at its end, whether private text was removed)."""
+    kept, still, _, private = strip_nested(text, inside, 1 if inside else 0)
+    return kept, still, private
+
+
+def strip_nested(text: str, inside: str | None, depth: int) -> tuple[str, str | None, int, bool]:
+    """Like strip, for text that begins depth levels inside a tag and may end so."""
+    private = inside == PRIVATE
+    pieces: list[str] = []
+    position = 0
+    low = _lower(text)
+    for start, end, name, closing in _tags(low):
+        if inside is None and not closing:
+            pieces.append(text[position:start])
+            inside, depth = name, 1
+            private = private or name == PRIVATE
+        elif inside is None:
+            if name == PRIVATE:
+                # An orphan: this text began inside a private block, as part of a file may.
+                pieces.clear()
+                private = True
+                position = max(end, _closed_at(low, end))
+        elif name == inside and not closing:
+            depth += 1
+        elif name == inside:
+            resume = _closed_at(low, end)
+            if resume > 0:
+                depth -= 1
+            if depth == 0:
+                inside, position = None, resume
+    if inside is None:
+        pieces.append(text[position:])
+    return _join(pieces), inside, depth, private
+
+
+def _join(pieces: list[str]) -> str:
+    whole = "".join(pieces)
+    if len(pieces) < 2:
+        return whole
+    hides = any(not closing or name == PRIVATE for _, _, name, closing in _tags(_lower(whole)))
+    return _SEAM.join(pieces) if hides else whole
+
+
+def _lower(text: str) -> str:
+    # U+0130 is the one character whose lower case is longer, which would shift every later position.
+    return text.replace("\u0130", "_").lower()
+
+
+def _tags(low: str) -> list[tuple[int, int, str, bool]]:
+    """Every hidden tag as (start, end of its name, name, is it a closing tag), in order."""
+    found: list[tuple[int, int, str, bool]] = []
+    for name in HIDDEN_TAGS:
+        at = low.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if end == len(low) or not (low[end].isalnum() or low[end] in "_-.:"):
+                slash = _slash_before(low, at)
+                start = _bracket_before(low, slash)
+                if start >= 0:
+                    found.append((start, end, name, slash < at))
+            at = low.find(name, end)
+    found.sort()
+    return found
+
+
+def _slash_before(low: str, at: int) -> int:
+    """Where the slash that ends at `at` begins (/, \\/ or \\u002f), or `at` if there is none."""
+    if low.endswith("/", 0, at):
+        return _backslashes_before(low, at - 1)
+    return _escape_before(low, "u002f", at, at)
+
+
+def _bracket_before(low: str, at: int) -> int:
+    """Where the < that ends at `at` begins, in plain, HTML or JSON spelling, or -1."""
+    for spelling in ("<", "&lt;", "&amp;lt;"):
+        if low.endswith(spelling, 0, at):
+            return at - len(spelling)
+    return _escape_before(low, "u003c", at, -1)
+
+
+def _escape_before(low: str, code: str, at: int, missing: int) -> int:
+    """Where the JSON escape that ends at `at` begins; nested JSON doubles its backslashes."""
+    if low.endswith(code, 0, at):
+        digits = at - len(code)
+        start = _backslashes_before(low, digits)
+        if start < digits:
+            return start
+    return missing
+
+
+def _backslashes_before(low: str, at: int) -> int:
+    while at > 0 and low[at - 1] == "\\":
+        at -= 1
+    return at
+
+
+def _closed_at(low: str, at: int) -> int:
+    """The position after the > that completes a closing tag, or -1 if it is not complete."""
+    while at < len(low) and low[at].isspace():
+        at += 1
+    for spelling in (">", "&gt;", "&amp;gt;"):
+        if low.startswith(spelling, at):
+            return at + len(spelling)
+    digits = at
+    while digits < len(low) and low[digits] == "\\":
+        digits += 1
+    return digits + 5 if digits > at and low.startswith("u003e", digits) else -1
+
+
+# Decides whether a prompt is the client's own, which tells its model that a task in the background ended.
+#
+# A subagent outlives the turn that sent it, and commands may. Their end begins a turn of its own, with a
+# prompt
+# that no user wrote and that may hold all the task found.
+
+
+_TASK_NOTIFICATION = "<task-notification>"
+
+
+def is_task_notification(prompt: str) -> bool:
+    return prompt.lstrip().startswith(_TASK_NOTIFICATION)
+
+
+def notification_summary(prompt: str) -> str:
+    """What ended and how; else all of it. What a subagent found is told by its own stop."""
+    _, _, rest = prompt.partition("<summary>")
+    said, closed, _ = rest.partition("</summary>")
+    return said.strip() if closed and said.strip() else prompt

@@ -1,0 +1,171 @@
+"""Reads the spool back, for the worker: in order, each file once, a bad one set aside.
+
+Runs in the worker's process, never in a hook's; it lies here because it knows the same envelope.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from claude_mem.hook import paths, pause, spool_writer
+from claude_mem.hook.spool_writer import SUFFIX, VERSION
+from claude_mem.model.errors import EventUnreadable
+from claude_mem.model.events import Spooled
+from claude_mem.privacy.scrub_payload import integer
+
+STALE_TEMPORARY_S = 600
+BEING_WRITTEN_S = 30  # a hook has ten seconds for all it does
+SEASON_S = 90 * 24 * 3600
+PASSING = (errno.ENOENT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Not the file's fault: it has gone, or the machine is short of something and reads it later."""
+MOST_BYTES = 32 << 20  # far above what a hook writes; a larger file is a stranger's
+
+
+class Spool:
+    """The spool of the data directory that is the working directory."""
+
+    def names(self) -> list[str]:
+        """All spooled files, oldest first: their names are times."""
+        try:
+            return sorted(name for name in os.listdir(paths.SPOOL) if name.endswith(SUFFIX))
+        except FileNotFoundError:
+            return []
+
+    def weigh(self) -> tuple[int, int]:
+        """How many files wait, and their bytes, by listing."""
+        sizes = []
+        for name in self.names():
+            try:
+                sizes.append(os.lstat(f"{paths.SPOOL}/{name}").st_size)
+            except FileNotFoundError:
+                continue  # taken in meanwhile
+        return len(sizes), sum(sizes)
+
+    def read(self, name: str) -> Spooled:
+        """Raises EventUnreadable for what is no event of ours, FileNotFoundError when it has gone, OSError
+        when the machine cannot read now."""
+        content = _read_regular_file(f"{paths.SPOOL}/{name}")
+        try:
+            envelope = json.loads(content.decode(errors="replace"), strict=False, parse_int=integer)
+        except (ValueError, RecursionError) as error:
+            raise EventUnreadable(f"not JSON: {error}") from error
+        match envelope:
+            case {"v": int(version), **_rest} if version > VERSION:
+                raise EventUnreadable(
+                    f"written by a newer version (envelope {version}, this one knows {VERSION})"
+                )
+            case {"v": 1, "id": str(id), "at": int(at), "event": str(event), "payload": dict(payload)}:
+                by = envelope.get("by")
+                return Spooled(
+                    name, len(content), id, at, event, payload, by if isinstance(by, str) else None
+                )
+        raise EventUnreadable("not an event's envelope")
+
+    def remove(self, done: Sequence[Spooled]) -> None:
+        """They are committed: take them out of the spool and off its ledger. A hook that could not sync its
+        event takes that out by itself, and off the ledger too."""
+        removed = [spooled for spooled in done if _unlink(f"{paths.SPOOL}/{spooled.name}")]
+        spool_writer.discharge(len(removed), sum(spooled.size for spooled in removed))
+
+    def set_aside(self, name: str) -> None:
+        """Keep a bad file where nobody trips over it again."""
+        os.makedirs(paths.ASIDE, mode=0o700, exist_ok=True)
+        size = os.lstat(f"{paths.SPOOL}/{name}").st_size
+        kept = f"{paths.ASIDE}/{name}"
+        while os.path.lexists(kept):
+            kept += "-again"
+        os.rename(f"{paths.SPOOL}/{name}", kept)
+        spool_writer.discharge(1, size)
+
+    def aside(self, is_meant: Callable[[bytes], bool]) -> list[str]:
+        """The paths of files that were set aside, or left half-written long enough ago, and hold
+        something."""
+        found = []
+        for folder, suffix in ((paths.ASIDE, ""), (paths.SPOOL, ".tmp")):
+            try:
+                names = [name for name in os.listdir(folder) if name.endswith(suffix)]
+            except FileNotFoundError:
+                continue
+            for name in sorted(names):
+                try:
+                    path = f"{folder}/{name}"
+                    is_being_written = suffix and time.time() - os.lstat(path).st_mtime < BEING_WRITTEN_S
+                    if not is_being_written and is_meant(_read_regular_file(path)):
+                        found.append(path)
+                except (EventUnreadable, FileNotFoundError):
+                    continue
+        return found
+
+    def forget_aside(self, is_meant: Callable[[bytes], bool]) -> list[str]:
+        """They are gone on return; which they were."""
+        gone = self.aside(is_meant)
+        for path in gone:
+            _unlink(path)
+        return gone
+
+    def tidy(self, now_s: float) -> int:
+        """Remove what killed hooks left half-written, and what nobody has asked for in a season: files that
+        were set aside, and the markers and switches of sessions long over."""
+        return sum(_unlink(path) for path in self.stale(now_s))
+
+    def stale(self, now_s: float) -> list[str]:
+        """What `tidy` removes."""
+        found = []
+        for path, age_s in _removable():
+            try:
+                if now_s - os.lstat(path).st_mtime > age_s:
+                    found.append(path)
+            except FileNotFoundError:
+                continue  # its hook has finished it meanwhile
+        return found
+
+
+def _unlink(path: str) -> bool:
+    """Whether it was there to be removed."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _removable() -> Iterator[tuple[str, int]]:
+    """Paths, and how old each may get."""
+    for directory, suffix, age_s in (
+        (paths.SPOOL, ".tmp", STALE_TEMPORARY_S),
+        (paths.ASIDE, "", SEASON_S),
+        (paths.PRIVATE, "", SEASON_S),
+        (paths.OFF, "", SEASON_S),
+        (paths.UNSEEN, "", SEASON_S),  # the client keeps its transcripts for a month
+    ):
+        if os.path.isdir(directory):
+            for entry in os.scandir(directory):
+                if entry.path == pause.ALL:
+                    continue  # until the user says so
+                if entry.name.endswith(suffix) and not entry.is_dir(follow_symlinks=False):
+                    yield entry.path, age_s
+
+
+def _read_regular_file(path: str) -> bytes:
+    """No link is followed, no pipe waited for: a file of that name could be anybody's."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise EventUnreadable("not a regular file")
+            with os.fdopen(fd, "rb", closefd=False) as file:
+                content = file.read(MOST_BYTES + 1)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        if error.errno in PASSING:
+            raise
+        raise EventUnreadable(f"cannot be read: {error.strerror}") from error
+    if len(content) > MOST_BYTES:
+        raise EventUnreadable(f"larger than {MOST_BYTES} bytes")
+    return content

@@ -1,0 +1,150 @@
+"""Which payloads are worth scrubbing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_mem.privacy import excluded_files, scrub, secrets, suspect, tags
+
+CAP = 10_000
+SEARCHED = (*suspect._ALONE, *(member for _, family in suspect._FAMILIES for member in family))
+
+
+def test_the_suspects_cover_every_tag_every_keyword_and_every_excluded_file() -> None:
+    wanted = [keyword for keyword in secrets.KEYWORDS if keyword not in ("://", "token\t")]  # see is_suspect
+    for needle in (*wanted, *excluded_files.NEEDLES, *(f"<{tag}" for tag in tags.HIDDEN_TAGS)):
+        assert any(searched in needle.encode() for searched in SEARCHED), needle
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"tool_response": {"headers": {"cookie": "sid=0123456789abcdef"}}},
+        {
+            "tool_response": {
+                "stdout": json.dumps({"dsn": "mysql://app:hunter2hunter2@db/x"}).replace("/", "\\/")
+            }
+        },
+        {"tool_response": {"stdout": "https://me@corp.example:hunter2hunter2@git.corp.example/x.git"}},
+        {"tool_response": {"filePatch": [{"lines": ["+ ghp_" + "a1B2" * 9 + " var a=1" * 50_000]}]}},
+        {"tool_input": {"command": "git show HEAD:.env"}, "tool_response": {"stdout": "PLAIN"}},
+    ],
+)
+def test_what_the_careful_way_would_take_out_is_suspect(payload: dict[str, object]) -> None:
+    clean, _ = scrub.scrub(payload, field_cap=1 << 20)
+    assert clean != payload
+    assert suspect.is_suspect(json.dumps(payload).encode())
+
+
+def test_every_suspect_is_wanted_and_spelled_as_it_is_searched() -> None:
+    wanted = [n.encode() for n in (*secrets.KEYWORDS, *excluded_files.NEEDLES)]
+    wanted += [
+        f"{bracket}{tag}".encode()
+        for tag in tags.HIDDEN_TAGS
+        for bracket in ("<", "</", "<\\/", "&lt;", "&lt;/")
+    ]
+    wanted += [rf"\u00{digit}".encode() for digit in "234567"]
+    wanted += [b"cookie", rb":\\/\\/"]  # a header that is a secret by its name; a URL in JSON within JSON
+    for searched in SEARCHED:
+        assert searched == searched.lower()
+        assert any(searched in needle for needle in wanted), searched
+    for common, family in suspect._FAMILIES:
+        assert all(common in member for member in family), common
+
+
+def test_a_payload_with_any_kind_of_secret_is_suspect(subtests: pytest.Subtests) -> None:
+    for name, _, _, example in secrets.RULES:
+        with subtests.test(name, example=example):
+            assert suspect.is_suspect(json.dumps({"a": example}).encode())
+            assert suspect.is_suspect(json.dumps({"a": json.dumps({"b": example})}).encode())
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"a": "<Private>x"},
+        {"a": "x</PRIVATE>"},
+        {"a": r"\u003cprivate\u003e"},
+        {"a": "&lt;private&gt;"},
+        {"a": r"<\/private>"},
+        {"tool_input": {"file_path": "/p/.env"}},
+        {"tool_input": {"file_path": "C:\\p\\.env"}},
+        {"tool_input": {"file_path": ".env"}},
+        {"tool_input": {"file_path": "a/server.key"}},
+        {"tool_input": {"command": "cat a\n.env"}},
+        {"tool_input": {"command": "cat .env"}},
+        {"tool_input": {"command": "cat x.key\nls"}},
+        {"password": "hunter2"},
+        {"token": "a1b2c3d4e5f6"},
+        {"a": "https://u:p4ssw0rd@host/"},
+    ],
+)
+def test_whatever_scrubbing_would_change_is_suspect(payload: dict[str, object]) -> None:
+    assert suspect.is_suspect(json.dumps(payload).encode())
+
+
+@pytest.mark.parametrize("character", "<p.k")
+def test_an_ascii_character_spelled_as_an_escape_is_suspect(character: str) -> None:
+    assert suspect.is_suspect(b'{"a":"\\u%04X"}' % ord(character))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "private int x; public: private:",
+        "const v = process.env.HOME; os.environ; item.key.name; dict.keys(); e.keyCode",
+        "max_tokens=4096 tokens, input_tokens: 3",
+        "see https://example.com/a@b and http://localhost:3000/x",
+        "\x1b[0m ansi \u2028",
+    ],
+)
+def test_ordinary_payloads_are_not_suspect(text: str) -> None:
+    assert not suspect.is_suspect(json.dumps({"tool_name": "Read", "a": text}, ensure_ascii=False).encode())
+
+
+PIECES = st.sampled_from(
+    [
+        *(example for _, _, _, example in secrets.RULES),
+        *(
+            "<private>",
+            "</private>",
+            "token",
+            "password",
+            " = ",
+            ": ",
+            "=",
+            '"',
+            "'",
+            "\n",
+            "a1b2c3d4e5f6",
+            "\\",
+            "/",
+        ),
+        *(".env", ".key", "cat ", "://", "u:p1@h", " is ", "--", "\t"),
+    ]
+)
+SOUP = st.lists(PIECES, max_size=6).map("".join)
+
+
+@given(st.sampled_from(["a", "token", "password", "prompt"]), SOUP, SOUP)
+def test_a_payload_that_is_not_suspect_is_not_changed_by_scrubbing(key: str, text: str, command: str) -> None:
+    payload: dict[str, object] = {key: text, "tool_input": {"command": command}, "tool_response": text}
+    if not suspect.is_suspect(json.dumps(payload, ensure_ascii=False).encode()):
+        assert scrub.scrub(payload, field_cap=CAP) == (payload, False)
+
+
+def test_asking_whether_a_payload_is_suspect_imports_nothing_dear() -> None:
+    program = (
+        "import sys; sys.path[:0] = [sys.argv[1]]; from claude_mem.privacy import suspect;"
+        "suspect.is_suspect(b'{}');"
+        "extra = {'re', 'os', 'json', 'typing', 'claude_mem.privacy.secrets'};"
+        "sys.exit(bool(extra & set(sys.modules)))"
+    )
+    source = suspect.__file__.rsplit("/", 3)[0]
+    assert subprocess.run([sys.executable, "-I", "-S", "-c", program, source], check=False).returncode == 0

@@ -231,7 +231,8 @@ def test_only_the_standard_library_is_loaded_and_nothing_heavy_on_the_fast_path(
     loaded = set(done.stderr.decode().split())
     ours = {name for name in loaded if name.startswith("claude_mem")}
     assert ours == {"claude_mem", "claude_mem.hook", "claude_mem.privacy"} | {
-        f"claude_mem.hook.{name}" for name in ("entry", "paths", "spool_writer", "stdin", "worker_link")
+        f"claude_mem.hook.{name}"
+        for name in ("drop_counters", "entry", "paths", "spool_writer", "stdin", "worker_link")
     } | {f"claude_mem.privacy.{name}" for name in ("private_turns", "suspect")}
     assert not loaded & {
         "os",

@@ -33,7 +33,7 @@ from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import Spent
 from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.observe import mode
-from claude_mem.observe.observer import Manner, Observer
+from claude_mem.observe.observer import Observer, ObserverOptions
 from claude_mem.ports.store import Arrival
 from claude_mem.providers.offline import Offline
 from claude_mem.queue.pump import Pump
@@ -138,8 +138,8 @@ def observed(found: Sequence[Event]) -> list[Request]:
         place = Path(folder)
         with SqliteStore.open(place / "claude-mem.db", clock=clock, backups=place / "backups") as store:
             model = AnthropicModel(api_key="k", base_url=server.url, model="scripted", clock=clock)
-            manner = Manner(mode.load("code", []))
-            observer = Observer(model, Offline().observe, manner, lambda _: Spent(), tell)
+            options = ObserverOptions(mode.load("code", []))
+            observer = Observer(model, Offline().observe, options, lambda _: Spent(), tell)
             pump = Pump(store, observer.observe, due_at, clock, tell)
             origins = Origins(clock)
             for event in found:

@@ -20,6 +20,7 @@ from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.memory import Batch, Memory
+from claude_mem.observe.tool_calls import read_all
 from claude_mem.providers.offline import Offline, findings, outline, paths
 from measure import machine, table
 
@@ -107,7 +108,8 @@ def observed(found: list[Batch]) -> list[Memory]:
     recorded: tuple[str, ...] = ()
     memories = []
     for batch in found:
-        memory = observer.observe(Batch(batch.project, batch.session, batch.events, batch.request, recorded))
+        known = Batch(batch.project, batch.session, batch.events, batch.request, recorded)
+        memory = observer.observe(known, read_all(batch.events))
         recorded += tuple(observation.title or "" for observation in memory.observations)
         memories.append(memory)
     return memories

@@ -51,7 +51,7 @@ class Rig:
         watched = observer.Observer(
             model,
             Offline().observe,
-            observer.Manner(mode.load("code", [])),
+            observer.ObserverOptions(mode.load("code", [])),
             lambda _: Spent(),
             self.told.append,
         )

@@ -6,7 +6,7 @@ import pytest
 from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs
 
 from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.observe import evidence, grammar, render
+from claude_mem.observe import evidence, grammar, render, tool_calls
 
 # Each has cost some parser its afternoon: open tags, stray signs, entities, sections that never end.
 HOSTILE = {
@@ -55,8 +55,9 @@ def tell(text: str) -> None:
         for given in (fields, text):
             call = ToolCall(tool, given, text)
             event = Event(id="1", at=0, kind=Kind.TOOL_USE, session="s", cwd="/repo", tool=call)
-            render.piece(event, "/repo")
-            evidence.files([event])
+            (seen,) = tool_calls.read_all([event])
+            render.piece(seen, "/repo")
+            evidence.files([seen])
 
 
 def test_reading_a_reply_takes_steps_in_proportion_to_it(subtests: pytest.Subtests) -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import Spend
+from claude_mem.model.refs import Source
 
 ObservationType = Literal["bugfix", "feature", "refactor", "change", "discovery", "decision"]
 
@@ -44,6 +45,12 @@ class Memory:
 
     observations: tuple[Observation, ...] = ()
     summaries: tuple[Summary, ...] = ()
+    read_outside: bool = True
+    """Text that others wrote was among the events, as far as anybody has looked."""
+
+    def source_of(self, observation: Observation) -> Source:
+        """Where its words come from. What changed a file is the agent's own work, whatever it read."""
+        return "external" if self.read_outside and not observation.files_modified else "work"
 
 
 # What came of asking an observer about a batch.

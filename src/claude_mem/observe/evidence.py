@@ -1,45 +1,38 @@
-"""Decides which files were read and modified: by the tool calls themselves, whatever a model claims."""
+"""What the tool calls prove, whatever a model claims: which files were read and modified, and whether text
+from outside was among what was read.
+"""
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.events import Event
 from claude_mem.model.memory import Memory, Observation, Summary
-from claude_mem.model.tools import Sort, sort_of
-from claude_mem.observe import call, paths, redirects
+from claude_mem.observe import shell
+from claude_mem.observe.tool_calls import Seen, ToolKind, ToolUse
 
 MOST_FILES = 200
-_PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 _ALTERING = ("bugfix", "feature", "refactor", "change")
+_READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB)
+_PRINTS = re.compile(
+    r"(?:^|[\s;&|(`'\"/])"
+    r"(?:curl|wget|http|cat|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh|git\s+(?:clone|fetch|pull|show|log|diff))"
+    r"(?=$|[\s;&|)`'\"])"
+)
 
 
-def files(events: Sequence[Event]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(read, modified), each in order of first mention, as seen from the session's directory."""
-    base = paths.base(events)
-    read: dict[str, None] = {}
-    modified: dict[str, None] = {}
-    for event in events:
-        if event.kind is not Kind.TOOL_USE or event.tool is None:
-            continue  # a failed call shows nothing but the attempt
-        given = call.load(event.tool.input)
-        sort = sort_of(event.tool.name)
-        read.update((paths.seen_from(base, path, event.cwd), None) for path in _read(sort, given))
-        modified.update(
-            (paths.seen_from(base, path, event.cwd), None) for path in _modified(sort, event.tool, given)
-        )
-    return tuple(read), tuple(modified)
-
-
-def correct(memory: Memory, events: Sequence[Event]) -> Memory:
-    read, modified = files(events)
-    seen = _Seen(dict.fromkeys((*read, *modified)))
-    altered = _Seen(modified)
+def correct(memory: Memory, seen: Sequence[Seen]) -> Memory:
+    """What a model says of files, held against what the tools did."""
+    read, modified = files(seen)
+    known = _KnownPaths(dict.fromkeys((*read, *modified)))
+    altered = _KnownPaths(modified)
     observations = [
         replace(
             each,
-            files_read=tuple(seen.matching(each.files_read)),
+            files_read=tuple(known.matching(each.files_read)),
             files_modified=tuple(altered.matching(each.files_modified)),
         )
         for each in memory.observations
@@ -50,7 +43,7 @@ def correct(memory: Memory, events: Sequence[Event]) -> Memory:
         left = tuple(path for path in modified if path not in claimed)[:MOST_FILES]
         observations[silent] = replace(observations[silent], files_modified=left)
     summaries = tuple(_filled(each, read, modified) for each in memory.summaries)
-    return Memory(tuple(observations), summaries)
+    return replace(memory, observations=tuple(observations), summaries=summaries)
 
 
 def _the_silent_one(observations: Sequence[Observation]) -> int | None:
@@ -68,35 +61,47 @@ def _filled(summary: Summary, read: Sequence[str], modified: Sequence[str]) -> S
     return replace(summary, files_read=tuple(read[:MOST_FILES]), files_edited=tuple(modified[:MOST_FILES]))
 
 
-def _read(sort: Sort, given: object) -> Iterator[str]:
-    fields = call.fields(given)
-    path = call.word(fields, *call.PATH_KEYS)
-    name = path.replace("\\", "/").rpartition("/")[2]
-    # A search names a file or a folder; only a name with an extension is surely the former.
-    if path and (sort is Sort.READ or (sort is Sort.LOOK and "." in name.strip("."))):
-        yield path
-    many = fields.get("paths")
-    if sort is Sort.READ and isinstance(many, list):
-        yield from (each for each in many if isinstance(each, str) and each and "*" not in each)
+def files(seen: Sequence[Seen]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(read, modified), each in order of first mention, as seen from the session's directory."""
+    base = base_of(each.event for each in seen)
+    read: dict[str, None] = {}
+    modified: dict[str, None] = {}
+    for _, call in seen:
+        if call is None or call.failed:
+            continue  # a failed call shows nothing but the attempt
+        read.update((seen_from(base, path, call.cwd), None) for path in call.read_paths())
+        modified.update((seen_from(base, path, call.cwd), None) for path in _modified(call))
+    return tuple(read), tuple(modified)
 
 
-def _modified(sort: Sort, tool: ToolCall, given: object) -> Iterator[str]:
-    fields = call.fields(given)
-    if sort is Sort.COMMAND:
-        yield from redirects.certain(call.command(given))
-    if sort not in (Sort.EDIT, Sort.WRITE):
-        return
-    path = call.word(fields, *call.PATH_KEYS)
-    if path:
-        yield path
-    if "patch" in tool.name.lower():
-        patch = call.word(fields, "input", "patch", "patchText") or call.command(given)
-        for line in patch.splitlines():
-            if line.startswith(_PATCH_LINES):
-                yield line.partition(": ")[2].strip()
+def _modified(call: ToolUse) -> Iterator[str]:
+    if call.kind is ToolKind.COMMAND:
+        return shell.surely_changed(call.command)
+    return call.written_paths()
 
 
-class _Seen:
+def marked(memory: Memory, seen: Iterable[Seen]) -> Memory:
+    """With where its words may come from.
+
+    Text from outside may say anything, also what the next session is to do. So where a batch held any of it,
+    and what was observed changed no file, it counts as read (`Memory.source_of`): a wrong "external" costs a
+    mark beside a memory, a wrong "work" lends untrusted words the agent's voice.
+    """
+    return replace(memory, read_outside=any(call is not None and reads_outside(call) for _, call in seen))
+
+
+def reads_outside(call: ToolUse) -> bool:
+    """Whether what it returns was written by others, as far as its name and its command tell."""
+    if call.kind in _READERS or call.tool.name.startswith("mcp__"):
+        return True
+    if call.kind is not ToolKind.COMMAND:
+        return False
+    command = call.fields.get("command")
+    # Cut short, or given in another way: then its text is all there is.
+    return _PRINTS.search(command if isinstance(command, str) else call.tool.input or "") is not None
+
+
+class _KnownPaths:
     """Paths that claims are held against. A claim may be shorter than the truth, or longer."""
 
     def __init__(self, known: Iterable[str]) -> None:
@@ -105,7 +110,7 @@ class _Seen:
             self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
 
     def matching(self, claims: Iterable[str]) -> dict[str, None]:
-        return {path: None for claim in claims if (path := self._match(paths.seen_from(None, claim)))}
+        return {path: None for claim in claims if (path := self._match(seen_from(None, claim)))}
 
     def _match(self, claim: str) -> str | None:
         near = self._by_name.get(claim.rpartition("/")[2], [])
@@ -114,3 +119,34 @@ class _Seen:
         fitting = [path for path in near if path.endswith(f"/{claim}") or claim.endswith(f"/{path}")]
         # Which of two is meant nobody can say, and a wrong file is worse than none.
         return fitting[0] if len(fitting) == 1 else None
+
+
+def base_of(events: Iterable[Event]) -> str | None:
+    """The directory paths are told from. An agent may step into folders below it; the outermost stays."""
+    return min((event.cwd for event in events if event.cwd), key=len, default=None)
+
+
+def seen_from(base: str | None, path: str, cwd: str | None = None) -> str:
+    """A path with forward slashes: inside the base relative to it; outside as it is."""
+    plain = _plain(path)
+    if cwd and not _is_absolute(plain):
+        plain = posixpath.normpath(posixpath.join(_plain(cwd), plain))
+    root = _plain(base).rstrip("/") + "/" if base else ""
+    inside = plain[: len(root)]
+    # Windows names a folder D:\Repo in one place and d:\repo in the next.
+    if root and (inside == root or (_has_drive(root) and inside.lower() == root.lower())):
+        return plain[len(root) :] or "."
+    return plain
+
+
+def _plain(path: str) -> str:
+    windows = _has_drive(path) or ("\\" in path and "/" not in path)
+    return posixpath.normpath(path.replace("\\", "/") if windows else path)
+
+
+def _has_drive(path: str) -> bool:
+    return len(path) > 2 and path[0].isalpha() and path[1] == ":" and path[2] in "\\/"
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "~")) or _has_drive(path)

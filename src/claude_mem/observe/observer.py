@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from claude_mem.model.jobs import Spend, Spent
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome
 from claude_mem.models.registry import Model, Prompt, Reply
-from claude_mem.observe import budget, evidence, grammar, prompt
-from claude_mem.observe.budget import Limits, SpentUp
+from claude_mem.observe import evidence, grammar, prompt, tool_calls
 from claude_mem.observe.mode import Mode, Verbosity
+from claude_mem.observe.tool_calls import Seen
 
 EVENTS_CHARACTERS = 80_000  # of one prompt: about 20,000 tokens
 ASK_WITHIN_S = 180.0
@@ -20,9 +21,29 @@ CHARACTERS_PER_TOKEN = 4
 MOST_OUTPUT = 8192  # tokens, as the providers ask for
 DAY_S = 24 * 60 * 60
 
+Whose = Literal["day", "session"]
+
+_WORDS: dict[Whose, str] = {"day": "Today's", "session": "This session's"}
+
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class Limits:
+    """None: no limit."""
+
+    daily_tokens: int | None = None
+    session_tokens: int | None = None
+    daily_usd: float | None = None
+    session_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSpent:
+    whose: Whose
+    says: str  # one sentence
+
+
+@dataclass(frozen=True, slots=True)
+class ObserverOptions:
     """How the user wants to be observed."""
 
     mode: Mode
@@ -51,15 +72,15 @@ class Observer:
     def __init__(
         self,
         model: Model | None,
-        extract: Callable[[Batch], Memory],
-        manner: Manner,
+        extract: Callable[[Batch, Sequence[Seen]], Memory],
+        options: ObserverOptions,
         spent: Callable[[int], Spent],
         tell: Callable[[str], None],
         today: Callable[[], int] = _today,
     ) -> None:
         """`extract` observes without a model; `spent` knows what a session and the day have cost; `tell`
         reaches the user."""
-        self._model, self._extract, self._manner = model, extract, manner
+        self._model, self._extract, self._options = model, extract, options
         self._spent, self._tell, self._today = spent, tell, today
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}  # by session
@@ -68,17 +89,25 @@ class Observer:
         """Which budget is spent, as one sentence, when that kept the last batch from the model."""
 
     def observe(self, batch: Batch, session_id: int) -> tuple[Outcome, Spend | None]:
+        seen = tool_calls.read_all(batch.events)
+        outcome, spend = self._observed(batch, seen, session_id)
+        if isinstance(outcome, Observed):
+            outcome = Observed(evidence.marked(outcome.memory, seen))
+        return outcome, spend
+
+    def _observed(self, batch: Batch, seen: Sequence[Seen], session_id: int) -> tuple[Outcome, Spend | None]:
         if self._model is None or batch.offline:
-            return Observed(self._extract(batch)), None
+            return Observed(self._extract(batch, seen)), None
         question = prompt.build(
             batch,
-            self._manner.mode,
-            verbosity=self._manner.verbosity,
-            language=self._manner.language,
+            seen,
+            self._options.mode,
+            verbosity=self._options.verbosity,
+            language=self._options.language,
             budget_chars=EVENTS_CHARACTERS,
         )
         if not self._may_ask(question, session_id):
-            return Observed(self._extract(batch)), None
+            return Observed(self._extract(batch, seen)), None
         spend: Spend | None = None
         try:
             answer = self._model.ask(question, deadline_s=ASK_WITHIN_S)
@@ -89,14 +118,14 @@ class Observer:
             return answer, spend
         outcome = grammar.read(answer.text)
         if isinstance(outcome, Observed):
-            outcome = Observed(evidence.correct(outcome.memory, batch.events))
+            outcome = Observed(evidence.correct(outcome.memory, seen))
         return outcome, spend
 
     def _may_ask(self, question: Prompt, session_id: int) -> bool:
         """Whether the budget allows it, with those in mind who are asking now."""
         with self._lock:
             spent = self._spent(session_id)
-            spent_up = budget.spent_up(spent, self._manner.limits, self._under_way(session_id, spent))
+            spent_up = exhausted_budget(spent, self._options.limits, self._under_way(session_id, spent))
             self.spent_up = spent_up.says if spent_up else None
             if spent_up is None:
                 characters = len(question.system) + len(question.user)
@@ -119,11 +148,44 @@ class Observer:
             # Nobody asks twice for one session at once: what it asked before is settled.
             if id == session_id or (call.answered and self._spent(id).session_tokens != call.before):
                 del self._calls[id]
-        return budget.under_way(sum(call.tokens for call in self._calls.values()), spent)
+        return pending_spend(sum(call.tokens for call in self._calls.values()), spent)
 
-    def _is_news(self, spent_up: SpentUp, session_id: int) -> bool:
+    def _is_news(self, spent_up: BudgetSpent, session_id: int) -> bool:
         """Told once a day, or once in a session's life."""
         key = (spent_up.whose, self._today() if spent_up.whose == "day" else session_id)
         is_news = key not in self._told
         self._told.add(key)
         return is_news
+
+
+def exhausted_budget(spent: Spent, limits: Limits, under_way: Spent | None = None) -> BudgetSpent | None:
+    """None when another call may be made; else which budget is spent. `under_way`: what those calls may take
+    that are not in the books yet."""
+    more = under_way or Spent()
+    tokens: list[tuple[Whose, int, int, int | None]] = [
+        ("day", spent.daily_tokens, more.daily_tokens, limits.daily_tokens),
+        ("session", spent.session_tokens, more.session_tokens, limits.session_tokens),
+    ]
+    for whose, used, asked, limit in tokens:
+        if limit is not None and used + asked >= limit:
+            waits = f", with {asked:,} for calls under way" if used < limit else ""
+            return BudgetSpent(
+                whose, f"{_WORDS[whose]} budget is spent: {used:,} of {limit:,} tokens{waits}."
+            )
+    money: list[tuple[Whose, float, float, float | None]] = [
+        ("day", spent.daily_usd, more.daily_usd, limits.daily_usd),
+        ("session", spent.session_usd, more.session_usd, limits.session_usd),
+    ]
+    for whose, cost, due, most in money:
+        if most is not None and cost + due >= most:
+            waits = f", with ${due:,.2f} for calls under way" if cost < most else ""
+            return BudgetSpent(
+                whose, f"{_WORDS[whose]} budget is spent: ${cost:,.2f} of ${most:,.2f}{waits}."
+            )
+    return None
+
+
+def pending_spend(tokens: int, spent: Spent) -> Spent:
+    """What so many tokens of other sessions may come to, at the day's mean price so far."""
+    price = spent.daily_usd / spent.daily_tokens if spent.daily_tokens else 0.0
+    return Spent(daily_tokens=tokens, daily_usd=tokens * price)

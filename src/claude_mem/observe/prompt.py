@@ -8,20 +8,22 @@ no file, page or tool output can know it, so none can end the quotation.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
 from claude_mem.models.registry import Prompt
-from claude_mem.observe import fit, paths
-from claude_mem.observe.elide import elide, line
+from claude_mem.observe.evidence import base_of
 from claude_mem.observe.mode import Mode, Verbosity
-from claude_mem.observe.render import Piece, piece
+from claude_mem.observe.render import LONGEST_MARK, Piece, Value, elide, line, piece
+from claude_mem.observe.tool_calls import Seen
 
 MOST_REQUEST = 2_000
 MOST_RECORDED = 30
 MOST_NAME = 120
+AROUND = 24  # what divides one event from the next
 AGAIN = "[…the same as above…]"
 
 SYSTEM = """\
@@ -83,11 +85,18 @@ SUMMARIZE = "The turn has ended. Write the observations for these events, if any
 
 
 def build(
-    batch: Batch, mode: Mode, *, verbosity: Verbosity, language: str | None, budget_chars: int
+    batch: Batch,
+    seen: Sequence[Seen],
+    mode: Mode,
+    *,
+    verbosity: Verbosity,
+    language: str | None,
+    budget_chars: int,
 ) -> Prompt:
+    """`seen`: the batch's events, read."""
     return Prompt(
         system=system(mode, verbosity, language),
-        user=_user(batch, budget_chars),
+        user=_user(batch, seen, budget_chars),
         purpose="summarize" if batch.wants_summary else "observe",
     )
 
@@ -107,14 +116,14 @@ def system(mode: Mode, verbosity: Verbosity, language: str | None) -> str:
     )
 
 
-def _user(batch: Batch, budget: int) -> str:
+def _user(batch: Batch, seen: Sequence[Seen], budget: int) -> str:
     sections = [("session", _session(batch))]
     if batch.request:
         sections.append(("request", elide(batch.request, MOST_REQUEST)))
     if batch.recorded:
         titles = [line(title, MOST_NAME) for title in batch.recorded[-MOST_RECORDED:]]
         sections.append(("already recorded", _bullets(titles)))
-    pieces = fit.fit(fit.merged(_pieces(batch)), budget)
+    pieces = fit(merged(_pieces(batch, seen)), budget)
     sections += [(f"{number} {each.head}", each.body) for number, each in enumerate(pieces, 1)]
     mark = _mark(sections)
     told = "\n".join(f"=== {mark} {head}\n{body}".rstrip() for head, body in sections)
@@ -138,14 +147,15 @@ def _date(at: int) -> str:
         return "date unknown"
 
 
-def _pieces(batch: Batch) -> list[Piece]:
-    base = paths.base(batch.events)
+def _pieces(batch: Batch, seen: Sequence[Seen]) -> list[Piece]:
+    base = base_of(batch.events)
     told: list[Piece] = []
     said: set[str] = set()
-    for event in batch.events:
+    for each_seen in seen:
+        event = each_seen.event
         if event.kind is Kind.PROMPT and event.text == batch.request:
             continue  # it stands above all events
-        each = piece(event, base)
+        each = piece(each_seen, base)
         if each is None:
             continue
         # A subagent's last message comes twice: by its own stop, and as the answer of the tool that ran it.
@@ -166,3 +176,66 @@ def _mark(sections: list[tuple[str, str]]) -> str:
 
 def _bullets(lines: list[str] | tuple[str, ...]) -> str:
     return "\n".join(f"- {each}" for each in lines)
+
+
+def merged(pieces: Sequence[Piece]) -> list[Piece]:
+    """Consecutive reads told as one."""
+    result: list[Piece] = []
+    run: list[Piece] = []
+    for each in pieces:
+        if each.read is None:
+            result += [*_one(run), each]
+            run = []
+        else:
+            run.append(each)
+    return result + _one(run)
+
+
+def _one(run: list[Piece]) -> list[Piece]:
+    if len(run) < 2:
+        return run
+    files = dict.fromkeys(piece.read or "" for piece in run)
+    return [Piece(f"Read {len(files)} files", elide("\n".join(files), 1_200), Value.LOW)]
+
+
+def fit(pieces: Sequence[Piece], budget: int) -> list[Piece]:
+    """The pieces, shortened until heads, bodies and what divides them are within the budget.
+
+    Reads shrink first, then commands that went well, then edits and errors, last what was asked and said.
+    Within one value all shrink in proportion. Only when even the heads are too many are whole events left
+    out, in the same order, and their number is told.
+    """
+    fitted = list(pieces)
+    for value in Value:
+        over = size(fitted) - budget
+        if over <= 0:
+            return fitted
+        have = sum(len(piece.body) for piece in fitted if piece.value is value)
+        keep = max(have - over, 0)
+        fitted = [
+            replace(piece, body=elide(piece.body, max(len(piece.body) * keep // have, LONGEST_MARK)))
+            if piece.value is value and piece.body
+            else piece
+            for piece in fitted
+        ]
+    return _fewer(fitted, budget)
+
+
+def size(pieces: Sequence[Piece]) -> int:
+    return sum(len(piece.head) + len(piece.body) + AROUND for piece in pieces)
+
+
+def _fewer(pieces: list[Piece], budget: int) -> list[Piece]:
+    over = size(pieces) - budget
+    if over <= 0:
+        return pieces
+    over += LONGEST_MARK + AROUND  # the line that tells of it
+    out: set[int] = set()
+    for index in sorted(range(len(pieces)), key=lambda at: (pieces[at].value, at)):
+        if over <= 0:
+            break
+        out.add(index)
+        over -= size([pieces[index]])
+    left = Piece(f"[…{len(out)} events…]", "", Value.LOW)
+    kept = [left, *(piece for at, piece in enumerate(pieces) if at not in out)]
+    return kept if size(kept) <= budget else []

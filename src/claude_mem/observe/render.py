@@ -1,14 +1,14 @@
-"""Decides how one event is told: what was done in a line, and as much of the outcome as it is worth."""
+"""How one event is told to a model: what was done in a line, and as much of the outcome as it is worth."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.model.tools import Sort, sort_of
-from claude_mem.observe import call, changes, paths, shell
-from claude_mem.observe.elide import elide, line
+from claude_mem.model.events import Event, Kind
+from claude_mem.observe import shell
+from claude_mem.observe.evidence import seen_from
+from claude_mem.observe.tool_calls import Seen, ToolKind, ToolUse, compact, text_of
 
 
 class Value(IntEnum):
@@ -46,21 +46,23 @@ _REPORTS = {
     Kind.TASK_END: "A task in the background",
     Kind.POST_COMPACT: "The session was compacted to",
 }
+LONGEST_MARK = len("\n[…9999999999 chars…]\n")
 
 
-def piece(event: Event, base: str | None) -> Piece | None:
+def piece(seen: Seen, base: str | None) -> Piece | None:
     """None for what says nothing: a session's start and end, a tool of which only the name was kept, and
     everything of a private turn."""
+    event, call = seen
     if event.private:
         return None
-    told = _said(event) if event.tool is None else _used(event, event.tool, base)
-    if told is None or not event.agent_id:
-        return told
+    shown = _message(event) if call is None else _tool_use(call, base)
+    if shown is None or not event.agent_id:
+        return shown
     who = line(event.agent_type or "agent", 40)
-    return Piece(f"[subagent {who}] {told.head}", told.body, told.value)
+    return Piece(f"[subagent {who}] {shown.head}", shown.body, shown.value)
 
 
-def _said(event: Event) -> Piece | None:
+def _message(event: Event) -> Piece | None:
     text = event.text or ""
     match event.kind:
         case Kind.PROMPT if text:
@@ -77,102 +79,96 @@ def _said(event: Event) -> Piece | None:
             return None
 
 
-def _used(event: Event, tool: ToolCall, base: str | None) -> Piece | None:
-    if tool.input is None and tool.response is None:
+def _tool_use(call: ToolUse, base: str | None) -> Piece | None:
+    if call.tool.input is None and call.tool.response is None:
         return None
-    name = line(tool.name, 60)
-    given, answer = call.load(tool.input), call.load(tool.response)
-    if event.kind is not Kind.TOOL_FAILURE:
-        return _told(name, given, answer, base, event.cwd)
-    error = elide(call.text_of(answer), MOST_ERROR, tail=0.5)
-    if sort_of(name) is Sort.COMMAND:
-        return _ran(f"FAILED {name}", elide(call.command(given).strip(), MOST_COMMAND), error, Value.HIGH)
+    name = line(call.tool.name, 60)
+    if not call.failed:
+        return _outcome(name, call, base)
+    error = elide(call.text(), MOST_ERROR, tail=0.5)
+    if call.kind is ToolKind.COMMAND:
+        return _ran(f"FAILED {name}", elide(call.command.strip(), MOST_COMMAND), error, Value.HIGH)
     # What was tried is in the head; its details are of no use to anyone now.
-    tried = _told(name, given, "", base, event.cwd)
+    tried = _outcome(name, replace(call, answer="", answered={}), base)
     return Piece(f"FAILED {tried.head}", error, Value.HIGH)
 
 
-def _told(name: str, given: object, answer: object, base: str | None, cwd: str | None) -> Piece:
-    inputs = call.fields(given)
-    path = call.word(inputs, *call.PATH_KEYS)
-    where = paths.seen_from(base, path, cwd) if path else ""
-    match sort_of(name):
-        case Sort.READ:
-            told = _read(where, inputs, answer)
-        case Sort.LOOK:
-            told = _look(name, where, inputs, answer)
-        case Sort.EDIT:
-            patch = call.word(inputs, "input", "patch", "patchText") or call.command(given)
-            told = _piece(f"{name} {where}", changes.changed_lines(inputs, answer) or patch, MOST_CHANGE)
-        case Sort.WRITE:
-            told = _write(name, where, inputs, answer)
-        case Sort.COMMAND:
-            told = _command(name, call.command(given), answer)
-        case Sort.AGENT:
-            answered = call.fields(answer)
+def _outcome(name: str, call: ToolUse, base: str | None) -> Piece:
+    where = seen_from(base, call.path, call.cwd) if call.path else ""
+    match call.kind:
+        case ToolKind.READ:
+            shown = _read(where, call)
+        case ToolKind.LOOK:
+            shown = _look(name, where, call)
+        case ToolKind.EDIT:
+            shown = _piece(f"{name} {where}", call.changed_lines() or call.patch, MOST_CHANGE)
+        case ToolKind.WRITE:
+            shown = _write(name, where, call)
+        case ToolKind.COMMAND:
+            shown = _command(name, call)
+        case ToolKind.AGENT:
             # One sent to the background answers with nothing but its own order.
-            body = "" if answered.get("isAsync") is True else call.text_of(answered.get("content") or answer)
-            told = _piece(
-                f"{name} {call.word(inputs, 'description', 'prompt')}", body, MOST_AGENT, Value.MIDDLE
-            )
-        case Sort.WEB | Sort.OTHER:
-            asked = call.word(inputs, "url", "query") or (call.compact(given) if given else "")
-            told = _piece(f"{name} {asked}", call.text_of(answer), MOST_PAGE, Value.MIDDLE)
-    return told
+            is_async = call.answered.get("isAsync") is True
+            body = "" if is_async else text_of(call.answered.get("content") or call.answer)
+            shown = _piece(f"{name} {call.word('description', 'prompt')}", body, MOST_AGENT, Value.MIDDLE)
+        case ToolKind.WEB | ToolKind.OTHER:
+            asked = call.word("url", "query") or (compact(call.given) if call.given else "")
+            shown = _piece(f"{name} {asked}", call.text(), MOST_PAGE, Value.MIDDLE)
+    return shown
 
 
 def _piece(head: str, body: str, cap: int, value: Value = Value.HIGH) -> Piece:
     return Piece(line(head, MOST_HEAD), elide(body, cap), value)
 
 
-def _read(where: str, inputs: call.Fields, answer: object) -> Piece:
-    file = call.fields(call.fields(answer).get("file"))
-    content = call.text_of(file.get("content") if file else answer)
-    count = file.get("numLines")
+def _read(where: str, call: ToolUse) -> Piece:
+    file = call.answered.get("file")
+    fields = file if isinstance(file, dict) else {}
+    content = text_of(fields.get("content") if fields else call.answer)
+    count = fields.get("numLines")
     lines = count if isinstance(count, int) else len(content.splitlines())
-    start = inputs.get("offset")
+    start = call.fields.get("offset")
     what = f"{where} ({lines} lines{f' from {start}' if isinstance(start, int) else ''})"
     return Piece(
         line(f"Read {what}", MOST_HEAD), _first_lines(content, 3), Value.LOW, read=line(what, MOST_HEAD)
     )
 
 
-def _look(name: str, where: str, inputs: call.Fields, answer: object) -> Piece:
-    asked = call.word(inputs, "pattern", "query", "glob_pattern", "search_term")
-    fields = call.fields(answer)
-    names = fields.get("filenames")
-    content = fields.get("content") or ("" if "filenames" in fields else answer)
-    found = "\n".join(map(str, names)) if isinstance(names, list) and names else call.text_of(content)
+def _look(name: str, where: str, call: ToolUse) -> Piece:
+    asked = call.word("pattern", "query", "glob_pattern", "search_term")
+    names = call.answered.get("filenames")
+    content = call.answered.get("content") or ("" if "filenames" in call.answered else call.answer)
+    found = "\n".join(map(str, names)) if isinstance(names, list) and names else text_of(content)
     hits = len(found.splitlines())
     place = f" in {where}" if where else ""
     return Piece(line(f"{name} {asked}{place}: {hits} hits", MOST_HEAD), _first_lines(found), Value.LOW)
 
 
-def _write(name: str, where: str, inputs: call.Fields, answer: object) -> Piece:
-    if call.fields(answer).get("structuredPatch"):
-        return _piece(f"{name} {where}", changes.changed_lines(inputs, answer), MOST_CHANGE)
-    content = call.word(inputs, "content", "file_text", "contents")
+def _write(name: str, where: str, call: ToolUse) -> Piece:
+    if call.answered.get("structuredPatch"):
+        return _piece(f"{name} {where}", call.changed_lines(), MOST_CHANGE)
+    content = call.word("content", "file_text", "contents")
     head = line(f"{name} {where} ({len(content.splitlines())} lines)", MOST_HEAD)
-    return Piece(head, elide(call.text_of(content), MOST_NEW_FILE, tail=0.1), Value.HIGH)
+    return Piece(head, elide(text_of(content), MOST_NEW_FILE, tail=0.1), Value.HIGH)
 
 
-def _command(name: str, command: str, answer: object) -> Piece:
-    answered = call.fields(answer)
+def _command(name: str, call: ToolUse) -> Piece:
+    command, answered = call.command.strip(), call.answered
     silent = "stdout" in answered and not (answered["stdout"] or answered.get("stderr"))
-    output = "" if silent else call.text_of(answer)
-    told = elide(command.strip(), MOST_COMMAND)
-    match shell.purpose(command):
+    output = "" if silent else call.text()
+    shown = elide(command, MOST_COMMAND)
+    match shell.purpose(call.command):
         case shell.Purpose.LOOK:
-            head = line(f"{name} {told}", MOST_HEAD)
+            head = line(f"{name} {shown}", MOST_HEAD)
             return Piece(f"{head}: {len(output.splitlines())} lines", _first_lines(output), Value.LOW)
         case shell.Purpose.COMMIT:
             # The message is the best account of the work there is; the hooks' chatter around it is not.
-            full = elide(command.strip(), MOST_COMMIT)
+            full = elide(command, MOST_COMMIT)
             return _ran(name, full, elide(output, MOST_OUTPUT // 2), Value.HIGH)
         case shell.Purpose.PROVE:
-            return _ran(name, told, elide(output, MOST_PROOF, tail=0.7), Value.HIGH)
+            return _ran(name, shown, elide(output, MOST_PROOF, tail=0.7), Value.HIGH)
         case shell.Purpose.WORK:
-            return _ran(name, told, elide(output, MOST_OUTPUT, tail=0.5), Value.MIDDLE)
+            return _ran(name, shown, elide(output, MOST_OUTPUT, tail=0.5), Value.MIDDLE)
 
 
 def _ran(name: str, command: str, output: str, value: Value) -> Piece:
@@ -187,3 +183,26 @@ def _first_lines(text: str, most: int = FIRST_LINES) -> str:
     shown = [each.rstrip()[:LINE_CAP] for each in lines[:most]]
     left = len(text) - sum(map(len, shown)) - len(shown)
     return "\n".join([*shown, f"[…{left} chars…]"] if left > LINE_CAP else shown)
+
+
+def elide(text: str, cap: int, *, tail: float = 0.3) -> str:
+    """At most cap characters (a mark alone, if there is no room for more)."""
+    if len(text) <= cap:
+        return text
+    room = cap - LONGEST_MARK
+    if room <= 0:
+        mark = _mark(len(text))
+        return mark if len(mark) <= cap else ""
+    end = int(room * tail)
+    start = room - end
+    return f"{text[:start]}\n{_mark(len(text) - room)}\n{text[len(text) - end :] if end else ''}".rstrip("\n")
+
+
+def line(text: str, cap: int) -> str:
+    """One line of at most cap characters."""
+    flat = " ".join(text[: 4 * cap].split())
+    return flat if len(flat) <= cap else flat[: cap - 1] + "…"
+
+
+def _mark(count: int) -> str:
+    return f"[…{count} chars…]"

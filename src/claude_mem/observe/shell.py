@@ -1,9 +1,12 @@
-"""Decides what a shell command was for, by its words alone: looking, proving, committing, or other work."""
+"""What a shell command was for, and which files it surely changed, by its words alone."""
 
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Iterator
 from enum import Enum, auto
+from itertools import pairwise
 
 _LOOKS = """
     ls dir tree find fd cat bat head tail less sed awk nl grep rg ag wc sort uniq cut file stat du df pwd
@@ -24,6 +27,15 @@ _COMMITS = re.compile(
 )
 _CHANGES = re.compile(r">(?!&|\s*/dev/null|\s*\$null)|\s-i\b|\s-exec\b|\s-delete\b|\btee\b")
 _PARTS = re.compile(r"&&|\|\||[;|\n]")
+
+MOST_CHARS = 4_000
+_DOUBTFUL = ("`", "$", "<<", "||", "(", "{", "~", "\\")
+# Once split, a quoted '>' looks like a real one.
+_QUOTED = tuple(quote + sign for quote in "'\"" for sign in ">&;|")
+_DOUBTFUL_WORDS = frozenset(
+    ("if", "then", "else", "for", "while", "until", "do", "case", "cd", "pushd", "function", "set")
+)
+_SEPARATORS = frozenset(("&&", ";", "|", "&"))
 
 
 class Purpose(Enum):
@@ -48,3 +60,48 @@ def _looks(part: str) -> bool:
     if words[0] == "git" and len(words) > 1:
         return words[1] in GIT_LOOKS
     return words[0].lower() in LOOKS
+
+
+def surely_changed(command: str) -> Iterator[str]:
+    """The files it redirects into, removes or moves under git: only what the words alone prove. A variable, a
+    pattern, a loop or a step into another folder makes it uncertain, and what is uncertain is not told."""
+    words = _split(command)
+    start = 0
+    for index in range(len(words) + 1):
+        if index == len(words) or words[index] in _SEPARATORS:
+            # In `a; b` or `a | b` the whole can succeed where a failed, so only && and the end prove it.
+            proved = index == len(words) or words[index] == "&&"
+            yield from _changed_by(words[start:index], proved=proved)
+            start = index + 1
+
+
+def _split(command: str) -> list[str]:
+    if len(command) > MOST_CHARS or any(sign in command for sign in (*_DOUBTFUL, *_QUOTED)):
+        return []
+    lexer = shlex.shlex(command.replace("\n", " ; "), posix=True, punctuation_chars=";&|<>")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:  # an open quotation
+        return []
+    return [] if _DOUBTFUL_WORDS.intersection(words) else words
+
+
+def _changed_by(words: list[str], *, proved: bool) -> Iterator[str]:
+    for sign, target in pairwise(words):
+        if sign in (">", ">>", "&>") and _is_file(target):
+            yield target
+    plain = [word for word in words if not word.startswith("-")]
+    if not proved or any(sign in words for sign in (">", ">>", "<", "&>")):
+        return
+    if plain[:1] == ["rm"] and not any(word.startswith("-") and "r" in word.lower() for word in words):
+        yield from filter(_is_file, plain[1:])
+    if plain[:2] == ["git", "mv"] and len(plain) == 4 and "." in plain[3].rpartition("/")[2].strip("."):
+        yield from filter(_is_file, plain[2:])
+
+
+def _is_file(word: str) -> bool:
+    return not (
+        word.startswith(("/dev/", "&", "-")) or word.endswith("/") or set(word) & set("*?[") or not word
+    )

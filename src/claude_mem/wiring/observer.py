@@ -1,4 +1,4 @@
-"""Puts the observing half together: the chosen provider, the manner, the budget, the pump."""
+"""Puts the observing half together: the chosen provider, the options, the budget, the pump."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from claude_mem.model.memory import Batch, Memory
 from claude_mem.models import registry
 from claude_mem.models.registry import Access, Choice, Model
 from claude_mem.observe import mode, policy
-from claude_mem.observe.budget import Limits
-from claude_mem.observe.observer import Manner, Observer
+from claude_mem.observe.observer import Limits, Observer, ObserverOptions
+from claude_mem.observe.tool_calls import Seen
 from claude_mem.queue.pump import Pump
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
@@ -58,11 +58,11 @@ def mode_in_force(settings: Settings) -> tuple[mode.Mode, str | None]:
         return mode.load(USUAL_MODE, []), f"{error} Used instead: {USUAL_MODE}."
 
 
-def observe_offline(batch: Batch) -> Memory:
+def observe_offline(batch: Batch, seen: Sequence[Seen]) -> Memory:
     """The offline observer, imported with the first batch it is given: a worker starts sooner without it."""
     from claude_mem.providers.offline import Offline
 
-    return Offline().observe(batch)
+    return Offline().observe(batch, seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Observing:
 def assemble(settings: Settings, store: SqliteStore, tell: Callable[[str], None]) -> Observing:
     chosen = choice(settings)
     asked = model(settings, chosen.provider)
-    manner = Manner(
+    options = ObserverOptions(
         mode=mode_in_force(settings)[0],
         verbosity=settings.verbosity,
         language=settings.language,
@@ -120,7 +120,7 @@ def assemble(settings: Settings, store: SqliteStore, tell: Callable[[str], None]
     def spent(session_id: int) -> Spent:
         return store.spent(session_id, now())
 
-    observer = Observer(asked, observe_offline, manner, spent, tell)
+    observer = Observer(asked, observe_offline, options, spent, tell)
     pump = Pump(store, observer.observe, due_at, now, tell)
     return Observing(pump, observer, chosen, asked, store)
 

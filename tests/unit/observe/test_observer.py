@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -24,16 +24,16 @@ from claude_mem.model.memory import (
 )
 from claude_mem.models.registry import Prompt, Reply
 from claude_mem.observe import mode
-from claude_mem.observe.budget import Limits
-from claude_mem.observe.observer import MOST_OUTPUT, Manner, Observer
+from claude_mem.observe.observer import MOST_OUTPUT, Limits, Observer, ObserverOptions
+from claude_mem.observe.tool_calls import Seen
 
 DEADLINE_S = 60.0
 COST = Spend("anthropic", "haiku", input_tokens=90, output_tokens=10, cost_usd=0.01)
-OFFLINE = Observed(Memory((Observation("change", title="offline"),)))
+OFFLINE = Observed(Memory((Observation("change", title="offline"),), read_outside=False))
 BATCH = Batch("shop", "s", (Event(id="1", at=1, kind=Kind.STOP, session="s", text="It is done."),))
 
 
-def offline(_batch: Batch) -> Memory:
+def offline(_batch: Batch, _seen: Sequence[Seen]) -> Memory:
     return OFFLINE.memory
 
 
@@ -75,9 +75,9 @@ class Rig:
     day: int = 1
 
     def __post_init__(self) -> None:
-        manner = Manner(mode.load("code", []), limits=self.limits)
+        options = ObserverOptions(mode.load("code", []), limits=self.limits)
         self.observer = Observer(
-            self.model, offline, manner, self.books.spent, self.told.append, today=lambda: self.day
+            self.model, offline, options, self.books.spent, self.told.append, today=lambda: self.day
         )
 
     def ask(self, session_id: int) -> tuple[Outcome, Spend | None]:

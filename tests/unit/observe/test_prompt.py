@@ -9,6 +9,7 @@ from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Batch, Nothing, Observed
 from claude_mem.models.registry import Prompt
 from claude_mem.observe import grammar, mode, prompt
+from claude_mem.observe.tool_calls import read_all
 
 CODE = mode.load("code", [])
 AT = 1_763_200_000_000  # 2025-11-15
@@ -29,7 +30,9 @@ def built(
     *events: Event, budget: int = 80_000, request: str | None = None, recorded: tuple[str, ...] = ()
 ) -> Prompt:
     batch = Batch("shop", "s", events, request=request, recorded=recorded, branch="main")
-    return prompt.build(batch, CODE, verbosity="normal", language=None, budget_chars=budget)
+    return prompt.build(
+        batch, read_all(batch.events), CODE, verbosity="normal", language=None, budget_chars=budget
+    )
 
 
 def sections(user: str) -> list[str]:
@@ -50,7 +53,9 @@ def test_the_instructions_are_the_same_bytes_for_every_batch() -> None:
 
 def test_the_instructions_stay_below_nine_hundred_tokens() -> None:
     for verbosity in mode.VERBOSITIES:
-        made = prompt.build(Batch("p", "s", ()), CODE, verbosity=verbosity, language="Dutch", budget_chars=1)
+        made = prompt.build(
+            Batch("p", "s", ()), [], CODE, verbosity=verbosity, language="Dutch", budget_chars=1
+        )
         assert len(made.system) / 4 <= 900
 
 
@@ -70,7 +75,7 @@ def test_the_language_is_the_users_else_the_modes_else_not_mentioned(tmp_path: P
 
     def system(which: mode.Mode, language: str | None) -> str:
         return prompt.build(
-            Batch("p", "s", ()), which, verbosity="normal", language=language, budget_chars=1
+            Batch("p", "s", ()), [], which, verbosity="normal", language=language, budget_chars=1
         ).system
 
     assert "Write in Dutch;" in system(dutch, None)
@@ -209,6 +214,6 @@ def test_fields_of_any_shape_can_be_told(given_input: object, answer: object, to
 @pytest.mark.parametrize("at", [-(10**18), 10**18])
 def test_an_absurd_clock_is_told_as_such(at: int) -> None:
     batch = Batch("p", "s", (Event(id="1", at=at, kind=Kind.STOP, session="s", text="x"),))
-    assert (
-        "date unknown" in prompt.build(batch, CODE, verbosity="normal", language=None, budget_chars=99).user
-    )
+    seen = read_all(batch.events)
+    made = prompt.build(batch, seen, CODE, verbosity="normal", language=None, budget_chars=99)
+    assert "date unknown" in made.user

@@ -3,9 +3,14 @@ import json
 import pytest
 
 from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.observe import fit
-from claude_mem.observe.elide import LONGEST_MARK, elide
-from claude_mem.observe.render import Piece, Value, piece
+from claude_mem.observe import prompt as fit
+from claude_mem.observe import render, tool_calls
+from claude_mem.observe.render import LONGEST_MARK, Piece, Value, elide
+
+
+def piece(event: Event, base: str | None) -> Piece | None:
+    (seen,) = tool_calls.read_all([event])
+    return render.piece(seen, base)
 
 
 def told(tool: str, given: object, answer: object, *, failed: bool = False) -> Piece:

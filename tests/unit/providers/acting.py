@@ -10,6 +10,7 @@ from tests.harness import payloads
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.model.events import Event
 from claude_mem.model.memory import Batch, Memory, Observation
+from claude_mem.observe.tool_calls import read_all
 from claude_mem.providers.offline import Offline
 
 HOME = "/home/u/proj"
@@ -95,7 +96,7 @@ class Acting:
         return Batch("proj", payloads.SESSION, tuple(self.events), recorded=recorded)
 
     def memory(self, recorded: tuple[str, ...] = ()) -> Memory:
-        return Offline().observe(self.batch(recorded))
+        return observed(self.batch(recorded))
 
     def observations(self, recorded: tuple[str, ...] = ()) -> tuple[Observation, ...]:
         return self.memory(recorded).observations
@@ -103,6 +104,10 @@ class Acting:
     def only(self) -> Observation:
         (observation,) = self.observations()
         return observation
+
+
+def observed(batch: Batch) -> Memory:
+    return Offline().observe(batch, read_all(batch.events))
 
 
 def _private(event: Event) -> Event:

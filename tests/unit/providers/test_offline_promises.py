@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.harness.growth import LONG, Finish, many_long_runs, repeated
-from tests.unit.providers.acting import Acting, everything
+from tests.unit.providers.acting import Acting, everything, observed
 
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Batch
-from claude_mem.providers.offline import Offline, markdown, reading, requests, shell
+from claude_mem.providers.offline import markdown, reading, requests, shell
 
 CONCEPTS = {
     "how-it-works",
@@ -91,8 +91,8 @@ def test_any_events_give_a_memory_within_its_bounds_and_the_same_one_twice(
     found: list[Event], request: str | None
 ) -> None:
     batch = Batch("p", "s", tuple(found), request)
-    memory = Offline().observe(batch)
-    assert memory == Offline().observe(batch)
+    memory = observed(batch)
+    assert memory == observed(batch)
     for seen in memory.observations:
         assert seen.title
         assert len(seen.title) <= 120
@@ -126,7 +126,7 @@ def test_nothing_of_a_private_event_is_kept() -> None:
 def test_a_cut_tool_input_still_names_its_file() -> None:
     cut = '{"file_path": "/home/u/proj/src/a.py", "new_string": "f():\\n \\"1\\"\\n[… 9 characters elided …]'
     event = Event("1", 1, Kind.TOOL_USE, "s", cwd="/home/u/proj", tool=ToolCall("Edit", cut, None, "t"))
-    (seen,) = Offline().observe(Batch("proj", "s", (event,), "x")).observations
+    (seen,) = observed(Batch("proj", "s", (event,), "x")).observations
     assert seen.files_modified == ("src/a.py",)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
 from claude_mem.model.memory import Batch, Memory, Observation, Summary
+from claude_mem.observe.tool_calls import Seen
 from claude_mem.providers.offline import changes, decisions, discoveries, errands, summary
 from claude_mem.providers.offline.turns import turns
 from claude_mem.providers.offline.wording import (
@@ -27,12 +29,13 @@ Said = tuple[str, tuple[str, ...], str | None]
 class Offline:
     """Total, deterministic, linear in the length of the batch."""
 
-    def observe(self, batch: Batch) -> Memory:
+    def observe(self, batch: Batch, seen: Sequence[Seen]) -> Memory:
+        """`seen`: the batch's events, read."""
         known = {folded(title) for title in batch.recorded}
         told: set[Said] = set()
         kept: list[Observation] = []
         summaries: list[Summary] = []
-        for turn in turns(batch):
+        for turn in turns(batch, seen):
             found = chain(
                 changes.observe(turn, frozenset(known)),
                 errands.observe(turn),

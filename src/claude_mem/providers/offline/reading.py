@@ -1,4 +1,4 @@
-"""Decides what a tool call was: by its fields, not by its name, so that any client's tools are understood."""
+"""What a tool call was: by its fields, not by its name, so that any client's tools are understood."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from claude_mem.model.events import Event, Kind
+from claude_mem.observe.tool_calls import ToolUse
 from claude_mem.providers.offline import diffs
 from claude_mem.providers.offline.steps import (
     Chose,
@@ -44,13 +44,10 @@ _SHELLS = words("""run_shell_command local_shell powershell shell bash terminal 
 _WRITERS = frozenset({"edit", "write", "multiedit", "write_file", "replace", "create"})
 
 
-def read(event: Event) -> list[Step]:
+def read(call: ToolUse) -> list[Step]:
     """The steps one tool call took; none for one that says nothing."""
-    tool = event.tool
-    if tool is None or event.private:
-        return []
-    given, got = _value(tool.input), _value(tool.response)
-    failed = event.kind is Kind.TOOL_FAILURE
+    tool, failed = call.tool, call.failed
+    given, got = _value(tool.input, call.given), _value(tool.response, call.answer)
     fields: Mapping[str, object]
     if isinstance(given, Mapping):
         fields = given
@@ -240,13 +237,11 @@ def told(got: object, depth: int = 0) -> str:
     return ""
 
 
-def _value(text: str | None) -> object:
+def _value(text: str | None, loaded: object) -> object:
     if not text or text.lstrip()[:1] not in ("{", "["):
         return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
+    if not isinstance(loaded, str):
+        return loaded
     # Cut somewhere, with an elision mark or without: what is still whole is kept.
     found = {key: _unescaped(value) for key, value in _SALVAGED.findall(text[:LONGEST])[:40]}
     return found or text

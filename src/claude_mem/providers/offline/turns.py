@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
+from claude_mem.observe.tool_calls import Seen
 from claude_mem.providers.offline import (
     commits,
     diffs,
@@ -71,13 +72,13 @@ class Turn:
         return not self.steps and not self.message
 
 
-def turns(batch: Batch) -> Iterator[Turn]:
+def turns(batch: Batch, seen: Sequence[Seen]) -> Iterator[Turn]:
     """The batch's turns in their order. Nothing of a private event is in them."""
     where = paths.place(
         batch.project, [event.cwd for event in batch.events if event.cwd and not event.private]
     )
     turn = Turn(requests.cleaned(batch.request))
-    for event in batch.events:
+    for event, call in seen:
         if event.kind is Kind.PROMPT:
             asked = requests.cleaned(event.text) if not event.private else ""
             if not asked and not event.private:
@@ -93,8 +94,8 @@ def turns(batch: Batch) -> Iterator[Turn]:
             turn = Turn(turn.request)
         elif event.kind is Kind.SUBAGENT_STOP and event.text:
             turn.reports.append(Delegated(event.agent_type or "", event.text))
-        else:
-            for step in reading.read(event):
+        elif call is not None:
+            for step in reading.read(call):
                 _take(turn, step, where)
                 turn.steps += 1
     if not turn.is_empty:

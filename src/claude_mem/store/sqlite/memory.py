@@ -6,7 +6,6 @@ import sqlite3
 
 from claude_mem.model.jobs import Lease
 from claude_mem.model.memory import Memory, Observation, Summary, content_key
-from claude_mem.model.source import source_of
 from claude_mem.store.similarity import supersedes
 from claude_mem.store.sqlite import firsts, rows
 from claude_mem.store.sqlite.queries import execute
@@ -55,7 +54,7 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
     for observation in memory.observations:
         key = content_key(observation)
         again = same(db, project_id, key, at)
-        around = {**seen, **provenance, "content_key": key, "source": source_of(observation, tools)}
+        around = {**seen, **provenance, "content_key": key, "source": memory.source_of(observation)}
         if again is not None:
             firsts.seen_again(db, again, seen, {**_observation(observation), **around}, at)
         else:

@@ -20,8 +20,8 @@ from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.memory import Batch, Memory
+from claude_mem.observe.offline import Offline, file_names, findings, outline
 from claude_mem.observe.tool_calls import read_all
-from claude_mem.providers.offline import Offline, findings, outline, paths
 from measure import machine, table
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"
@@ -102,7 +102,7 @@ def _batch(events: list[Event], request: str | None) -> Batch:
 
 
 def observed(found: list[Batch]) -> list[Memory]:
-    for remembered in (findings.statements, outline._by_kind, outline._kind, paths.nature):
+    for remembered in (findings.statements, outline._by_kind, outline._kind, file_names.nature):
         remembered.cache_clear()  # each round as cold as a first one
     observer = Offline()
     recorded: tuple[str, ...] = ()

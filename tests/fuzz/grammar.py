@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
 with atheris.instrument_imports(include=["claude_mem"]):
     from claude_mem.model.memory import Nothing, Observed, Unreadable
-    from claude_mem.observe import grammar
+    from claude_mem.observe import reply
 
-WORDS = [f"<{slash}{name}>" for name in sorted(grammar.NAMES) for slash in ("", "/")]
+WORDS = [f"<{slash}{name}>" for name in sorted(reply.NAMES) for slash in ("", "/")]
 WORDS += ["<nothing/>", "<![CDATA[", "]]>", "&lt;", "&#39;", "&#xD800;", "\n- ", ":", ","]
 
 
@@ -34,7 +34,7 @@ def _text(data: bytes) -> str:
 
 
 def read_one(data: bytes) -> None:
-    outcome = grammar.read(_text(data))
+    outcome = reply.read(_text(data))
     match outcome:
         case Observed(memory=memory):
             assert memory.observations or memory.summaries, "an observed nothing"
@@ -42,7 +42,7 @@ def read_one(data: bytes) -> None:
         case Nothing():
             pass
         case Unreadable(reason=reason):
-            assert 0 < len(reason) <= grammar.MOST_PREVIEW, "no reason, or a long one"
+            assert 0 < len(reason) <= reply.MOST_PREVIEW, "no reason, or a long one"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs
 
 from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.observe import evidence, grammar, render, tool_calls
+from claude_mem.observe import evidence, render, reply, tool_calls
 
 # Each has cost some parser its afternoon: open tags, stray signs, entities, sections that never end.
 HOSTILE = {
@@ -64,13 +64,13 @@ def test_reading_a_reply_takes_steps_in_proportion_to_it(subtests: pytest.Subtes
     for kind, unit in HOSTILE.items():
         for frame in FRAMES:
             with subtests.test(kind, frame=frame):
-                assert_steps_grow_with_length(grammar.read, unit, *frame.split("{}"))
+                assert_steps_grow_with_length(reply.read, unit, *frame.split("{}"))
 
 
 @many_long_runs
 def test_a_reply_of_a_million_characters_is_read(finish: Finish) -> None:
     for unit in HOSTILE.values():
-        finish(grammar.read, unit)
+        finish(reply.read, unit)
 
 
 @pytest.mark.prove
@@ -78,7 +78,7 @@ def test_a_reply_of_a_million_characters_is_read(finish: Finish) -> None:
 def test_a_field_and_a_list_of_a_million_characters_are_read(finish: Finish) -> None:
     for unit in HOSTILE.values():
         for frame in FRAMES[1:]:
-            finish(grammar.read, unit, *frame.split("{}"))
+            finish(reply.read, unit, *frame.split("{}"))
 
 
 def test_telling_an_event_takes_steps_in_proportion_to_it(subtests: pytest.Subtests) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 from claude_mem.model.jobs import Spend, Spent
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome
 from claude_mem.models.registry import Model, Prompt, Reply
-from claude_mem.observe import evidence, grammar, prompt, tool_calls
+from claude_mem.observe import evidence, prompt, reply, tool_calls
 from claude_mem.observe.mode import Mode, Verbosity
 from claude_mem.observe.tool_calls import Seen
 
@@ -116,7 +116,7 @@ class Observer:
             self._answered(session_id, spend)
         if not isinstance(answer, Reply):
             return answer, spend
-        outcome = grammar.read(answer.text)
+        outcome = reply.read(answer.text)
         if isinstance(outcome, Observed):
             outcome = Observed(evidence.correct(outcome.memory, seen))
         return outcome, spend

@@ -60,7 +60,7 @@ def mode_in_force(settings: Settings) -> tuple[mode.Mode, str | None]:
 
 def observe_offline(batch: Batch, seen: Sequence[Seen]) -> Memory:
     """The offline observer, imported with the first batch it is given: a worker starts sooner without it."""
-    from claude_mem.providers.offline import Offline
+    from claude_mem.observe.offline import Offline
 
     return Offline().observe(batch, seen)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.imports.absorbing import Memory
-from tests.unit.providers.acting import Acting
+from tests.unit.observe.offline.acting import Acting
 
 from claude_mem import git
 from claude_mem.git import Commit

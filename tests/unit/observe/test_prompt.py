@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Batch, Nothing, Observed
 from claude_mem.models.registry import Prompt
-from claude_mem.observe import grammar, mode, prompt
+from claude_mem.observe import mode, prompt, reply
 from claude_mem.observe.tool_calls import read_all
 
 CODE = mode.load("code", [])
@@ -86,9 +86,9 @@ def test_the_language_is_the_users_else_the_modes_else_not_mentioned(tmp_path: P
 
 def test_the_example_and_the_empty_answer_are_in_our_own_grammar() -> None:
     example = built().system.rpartition("Example:")[2]
-    assert isinstance(grammar.read(example), Observed)
+    assert isinstance(reply.read(example), Observed)
     assert "<nothing/>" in built().system
-    assert grammar.read("<nothing/>") == Nothing()
+    assert reply.read("<nothing/>") == Nothing()
 
 
 def test_a_summary_is_asked_for_when_a_turn_ended_and_only_then() -> None:

@@ -1,0 +1,364 @@
+"""What a model's reply says: memory, an explicit nothing, or something that is not in our grammar.
+
+Total: any text is read, in time linear in its length. Permissive inside a block, strict about confirming: a
+reply without a usable block and without an explicit "nothing" is Unreadable, so its batch is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from claude_mem.model.memory import (
+    Memory,
+    Nothing,
+    Observation,
+    ObservationType,
+    Observed,
+    Summary,
+    Unreadable,
+)
+
+# Tags: a scanner, not a parser, for a reply is rarely well formed, and what is not a tag of ours is text. The
+# one pattern cannot cross a '<' and gives nothing back once matched: every character is looked at once.
+
+
+CDATA = "<![CDATA["
+CDATA_END = "]]>"
+
+_TAG = re.compile(r"<!\[CDATA\[|<\s*+(/?+)\s*+([a-z][a-z_-]*+)([^<>]*+)>", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(slots=True)
+class Tag:
+    start: int
+    end: int
+    name: str  # lower case, with underscores
+    closing: bool
+    void: bool  # <name/>
+    closed_by: int | None = None  # the index of its closing tag, when none of its name opens before that
+
+
+def find_tags(text: str, names: Collection[str]) -> list[Tag]:
+    """The tags with these names in their order; what stands in a CDATA section is text."""
+    found: list[Tag] = []
+    skip = 0
+    for match in _TAG.finditer(text):
+        if match.start() < skip:
+            continue
+        if match[2] is None:
+            # Without an end there is no section; asking again for each of a thousand openings is what would
+            # make this quadratic.
+            end = text.find(CDATA_END, match.end()) if skip >= 0 else -1
+            skip = end + len(CDATA_END) if end >= 0 else -1
+            continue
+        name = match[2].lower().replace("-", "_")
+        rest = match[3]
+        if name in names and (not rest or rest[0].isspace() or rest[0] == "/"):
+            void = rest.endswith("/") and not match[1]
+            found.append(Tag(match.start(), match.end(), name, closing=bool(match[1]), void=void))
+    _pair(found)
+    return found
+
+
+def _pair(tags: list[Tag]) -> None:
+    following: dict[str, int] = {}
+    for index in range(len(tags) - 1, -1, -1):
+        tag = tags[index]
+        if tag.void:
+            continue
+        after = following.get(tag.name)
+        if not tag.closing and after is not None and tags[after].closing:
+            tag.closed_by = after
+        following[tag.name] = index
+
+
+# Fields: what text one holds.
+
+
+MOST_CHARS = 4_000
+MOST_TITLE = 120
+
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}+|#[xX][0-9a-fA-F]{1,6}+|lt|gt|amp|quot|apos);")
+_NAMED = {"&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&apos;": "'"}
+
+
+def plain_text(raw: str) -> str:
+    """A field's text: entities decoded once, CDATA sections taken as they stand."""
+    pieces: list[str] = []
+    position = 0
+    while True:
+        start = raw.find(CDATA, position)
+        end = raw.find(CDATA_END, start) if start >= 0 else -1
+        if end < 0:
+            pieces.append(_ENTITY.sub(_decoded, raw[position:]))
+            return "".join(pieces).strip()
+        pieces += (_ENTITY.sub(_decoded, raw[position:start]), raw[start + len(CDATA) : end])
+        position = end + len(CDATA_END)
+
+
+def _decoded(match: re.Match[str]) -> str:
+    entity = match[0]
+    if entity in _NAMED:
+        return _NAMED[entity]
+    code = int(entity[3:-1], 16) if entity[2] in "xX" else int(entity[2:-1])
+    storable = 0 < code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
+    return chr(code) if storable else entity
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def shortened(text: str | None, most: int = MOST_CHARS) -> str | None:
+    """None for no text at all."""
+    if not text:
+        return None
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def first_texts(values: Iterable[str], most: int) -> tuple[str, ...]:
+    """The first different ones that say something, each within its cap."""
+    return tuple(shortened(value) or "" for value in list(dict.fromkeys(filter(None, values)))[:most])
+
+
+def first_sentence(text: str) -> str | None:
+    start = text.strip().partition("\n")[0]
+    ends = [at for at in (start.find(". "), start.find("。")) if at >= 0]
+    return shortened(one_line(start[: min(ends)] if ends else start.rstrip(".")), MOST_TITLE)
+
+
+def storable(text: str) -> str:
+    """SQLite takes no lone surrogates, and its shell stops at NUL."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+# Blocks: observations and summaries.
+
+
+MOST_BLOCKS = 50
+MOST_ITEMS = 20
+MOST_FILES = 200
+MOST_PREVIEW = 200
+
+TYPES: dict[str, ObservationType] = {name: name for name in get_args(ObservationType)}
+ITEMS = {
+    "facts": "fact",
+    "concepts": "concept",
+    "files_read": "file",
+    "files_modified": "file",
+    "files_edited": "file",
+}
+BLOCKS = {
+    "observation": frozenset(
+        (
+            "type",
+            "title",
+            "subtitle",
+            "narrative",
+            "text",
+            "facts",
+            "concepts",
+            "files_read",
+            "files_modified",
+        )
+    ),
+    "summary": frozenset(
+        (
+            "request",
+            "investigated",
+            "learned",
+            "completed",
+            "next_steps",
+            "notes",
+            "files_read",
+            "files_edited",
+        )
+    ),
+}
+EMPTY = frozenset(("nothing", "skip_summary"))
+WRAPPER = "observations"  # not asked for, often given; empty it is an answer too
+NAMES = frozenset().union(*BLOCKS.values(), BLOCKS, ITEMS.values(), EMPTY, (WRAPPER,))
+
+_BULLETS = ("- ", "* ", "• ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    name: str
+    texts: dict[str, str]
+    lists: dict[str, tuple[str, ...]]
+    whole: bool  # it has its end, or something follows that begins anew
+
+
+def read(text: str) -> Observed | Nothing | Unreadable:
+    text = storable(text)
+    if not text.strip():
+        return Unreadable("The model's reply is empty.")
+    found = find_tags(text, NAMES)
+    observations: list[Observation] = []
+    summaries: list[Summary] = []
+    damaged = False
+    for block in _blocks(text, found):
+        observation = _observation(block) if block.name == "observation" else None
+        summary = _summary(block) if block.name == "summary" else None
+        if observation and len(observations) < MOST_BLOCKS:
+            observations.append(observation)
+        if summary and len(summaries) < MOST_BLOCKS:
+            summaries.append(summary)
+        damaged = damaged or not (block.whole or observation or summary)
+    if observations or summaries:
+        return Observed(Memory(tuple(observations), tuple(summaries)))
+    # Cut off before its first whole field, a reply was about to say something: that is no "nothing".
+    if not damaged and _says_nothing(text, found):
+        return Nothing()
+    ours = any(tag.name in BLOCKS or tag.name == WRAPPER for tag in found)
+    return Unreadable(
+        _unreadable_reason(
+            "The model's reply has tags without text"
+            if ours
+            else "The model's reply is not in the expected format",
+            text,
+        )
+    )
+
+
+def _blocks(text: str, found: Sequence[Tag]) -> Iterator[_Block]:
+    index = 0
+    while index < len(found):
+        tag = found[index]
+        index += 1
+        if tag.name not in BLOCKS or tag.closing:
+            continue
+        if tag.void:
+            yield _Block(tag.name, {}, {}, whole=True)
+            continue
+        block, index = _block(text, found, index, tag.name)
+        yield block
+
+
+def _block(text: str, found: Sequence[Tag], index: int, name: str) -> tuple[_Block, int]:
+    """The block whose opening tag stands before index, and where reading goes on."""
+    fields = BLOCKS[name]
+    texts: dict[str, str] = {}
+    lists: dict[str, tuple[str, ...]] = {}
+    while index < len(found):
+        tag = found[index]
+        if tag.name in BLOCKS:
+            closes = tag.closing and tag.name == name
+            if closes or not tag.closing:
+                return _Block(name, texts, lists, whole=True), index + closes
+        index += 1
+        if tag.name not in fields or tag.closing or tag.void:
+            continue
+        end = tag.closed_by if tag.closed_by is not None else _next_part(found, index, fields)
+        cut = end >= len(found)
+        until = len(text) if cut else found[end].start
+        if tag.name in ITEMS:
+            items = _items(text, tag, found[index:end], until, cut=cut)
+            lists[tag.name] = lists.get(tag.name) or items
+        elif not cut:  # half a sentence is not what the model had to say
+            texts[tag.name] = texts.get(tag.name) or plain_text(text[tag.end : until])
+        index = end + 1 if tag.closed_by is not None else end
+    return _Block(name, texts, lists, whole=False), index
+
+
+def _next_part(found: Sequence[Tag], index: int, fields: frozenset[str]) -> int:
+    """Where a field without its closing tag ends: at whatever begins or ends a part of the reply."""
+    while index < len(found):
+        tag = found[index]
+        if tag.name in BLOCKS or (tag.name in fields and not tag.closing):
+            break
+        index += 1
+    return index
+
+
+def _items(text: str, opening: Tag, inside: Sequence[Tag], until: int, *, cut: bool) -> tuple[str, ...]:
+    """What a list holds: the texts in its tags, or its lines when it has none."""
+    name = ITEMS[opening.name]
+    items = [tag for tag in inside if tag.name == name and not tag.void]
+    opened = [tag for tag in items if not tag.closing]
+    if opened:
+        spans = zip(opened, _ends(opened, [tag.start for tag in items], until), strict=True)
+        values = [text[tag.end : end] for tag, end in spans if not (cut and end == until)]
+    else:
+        lines = text[opening.end : until].split("\n")
+        values = [_unbulleted(line) for line in (lines[:-1] if cut else lines)]
+        if name == "concept":
+            values = [part for value in values for part in value.split(",")]
+    return tuple(one_line(plain_text(value)) for value in values)
+
+
+def _ends(opened: Sequence[Tag], starts: Sequence[int], until: int) -> Iterator[int]:
+    """For each opening tag the next tag of its name, or the end of the list."""
+    following = iter([*starts, until])
+    end = next(following)
+    for tag in opened:
+        while end <= tag.start:
+            end = next(following)
+        yield end
+
+
+def _unbulleted(line: str) -> str:
+    line = line.strip()
+    return line[2:] if line.startswith(_BULLETS) else line
+
+
+def _observation(block: _Block) -> Observation | None:
+    texts, lists = block.texts, block.lists
+    kind = TYPES.get("".join(texts.get("type", "").lower().replace("-", " ").split()), "change")
+    told = texts.get("text", "")  # the older form: type and text, nothing else
+    title = shortened(one_line(texts.get("title", ""))) or first_sentence(told)
+    subtitle = shortened(one_line(texts.get("subtitle", "")))
+    narrative = shortened(texts.get("narrative") or told)
+    facts = first_texts(lists.get("facts", ()), MOST_ITEMS)
+    if not (title or subtitle or narrative or facts):
+        return None
+    concepts = [concept.partition(":")[0].strip() for concept in lists.get("concepts", ())]
+    return Observation(
+        type=kind,
+        title=title,
+        subtitle=subtitle,
+        narrative=narrative,
+        facts=facts,
+        concepts=first_texts((each for each in concepts if each.lower() != kind), MOST_ITEMS),
+        files_read=first_texts(lists.get("files_read", ()), MOST_FILES),
+        files_modified=first_texts(lists.get("files_modified", ()), MOST_FILES),
+    )
+
+
+def _summary(block: _Block) -> Summary | None:
+    texts = {name: shortened(value) for name, value in block.texts.items()}
+    if not any(texts.values()):
+        return None
+    return Summary(
+        request=texts.get("request"),
+        investigated=texts.get("investigated"),
+        learned=texts.get("learned"),
+        completed=texts.get("completed"),
+        next_steps=texts.get("next_steps"),
+        files_read=first_texts(block.lists.get("files_read", ()), MOST_FILES),
+        files_edited=first_texts(block.lists.get("files_edited", ()), MOST_FILES),
+        notes=texts.get("notes"),
+    )
+
+
+def _says_nothing(text: str, found: Sequence[Tag]) -> bool:
+    for tag in found:
+        if tag.name in EMPTY and not tag.closing:
+            return True
+        if tag.name == WRAPPER and tag.void:
+            return True
+        if tag.name == WRAPPER and tag.closed_by is not None:
+            inside = text[tag.end : found[tag.closed_by].start]
+            if not inside.strip():
+                return True
+    return False
+
+
+def _unreadable_reason(what: str, text: str) -> str:
+    start = text.lstrip()[: 2 * MOST_PREVIEW]
+    shown = one_line("".join(char if char.isprintable() else " " for char in start))
+    return shortened(f"{what}: {shown}", MOST_PREVIEW) or what

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import corpora
-from claude_mem.vectors import blocks
+from claude_mem.vectors import builtin
 from claude_mem.vectors.embed import WordLlama
-from claude_mem.vectors.near import NEAREST
+from claude_mem.vectors.indexer import NEAREST
 from measure import table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from claude_mem.ports.vectors import Vector
+    from claude_mem.vectors.backend import Vector
 
 DIMENSIONS, TOP = 256, 20
 HELD = 100_000
@@ -45,25 +45,25 @@ Nearest = Callable[["Vector", int], list[tuple[int, float]]]
 def ways(vectors: NDArray[np.float32]) -> dict[str, tuple[int, Nearest]]:
     """How many bytes each way holds, and how it finds the nearest."""
     half = vectors.astype(np.float16)
-    rows = [(at, blocks.packed(vector)) for at, vector in enumerate(vectors)]
-    steps = range(0, len(rows), blocks.ROWS)
+    rows = [(at, builtin.packed(vector)) for at, vector in enumerate(vectors)]
+    steps = range(0, len(rows), builtin.ROWS)
 
     def in_blocks(of: int) -> tuple[int, Nearest]:
-        held = tuple(blocks.block(rows[at : at + of]) for at in range(0, len(rows), of))
-        return sum(one.rows.nbytes for one in held), partial(blocks.closest, held)
+        held = tuple(builtin.block(rows[at : at + of]) for at in range(0, len(rows), of))
+        return sum(one.rows.nbytes for one in held), partial(builtin.closest, held)
 
     def single(question: Vector, limit: int) -> list[tuple[int, float]]:
         return best(vectors @ question, limit)
 
     def halves(question: Vector, limit: int) -> list[tuple[int, float]]:
-        parts = [half[at : at + blocks.ROWS].astype(np.float32) @ question for at in steps]
+        parts = [half[at : at + builtin.ROWS].astype(np.float32) @ question for at in steps]
         return best(np.concatenate(parts), limit)
 
     return {
         "single precision": (vectors.nbytes, single),
         "half precision, widened in blocks": (half.nbytes, halves),
         f"bytes, widened in blocks of {LARGER:,}": in_blocks(LARGER),
-        f"bytes, in blocks of {blocks.ROWS:,} (ours)": in_blocks(blocks.ROWS),
+        f"bytes, in blocks of {builtin.ROWS:,} (ours)": in_blocks(builtin.ROWS),
     }
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from claude_mem.agents.claude_code.events import KINDS
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, ToolCall
-from claude_mem.ports.store import Arrival
 from claude_mem.privacy import tags
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import Arrival
 from claude_mem.wiring.past import Retelling
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

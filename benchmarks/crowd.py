@@ -25,8 +25,8 @@ from claude_mem.git import Origins
 from claude_mem.hook import paths
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.indexing import Indexing
-from claude_mem.vectors import blocks
+from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.vectors import builtin
 from claude_mem.vectors.embed import WordLlama
 from claude_mem.wiring import recall
 from corpora import DATA
@@ -104,7 +104,7 @@ def make(data: Path, words: Words, size: int) -> Made:
         say(f"{size:,} observations: rows …")
         _fill(store.path, words, size)
         say("  full text …")
-        indexed = _per_second(Indexing(store.readers, store.writer))
+        indexed = _per_second(TextIndex(store.readers, store.writer))
         if size > EMBEDDED_UPTO:
             say("  random vectors …")
             _random_vectors(store.path)
@@ -137,7 +137,7 @@ def _opened(data: Path) -> SqliteStore:
     return SqliteStore.open(data / paths.DATABASE, clock=lambda: NOW, backups=data / paths.BACKUPS)
 
 
-def _per_second(indexing: Indexing) -> float:
+def _per_second(indexing: TextIndex) -> float:
     began, done = time.perf_counter(), 0
     indexing.prepare()
     while some := indexing.step():
@@ -238,7 +238,7 @@ def _random_vectors(path: Path) -> None:
     spots = db.execute("SELECT id FROM memory_text_docsize ORDER BY id")
     while some := spots.fetchmany(20_000):
         vectors = made.standard_normal((len(some), 256), dtype=np.float32)
-        packed = map(blocks.packed, vectors)
+        packed = map(builtin.packed, vectors)
         db.executemany(
             "INSERT INTO memory_vectors VALUES (?, ?)", zip((row[0] for row in some), packed, strict=True)
         )

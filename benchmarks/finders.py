@@ -16,14 +16,12 @@ from claude_mem.model.refs import Card, Filters, MemoryKind
 from claude_mem.recall.search import Search
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.embedding import SqliteEmbedding
-from claude_mem.store.sqlite.indexing import Indexing
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.vectors import SqliteVectors
+from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.embed import WordLlama
-from claude_mem.vectors.embedding import Embedding
-from claude_mem.vectors.near import Nearby
+from claude_mem.vectors.indexer import Similarity, VectorIndexer
 from claude_mem.wiring import observer
 from corpora import Corpus, Question
 
@@ -38,8 +36,8 @@ class Filled:
     """A corpus in a store, with its indexes made."""
 
     store: SqliteStore
-    library: SqliteLibrary
-    near: Nearby
+    library: SqliteMemories
+    near: Similarity
     clock: Callable[[], int]
 
     def search(self, *, vectors: bool) -> Search:
@@ -70,12 +68,12 @@ def filled(
                 corpus.name in corpora.CODE and store.figures().ready
             ):  # a conversation has nothing to observe
                 pump.step()
-            Indexing(store.readers, store.writer).catch_up()
+            TextIndex(store.readers, store.writer).catch_up()
             embedder, vectors = WordLlama(), Builtin(SqliteVectors(store.readers, store.writer))
-            embedding = Embedding(SqliteEmbedding(store.readers, store.writer), vectors, embedder)
+            embedding = VectorIndexer(SqliteEmbedding(store.readers, store.writer), vectors, embedder)
             while embedding.step(clock()):
                 pass
-            yield Filled(store, SqliteLibrary(store.readers), Nearby(embedder, vectors), clock)
+            yield Filled(store, SqliteMemories(store.readers), Similarity(embedder, vectors), clock)
 
 
 def ours(corpus: Filled, *, vectors: bool, kinds: tuple[MemoryKind, ...] = ()) -> Finder:

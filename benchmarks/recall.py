@@ -30,12 +30,12 @@ import corpora
 import dots
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind
-from claude_mem.ports.keeping import Injection
 from claude_mem.recall import render
 from claude_mem.recall.inject import Injector
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.values import Injection
 from corpora import Corpus, Question, Session
 from finders import Filled, Finder, filled, no_git, ours, plain
 
@@ -162,7 +162,7 @@ def report_injection(corpus: Corpus, memory: Filled) -> None:
     project = memory.library.project(name)
     assert project is not None
     keeping = SqliteKeeping(memory.store.readers, memory.store.writer, memory.clock)
-    shelves = SqliteShelves(memory.store.readers)
+    shelves = SqliteSessions(memory.store.readers)
     occasions = Injector(
         memory.library,
         shelves,
@@ -203,7 +203,7 @@ def _unnoted(injection: Injection) -> None:
     del injection
 
 
-def recent(library: SqliteLibrary, project_id: int, session: Session) -> list[Card]:
+def recent(library: SqliteMemories, project_id: int, session: Session) -> list[Card]:
     before = Filters(project_id=project_id, kinds=("observation", "summary"), until=session.started)
     return library.listed(before, limit=50)
 

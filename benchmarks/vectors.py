@@ -33,17 +33,16 @@ import numpy as np
 import corpora
 from bytewise import DIMENSIONS, TOP, best, comparing, cpu_ms, drawn, said
 from claude_mem.hook import paths
-from claude_mem.model.refs import Ref, span, spot
+from claude_mem.model.refs import Ref, memory_key, span
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.vectors import SqliteVectors
+from claude_mem.store.sqlite.vector_index import SqliteVectors
+from claude_mem.vectors.backend import Keeper
 from claude_mem.vectors.builtin import Builtin
-from claude_mem.vectors.embedding import BATCH
-from claude_mem.vectors.keeper import Keeper
-from claude_mem.vectors.near import NEAREST
+from claude_mem.vectors.indexer import BATCH, NEAREST
 from measure import machine, table
 
 if TYPE_CHECKING:
-    from claude_mem.ports.vectors import Vector
+    from claude_mem.vectors.backend import Vector
 
 NOW = 1_780_000_000_000
 OF_A_PROJECT, OF_A_SESSION = 100_000, 20
@@ -133,7 +132,7 @@ def memories(path: Path, count: int) -> list[int]:
         )
         found = db.execute("SELECT project_id, session_id, id FROM observations ORDER BY id").fetchall()
         db.execute("COMMIT")
-    return [spot(project, session, Ref("observation", id)) for project, session, id in found]
+    return [memory_key(project, session, Ref("observation", id)) for project, session, id in found]
 
 
 class Plain:
@@ -213,7 +212,9 @@ def keeping(home: Path, count: int) -> str:
 def chroma(home: Path) -> str:
     from claude_mem.vectors.chroma import Chroma
 
-    spots = [spot(1 + at % 2, 1 + at // OF_A_SESSION, Ref("observation", at + 1)) for at in range(CHROMA)]
+    spots = [
+        memory_key(1 + at % 2, 1 + at // OF_A_SESSION, Ref("observation", at + 1)) for at in range(CHROMA)
+    ]
     with closing(Chroma(home)) as keeper, closing(Plain(home.with_suffix(".db"))) as plain:
         keeper.begin("benchmark", None)
         rate = put(keeper, spots)

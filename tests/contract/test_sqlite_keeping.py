@@ -10,9 +10,9 @@ from tests.contracts.keeping_contract import KeepingContract, Kept
 from tests.contracts.store_contract import SettableClock
 
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.indexing import Indexing
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.library import SqliteLibrary
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite.text_index import TextIndex
 
 
 class TestSqliteKeeping(KeepingContract):
@@ -22,6 +22,6 @@ class TestSqliteKeeping(KeepingContract):
             yield Kept(
                 store,
                 SqliteKeeping(store.readers, store.writer, clock),
-                SqliteLibrary(store.readers),
-                Indexing(store.readers, store.writer).catch_up,
+                SqliteMemories(store.readers),
+                TextIndex(store.readers, store.writer).catch_up,
             )

@@ -10,10 +10,10 @@ from tests.contracts.library_contract import LibraryContract, Read
 from tests.contracts.store_contract import SettableClock
 
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.indexing import Indexing
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.sqlite.text_index import TextIndex
 
 
 class TestSqliteLibrary(LibraryContract):
@@ -23,7 +23,7 @@ class TestSqliteLibrary(LibraryContract):
             yield Read(
                 store,
                 SqliteKeeping(store.readers, store.writer, clock),
-                SqliteLibrary(store.readers),
-                SqliteShelves(store.readers),
-                Indexing(store.readers, store.writer).catch_up,
+                SqliteMemories(store.readers),
+                SqliteSessions(store.readers),
+                TextIndex(store.readers, store.writer).catch_up,
             )

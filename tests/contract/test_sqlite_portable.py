@@ -13,10 +13,10 @@ from tests.contracts.store_contract import ORIGIN, SettableClock
 
 from claude_mem.model.refs import Ref
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.portable import SqlitePortable
-from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.sqlite.transfer import SqliteTransfer
 
 
 class TestSqlitePortable(PortableContract):
@@ -33,8 +33,8 @@ class TestSqlitePortable(PortableContract):
                 return Travelling(
                     store,
                     SqliteKeeping(store.readers, store.writer, clock),
-                    SqliteLibrary(store.readers),
-                    SqlitePortable(store.readers, store.writer, clock),
+                    SqliteMemories(store.readers),
+                    SqliteTransfer(store.readers, store.writer, clock),
                 )
 
             yield another
@@ -43,6 +43,6 @@ class TestSqlitePortable(PortableContract):
         assert isinstance(ours.store, SqliteStore)
         project = ours.library.project(ORIGIN.key)
         assert project is not None
-        ids = SqliteShelves(ours.store.readers).last_summaries(project.id, "", 10)
+        ids = SqliteSessions(ours.store.readers).last_summaries(project.id, "", 10)
         whole = ours.library.whole([Ref("summary", id) for id in ids])
         return [columns["next_steps"] for _, columns in whole.values()]

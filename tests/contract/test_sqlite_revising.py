@@ -12,12 +12,11 @@ from tests.contracts.store_contract import SettableClock
 
 from claude_mem.model.refs import ref_at
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.embedding import SqliteEmbedding
-from claude_mem.store.sqlite.indexing import Indexing
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.revising import SqliteRevising
-from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteMemories, SqliteRevising
+from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite.vector_index import SqliteEmbedding
 
 
 class TestSqliteRevising(RevisingContract):
@@ -27,9 +26,9 @@ class TestSqliteRevising(RevisingContract):
             read = Read(
                 store,
                 SqliteKeeping(store.readers, store.writer, clock),
-                SqliteLibrary(store.readers),
-                SqliteShelves(store.readers),
-                Indexing(store.readers, store.writer).catch_up,
+                SqliteMemories(store.readers),
+                SqliteSessions(store.readers),
+                TextIndex(store.readers, store.writer).catch_up,
             )
             embedding = SqliteEmbedding(store.readers, store.writer)
 

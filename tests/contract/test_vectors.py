@@ -12,9 +12,9 @@ from tests.contracts.vectors_contract import PROJECTS, Open, VectorsContract
 from tests.unit.vectors.memories import Memories, in_two_projects, opened
 from tests.unit.vectors.serving import chroma, free_port, serving
 
-from claude_mem.model.refs import Ref, spot
+from claude_mem.model.refs import Ref, memory_key
+from claude_mem.vectors.backend import Keeper
 from claude_mem.vectors.builtin import Builtin
-from claude_mem.vectors.keeper import Keeper
 
 if TYPE_CHECKING:
     from claude_mem.vectors.chroma import Chroma
@@ -54,7 +54,7 @@ class _Chroma(VectorsContract):
     @pytest.fixture
     def spots(self) -> list[int]:
         return [
-            spot(project, project, Ref("observation", id))
+            memory_key(project, project, Ref("observation", id))
             for project in PROJECTS
             for id in range(1, EACH + 1)
         ]

@@ -19,10 +19,20 @@ from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState, SessionStatus, Spend
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Ref
-from claude_mem.ports.keeping import Doomed, Forgotten, Injection, Keeping, Selection
-from claude_mem.ports.library import Library
-from claude_mem.ports.pumping import Ledger, Work
-from claude_mem.ports.store import Inbox, Overview, Queue, Sessions
+from claude_mem.store.values import (
+    ForgetPlan,
+    Forgotten,
+    Inbox,
+    Injection,
+    Keeping,
+    Ledger,
+    Library,
+    Overview,
+    Queue,
+    Selection,
+    Sessions,
+    Work,
+)
 
 NOTE = Observation("decision", "Ports are odd", narrative="We only use odd ports.", concepts=("ports",))
 ELSEWHERE = replace(ORIGIN, key="github.com/a/bakery", name="bakery", root="/home/a/bakery")
@@ -137,17 +147,17 @@ class KeepingContract(Ground):
 
     def test_nothing_said_selects_nothing(self, kept: Kept) -> None:
         kept.remember("a note")
-        assert kept.keeping.doomed(Selection()) == Doomed()
+        assert kept.keeping.doomed(Selection()) == ForgetPlan()
 
     def test_a_session_and_a_project_alone_go_as_a_whole(self, kept: Kept) -> None:
         kept.remember("one", session="a")
         kept.remember("two", session="b")
         ref = kept.remember("three", session="c", origin=ELSEWHERE)
         shop, bakery = _project(kept, Ref("observation", 1)), _project(kept, ref)
-        assert kept.keeping.doomed(Selection(session="a")) == Doomed(sessions=("a",))
-        assert kept.keeping.doomed(Selection(project_id=shop)) == Doomed(sessions=("a", "b"))
-        assert kept.keeping.doomed(Selection(project_id=bakery, session="a")) == Doomed()
-        assert kept.keeping.doomed(Selection(session="nobody")) == Doomed()
+        assert kept.keeping.doomed(Selection(session="a")) == ForgetPlan(sessions=("a",))
+        assert kept.keeping.doomed(Selection(project_id=shop)) == ForgetPlan(sessions=("a", "b"))
+        assert kept.keeping.doomed(Selection(project_id=bakery, session="a")) == ForgetPlan()
+        assert kept.keeping.doomed(Selection(session="nobody")) == ForgetPlan()
 
     def test_all_that_is_said_must_hold(self, kept: Kept) -> None:
         old, new = kept.remember("old plan", at=NOON), kept.remember("new plan", at=NOON + HOUR)
@@ -158,7 +168,7 @@ class KeepingContract(Ground):
         assert doomed(Selection(text="plan", until=NOON + HOUR, session="by-hand")).refs == (old,)
         assert doomed(Selection(text="plan", project_id=_project(kept, other))).refs == (other,)
         assert doomed(Selection(refs=(old, new), text="new")).refs == (new,)
-        assert doomed(Selection(refs=(Ref("observation", 999),))) == Doomed()
+        assert doomed(Selection(refs=(Ref("observation", 999),))) == ForgetPlan()
         assert doomed(Selection(since=NOON + HOUR)).refs == (new,)
 
     def test_words_are_found_wherever_they_stand_and_in_any_case(self, kept: Kept, events: Events) -> None:
@@ -190,11 +200,11 @@ class KeepingContract(Ground):
     def test_a_forgotten_memory_is_found_no_more(self, kept: Kept) -> None:
         ref, other = kept.remember("zebra crossing"), kept.remember("pelican crossing")
         kept.index()
-        assert kept.keeping.forget(Doomed(refs=(ref,))) == Forgotten(observations=1)
+        assert kept.keeping.forget(ForgetPlan(refs=(ref,))) == Forgotten(observations=1)
         assert kept.card(ref) is None
         assert kept.card(other) is not None
-        assert kept.keeping.doomed(Selection(text="zebra")) == Doomed()
-        assert kept.keeping.forget(Doomed(refs=(ref,))) == Forgotten(), "and once more does no harm"
+        assert kept.keeping.doomed(Selection(text="zebra")) == ForgetPlan()
+        assert kept.keeping.forget(ForgetPlan(refs=(ref,))) == Forgotten(), "and once more does no harm"
 
     def test_what_it_superseded_stands_again(self, kept: Kept) -> None:
         def told(title: str, narrative: str, at: int) -> Ref:
@@ -205,7 +215,7 @@ class KeepingContract(Ground):
         new = told("Retry limit is 5 attempts", "Five.", NOON + 1)
         assert (card := kept.card(old)) is not None
         assert card.superseded_by == new.id
-        kept.keeping.forget(Doomed(refs=(new,)))
+        kept.keeping.forget(ForgetPlan(refs=(new,)))
         assert (card := kept.card(old)) is not None
         assert card.superseded_by is None
 
@@ -217,7 +227,7 @@ class KeepingContract(Ground):
         kept.store.accept(arrivals(events.tool(), events.make(Kind.SESSION_END)))
         kept.keeping.note_injection(Injection("s1", "SessionStart", ("1",), 10, NOON))
         kept.index()
-        told = kept.keeping.forget(Doomed(sessions=("s1",)))
+        told = kept.keeping.forget(ForgetPlan(sessions=("s1",)))
         assert told == Forgotten(sessions=1, observations=1, summaries=1, prompts=1, evidence=2)
         assert kept.store.find("s1") is None
         figures = kept.store.figures()
@@ -231,10 +241,10 @@ class KeepingContract(Ground):
         kept.store.accept(arrivals(events.tool()))
         lease = kept.store.lease(10)
         assert lease is not None
-        kept.keeping.forget(Doomed(sessions=("s1",)))
+        kept.keeping.forget(ForgetPlan(sessions=("s1",)))
         with pytest.raises(StoreError):
             kept.store.settle(lease, Memory((NOTE,)))
-        assert kept.keeping.doomed(Selection(text="odd")) == Doomed()
+        assert kept.keeping.doomed(Selection(text="odd")) == ForgetPlan()
 
     @pytest.mark.parametrize("forgotten", ["e2", "p1"])
     def test_a_batch_that_holds_what_is_forgotten_is_handed_out_anew_without_it(
@@ -246,7 +256,7 @@ class KeepingContract(Ground):
         assert lease is not None
         ref = Ref.parse(forgotten)
         assert ref is not None
-        kept.keeping.forget(Doomed(refs=(ref,)))
+        kept.keeping.forget(ForgetPlan(refs=(ref,)))
         with pytest.raises(StoreError):
             kept.store.settle(lease, Memory((NOTE,)))
         anew = kept.store.lease(10)
@@ -267,7 +277,7 @@ class KeepingContract(Ground):
         assert kept.keeping.forget(doomed) == Forgotten(evidence=1)
         assert kept.store.accept(arrivals(said)).fresh == 0
         assert [job.event.text for job, _ in kept.store.jobs(JobState.DONE, 10)] == [None]
-        assert kept.keeping.doomed(Selection(text="canary")) == Doomed()
+        assert kept.keeping.doomed(Selection(text="canary")) == ForgetPlan()
         assert kept.card(doomed.refs[0]) is None
 
     def test_a_session_is_called_by_what_is_left_of_it(self, kept: Kept, events: Events) -> None:
@@ -308,7 +318,7 @@ class KeepingContract(Ground):
         ref, other = kept.remember("one"), kept.remember("two")
         kept.keeping.note_injection(Injection("s1", "SessionStart", (str(ref), str(other)), 9, NOON))
         kept.keeping.note_rendering("stamp", [str(other), str(ref)], 7, NOON)
-        kept.keeping.forget(Doomed(refs=(ref,)))
+        kept.keeping.forget(ForgetPlan(refs=(ref,)))
         assert [one.refs for one in kept.keeping.injections()] == [(str(other),)]
         assert kept.keeping.rendering("stamp") == ((str(other),), 7)
 
@@ -331,7 +341,7 @@ class KeepingContract(Ground):
         assert kept.keeping.expire_evidence(NOON + HOUR, limit=1) == 1
         assert kept.keeping.expire_evidence(NOON + HOUR) == 1
         assert kept.keeping.expire_evidence(NOON + HOUR) == 0
-        assert kept.keeping.doomed(Selection(text="zebra")) == Doomed()
+        assert kept.keeping.doomed(Selection(text="zebra")) == ForgetPlan()
         left = kept.keeping.doomed(Selection(since=0))
         assert [str(ref) for ref in left.refs] == ["1", "p1", "e4", "e5"]
 

@@ -19,9 +19,8 @@ from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, S
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.full_text import expressions
 from claude_mem.model.memory import Memory, Observation, Summary
-from claude_mem.model.refs import Filters, Ref, ref_at, span, spot
-from claude_mem.ports.keeping import Keeping
-from claude_mem.ports.library import Library, Shelves, Wording
+from claude_mem.model.refs import Filters, Ref, memory_key, ref_at, span
+from claude_mem.store.values import Keeping, Library, Shelves, TextQuery
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Read:
         return [str(card.ref) for card in self.library.listed(Filters(**asked), **how)]
 
     def found(self, query: str, within: tuple[int, int] | None = None) -> set[str]:
-        matched = self.library.match(Wording(*expressions(query)), within).matched
+        matched = self.library.match(TextQuery(*expressions(query)), within).matched
         return {str(ref_at(place)) for each in matched for place in each.scores}
 
     def project(self, origin: Origin = ORIGIN) -> int:
@@ -194,7 +193,7 @@ class LibraryContract(Ground):
         assert read.library.count(Filters(**asked)) == len(found)
         passing = read.library.passing(Filters(**asked))
         if passing is not None:
-            (herons,) = read.library.match(Wording(('"heron"',)), None).matched
+            (herons,) = read.library.match(TextQuery(('"heron"',)), None).matched
             passed = passing(herons.scores)
             assert {str(ref_at(place)) for place in passed} == set(found)
             assert passing.few is None or passed <= set(passing.few)
@@ -219,7 +218,7 @@ class LibraryContract(Ground):
         for number in range(3):
             read.keep(f"heron {number}")
         read.keep("heron", origin=ELSEWHERE, session="m")
-        wording = Wording(('"heron"',))
+        wording = TextQuery(('"heron"',))
         assert read.library.match(wording, None).total == 4
         assert read.library.match(wording, span(read.project())).total == 3
 
@@ -255,7 +254,7 @@ class LibraryContract(Ground):
         (session,) = {card.session_db_id for card in read.library.cards([Ref("observation", 1)])}
         found = read.library.beside("Src", read.project())
         assert {path for _, path in found} == {"src/a.py", "src/deep/b.py"}
-        assert {place for place, _ in found} == {spot(read.project(), session, Ref("observation", 1))}
+        assert {place for place, _ in found} == {memory_key(read.project(), session, Ref("observation", 1))}
 
     # Projects and sessions
 

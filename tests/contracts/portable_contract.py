@@ -22,9 +22,7 @@ from claude_mem.model.jobs import SessionStatus, Spend
 from claude_mem.model.memory import Memory, Observation, Summary, content_key
 from claude_mem.model.records import FOREIGN, REQUIRED, Record, name_of
 from claude_mem.model.refs import Card, Filters, Ref
-from claude_mem.ports.keeping import Keeping
-from claude_mem.ports.library import Library
-from claude_mem.ports.portable import Absorbed, Chosen, Portable
+from claude_mem.store.values import ExportSelection, ImportReport, Keeping, Library, Portable
 
 DAY = 24 * HOUR
 Fields = dict[str, Any]
@@ -40,12 +38,12 @@ class Travelling:
     portable: Portable
 
     def out(self, **chosen: Any) -> list[Record]:
-        return list(self.portable.records(Chosen(**chosen)))
+        return list(self.portable.records(ExportSelection(**chosen)))
 
     def kinds(self, **chosen: Any) -> list[str]:
         return [record["kind"] for record in self.out(**chosen)[1:]]
 
-    def take(self, *records: Record, own: bool = True) -> Absorbed:
+    def take(self, *records: Record, own: bool = True) -> ImportReport:
         return self.portable.absorb(records, own=own)
 
     def cards(self, **asked: Any) -> list[Card]:

@@ -11,8 +11,7 @@ from tests.contracts.library_contract import Read
 from tests.contracts.store_contract import NOON, Ground, SettableClock
 
 from claude_mem.model.refs import Filters, Ref
-from claude_mem.ports.correcting import ChangedMeanwhile, Revising, Revision
-from claude_mem.ports.library import Place
+from claude_mem.store.values import ChangedMeanwhile, ListPosition, Revising, Revision
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,10 @@ class RevisingContract(Ground):
             cards = corrected.read.library.listed(Filters(), limit=100, newest_first=newest_first)
             for place, card in enumerate(cards):
                 rest = corrected.read.library.listed(
-                    Filters(), limit=100, newest_first=newest_first, after=Place(card.created_at, card.ref)
+                    Filters(),
+                    limit=100,
+                    newest_first=newest_first,
+                    after=ListPosition(card.created_at, card.ref),
                 )
                 assert [str(each.ref) for each in rest] == whole[place + 1 :]
             assert corrected.read.library.count(Filters()) == len(whole)

@@ -31,7 +31,7 @@ from claude_mem.model.jobs import (
     SessionStatus,
 )
 from claude_mem.model.memory import Memory, Observation, Summary
-from claude_mem.ports.store import Arrival, Inbox, Overview, Queue, Sessions
+from claude_mem.store.values import Arrival, Inbox, Overview, Queue, Sessions
 
 NOON = 1_760_000_000_000
 HOUR = 60 * 60 * 1000

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from claude_mem.model.refs import span
-from claude_mem.ports.vectors import VectorsUnavailable
-from claude_mem.vectors.keeper import Keeper
+from claude_mem.vectors.backend import Keeper, VectorsUnavailable
 
 SIZE = 16
 CLOSE_ENOUGH = 0.01

@@ -16,8 +16,7 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind
 from claude_mem.model.jobs import Gathered, JobState, Lease, QueueFigures, SessionStatus, Spend, Spent
 from claude_mem.model.memory import Memory, Observation, Summary
-from claude_mem.ports.pumping import Ledger, Parked, Spending, Work
-from claude_mem.ports.store import Inbox, Overview, Queue, Sessions
+from claude_mem.store.values import Inbox, Ledger, Overview, Parked, Queue, Sessions, Spending, Work
 
 DAY = 24 * HOUR
 SPEND = Spend("anthropic", "haiku", input_tokens=100, cached_tokens=20, output_tokens=3, cost_usd=0.5)

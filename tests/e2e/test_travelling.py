@@ -23,9 +23,9 @@ from tests.harness.commands import Done, Mem, command
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Origin
-from claude_mem.ports.store import Arrival
 from claude_mem.privacy import excluded_files, scrub_payload
 from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import Arrival
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 

@@ -18,7 +18,7 @@ from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
 from claude_mem.model.memory import Memory
-from claude_mem.store.sqlite import SqliteStore, header, schema
+from claude_mem.store.sqlite import SqliteStore, database_files, schema
 from claude_mem.store.sqlite.connection import open_writer
 
 KNOWN = schema.migrations()
@@ -281,7 +281,7 @@ def migrate_and_be_killed(old: Path, fresh: Path, call: str, number: int) -> int
     shutil.copytree(old.parent, folder)
     path = folder / old.name
     killed = open_and_be_killed(path, call, number)
-    found = header.read(path)
+    found = database_files.read_header(path)
     assert found is not None
     with open_store(path) as store:
         assert store.recovered is None

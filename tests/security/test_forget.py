@@ -16,14 +16,12 @@ from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref
-from claude_mem.ports.correcting import Revision
-from claude_mem.ports.keeping import Doomed, Injection, Selection
-from claude_mem.store.sqlite import SqliteStore, residue, scouring
-from claude_mem.store.sqlite.embedding import SqliteEmbedding
-from claude_mem.store.sqlite.indexing import Indexing
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.revising import SqliteRevising
-from claude_mem.store.sqlite.vectors import SqliteVectors
+from claude_mem.store.sqlite import SqliteStore, page_scan, secure_delete
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteRevising
+from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
+from claude_mem.store.values import ForgetPlan, Injection, Revision, Selection
 
 CANARY = "zarquonvex"
 """A word that stems to itself."""
@@ -37,7 +35,7 @@ class Life:
         self.clock, self.events = SettableClock(), Events()
         self.store = SqliteStore.open(self.database, clock=self.clock, backups=directory / "backups")
         self.keeping = SqliteKeeping(self.store.readers, self.store.writer, self.clock)
-        self.indexing = Indexing(self.store.readers, self.store.writer)
+        self.indexing = TextIndex(self.store.readers, self.store.writer)
         self._random = random.Random(31)
         self._uses = itertools.count(1)
 
@@ -117,7 +115,7 @@ def test_no_byte_of_forgotten_words_is_left_in_the_database_or_its_log(life: Lif
 
 def test_a_small_file_need_not_be_written_anew_for_it(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is freed is overwritten at once; else every forgetting would end with the whole file rewritten."""
-    monkeypatch.setattr(scouring, "_rewrite", _not_needed)
+    monkeypatch.setattr(secure_delete, "_rewrite", _not_needed)
     for number in range(6):
         life.turn("s1", CANARY if number == 2 else "harmless")
     life.indexing.catch_up()
@@ -129,7 +127,7 @@ def test_a_forgotten_session_leaves_no_byte(life: Life) -> None:
     for number in range(40):
         life.turn("gone" if number % 3 else "stays", CANARY if number % 3 else "harmless")
     life.indexing.catch_up()
-    life.keeping.forget(Doomed(sessions=("gone",)))
+    life.keeping.forget(ForgetPlan(sessions=("gone",)))
     assert life.bytes_left() == {}
 
 
@@ -138,7 +136,7 @@ def test_a_kept_note_that_is_forgotten_leaves_no_byte(life: Life) -> None:
     ref, _ = life.keeping.remember(note, ORIGIN, session="by-hand", at=NOON)
     life.indexing.catch_up()
     assert life.bytes_left()
-    life.keeping.forget(Doomed(refs=(ref,)))
+    life.keeping.forget(ForgetPlan(refs=(ref,)))
     assert life.bytes_left() == {}
 
 
@@ -163,7 +161,7 @@ def test_a_vector_goes_with_its_memory(life: Life) -> None:
         {place: vector for place, _ in waiting.texts}
     )
     assert life.bytes_left(vector.decode())
-    told = life.keeping.forget(Doomed(refs=(Ref("observation", 1),)))
+    told = life.keeping.forget(ForgetPlan(refs=(Ref("observation", 1),)))
     assert told.vectors == 1
     assert life.bytes_left(vector.decode()) == {}
 
@@ -178,10 +176,10 @@ def test_copies_that_sqlite_leaves_in_its_pages_are_found_and_removed(tmp_path: 
             life.store.checkpoint()
             if not life.bytes_left():
                 continue
-            looked_for = residue.Residue()
+            looked_for = page_scan.PageScan()
             looked_for.add([(f"{CANARY} was here, and went to another page",)])
             assert looked_for.is_in(life.database)
-            scouring.scour(life.store.writer, lambda: looked_for.is_in(life.database))  # noqa: B023
+            secure_delete.overwrite_deleted(life.store.writer, lambda: looked_for.is_in(life.database))  # noqa: B023
             assert life.bytes_left() == {}
             assert not looked_for.is_in(life.database)
             return
@@ -217,7 +215,7 @@ def test_what_a_memory_said_before_it_was_edited_goes_with_it(tmp_path: Path) ->
             edited = _edited(life, 1200, random.Random(seed))
             if not life.bytes_left():
                 continue
-            life.keeping.forget(Doomed(refs=(Ref("observation", edited),)))
+            life.keeping.forget(ForgetPlan(refs=(Ref("observation", edited),)))
             assert life.bytes_left() == {}
             return
     pytest.fail("SQLite left no copy in any of the files: is this test needed any more?")
@@ -256,7 +254,7 @@ def _observed(db: sqlite3.Connection, rows: int, dice: random.Random) -> None:
 def test_forgetting_waits_for_a_reader_and_says_so_when_it_takes_too_long(
     life: Life, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scouring, "DEADLINE_S", 0.05)
+    monkeypatch.setattr(secure_delete, "DEADLINE_S", 0.05)
     life.turn("s1", CANARY)
     doomed = life.keeping.doomed(Selection(text=CANARY))
     with closing(sqlite3.connect(life.database, isolation_level=None)) as reader:
@@ -264,7 +262,7 @@ def test_forgetting_waits_for_a_reader_and_says_so_when_it_takes_too_long(
         reader.execute("SELECT COUNT(*) FROM observations").fetchone()
         with pytest.raises(StoreUnavailable, match="somebody is reading"):
             life.keeping.forget(doomed)
-        assert life.keeping.doomed(Selection(text=CANARY)) == Doomed(), "but nobody finds it any more"
+        assert life.keeping.doomed(Selection(text=CANARY)) == ForgetPlan(), "but nobody finds it any more"
     assert life.bytes_left()
     life.keeping.forget(doomed)
     assert life.bytes_left() == {}
@@ -276,7 +274,7 @@ def test_what_a_kill_interrupted_is_finished_at_the_next_start(
     life.turn("s1", CANARY)
     life.indexing.catch_up()
     with monkeypatch.context() as killed:
-        killed.setattr(scouring, "merge", _killed)
+        killed.setattr(secure_delete, "merge", _killed)
         with pytest.raises(KeyboardInterrupt):
             life.keeping.forget(life.keeping.doomed(Selection(text=CANARY)))
     assert life.bytes_left()

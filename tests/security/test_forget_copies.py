@@ -17,15 +17,13 @@ from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref
-from claude_mem.ports.keeping import Lying, Selection, Wanted
-from claude_mem.ports.portable import Chosen
-from claude_mem.store.exported import Exports
-from claude_mem.store.sqlite import SqliteStore, asides, backup, copies, restore, schema
+from claude_mem.store.sqlite import SqliteStore, backup, copies, recovery, schema
 from claude_mem.store.sqlite.connection import open_writer
-from claude_mem.store.sqlite.copies import Copies
-from claude_mem.store.sqlite.indexing import Indexing
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.portable import SqlitePortable
+from claude_mem.store.sqlite.copies import Copies, ExportedFiles
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite.transfer import SqliteTransfer
+from claude_mem.store.values import CopyReport, ExportSelection, ForgetRequest, Selection
 
 CANARY = "zarquonvex"
 DAY = 24 * 60 * 60 * 1000
@@ -37,7 +35,7 @@ class Home:
         self.database, self.backups = directory / "claude-mem.db", directory / "backups"
         self.clock, self.events = SettableClock(), Events()
         self.copies = Copies(self.backups, self.clock)
-        self.exports = Exports(directory / "exports.jsonl")
+        self.exports = ExportedFiles(directory / "exports.jsonl")
         self.open()
 
     def open(self) -> None:
@@ -58,16 +56,18 @@ class Home:
         assert lease is not None
         told = Observation("change", f"A change of {word}", narrative=f"{word} " * 40)
         self.store.settle(lease, Memory((told,), (Summary(request=f"about {word}"),)))
-        Indexing(self.store.readers, self.store.writer).catch_up()
+        TextIndex(self.store.readers, self.store.writer).catch_up()
 
     def backed_up(self) -> Path:
         self.clock.now += DAY
         return self.store.backup()
 
-    def wanted(self, **selection: Any) -> Wanted:
+    def wanted(self, **selection: Any) -> ForgetRequest:
         selected = Selection(**selection)
         doomed = self.keeping.doomed(selected)
-        return Wanted(selected, sessions=doomed.sessions, traces=tuple(self.keeping.traces(doomed.refs)))
+        return ForgetRequest(
+            selected, sessions=doomed.sessions, traces=tuple(self.keeping.traces(doomed.refs))
+        )
 
     def holding(self, word: str = CANARY) -> list[str]:
         """Files below `backups/` in which the word stands."""
@@ -75,8 +75,10 @@ class Home:
         return [path.name for path in files if word.encode() in path.read_bytes().lower()]
 
     def export(self, path: Path) -> Path:
-        portable = SqlitePortable(self.store.readers, self.store.writer, self.clock)
-        lines = [json.dumps(dict(record), ensure_ascii=False) for record in portable.records(Chosen())]
+        portable = SqliteTransfer(self.store.readers, self.store.writer, self.clock)
+        lines = [
+            json.dumps(dict(record), ensure_ascii=False) for record in portable.records(ExportSelection())
+        ]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return self.noted(path)
 
@@ -95,7 +97,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
     home.store.close()
 
 
-def done(told: list[Lying]) -> list[str]:
+def done(told: list[CopyReport]) -> list[str]:
     return [lying.done for lying in told]
 
 
@@ -107,7 +109,7 @@ def test_backups_are_rewritten_without_it_and_are_whole(home: Home) -> None:
     assert done(home.copies.forget(wanted)) == ["rewritten", "rewritten"]
     assert home.holding() == []
     for path in (first, second):
-        backup.verify(path, known=len(schema.migrations()))
+        backup.verify_backup(path, known=len(schema.migrations()))
         with closing(sqlite3.connect(path)) as db:
             titles = [row[0] for row in db.execute("SELECT title FROM observations")]
             assert titles == ["A change of harmless"], "and what was not meant is still there"
@@ -140,7 +142,7 @@ def test_however_it_was_selected_it_is_found_in_the_copy(home: Home, by: str) ->
     home.backed_up()
     wanted = home.wanted(**selection)
     assert done(home.copies.forget(wanted)) == ["rewritten"]
-    with closing(sqlite3.connect(backup.found(home.backups)[0].path)) as db:
+    with closing(sqlite3.connect(backup.find_backups(home.backups)[0].path)) as db:
         left = db.execute(
             "SELECT COUNT(*) FROM observations WHERE title LIKE ?", (f"%{CANARY}%",)
         ).fetchone()[0]
@@ -172,7 +174,7 @@ def test_a_backup_of_an_older_version_is_rewritten_too(home: Home) -> None:
 
 def test_a_database_that_was_replaced_is_rewritten_with_its_log(home: Home) -> None:
     """Put aside as it lay, with what was only in its log."""
-    aside = home.backups / f"{asides.REPLACED}-20260101-000000"
+    aside = home.backups / f"{backup.REPLACED}-20260101-000000"
     aside.mkdir(parents=True)
     for path in home.directory.glob("claude-mem.db*"):
         shutil.copy(path, aside)
@@ -184,7 +186,7 @@ def test_a_database_that_was_replaced_is_rewritten_with_its_log(home: Home) -> N
 
 def test_a_damaged_one_cannot_be_rewritten_so_it_is_removed_and_that_is_said(home: Home) -> None:
     home.store.checkpoint()
-    aside = home.backups / f"{asides.DAMAGED}-20260101-000000"
+    aside = home.backups / f"{backup.DAMAGED}-20260101-000000"
     aside.mkdir(parents=True)
     content = bytearray(home.database.read_bytes())
     content[4096:8192] = b"\xff" * 4096
@@ -196,7 +198,7 @@ def test_a_damaged_one_cannot_be_rewritten_so_it_is_removed_and_that_is_said(hom
 
 
 def test_a_damaged_one_from_before_the_memory_was_made_stays(home: Home) -> None:
-    aside = home.backups / f"{asides.DAMAGED}-20200101-000000"
+    aside = home.backups / f"{backup.DAMAGED}-20200101-000000"
     aside.mkdir(parents=True)
     (aside / "claude-mem.db").write_bytes(b"no database at all" * 300)
     assert home.copies.forget(home.wanted(refs=(Ref("observation", 1),))) == []
@@ -218,7 +220,7 @@ def test_numbers_that_mean_something_else_in_a_copy_take_nothing_there(home: Hom
     first = home.backed_up()
     home.turn("s3", "later")  # observation 3 of the life that is given up
     home.store.close()
-    restore(home.database, clock=home.clock, backups=home.backups, source=first)
+    recovery.restore(home.database, clock=home.clock, backups=home.backups, source=first)
     home.open()
     home.turn("s4", "another")  # observation 3 of the other one
     assert home.copies.forget(home.wanted(refs=(Ref("observation", 3),))) == []

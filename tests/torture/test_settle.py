@@ -22,8 +22,8 @@ import pytest
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState
 from claude_mem.model.memory import Memory, Observation
-from claude_mem.ports.store import Arrival
 from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import Arrival
 
 pytestmark = [
     pytest.mark.prove,
@@ -43,7 +43,7 @@ from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.events import Origin
 from claude_mem.model.prompt import Spend
-from claude_mem.ports.store import Arrival
+from claude_mem.store.values import Arrival
 from claude_mem.store.sqlite import SqliteStore
 
 folder, leased, *new = sys.argv[1:]

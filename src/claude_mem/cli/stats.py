@@ -13,9 +13,9 @@ from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
-    from claude_mem.ports.pumping import Spending
     from claude_mem.settings import Settings
-    from claude_mem.store.sqlite.tally import Tally, Told
+    from claude_mem.store.sqlite.statistics import InjectionTotals, Tally
+    from claude_mem.store.values import Spending
 
 DAYS = 7
 NAME = 27
@@ -160,7 +160,7 @@ def _listed(counts: dict[str, int]) -> str:
     return say.fit(", ".join(f"{name} {count:,}" for name, count in counts.items()), 69)
 
 
-def _told(told: dict[str, Told]) -> list[str]:
+def _told(told: dict[str, InjectionTotals]) -> list[str]:
     if not told:
         return ["Told      nothing to any session"]
     times, spent = sum(each.times for each in told.values()), sum(each.tokens for each in told.values())

@@ -46,7 +46,7 @@ class Ref:
         return cls(_BY_PREFIX[prefix], int(digits))
 
 
-def spot(project_id: int, session_db_id: int, ref: Ref) -> int:
+def memory_key(project_id: int, session_db_id: int, ref: Ref) -> int:
     """A memory's place in the indexes, one integer. Those of a project lie together, and in it those of a
     session: an index searches a project without looking at the others, and a place tells its session.
 

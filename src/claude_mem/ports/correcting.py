@@ -1,35 +1,13 @@
 """What a person corrects: what the store is asked to change, and what the faces ask for. Each answer can be
-taken back for a while."""
+taken back for a while.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from claude_mem.ports.desk import Data
-
-Value = str | int | tuple[str, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """An observation's fields as they are to be, or as they were: type, title, subtitle, narrative, facts,
-    concepts, pinned, wrong, superseded_by, edited_at_epoch. Those not named stay."""
-
-    id: int
-    values: Mapping[str, Value]
-
-
-class ChangedMeanwhile(Exception):
-    """Somebody else has changed it since; `str()` is one sentence."""
-
-
-class Revising(Protocol):
-    def revise(self, revisions: Sequence[Revision], expected: Sequence[Revision] = ()) -> list[Revision]:
-        """Change them all, or (raising ChangedMeanwhile, if what is expected is not so any more) none; found
-        by their new words at once, durable on return. Returns how they were; those not there are left out."""
-        ...
 
 
 class Correcting(Protocol):

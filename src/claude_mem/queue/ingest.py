@@ -12,7 +12,7 @@ from typing import Protocol
 from claude_mem.model.errors import EventUnreadable, StoreDamaged, StoreUnavailable
 from claude_mem.model.events import Event, Origin, Spooled
 from claude_mem.ports.spool import Spool
-from claude_mem.ports.store import Accepted, Arrival, Inbox
+from claude_mem.store.values import Accepted, Arrival, Inbox
 
 BATCH = 256
 BATCH_BYTES = 8 << 20  # memory is bounded by what is in the files, not by how many there are

@@ -15,8 +15,8 @@ from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.jobs import Gathered, Lease, Spend
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome, Paused, Throttled, Unreadable
-from claude_mem.ports.pumping import Work
 from claude_mem.queue.retry import LONGEST_WAIT_MS, LOOK_AGAIN_MS, Park, Retry, Settle, Wait, backoff, decide
+from claude_mem.store.values import Work
 
 MOST_EVENTS = 150
 HOLD_AFTER = 2  # this many failures in a row hold all sessions back

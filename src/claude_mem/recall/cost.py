@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from claude_mem.model.jobs import Spent
 from claude_mem.ports.desk import Data
-from claude_mem.ports.pumping import Spending
-from claude_mem.ports.viewing import InjectionCount, Ledgers
+from claude_mem.store.values import InjectionCount, Ledgers, Spending
 
 DAY_MS = 24 * 60 * 60 * 1000
 _SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")

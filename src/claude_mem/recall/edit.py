@@ -16,12 +16,21 @@ from claude_mem.api.filters import SearchFilters
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation, ObservationType
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref, Source
-from claude_mem.ports.correcting import Revising, Revision, Value
 from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
-from claude_mem.ports.keeping import Doomed, Elsewhere, Keeping, Lying, Selection, Wanted
-from claude_mem.ports.library import Library
 from claude_mem.recall import json_shapes
 from claude_mem.recall.filters import TYPES, FilterResolver
+from claude_mem.store.values import (
+    CopyReport,
+    Elsewhere,
+    FieldValue,
+    ForgetPlan,
+    ForgetRequest,
+    Keeping,
+    Library,
+    Revising,
+    Revision,
+    Selection,
+)
 
 LONGEST_TEXT = 100_000
 LONGEST_TITLE = 200
@@ -90,11 +99,11 @@ class MemoryWriter:
             "elsewhere": [asdict(one) for one in lying],
         }
 
-    def _wanted(self, selected: Selection, doomed: Doomed) -> Wanted:
+    def _wanted(self, selected: Selection, doomed: ForgetPlan) -> ForgetRequest:
         project = (
             self._library.project_by_id(selected.project_id) if selected.project_id is not None else None
         )
-        return Wanted(
+        return ForgetRequest(
             selected,
             project_key=project.key if project else None,
             project_root=project.root if project else None,
@@ -182,13 +191,13 @@ class MemoryWriter:
         if missing:
             raise NotThere(f"There is no memory {', '.join(missing)}; nothing was forgotten.")
 
-    def _sample(self, doomed: Doomed) -> list[Card]:
+    def _sample(self, doomed: ForgetPlan) -> list[Card]:
         if doomed.refs:
             return self._library.cards(doomed.refs[:SAMPLE])
         of = [Filters(session=session, kinds=COUNTED) for session in doomed.sessions[:SAMPLE]]
         return [card for filters in of for card in self._library.listed(filters, limit=SAMPLE)][:SAMPLE]
 
-    def _counts(self, doomed: Doomed) -> dict[str, int]:
+    def _counts(self, doomed: ForgetPlan) -> dict[str, int]:
         """With what is in the sessions that go as a whole."""
         kinds = Counter(ref.kind for ref in doomed.refs)
         for session in doomed.sessions:
@@ -230,9 +239,9 @@ class MemoryWriter:
         )
 
 
-def _merged_reports(lying: Sequence[Lying]) -> list[Lying]:
+def _merged_reports(lying: Sequence[CopyReport]) -> list[CopyReport]:
     """What was looked at twice, as it was left the first time something was done about it."""
-    told: dict[str, Lying] = {}
+    told: dict[str, CopyReport] = {}
     for one in lying:
         if one.path not in told or (told[one.path].stays and not one.stays):
             told[one.path] = one
@@ -296,7 +305,7 @@ class Corrections:
 
     def edit(self, ref: str, given: Mapping[str, object]) -> Data:
         meant = _observation(ref)
-        values: dict[str, Value] = {
+        values: dict[str, FieldValue] = {
             name: self._text(given, name, TEXTS[name]) for name in TEXTS if name in given
         }
         values |= {name: self._items(given, name) for name in LISTS if name in given}
@@ -403,7 +412,7 @@ class Corrections:
 
 def _merged(kept: Card, others: Sequence[Card]) -> list[Revision]:
     """One stands, and is pinned if any of them was; the others are superseded by it."""
-    stays: dict[str, Value] = {"superseded_by": None}
+    stays: dict[str, FieldValue] = {"superseded_by": None}
     if any(card.pinned for card in others):
         stays["pinned"] = 1
     return [

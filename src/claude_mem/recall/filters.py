@@ -12,9 +12,9 @@ from claude_mem.api.filters import SearchFilters
 from claude_mem.model.memory import ObservationType
 from claude_mem.model.refs import KINDS, Card, Filters, is_of_file
 from claude_mem.ports.desk import BadQuestion
-from claude_mem.ports.library import Library, Project, Shelves
 from claude_mem.recall.dates import interval
 from claude_mem.recall.truth import RepoFacts, when_tagged
+from claude_mem.store.values import Library, Project, Shelves
 
 TYPES: tuple[str, ...] = get_args(ObservationType)
 

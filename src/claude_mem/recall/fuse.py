@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
 from claude_mem.model.refs import MemoryKind, idf, kind_at, session_at
-from claude_mem.ports.library import Matches
+from claude_mem.store.values import TextMatches
 
 COVERAGE = 1.0
 SATURATION = 2.0  # memories of a session a word must be in for half of its coverage
@@ -52,7 +52,7 @@ class Fused:
         }
 
 
-def weigh(matches: Matches, share: float = 1.0) -> Fused:
+def weigh(matches: TextMatches, share: float = 1.0) -> Fused:
     """What the words say. `share`: how much of it counts, beside what else speaks for a memory."""
     singles = [each for each in matches.matched if not each.is_phrase]
     rarity = [idf(len(each.scores) if each.rows is None else each.rows, matches.total) for each in singles]

@@ -24,9 +24,9 @@ from threading import Lock
 from claude_mem import git
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card
-from claude_mem.ports.library import Library
 from claude_mem.recall import truth
 from claude_mem.recall.truth import RepoFacts, Touch
+from claude_mem.store.values import Library
 
 WITHIN_S = 2.0  # all questions together
 ASK_AGAIN_S = 60.0  # after no answer, though nothing has changed

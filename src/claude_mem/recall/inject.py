@@ -16,8 +16,6 @@ from claude_mem.model.events import Origin
 from claude_mem.model.full_text import STOP_WORDS, expressions
 from claude_mem.model.refs import Card, Filters, Hit, Ref, plain_path
 from claude_mem.ports.desk import Data, NotThere
-from claude_mem.ports.keeping import Injection, Keeping
-from claude_mem.ports.library import Library, Project, Shelves
 from claude_mem.privacy import tags
 from claude_mem.recall import json_shapes, paths, rank
 from claude_mem.recall import render as recall_render
@@ -25,6 +23,7 @@ from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.render import LastSession, NextStep, Rendered, StartMaterial
 from claude_mem.recall.search import Search, Truth
+from claude_mem.store.values import Injection, Keeping, Library, Project, Shelves
 
 LOOKED_AT = 200
 SUMMARIES = 4

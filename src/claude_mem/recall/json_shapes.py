@@ -9,9 +9,8 @@ from typing import Any
 
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.ports.desk import BadQuestion, Data
-from claude_mem.ports.keeping import Injection
-from claude_mem.ports.library import Place, Project
 from claude_mem.recall import label
+from claude_mem.store.values import Injection, ListPosition, Project
 
 SNIPPET = 240
 _OWN = ("id", "session_id", "project", "project_id", "title", "created_at", "created_at_epoch")
@@ -128,7 +127,7 @@ def session_cursor(row: Mapping[str, Any]) -> str:
     return f"{max(0, row['updated_at_epoch'])}-{row['id']}"
 
 
-def parse_cursor(text: str) -> Place | None:
+def parse_cursor(text: str) -> ListPosition | None:
     """None: from the beginning. Raises BadQuestion."""
     if not text:
         return None
@@ -136,7 +135,7 @@ def parse_cursor(text: str) -> Place | None:
     ref = Ref.parse(found[2]) if found else None
     if found is None or ref is None:
         raise BadQuestion("cursor", "That is no `next` of a page.")
-    return Place(int(found[1]), ref)
+    return ListPosition(int(found[1]), ref)
 
 
 def parse_session_cursor(text: str) -> tuple[int, int] | None:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 
 from claude_mem.model.events import Origin, around, worktree_of
 from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
-from claude_mem.ports.housekeeping import Projects, ProjectSummary
-from claude_mem.ports.library import Project, Shelves
 from claude_mem.recall import json_shapes
+from claude_mem.store.values import Project, Projects, ProjectSummary, Shelves
 
 MOST_ASKED = 8
 """Repositories that are asked for a commit: each may take git a while."""

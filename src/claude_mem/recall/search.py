@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Protocol
 
 from claude_mem.model.full_text import expressions
-from claude_mem.model.refs import NEAREST, Card, Filters, Hit, ref_at, span, spot
-from claude_mem.ports.library import Library, Matches, Passing, Wording
-from claude_mem.ports.vectors import VectorsUnavailable
+from claude_mem.model.refs import NEAREST, Card, Filters, Hit, memory_key, ref_at, span
 from claude_mem.recall import fuse, paths, rank
 from claude_mem.recall.filters import fits
 from claude_mem.recall.rank import WorkContext
+from claude_mem.store.values import Library, Passing, TextMatches, TextQuery
+from claude_mem.vectors.backend import VectorsUnavailable
 
 CHUNK = 120
 PER_SESSION = 5
@@ -90,10 +90,10 @@ class Search:
         filters = replace(filters, wrong=False) if filters.wrong is None else filters
         within = None if filters.project_id is None else span(filters.project_id)
         words, phrases = expressions(query)
-        wording = Wording(words, phrases, HURRIED_ROWS) if hurried else Wording(words, phrases)
+        wording = TextQuery(words, phrases, HURRIED_ROWS) if hurried else TextQuery(words, phrases)
         # Who waits gets what the rarest words find; the rest is left out as it is come upon.
         passing = None if hurried else self._library.passing(filters)
-        matches = self._library.match(wording, within, passing) if words or phrases else Matches(0)
+        matches = self._library.match(wording, within, passing) if words or phrases else TextMatches(0)
         share = BESIDE_A_PATH if paths.is_only_paths(query) else 1.0
         weighed = fuse.weigh(matches, share)
         said = _passed(weighed.words, passing)
@@ -173,7 +173,7 @@ class Search:
             looked_at += len(chunk)
             for card in self._library.cards([ref_at(place) for place in chunk]):
                 if filters is None or fits(card, filters):
-                    place = spot(card.project_id, card.session_db_id, card.ref)
+                    place = memory_key(card.project_id, card.session_db_id, card.ref)
                     marks, truth = self._truth(card)
                     prior = rank.prior(card, now, work, truth)
                     parts = fused.parts(place) | {"opening": rank.opening(card, fused.words.get(place, 0.0))}

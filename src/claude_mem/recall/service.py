@@ -9,11 +9,10 @@ from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.full_text import expressions
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.ports.desk import BadQuestion, Data, NotThere
-from claude_mem.ports.keeping import Keeping
-from claude_mem.ports.library import Library, Place, Shelves
 from claude_mem.recall import json_shapes
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.search import Search, SearchResults, Truth
+from claude_mem.store.values import Keeping, Library, ListPosition, Shelves
 
 MOST_RESULTS = 200
 MOST_LOOKED_UP = 20
@@ -47,7 +46,7 @@ class ListOptions:
     """In which order a list is, of what, and where it goes on."""
 
     newest_first: bool = True
-    after: Place | None = None
+    after: ListPosition | None = None
 
 
 class Reading:

@@ -13,10 +13,9 @@ from claude_mem.model import records
 from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
 from claude_mem.model.refs import Filters, MemoryKind, Ref
 from claude_mem.ports.desk import BadQuestion, Data
-from claude_mem.ports.library import Library
-from claude_mem.ports.portable import Absorbed, Chosen
 from claude_mem.recall.filters import FilterResolver, fits
 from claude_mem.recall.search import Search
+from claude_mem.store.values import ExportSelection, ImportReport, Library
 
 LONGEST = 70_000  # characters of a text: what capture keeps of a field, and what it says of the rest
 LONGEST_NAME = 1_000  # of what others refer to: cut, it would be another one
@@ -72,7 +71,7 @@ MOST_FOUND = 1_000
 """Of a query: past it, what is found has little to do with it."""
 PAGE = 1_000
 UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
-NOTHING = Chosen(project_id=0)
+NOTHING = ExportSelection(project_id=0)
 
 
 class Exporter:
@@ -80,7 +79,7 @@ class Exporter:
 
     def __init__(
         self,
-        records: Callable[[Chosen], Iterator[Record]],
+        records: Callable[[ExportSelection], Iterator[Record]],
         library: Library,
         questions: FilterResolver,
         search: Search,
@@ -93,7 +92,7 @@ class Exporter:
         """What cannot be answered is refused here, before the first record."""
         return self._records(self._chosen(query, self._questions.filters(narrowing)))
 
-    def _chosen(self, query: str, filters: Filters) -> Chosen:
+    def _chosen(self, query: str, filters: Filters) -> ExportSelection:
         kinds = filters.kinds
         understood = replace(filters, kinds=tuple(kind for kind in kinds or UNDERSTOOD if kind in UNDERSTOOD))
         if query.strip():
@@ -101,7 +100,7 @@ class Exporter:
             hits = self._search(query, understood, MOST_FOUND).hits
             # Near in meaning is not enough here: something is always nearest, and may be of another project.
             refs = tuple(hit.card.ref for hit in hits if hit.parts["words"] or hit.parts["file"])
-            return Chosen(refs=refs) if refs else NOTHING
+            return ExportSelection(refs=refs) if refs else NOTHING
         without_evidence = kinds == UNDERSTOOD
         whole = Filters(
             project_id=filters.project_id,
@@ -111,7 +110,7 @@ class Exporter:
             kinds=kinds if without_evidence else (),
         )
         if filters == whole:
-            return Chosen(
+            return ExportSelection(
                 filters.project_id,
                 filters.session,
                 filters.since,
@@ -119,7 +118,7 @@ class Exporter:
                 evidence=not without_evidence,
             )
         refs = self._listed(understood) if understood.kinds else ()
-        return Chosen(refs=refs) if refs else NOTHING
+        return ExportSelection(refs=refs) if refs else NOTHING
 
     def _listed(self, filters: Filters) -> tuple[Ref, ...]:
         found: list[Ref] = []
@@ -132,7 +131,7 @@ class Exporter:
 
 
 class Absorb(Protocol):
-    def __call__(self, records: Sequence[Record], *, own: bool) -> Absorbed: ...
+    def __call__(self, records: Sequence[Record], *, own: bool) -> ImportReport: ...
 
 
 class Importer:

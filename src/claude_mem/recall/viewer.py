@@ -10,12 +10,11 @@ from dataclasses import replace
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.refs import KINDS, Filters, MemoryKind, Ref
 from claude_mem.ports.desk import Data, NotThere
-from claude_mem.ports.library import Project
-from claude_mem.ports.viewing import Ledgers
 from claude_mem.recall import json_shapes
 from claude_mem.recall.filters import TYPES
 from claude_mem.recall.json_shapes import next_cursor
 from claude_mem.recall.service import UNDERSTOOD, ListOptions, Reading, Sources
+from claude_mem.store.values import Ledgers, Project
 
 DAY_MS = 24 * 60 * 60 * 1000
 INJECTED = 50

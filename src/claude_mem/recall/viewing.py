@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from claude_mem.ports.viewing import Ledgers
 from claude_mem.recall.cost import CostReport
 from claude_mem.recall.inject import Preview
 from claude_mem.recall.service import Sources
 from claude_mem.recall.viewer import Pages
+from claude_mem.store.values import Ledgers
 
 
 class Viewing(Pages):

@@ -18,10 +18,10 @@ from claude_mem.ports.correcting import Correcting
 from claude_mem.ports.desk import Desk
 from claude_mem.ports.house import House
 from claude_mem.ports.past import Listener
-from claude_mem.ports.store import Accepted, Inbox, Overview, Sessions
 from claude_mem.ports.viewing import Viewing
 from claude_mem.serve.visitors import Visitors
 from claude_mem.settings import Settings
+from claude_mem.store.values import Accepted, Inbox, Overview, Sessions
 
 log = logging.getLogger("claude_mem.serve")
 

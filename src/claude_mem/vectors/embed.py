@@ -13,10 +13,10 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Protocol
 
-from claude_mem.ports.vectors import VectorsUnavailable
+from claude_mem.vectors.backend import VectorsUnavailable
 
 if TYPE_CHECKING:
-    from claude_mem.ports.vectors import Vector
+    from claude_mem.vectors.backend import Vector
 
 PACKAGE = "wordllama"
 WEIGHTS = Path("weights", "l2_supercat_256.safetensors")

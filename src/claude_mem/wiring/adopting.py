@@ -15,8 +15,8 @@ from claude_mem.imports.claude_mem_ts import ProjectOf
 from claude_mem.imports.report import ImportReport, Project, folders, named
 from claude_mem.model.records import Record
 from claude_mem.settings import Settings, foreign_database
-from claude_mem.store import theirs
-from claude_mem.store.theirs import Theirs
+from claude_mem.store import foreign_tables
+from claude_mem.store.foreign_tables import ForeignDatabase
 from claude_mem.wiring import cleaning
 from claude_mem.wiring.exclusion import exclusion
 
@@ -25,7 +25,7 @@ from claude_mem.wiring.exclusion import exclusion
 class Adoptable:
     """An open database of the TypeScript claude-mem."""
 
-    tables: Theirs
+    tables: ForeignDatabase
     settings: Settings
 
     def counts(self) -> dict[str, int]:
@@ -49,7 +49,7 @@ def adopting(settings: Settings, path: Path) -> Iterator[Adoptable | None]:
     if not foreign_database.is_foreign_database(path):  # ours, or none at all
         yield None
         return
-    with theirs.opened(path) as tables:
+    with foreign_tables.opened(path) as tables:
         yield Adoptable(tables, settings) if claude_mem_ts.is_one(tables) else None
 
 

@@ -12,9 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from claude_mem.hook import paths
-from claude_mem.ports.keeping import Keeping
-from claude_mem.ports.library import Project, Shelves
 from claude_mem.recall.render import Rendered
+from claude_mem.store.values import Keeping, Project, Shelves
 
 log = logging.getLogger("claude_mem")
 

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
-from claude_mem.ports.keeping import Lying, Wanted
 from claude_mem.queue.spool_reader import Spool
 from claude_mem.settings import Settings
-from claude_mem.store.exported import Exports
-from claude_mem.store.sqlite.copies import Copies
-from claude_mem.store.sqlite.selecting import plain, spellings
+from claude_mem.store.sqlite.copies import Copies, ExportedFiles
+from claude_mem.store.sqlite.forget import plain, spellings
+from claude_mem.store.values import CopyReport, ForgetRequest
 
 
 class Elsewhere:
@@ -23,33 +22,33 @@ class Elsewhere:
 
     def __init__(self, settings: Settings, copying: threading.Lock) -> None:
         self._copies = Copies(settings.place(paths.BACKUPS), now)
-        self._exports = Exports(settings.place(paths.EXPORTS))
+        self._exports = ExportedFiles(settings.place(paths.EXPORTS))
         self._place = settings.place
         self._spool = Spool()
         self._copying = copying
 
-    def look(self, wanted: Wanted) -> list[Lying]:
+    def look(self, wanted: ForgetRequest) -> list[CopyReport]:
         with self._copying:
             return [*self._copies.look(wanted), *self._exports.look(wanted), *self._looked_aside(wanted)]
 
-    def forget(self, wanted: Wanted, *, exports: bool) -> list[Lying]:
+    def forget(self, wanted: ForgetRequest, *, exports: bool) -> list[CopyReport]:
         with self._copying:
             done = self._copies.forget(wanted)
         written = self._exports.forget(wanted) if exports else self._exports.look(wanted)
         return [*done, *written, *self._put_aside(wanted)]
 
-    def _looked_aside(self, wanted: Wanted) -> list[Lying]:
+    def _looked_aside(self, wanted: ForgetRequest) -> list[CopyReport]:
         is_meant = _meant(wanted)
         paths = self._spool.aside(is_meant) if is_meant else []
-        return [Lying(str(self._place(path)), "spool", "holds") for path in paths]
+        return [CopyReport(str(self._place(path)), "spool", "holds") for path in paths]
 
-    def _put_aside(self, wanted: Wanted) -> list[Lying]:
+    def _put_aside(self, wanted: ForgetRequest) -> list[CopyReport]:
         is_meant = _meant(wanted)
         paths = self._spool.forget_aside(is_meant) if is_meant else []
-        return [Lying(str(self._place(path)), "spool", "removed") for path in paths]
+        return [CopyReport(str(self._place(path)), "spool", "removed") for path in paths]
 
 
-def _meant(wanted: Wanted) -> Callable[[bytes], bool] | None:
+def _meant(wanted: ForgetRequest) -> Callable[[bytes], bool] | None:
     """Whether bytes that are no event are of what is forgotten: they name its session or its project's
     directory, or hold its words. None: by what is said it cannot be told."""
     named = {trace.session for trace in wanted.traces} if wanted.selection.refs else set()

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Mapping
 from threading import Lock
 
 from claude_mem.ports.desk import Data
-from claude_mem.ports.library import Library, Project
-from claude_mem.store.sqlite import indexing
-from claude_mem.store.sqlite.news import Marks, News, figures, since
-from claude_mem.store.sqlite.readers import Readers
+from claude_mem.store.sqlite import text_index
+from claude_mem.store.sqlite.connection import Readers
+from claude_mem.store.sqlite.statistics import News, NewsMarks, memory_figures, news_since
+from claude_mem.store.values import Library, Project
 from claude_mem.wiring.contexts import Contexts
 
 AT_START = 50
@@ -30,7 +30,7 @@ class Freshness:
         placed: Callable[[Project], Project] = lambda project: project,
     ) -> None:
         self._readers, self._library, self._contexts, self._placed = readers, library, contexts, placed
-        self._marks: Marks | None = None  # None: nothing was rendered yet
+        self._marks: NewsMarks | None = None  # None: nothing was rendered yet
         self._again: set[int] = set()  # projects whose memory was changed since
         self._compacted: dict[str, int] = {}  # session: project
         self._rendering = Lock()
@@ -52,7 +52,7 @@ class Freshness:
 
     def _step(self) -> bool:
         with self._readers.read() as db:
-            news: News = since(db, self._marks)
+            news: News = news_since(db, self._marks)
         if news.marks == self._marks and not self._again:
             return False
         changed = {project.id: project for project in self._changed(news)}
@@ -87,13 +87,13 @@ class Freshness:
 
     def waiting(self) -> int:
         with self._readers.read() as db:
-            return indexing.waiting(db)
+            return text_index.unindexed_count(db)
 
     def is_due(self) -> bool:
         """Whether something changed that is not rendered yet."""
         with self._readers.read() as db:
-            return bool(self._again) or since(db, self._marks).marks != self._marks
+            return bool(self._again) or news_since(db, self._marks).marks != self._marks
 
     def figures(self) -> Data:
         with self._readers.read() as db:
-            return figures(db)
+            return memory_figures(db)

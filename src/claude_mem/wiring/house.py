@@ -15,12 +15,11 @@ from claude_mem.queue.spool_reader import Spool
 from claude_mem.recall.git_facts import GitTruth
 from claude_mem.recall.projects import ProjectManager
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import SqliteStore, asides, backup, copies
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.merging import SqliteProjects
-from claude_mem.store.sqlite.shelves import SqliteShelves
-from claude_mem.store.sqlite.trimming import Evidence, SqliteEvidence
-from claude_mem.store.sqlite.vacuuming import SqliteRoom
+from claude_mem.store.sqlite import SqliteStore, backup, copies
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.projects import SqliteProjects
+from claude_mem.store.sqlite.retention import Evidence, SqliteEvidence, SqliteRoom
+from claude_mem.store.sqlite.sessions import SqliteSessions
 from claude_mem.wiring.contexts import Contexts
 
 Alone = Callable[[Callable[[], int]], int]
@@ -50,7 +49,7 @@ class House:
         """What the worker does by itself, every hour: steps, of which none needs the others."""
         return {
             "merges": self._housing.projects.finish_merging,
-            "copies": lambda: copies.clear(self._backups),
+            "copies": lambda: copies.clear_drafts_of_copies(self._backups),
             "contexts": self._contexts.tidy,
             "evidence": self._let_go,
             "room": self._room.keep,
@@ -113,9 +112,11 @@ class House:
         """Copies of the database past those that are kept, and what was left half made."""
         if not self._backups.is_dir():
             return []
-        names = asides.outlived(path.name for path in self._backups.iterdir() if asides.is_ours(path))
+        names = backup.surplus_quarantined(
+            path.name for path in self._backups.iterdir() if backup.is_quarantined(path)
+        )
         aside = [self._backups / name for name in names]
-        return [*backup.outlived(self._backups), *aside, *copies.left_over(self._backups)]
+        return [*backup.surplus_backups(self._backups), *aside, *copies.drafts_of_copies(self._backups)]
 
 
 def housing_of(
@@ -132,7 +133,7 @@ def housing_of(
 
     return ProjectManager(
         SqliteProjects(store.readers, store.writer),
-        SqliteShelves(store.readers),
+        SqliteSessions(store.readers),
         origin_of,
         lambda root: bool(root) and Path(root).is_dir(),
         has_commit,

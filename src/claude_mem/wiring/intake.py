@@ -15,12 +15,12 @@ from claude_mem.hook import drop_counters, spool_writer
 from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Origin, Spooled
-from claude_mem.ports.store import Accepted
 from claude_mem.privacy import excluded_files, scrub, scrub_payload, tags
 from claude_mem.queue import spool_reader
 from claude_mem.queue.ingest import Ingest
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import Accepted
 from claude_mem.wiring import cleaning
 from claude_mem.wiring.exclusion import exclusion
 

@@ -18,11 +18,18 @@ from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Origin, TranscriptEvent
-from claude_mem.ports.past import Known, Manner, NotFromTheStart, Past, Progress, Taken
-from claude_mem.ports.store import Arrival
+from claude_mem.ports.past import NotFromTheStart
 from claude_mem.privacy import excluded_files, private_turns, scrub_payload, suspect
 from claude_mem.privacy.private_turns import Turns
 from claude_mem.settings import Settings
+from claude_mem.store.values import (
+    Arrival,
+    BackfillAccepted,
+    BackfillOptions,
+    BackfillProgress,
+    KnownSession,
+    Past,
+)
 
 HOLD_MS = 24 * 60 * 60 * 1000
 """A story that was broken off is waited for no longer: then what was told of it is observed as it is."""
@@ -73,7 +80,7 @@ class Retelling:
             is_whole = story is None or part == "last"
             until = 0 if is_whole else now() + HOLD_MS
             taken = self._store.accept_past(
-                heard.arrivals, Manner(offline=offline, hold_until=until, seals=heard.seals)
+                heard.arrivals, BackfillOptions(offline=offline, hold_until=until, seals=heard.seals)
             )
             if is_whole and story is not None:
                 self._store.release(list(mine.sessions))
@@ -86,13 +93,13 @@ class Retelling:
         for each in told:
             raw = json.dumps(each.payload, separators=(",", ":")).encode()
             self._hear(each, raw, turns, heard)
-        return _answer(self._store.accept_past(heard.arrivals, Manner(offline=offline)), heard)
+        return _answer(self._store.accept_past(heard.arrivals, BackfillOptions(offline=offline)), heard)
 
-    def known(self, sessions: Sequence[str]) -> dict[str, Known]:
-        unseen = {session: Known("unseen", 0) for session in sessions if _was_unseen(session)}
+    def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]:
+        unseen = {session: KnownSession("unseen", 0) for session in sessions if _was_unseen(session)}
         return unseen | self._store.known(sessions)
 
-    def progress(self, since: int) -> Progress:
+    def progress(self, since: int) -> BackfillProgress:
         return self._store.progress(since)
 
     def _story(self, story: str | None, part: str | None) -> _Story:
@@ -185,7 +192,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _answer(taken: Taken, heard: _Heard) -> dict[str, Any]:
+def _answer(taken: BackfillAccepted, heard: _Heard) -> dict[str, Any]:
     return {
         "fresh": taken.fresh,
         "duplicate": taken.duplicate,

@@ -13,7 +13,6 @@ from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Origin
 from claude_mem.ports.desk import Data
-from claude_mem.ports.library import Project
 from claude_mem.recall import fence
 from claude_mem.recall.desk import Desk
 from claude_mem.recall.edit import Corrections, MemoryWriter
@@ -27,18 +26,16 @@ from claude_mem.recall.transfer import Exporter, Importer
 from claude_mem.recall.viewing import Viewing
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.embedding import SqliteEmbedding
-from claude_mem.store.sqlite.indexing import Indexing
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.portable import SqlitePortable
-from claude_mem.store.sqlite.revising import SqliteRevising
-from claude_mem.store.sqlite.shelves import SqliteShelves
-from claude_mem.store.sqlite.told import Told
-from claude_mem.store.sqlite.vectors import SqliteVectors
-from claude_mem.vectors import choice
-from claude_mem.vectors.embedding import Embedding
-from claude_mem.vectors.near import Nearby
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.injections import InjectionFigures
+from claude_mem.store.sqlite.memories import SqliteMemories, SqliteRevising
+from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite.transfer import SqliteTransfer
+from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
+from claude_mem.store.values import Project
+from claude_mem.vectors import indexer
+from claude_mem.vectors.indexer import Similarity, VectorIndexer
 from claude_mem.wiring import viewing
 from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.elsewhere import Elsewhere
@@ -80,9 +77,9 @@ def assemble(
     clean: Callable[[str], str],
     drain: Callable[[], int],
 ) -> Recalling:
-    library, shelves = SqliteLibrary(store.readers), SqliteShelves(store.readers)
+    library, shelves = SqliteMemories(store.readers), SqliteSessions(store.readers)
     keeping = SqliteKeeping(store.readers, store.writer, now)
-    indexing = Indexing(store.readers, store.writer)
+    indexing = TextIndex(store.readers, store.writer)
     indexing.prepare()
     one_at_a_time = threading.Lock()
 
@@ -94,10 +91,12 @@ def assemble(
                 if not indexing.step():
                     break
 
-    embedder = choice.embedder()
-    keeper = choice.keeper(settings, SqliteVectors(store.readers, store.writer))
-    embedding = Embedding(SqliteEmbedding(store.readers, store.writer), keeper, embedder) if keeper else None
-    near = Nearby(embedder, keeper) if keeper else None
+    embedder = indexer.embedder()
+    keeper = indexer.keeper(settings, SqliteVectors(store.readers, store.writer))
+    embedding = (
+        VectorIndexer(SqliteEmbedding(store.readers, store.writer), keeper, embedder) if keeper else None
+    )
+    near = Similarity(embedder, keeper) if keeper else None
 
     truth_of = GitTruth(library, origin_of)
     search = Search(library, now, near, truth_of)
@@ -129,7 +128,10 @@ def assemble(
     )
     start = _by_git(truth_of, occasions.start)
     contexts = Contexts(settings.data_dir, shelves, keeping, start, now)
-    fresh, told = Freshness(store.readers, library, contexts, housing.looked_for), Told(store.readers)
+    fresh, told = (
+        Freshness(store.readers, library, contexts, housing.looked_for),
+        InjectionFigures(store.readers),
+    )
     house = House(settings, store, keeping, contexts, housing)
     copying = threading.Lock()
 
@@ -161,7 +163,7 @@ def assemble(
         library, keeping, questions, kept_at, now, _drained(drain), clean, changed, elsewhere
     )
     sources = Sources(library, shelves, keeping, search, questions, truth_of, now, catch_up)
-    travelling = SqlitePortable(store.readers, store.writer, now)
+    travelling = SqliteTransfer(store.readers, store.writer, now)
     leaving = Exporter(travelling.records, library, questions, search, catch_up)
     arriving = Importer(travelling.absorb, now, clean, writing.take_in, catch_up)
     return Recalling(
@@ -209,7 +211,7 @@ def _rendered(fresh: Freshness) -> bool:
         return False
 
 
-def _vectors(embedding: Embedding | None) -> Data:
+def _vectors(embedding: VectorIndexer | None) -> Data:
     if embedding is None:
         return {"state": "off", "waiting": 0, "trouble": None}
     state = "unavailable" if embedding.trouble else "on"

@@ -13,7 +13,7 @@ from claude_mem.ports.desk import BadQuestion, Data
 from claude_mem.recall.transfer import Importer
 from claude_mem.serve.http.routes.memories import absorbed
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite.scratch import scratch
+from claude_mem.store.sqlite.transfer import scratch
 from claude_mem.wiring.cleaning import cleaned
 
 

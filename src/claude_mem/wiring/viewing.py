@@ -11,12 +11,12 @@ from claude_mem.recall.service import Sources
 from claude_mem.recall.viewing import Viewing
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.ledgers import SqliteLedgers
+from claude_mem.store.sqlite.statistics import SqliteStatistics
 from claude_mem.wiring import observer
 
 
 def assemble(settings: Settings, store: SqliteStore, sources: Sources, occasions: Injector) -> Viewing:
-    ledgers = SqliteLedgers(store.readers)
+    ledgers = SqliteStatistics(store.readers)
     instructions = prompt.system(observer.mode_in_force(settings)[0], settings.verbosity, settings.language)
     costing = CostReport(
         store.spending,

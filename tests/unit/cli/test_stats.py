@@ -6,9 +6,9 @@ from pathlib import Path
 
 from claude_mem.cli.stats import BREAKDOWNS, as_data, by, dollars, render, total
 from claude_mem.model.jobs import QueueFigures
-from claude_mem.ports.pumping import Spending
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite.tally import Tally, Today, Told
+from claude_mem.store.sqlite.statistics import InjectionTotals, Tally, Today
+from claude_mem.store.values import Spending
 
 SINCE = date(2026, 1, 25)
 CHOSEN = Settings(Path("/data"))
@@ -107,7 +107,11 @@ def test_the_same_is_there_as_data() -> None:
 
 
 def test_what_sessions_were_told_is_counted_by_occasion() -> None:
-    told = {"SessionStart": Told(1, 900), "UserPromptSubmit": Told(12, 3000), "Bogus": Told(1000, 10**9)}
+    told = {
+        "SessionStart": InjectionTotals(1, 900),
+        "UserPromptSubmit": InjectionTotals(12, 3000),
+        "Bogus": InjectionTotals(1000, 10**9),
+    }
     screen = render(SINCE, replace(TALLY, told=told), CHOSEN).splitlines()
     assert screen[7:11] == [
         "Told      sessions of memory 1,013 times, about 1,000,003,900 tokens",

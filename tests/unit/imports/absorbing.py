@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.model.records import Record
-from claude_mem.ports.portable import Absorbed, Chosen
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.portable import SqlitePortable
+from claude_mem.store.sqlite.transfer import SqliteTransfer
+from claude_mem.store.values import ExportSelection, ImportReport
 
 NOW = 1_800_000_000_000
 
@@ -19,7 +19,7 @@ class Memory:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def take(self, records: Iterable[Record], *, own: bool = True) -> Absorbed:
+    def take(self, records: Iterable[Record], *, own: bool = True) -> ImportReport:
         with self._open() as portable:
             return portable.absorb(list(records), own=own)
 
@@ -28,11 +28,11 @@ class Memory:
 
     def everything(self) -> list[dict[str, Any]]:
         with self._open() as portable:
-            return [dict(record) for record in portable.records(Chosen()) if "version" not in record]
+            return [dict(record) for record in portable.records(ExportSelection()) if "version" not in record]
 
     @contextmanager
-    def _open(self) -> Iterator[SqlitePortable]:
+    def _open(self) -> Iterator[SqliteTransfer]:
         place, backups = self._folder / "ours" / "claude-mem.db", self._folder / "ours" / "backups"
         place.parent.mkdir(exist_ok=True)
         with SqliteStore.open(place, clock=lambda: NOW, backups=backups) as store:
-            yield SqlitePortable(store.readers, store.writer, lambda: NOW)
+            yield SqliteTransfer(store.readers, store.writer, lambda: NOW)

@@ -14,7 +14,7 @@ from claude_mem.imports import claude_mem_ts
 from claude_mem.imports.report import ImportReport, Project, folders, named
 from claude_mem.model.records import Record
 from claude_mem.settings import Settings
-from claude_mem.store import theirs
+from claude_mem.store import foreign_tables
 from claude_mem.wiring import cleaning
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -32,7 +32,7 @@ def by_name(name: str, paths: Sequence[str]) -> Project:
 
 def read(path: Path, project_of: ProjectOf = by_name) -> tuple[list[Record], ImportReport]:
     settings, gained = Settings(data_dir=path.parent), ImportReport()
-    with theirs.opened(path) as tables:
+    with foreign_tables.opened(path) as tables:
         assert claude_mem_ts.is_one(tables)
         found = claude_mem_ts.read(
             tables,
@@ -262,14 +262,14 @@ def test_odd_values_cost_nothing_but_themselves(tmp_path: Path, memory: Memory) 
     "tables", ["", "CREATE TABLE sdk_sessions (id);", "CREATE VIEW observations AS SELECT 1;"]
 )
 def test_other_databases_are_not_taken_for_one(tmp_path: Path, tables: str) -> None:
-    with made(tmp_path / "theirs.db", tables) as their, theirs.opened(their.path) as opened:
+    with made(tmp_path / "theirs.db", tables) as their, foreign_tables.opened(their.path) as opened:
         assert not claude_mem_ts.is_one(opened)
-    with made(tmp_path / "newest.db", NEWEST) as their, theirs.opened(their.path) as opened:
+    with made(tmp_path / "newest.db", NEWEST) as their, foreign_tables.opened(their.path) as opened:
         assert isinstance(their, Incumbent)
         assert claude_mem_ts.is_one(opened)
 
 
 def test_ours_is_not_taken_for_one(tmp_path: Path, memory: Memory) -> None:
     memory.take([])
-    with theirs.opened(tmp_path / "ours" / "claude-mem.db") as opened:
+    with foreign_tables.opened(tmp_path / "ours" / "claude-mem.db") as opened:
         assert not claude_mem_ts.is_one(opened)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.refs import KINDS, MemoryKind, Ref, idf, ref_at, session_at, span, spot
+from claude_mem.model.refs import KINDS, MemoryKind, Ref, idf, memory_key, ref_at, session_at, span
 
 places = st.tuples(
     st.integers(0, 2**14 - 1), st.integers(0, 2**22 - 1), st.sampled_from(KINDS), st.integers(0, 2**25 - 1)
@@ -36,7 +36,7 @@ def test_a_spot_tells_its_memory_and_its_session_and_lies_in_its_projects_span(
     place: tuple[int, int, MemoryKind, int],
 ) -> None:
     project, session, kind, id = place
-    at = spot(project, session, Ref(kind, id))
+    at = memory_key(project, session, Ref(kind, id))
     assert (ref_at(at), session_at(at)) == (Ref(kind, id), session)
     first, last = span(project)
     assert 0 <= first <= at <= last < 2**63, "SQLite's integers hold it"
@@ -46,14 +46,14 @@ def test_a_spot_tells_its_memory_and_its_session_and_lies_in_its_projects_span(
 def test_no_two_memories_have_one_spot(
     one: tuple[int, int, MemoryKind, int], other: tuple[int, int, MemoryKind, int]
 ) -> None:
-    one_at, other_at = (spot(p, s, Ref(kind, id)) for p, s, kind, id in (one, other))
+    one_at, other_at = (memory_key(p, s, Ref(kind, id)) for p, s, kind, id in (one, other))
     assert (one_at == other_at) == (one == other)
 
 
 @pytest.mark.parametrize(("project", "session", "id"), [(2**14, 1, 1), (1, 2**22, 1), (1, 1, 2**25)])
 def test_what_has_no_place_is_said_and_never_wrapped_around(project: int, session: int, id: int) -> None:
     with pytest.raises(OverflowError):
-        spot(project, session, Ref("observation", id))
+        memory_key(project, session, Ref("observation", id))
 
 
 def test_a_word_says_more_the_rarer_it_is_and_never_less_than_nothing() -> None:

@@ -12,12 +12,12 @@ from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Batch, Memory, Observed, Outcome, Paused
-from claude_mem.ports.past import Manner
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import BackfillOptions
 from claude_mem.wiring.observer import due_at
 
-OFFLINE = Manner(offline=True)
+OFFLINE = BackfillOptions(offline=True)
 DEADLINE_S = 60
 
 
@@ -98,7 +98,7 @@ def test_a_session_that_is_still_being_told_waits_and_not_for_ever(
     store: SqliteStore, clock: SettableClock
 ) -> None:
     events, observe = Events(), Observer()
-    held = Manner(offline=True, hold_until=clock() + 1000)
+    held = BackfillOptions(offline=True, hold_until=clock() + 1000)
     store.accept_past(arrivals(*turn(events, "half")), held)
     pumping = pump(store, observe, clock)
     assert pumping.step() is None
@@ -107,7 +107,9 @@ def test_a_session_that_is_still_being_told_waits_and_not_for_ever(
     pumping.step()
     assert observe.seen == ["half"]
 
-    store.accept_past(arrivals(*turn(events, "whole")), Manner(offline=True, hold_until=clock() + 10**9))
+    store.accept_past(
+        arrivals(*turn(events, "whole")), BackfillOptions(offline=True, hold_until=clock() + 10**9)
+    )
     store.release(["whole"])
     pumping.step()
     assert observe.seen == ["half", "whole"]
@@ -126,7 +128,7 @@ def test_a_model_that_cannot_be_asked_holds_up_nothing_that_needs_none(
     pumping = Pump(store, observe, due_at, clock, lambda _: None, lambda: 0.0)
     store.accept(arrivals(*turn(events, "live", past=False)))
     pumping.step()
-    store.accept_past(arrivals(*turn(events, "asks")), Manner(offline=False))
+    store.accept_past(arrivals(*turn(events, "asks")), BackfillOptions(offline=False))
     store.accept_past(arrivals(*turn(events, "free")), OFFLINE)
     pumping.step()
     pumping.step()

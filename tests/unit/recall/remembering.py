@@ -15,18 +15,17 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Filters, Ref
-from claude_mem.ports.keeping import Injection, Lying, Wanted
-from claude_mem.ports.library import Project
 from claude_mem.recall.edit import MemoryWriter
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import InjectionLimits, Injector
 from claude_mem.recall.search import Search, SearchResults, Similarity
 from claude_mem.recall.service import Reading, Sources
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.indexing import Indexing
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.values import CopyReport, ForgetRequest, Injection, Project
 
 DAY = 24 * 60 * 60 * 1000
 ELSEWHERE = replace(ORIGIN, key="github.com/a/mill", name="mill", root="/home/a/mill")
@@ -48,14 +47,14 @@ class TwoBackups:
     def __init__(self) -> None:
         self._holding = ["a.db", "b.db"]
 
-    def look(self, wanted: Wanted) -> list[Lying]:
+    def look(self, wanted: ForgetRequest) -> list[CopyReport]:
         del wanted
-        return [Lying(path, "backup", "holds") for path in self._holding]
+        return [CopyReport(path, "backup", "holds") for path in self._holding]
 
-    def forget(self, wanted: Wanted, *, exports: bool) -> list[Lying]:
+    def forget(self, wanted: ForgetRequest, *, exports: bool) -> list[CopyReport]:
         del wanted, exports
         gone, self._holding = self._holding, []
-        return [Lying(path, "backup", "rewritten") for path in gone]
+        return [CopyReport(path, "backup", "rewritten") for path in gone]
 
 
 class House:
@@ -65,9 +64,9 @@ class House:
         self, store: SqliteStore, clock: SettableClock, near: Similarity | None, size: InjectionLimits
     ) -> None:
         self.store, self.clock, self.truth = store, clock, Told()
-        self.library, self.shelves = SqliteLibrary(store.readers), SqliteShelves(store.readers)
+        self.library, self.shelves = SqliteMemories(store.readers), SqliteSessions(store.readers)
         self.keeping = SqliteKeeping(store.readers, store.writer, clock)
-        self.indexing = Indexing(store.readers, store.writer)
+        self.indexing = TextIndex(store.readers, store.writer)
         self.search = Search(self.library, clock, near, self.truth)
         self.questions = FilterResolver(
             self.library,

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from claude_mem.model.jobs import Spent
-from claude_mem.ports.pumping import Spending
-from claude_mem.ports.viewing import InjectionCount
 from claude_mem.recall.cost import DAY_MS, CostBudget, CostReport
+from claude_mem.store.values import InjectionCount, Spending
 
 NOON = 1_769_860_800_000  # 2026-01-31T12:00:00Z
 

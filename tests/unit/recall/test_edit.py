@@ -16,9 +16,8 @@ from claude_mem.model.refs import Ref
 from claude_mem.ports.desk import BadQuestion, NotThere
 from claude_mem.recall.edit import MOST_UNDOS, UNDO_MS, Corrections
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.revising import SqliteRevising
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteMemories, SqliteRevising
 
 HERE: dict[str, object] = {"cwd": "/home/a/shop"}
 
@@ -149,7 +148,7 @@ def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Corrections]:
     with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
         keeping = SqliteKeeping(store.readers, store.writer, clock)
         keeping.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
-        library, revising = SqliteLibrary(store.readers), SqliteRevising(store.writer)
+        library, revising = SqliteMemories(store.readers), SqliteRevising(store.writer)
         yield Corrections(library, revising, clock, str, lambda _projects: None)
 
 

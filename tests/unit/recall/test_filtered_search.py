@@ -18,13 +18,11 @@ from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.memory import Summary
 from claude_mem.model.refs import Filters, ref_at
 from claude_mem.recall.search import Search
-from claude_mem.store.sqlite.embedding import SqliteEmbedding
-from claude_mem.store.sqlite.library import BESIDE
-from claude_mem.store.sqlite.passing import FEW, MANY_WRONG
-from claude_mem.store.sqlite.vectors import SqliteVectors
+from claude_mem.store.sqlite.memories import BESIDE
+from claude_mem.store.sqlite.memory_filters import FEW, MANY_WRONG
+from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
 from claude_mem.vectors.builtin import Builtin
-from claude_mem.vectors.embedding import Embedding
-from claude_mem.vectors.near import NEAREST, Nearby
+from claude_mem.vectors.indexer import NEAREST, Similarity, VectorIndexer
 
 WEIGHED, FREQUENT = "signin", "login"
 """So many have the first that the last of them are not looked at, and so many the second that it is not
@@ -185,10 +183,12 @@ def test_the_vectors_leave_out_what_does_not_pass_before_they_cut_off(tmp_path: 
         memory.indexing.catch_up()
         embedder = Letters()
         keeper = Builtin(SqliteVectors(memory.store.readers, memory.store.writer))
-        embedding = Embedding(SqliteEmbedding(memory.store.readers, memory.store.writer), keeper, embedder)
+        embedding = VectorIndexer(
+            SqliteEmbedding(memory.store.readers, memory.store.writer), keeper, embedder
+        )
         while embedding.step(0):
             pass
-        search = Search(memory.library, memory.clock, Nearby(embedder, keeper), memory.truth)
+        search = Search(memory.library, memory.clock, Similarity(embedder, keeper), memory.truth)
 
         def near(**filters: Any) -> list[str]:
             hits = search("bbaaa", Filters(**filters), 20).hits
@@ -211,10 +211,10 @@ def test_the_vectors_look_further_until_enough_of_many_pass(tmp_path: Path) -> N
         keeper = Builtin(memories.shelf)
         spots = memories.learn(*(f"title {number}" for number in range(120)))
         keeper.put({spot: vector(1, 1 if spot % 2 else 0) for spot in spots})
-        found = Nearby(Letters(), keeper, nearest=10).cosines("a", None, [], passing=Many())
+        found = Similarity(Letters(), keeper, nearest=10).cosines("a", None, [], passing=Many())
         assert len(found) == 10
         assert all(spot % 2 for spot in found)
-        everything = Nearby(Letters(), keeper, nearest=1000).cosines("a", None, [], passing=Many())
+        everything = Similarity(Letters(), keeper, nearest=1000).cosines("a", None, [], passing=Many())
         assert len(everything) == 60
 
 

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.model.refs import MemoryKind, Ref, session_at, spot
-from claude_mem.ports.library import Matched, Matches
+from claude_mem.model.refs import MemoryKind, Ref, memory_key, session_at
 from claude_mem.recall import fuse as fusing
 from claude_mem.recall.fuse import PHRASE, Fused, ranked
+from claude_mem.store.values import TextMatch, TextMatches
 
 
 def at(session: int, id: int, kind: MemoryKind = "observation") -> int:
-    return spot(1, session, Ref(kind, id))
+    return memory_key(1, session, Ref(kind, id))
 
 
 def fuse(
-    matches: Matches, cosines: dict[int, float], weight: float, extra: dict[int, float], share: float = 1.0
+    matches: TextMatches,
+    cosines: dict[int, float],
+    weight: float,
+    extra: dict[int, float],
+    share: float = 1.0,
 ) -> Fused:
     return fusing.fuse(fusing.weigh(matches, share), cosines, weight, extra)
 
 
 def matches(
     *found: tuple[str, dict[int, float]], phrases: dict[str, dict[int, float]] | None = None
-) -> Matches:
-    told = [Matched(word, scores) for word, scores in found]
-    told += [Matched(word, scores, is_phrase=True) for word, scores in (phrases or {}).items()]
-    return Matches(100, tuple(told))
+) -> TextMatches:
+    told = [TextMatch(word, scores) for word, scores in found]
+    told += [TextMatch(word, scores, is_phrase=True) for word, scores in (phrases or {}).items()]
+    return TextMatches(100, tuple(told))
 
 
 def test_more_of_the_querys_words_are_more() -> None:
@@ -65,11 +69,11 @@ def test_a_session_that_covers_the_question_speaks_for_each_of_its_memories_but_
 
 def test_vectors_count_by_how_far_a_session_stands_out_and_by_their_weight() -> None:
     near, far = at(1, 1), at(2, 2)
-    fused = fuse(Matches(10), {near: 0.8, far: 0.2}, 0.5, {})
+    fused = fuse(TextMatches(10), {near: 0.8, far: 0.2}, 0.5, {})
     assert (fused.score(near), fused.score(far)) == pytest.approx((0.5, -0.5))
-    alike = fuse(Matches(10), {near: 0.8, far: 0.8}, 0.5, {})
+    alike = fuse(TextMatches(10), {near: 0.8, far: 0.8}, 0.5, {})
     assert alike.score(near) == alike.score(far) == 0.0
-    assert fuse(Matches(10), {near: 0.8, far: 0.2}, 0.0, {}).score(near) == 0.0
+    assert fuse(TextMatches(10), {near: 0.8, far: 0.2}, 0.0, {}).score(near) == 0.0
 
 
 def test_what_a_score_is_made_of_adds_up_to_it() -> None:

@@ -11,10 +11,10 @@ from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
-from claude_mem.ports.keeping import Injection
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.inject import InjectionLimits
 from claude_mem.recall.render import length
+from claude_mem.store.values import Injection
 
 CWD = "/home/a/shop"
 OPENING = fenced("x").partition("x")[0].splitlines()[0]

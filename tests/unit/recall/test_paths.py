@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.model.refs import Ref, is_of_file, spot
+from claude_mem.model.refs import Ref, is_of_file, memory_key
 from claude_mem.recall.paths import is_only_paths, lifts, parent_folders, paths_in
 
 
 def at(session: int, id: int) -> int:
-    return spot(1, session, Ref("observation", id))
+    return memory_key(1, session, Ref("observation", id))
 
 
 @pytest.mark.parametrize(

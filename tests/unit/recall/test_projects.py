@@ -13,14 +13,13 @@ from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
 from claude_mem.ports.desk import BadQuestion, NotThere
-from claude_mem.ports.housekeeping import ProjectSummary
-from claude_mem.ports.library import Project
 from claude_mem.recall.projects import MergeHint, ProjectManager, merge_hints
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.merging import SqliteProjects
-from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite.projects import SqliteProjects
+from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.values import Project, ProjectSummary
 
 SHOP = Origin(key="git.example/a/shop", name="shop", root="/a/shop", remote="git.example/a/shop")
 OTHER = Origin(key="/b/shop", name="shop", root="/b/shop")
@@ -32,11 +31,11 @@ class House:
         self.there = {"/a/shop", "/b/shop", "/c/mill"}
         self.told: list[str] = []
         self.origins = {origin.root: origin for origin in (SHOP, OTHER, MILL)}
-        self.library = SqliteLibrary(store.readers)
+        self.library = SqliteMemories(store.readers)
         self.keeping = SqliteKeeping(store.readers, store.writer, SettableClock())
         self.housing = ProjectManager(
             SqliteProjects(store.readers, store.writer),
-            SqliteShelves(store.readers),
+            SqliteSessions(store.readers),
             lambda cwd: self.origins[cwd],
             self.there.__contains__,
             lambda root, commit: False,

@@ -15,11 +15,10 @@ from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
 from claude_mem.model.full_text import expressions
 from claude_mem.model.memory import Observation, Summary
-from claude_mem.model.refs import Filters, Ref, span, spot
-from claude_mem.ports.keeping import Doomed
-from claude_mem.ports.library import Matched, Wording
-from claude_mem.ports.vectors import VectorsUnavailable
+from claude_mem.model.refs import Filters, Ref, memory_key, span
 from claude_mem.recall.rank import WorkContext
+from claude_mem.store.values import ForgetPlan, TextMatch, TextQuery
+from claude_mem.vectors.backend import VectorsUnavailable
 
 
 def test_everything_that_was_said_or_done_is_found(memory: House) -> None:
@@ -77,8 +76,8 @@ def test_how_rare_a_word_is_is_asked_of_the_project_alone(memory: House) -> None
     assert max(by_word['"kiln"'].scores.values()) > 3 * max(by_word['"glaze"'].scores.values())
 
 
-def _matched(memory: House, query: str, project_id: int) -> Iterable[Matched]:
-    return memory.library.match(Wording(*expressions(query)), span(project_id)).matched
+def _matched(memory: House, query: str, project_id: int) -> Iterable[TextMatch]:
+    return memory.library.match(TextQuery(*expressions(query)), span(project_id)).matched
 
 
 def test_what_is_added_between_two_searches_does_not_upset_the_second(memory: House) -> None:
@@ -107,8 +106,8 @@ def test_nothing_that_speaks_against_a_memory_keeps_it_from_being_found(memory: 
     assert hit.marks == ("branch not merged", "files changed since")
 
 
-def _of(*refs: Ref) -> Doomed:
-    return Doomed(refs)
+def _of(*refs: Ref) -> ForgetPlan:
+    return ForgetPlan(refs)
 
 
 @pytest.mark.parametrize("tip", ["pinned", "recent", "branch", "file"])
@@ -255,7 +254,7 @@ def test_what_only_the_vectors_know_is_found_too(tmp_path: Path) -> None:
             return True
 
         def cosines(self, query: str, within: Any, spots: Iterable[int], **how: Any) -> dict[int, float]:
-            return {spot(1, 1, Ref("observation", 1)): 0.9}
+            return {memory_key(1, 1, Ref("observation", 1)): 0.9}
 
     with house(tmp_path, Close()) as memory:
         ref = memory.keep("The heron cache")
@@ -268,7 +267,7 @@ def test_all_that_say_it_come_before_those_only_the_vectors_know(tmp_path: Path)
         weight = 0.05
 
         def cosines(self, query: str, within: Any, spots: Iterable[int], **how: Any) -> dict[int, float]:
-            return {spot(1, 1 + n, Ref("observation", 20 + n)): n / 1000 for n in range(1, 151)}
+            return {memory_key(1, 1 + n, Ref("observation", 20 + n)): n / 1000 for n in range(1, 151)}
 
     with house(tmp_path, Close()) as memory:
         told = [memory.keep(f"The heron {n} of {n * n}", session="loud", indexed=False) for n in range(20)]

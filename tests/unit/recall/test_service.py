@@ -11,7 +11,7 @@ from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.ports.desk import BadQuestion, Data, NotThere
-from claude_mem.ports.keeping import Injection
+from claude_mem.store.values import Injection
 
 ANYTHING = SearchFilters()
 RESULT = [

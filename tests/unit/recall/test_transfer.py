@@ -15,15 +15,15 @@ from claude_mem.model.memory import Observation, Summary
 from claude_mem.model.records import FOREIGN
 from claude_mem.model.refs import Ref
 from claude_mem.ports.desk import BadQuestion
-from claude_mem.ports.portable import Chosen
 from claude_mem.recall import transfer
 from claude_mem.recall.transfer import Exporter, Importer, UnfitRecord
-from claude_mem.store.sqlite.portable import SqlitePortable
+from claude_mem.store.sqlite.transfer import SqliteTransfer
+from claude_mem.store.values import ExportSelection
 
 
 @pytest.fixture
 def leaving(memory: House) -> Callable[..., list[Any]]:
-    portable = SqlitePortable(memory.store.readers, memory.store.writer, memory.clock)
+    portable = SqliteTransfer(memory.store.readers, memory.store.writer, memory.clock)
     desk = Exporter(
         portable.records, memory.library, memory.questions, memory.search, memory.indexing.catch_up
     )
@@ -32,7 +32,7 @@ def leaving(memory: House) -> Callable[..., list[Any]]:
 
 @pytest.fixture
 def arriving(memory: House) -> Callable[..., dict[str, Any]]:
-    portable = SqlitePortable(memory.store.readers, memory.store.writer, memory.clock)
+    portable = SqliteTransfer(memory.store.readers, memory.store.writer, memory.clock)
     desk = Importer(
         portable.absorb,
         memory.clock,
@@ -126,8 +126,8 @@ class TestArriving:
             made("summary", learned="hunter2", notes="hunter2"),
             own=own,
         )
-        portable = SqlitePortable(memory.store.readers, memory.store.writer, memory.clock)
-        assert ("hunter2" in str(list(portable.records(Chosen())))) == own
+        portable = SqliteTransfer(memory.store.readers, memory.store.writer, memory.clock)
+        assert ("hunter2" in str(list(portable.records(ExportSelection())))) == own
 
     def test_what_other_tools_wrote_is_taken_too(self, memory: House, arriving: Callable[..., Any]) -> None:
         one = {"title": "Kept elsewhere", "project": "shop"}

@@ -32,9 +32,9 @@ from claude_mem.model.jobs import (
     SessionStatus,
     next_status,
 )
-from claude_mem.ports.store import Accepted, Arrival
 from claude_mem.serve.services import Services
 from claude_mem.settings import Settings
+from claude_mem.store.values import Accepted, Arrival
 
 
 class Absent:

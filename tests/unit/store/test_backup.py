@@ -14,7 +14,8 @@ import pytest
 from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign
-from claude_mem.store.sqlite import SqliteStore, backup, restore
+from claude_mem.store.sqlite import SqliteStore, backup, recovery
+from claude_mem.store.sqlite.backup import surplus_quarantined
 
 DAY = 24 * HOUR
 Open = Callable[[], SqliteStore]
@@ -159,7 +160,7 @@ def test_restoring_the_newest_puts_what_was_there_aside(
         store.accept(arrivals(events.tool()))
         store.backup()
         store.accept(arrivals(events.tool()))
-    restored = restore(database, clock=clock, backups=backups)
+    restored = recovery.restore(database, clock=clock, backups=backups)
     assert restored.restored_from == backups / "claude-mem-20251009-085320.db"
     assert restored.moved_aside is not None
     assert jobs_in(restored.moved_aside / "claude-mem.db") == 2
@@ -175,7 +176,7 @@ def test_restoring_skips_a_damaged_backup_for_the_one_before(
         whole = store.backup()
     (backups / "claude-mem-20300101-000000.db").write_bytes(b"SQLite format 3\0" + bytes(5000))
     (backups / "claude-mem-20300102-000000.db").write_bytes(b"")
-    assert restore(database, clock=clock, backups=backups).restored_from == whole
+    assert recovery.restore(database, clock=clock, backups=backups).restored_from == whole
 
 
 def test_restoring_from_a_damaged_file_or_a_link_changes_nothing(
@@ -188,9 +189,9 @@ def test_restoring_from_a_damaged_file_or_a_link_changes_nothing(
     bad.write_bytes(whole.read_bytes()[:-4096])
     link.symlink_to(whole)
     with pytest.raises(StoreDamaged):
-        restore(database, clock=clock, backups=backups, source=bad)
+        recovery.restore(database, clock=clock, backups=backups, source=bad)
     with pytest.raises(StoreForeign):
-        restore(database, clock=clock, backups=backups, source=link)
+        recovery.restore(database, clock=clock, backups=backups, source=link)
     assert database.read_bytes() == before
     assert names(database.parent) == ["backups", "claude-mem.db"]
 
@@ -203,12 +204,12 @@ def test_restoring_over_a_link_is_refused(
     database.rename(tmp_path / "moved.db")
     database.symlink_to(tmp_path / "moved.db")
     with pytest.raises(StoreForeign):
-        restore(database, clock=clock, backups=backups)
+        recovery.restore(database, clock=clock, backups=backups)
 
 
 def test_restoring_without_a_backup_says_so(clock: SettableClock, database: Path, backups: Path) -> None:
     with pytest.raises(StoreError, match="no backup"):
-        restore(database, clock=clock, backups=backups)
+        recovery.restore(database, clock=clock, backups=backups)
 
 
 def test_two_restores_in_one_second_both_keep_what_was_there(
@@ -216,6 +217,72 @@ def test_two_restores_in_one_second_both_keep_what_was_there(
 ) -> None:
     with open_store() as store:
         store.backup()
-    first = restore(database, clock=clock, backups=backups)
-    second = restore(database, clock=clock, backups=backups)
+    first = recovery.restore(database, clock=clock, backups=backups)
+    second = recovery.restore(database, clock=clock, backups=backups)
     assert first.moved_aside != second.moved_aside
+
+
+# Databases put aside are full copies: the last three of each kind are kept.
+
+
+def test_the_newest_three_of_each_kind_stay() -> None:
+    days = [f"2025100{day}-120000" for day in range(1, 6)]
+    names = [f"{kind}-{day}" for kind in ("quarantine", "replaced") for day in (*days[2:], *days[:2])]
+    assert sorted(surplus_quarantined(names)) == [
+        *("quarantine-20251001-120000", "quarantine-20251002-120000"),
+        *("replaced-20251001-120000", "replaced-20251002-120000"),
+    ]
+    assert surplus_quarantined(names[:3]) == []
+
+
+def test_of_one_second_the_last_ones_stay() -> None:
+    names = ["replaced-20251001-120000" + "-again" * number for number in (2, 0, 3, 1)]
+    assert surplus_quarantined(names) == ["replaced-20251001-120000"]
+
+
+def test_no_other_name_is_ours() -> None:
+    others = ["replaced", "replaced-by-me", "my-replaced-20251001-120000", "quarantine-20251001-120000.db"]
+    newest = [f"{kind}-2025110{day}-120000" for kind in ("quarantine", "replaced") for day in (1, 2, 3)]
+    assert surplus_quarantined([*others, *newest]) == []
+
+
+def test_the_daily_backup_removes_them_and_follows_no_link(
+    open_store: Callable[[], SqliteStore], backups: Path, tmp_path: Path
+) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "claude-mem.db").write_text("precious")
+    for day in range(1, 6):
+        aside = backups / f"quarantine-2025090{day}-120000"
+        aside.mkdir(parents=True)
+        (aside / "claude-mem.db").write_text("damaged")
+    (backups / "quarantine-20250901-120000" / "link").symlink_to(precious)
+    (backups / "quarantine-20250801-120000").symlink_to(precious)
+    (backups / "quarantine-20250802-120000").write_text("a file")
+    with open_store() as store:
+        store.backup()
+        assert len(list(backups.glob("quarantine-*"))) == 7, "only where the daily ones are pruned"
+        (backups / "claude-mem-20251009-085320.db").unlink()
+        store.backup_if_due()
+    assert sorted(path.name for path in backups.glob("quarantine-*")) == [
+        *("quarantine-20250801-120000", "quarantine-20250802-120000"),
+        *(f"quarantine-2025090{day}-120000" for day in (3, 4, 5)),
+    ]
+    assert (precious / "claude-mem.db").read_text() == "precious"
+
+
+def test_one_that_cannot_be_removed_fails_no_backup(
+    open_store: Callable[[], SqliteStore], backups: Path
+) -> None:
+    for day in range(1, 5):
+        (backups / f"replaced-2025090{day}-120000").mkdir(parents=True)
+    stuck = backups / "replaced-20250901-120000"
+    (stuck / "inner").mkdir()
+    (stuck / "inner" / "file").write_text("x")
+    (stuck / "inner").chmod(0o500)
+    try:
+        with open_store() as store:
+            assert store.backup_if_due() is not None
+    finally:
+        if stuck.exists():
+            (stuck / "inner").chmod(0o700)

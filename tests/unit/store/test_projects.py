@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.contracts.store_contract import NOON, Events, arrivals
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
-from claude_mem.model.events import Kind, Origin
-from claude_mem.store.sqlite import SqliteStore, news
-from claude_mem.store.sqlite.ledgers import SqliteLedgers
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.merging import SqliteProjects
+from claude_mem.model.events import Kind, Origin, ToolCall
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.refs import Ref, span
+from claude_mem.store.sqlite import SqliteStore, projects, statistics
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite.projects import SqliteProjects
+from claude_mem.store.sqlite.statistics import SqliteStatistics
+from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
+from claude_mem.store.values import Arrival, ForgetPlan
 
 SHOP = "/gone/code/shop"
 
@@ -42,7 +53,7 @@ class Work:
 
     def projects(self) -> dict[str, int]:
         """Their roots, and how many sessions each has."""
-        return {each.root: each.sessions for each in SqliteLibrary(self._store.readers).projects(100)}
+        return {each.root: each.sessions for each in SqliteMemories(self._store.readers).projects(100)}
 
 
 @pytest.fixture
@@ -125,7 +136,7 @@ def test_a_directory_that_was_merged_stays_with_the_project_it_was_merged_into(
     gone, into = (
         project.id
         for root in (f"{SHOP}/web", "/gone/code/web-of-shop")
-        for project in SqliteLibrary(store.readers).projects(9)
+        for project in SqliteMemories(store.readers).projects(9)
         if project.root == root
     )
     SqliteProjects(store.readers, store.writer).merge(gone, into)
@@ -139,13 +150,222 @@ def test_a_project_without_sessions_does_not_exist(store: SqliteStore, work: Wor
     with_ghost = "INSERT INTO projects (key, name, root, created_at, created_at_epoch) VALUES (?, ?, ?, ?, 1)"
     ghost = (f"{SHOP}/web", "web", f"{SHOP}/web", "2026-01-01T00:00:00.000Z")
     store.writer.run(lambda db: db.execute(with_ghost, ghost))
-    library = SqliteLibrary(store.readers)
+    library = SqliteMemories(store.readers)
     assert [project.root for project in library.projects(9)] == [SHOP]
     assert library.project("web") is None
     assert library.project(f"{SHOP}/web") is None
     assert [each.root for each in SqliteProjects(store.readers, store.writer).all()] == [SHOP]
-    assert SqliteLedgers(store.readers).facets(None).projects == ("shop",)
+    assert SqliteStatistics(store.readers).facets(None).projects == ("shop",)
     with store.readers.read() as db:
-        assert news.figures(db)["projects"] == 1
+        assert statistics.memory_figures(db)["projects"] == 1
     work.at("s2", plain(f"{SHOP}/web"))
     assert work.projects() == {SHOP: 2}
+
+
+# Projects that are renamed and merged: all of one is the other's, in rows and indexes, whenever it is
+# interrupted.
+
+
+MOVED = Origin(key="/home/a/old-shop", name="old-shop", root="/home/a/old-shop")
+THIRD = Origin(key="github.com/a/mill", name="mill", root="/home/a/mill")
+WORDS = ("apple", "pear", "plum", "heron", "crane")
+SPEND = Spend("scripted", "scripted", 10, 0, 5, 0.1)
+
+
+class House:
+    def __init__(self, store: SqliteStore, clock: SettableClock) -> None:
+        self.store, self.events, self.dice = store, Events(), random.Random(7)
+        self.projects = SqliteProjects(store.readers, store.writer)
+        self.keeping = SqliteKeeping(store.readers, store.writer, clock)
+        self.indexing = TextIndex(store.readers, store.writer)
+        self.library = SqliteMemories(store.readers)
+
+    def turn(self, origin: Origin, session: str) -> None:
+        said, cwd = self.said, origin.root
+        tool = ToolCall("Bash", f'{{"command": "{said()}", "path": "{cwd}/{said()}.py"}}', said(), None)
+        made = (
+            self.events.prompt(said(), session, cwd=cwd),
+            self.events.make(Kind.TOOL_USE, session, tool=tool, cwd=cwd),
+            self.events.make(Kind.STOP, session, text=said(), cwd=cwd),
+        )
+        self.store.accept([Arrival(event, origin) for event in made])
+        found = self.store.find(session)
+        assert found is not None
+        lease = self.store.lease(9, found.id)
+        assert lease is not None
+        told = Observation("change", said(), narrative=said(), files_modified=(f"{cwd}/{said()}.py",))
+        self.store.settle(lease, Memory((told,), (Summary(request=said()),)), SPEND, provider="scripted")
+
+    def said(self) -> str:
+        return " ".join(self.dice.choices(WORDS, k=4)) + f" {self.dice.random()}"
+
+    def id_of(self, origin: Origin) -> int:
+        found = self.library.project(origin.key)
+        assert found is not None
+        return found.id
+
+    def index(self) -> tuple[Any, ...]:
+        with self.store.readers.read() as db:
+            match = (
+                "SELECT rowid, bm25(memory_text) FROM memory_text WHERE memory_text MATCH ? ORDER BY rowid"
+            )
+            found = {word: [tuple(row) for row in db.execute(match, (word,))] for word in WORDS}
+            files = [tuple(row) for row in db.execute("SELECT * FROM memory_files ORDER BY 1, 2, 3")]
+        self.store.writer.run(_check)
+        return found, files
+
+
+def _check(db: sqlite3.Connection) -> None:
+    db.execute("INSERT INTO memory_text (memory_text, rank) VALUES ('integrity-check', 0)")
+
+
+@pytest.fixture
+def house(open_store: Callable[[], SqliteStore], clock: SettableClock) -> Iterator[House]:
+    with open_store() as store:
+        house = House(store, clock)
+        for number in range(12):
+            house.turn((ORIGIN, MOVED, THIRD)[number % 3], f"s{number % 6}")
+            if number == 7:
+                house.indexing.catch_up()  # the rest is not indexed yet when it is moved
+        note = Observation("decision", "kept by hand")
+        house.keeping.remember(note, MOVED, session="s0", at=NOON)  # in a session of another project
+        yield house
+
+
+def test_all_of_a_merged_project_is_the_others(
+    house: House, peek: Callable[[str], list[tuple[Any, ...]]]
+) -> None:
+    gone, into = house.id_of(MOVED), house.id_of(ORIGIN)
+    before = sum(project.observations for project in house.projects.all())
+    assert house.projects.merge(gone, into) == 3
+    assert peek("SELECT DISTINCT project_id, project FROM sdk_sessions ORDER BY 1") == [
+        (into, "shop"),
+        (3, "mill"),
+    ]
+    assert peek("SELECT DISTINCT project_id, project FROM observations ORDER BY 1") == [
+        (into, "shop"),
+        (3, "mill"),
+    ]
+    assert peek("SELECT DISTINCT project FROM session_summaries ORDER BY 1") == [("mill",), ("shop",)]
+    assert peek("SELECT DISTINCT project FROM spending ORDER BY 1") == [("mill",), ("shop",)]
+    assert peek("SELECT key FROM projects ORDER BY id") == [(ORIGIN.key,), (THIRD.key,)]
+    assert sum(project.observations for project in house.projects.all()) == before
+    assert [project.merged for project in house.projects.all() if project.id == into] == [(MOVED.key,)]
+
+
+def test_the_indexes_are_as_if_it_had_always_been_so(house: House) -> None:
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    house.indexing.catch_up()
+    moved = house.index()
+    house.indexing.rebuild()
+    house.indexing.catch_up()
+    assert moved == house.index()
+    assert all(moved[0].values())
+
+
+def test_what_comes_in_under_its_key_is_the_others_from_then_on(house: House) -> None:
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    house.turn(MOVED, "s-new")
+    found = house.store.find("s-new")
+    assert found is not None
+    assert found.project == "shop"
+    assert house.id_of(MOVED) == house.id_of(ORIGIN)
+    ref, _ = house.keeping.remember(Observation("change", "a note"), MOVED, session="by-hand", at=NOON)
+    (card,) = house.library.cards([ref])
+    assert (card.project, card.project_id) == ("shop", house.id_of(ORIGIN))
+
+
+def test_what_was_merged_into_one_that_is_merged_goes_on_with_it(house: House) -> None:
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    house.projects.merge(house.id_of(ORIGIN), house.id_of(THIRD))
+    assert house.id_of(MOVED) == house.id_of(ORIGIN) == house.id_of(THIRD)
+    assert len(house.projects.all()) == 1
+
+
+def test_a_forgotten_project_takes_its_other_keys_with_it(house: House) -> None:
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    house.keeping.forget(ForgetPlan(sessions=("s0", "s1", "s3", "s4")))
+    assert house.library.project(MOVED.key) is None
+    house.turn(MOVED, "s-new")
+    assert MOVED.key in {project.key for project in house.projects.all()}, "it begins anew"
+
+
+def test_a_merge_that_was_killed_is_finished_later(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone, into = house.id_of(MOVED), house.id_of(ORIGIN)
+    moved_one = projects._move_one
+    with monkeypatch.context() as killed:
+        moves: Iterator[Callable[[sqlite3.Connection, int, int], bool]] = iter([moved_one, _killed])
+
+        def move(db: sqlite3.Connection, gone: int, into: int) -> bool:
+            return next(moves)(db, gone, into)
+
+        killed.setattr(projects, "_move_one", move)
+        with pytest.raises(KeyboardInterrupt):
+            house.projects.merge(gone, into)
+    assert len(house.projects.all()) == 3
+    assert house.id_of(MOVED) == into, "what comes meanwhile is the other's already"
+    assert house.projects.finish_merging() == 2
+    assert sorted(project.id for project in house.projects.all()) == [into, 3]
+    assert house.projects.finish_merging() == 0
+
+
+def _killed(*_args: object) -> bool:
+    raise KeyboardInterrupt
+
+
+def test_vectors_follow_their_memories(house: House) -> None:
+    embedding = SqliteEmbedding(house.store.readers, house.store.writer)
+    vectors = SqliteVectors(house.store.readers, house.store.writer)
+    embedding.begin("builtin test")
+    while (batch := embedding.unembedded(100)) is not None:
+        vectors.put({place: text.encode() for place, text in batch.texts})
+        embedding.embedded(batch.marks, batch.again)
+    before = {blob for rows in vectors.newest(None, 1000, 1000) for _, blob in rows}
+    made, into = embedding.made(), house.id_of(ORIGIN)
+    gone = house.id_of(MOVED)
+    house.projects.merge(gone, into)
+    assert {blob for rows in vectors.newest(None, 1000, 1000) for _, blob in rows} == before
+    assert list(vectors.newest(span(gone), 1000, 1000)) == []
+    assert embedding.unembedded(1) is None
+    now = embedding.made()
+    assert made is not None
+    assert now is not None
+    assert now[1] != made[1], "whoever holds them reads them again"
+
+
+def test_a_backend_elsewhere_is_told_to_make_them_anew(house: House) -> None:
+    embedding = SqliteEmbedding(house.store.readers, house.store.writer)
+    embedding.begin("chroma test")
+    while (batch := embedding.unembedded(100)) is not None:
+        embedding.embedded(batch.marks, batch.again)
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    assert embedding.forgotten() is not None
+    again = embedding.unembedded(100)
+    assert again is not None
+    first, last = span(house.id_of(ORIGIN))
+    assert any(first <= place <= last for place, _ in again.texts)
+
+
+def test_a_new_name_is_everywhere_and_stays(
+    house: House, peek: Callable[[str], list[tuple[Any, ...]]]
+) -> None:
+    shop = house.id_of(ORIGIN)
+    house.projects.rename(shop, "the shop")
+    for table in ("sdk_sessions", "observations", "session_summaries", "spending"):
+        assert ("shop",) not in peek(f"SELECT DISTINCT project FROM {table}")
+        assert ("the shop",) in peek(f"SELECT DISTINCT project FROM {table}")
+    house.turn(replace(ORIGIN, name="another-clone"), "s-new")
+    assert peek("SELECT project FROM sdk_sessions WHERE claude_session_id = 's-new'") == [("the shop",)]
+    house.turn(replace(THIRD, name="another-mill"), "s-newer")
+    assert peek("SELECT project FROM sdk_sessions WHERE claude_session_id = 's-newer'") == [("another-mill",)]
+
+
+def test_refs_stay_what_they_were(house: House) -> None:
+    """People have written them down, and sessions were told them."""
+    before = {
+        card.ref: card.title for card in house.library.cards([Ref("observation", id) for id in range(1, 14)])
+    }
+    house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
+    after = {card.ref: card.title for card in house.library.cards(list(before))}
+    assert after == before
+    assert len(before) == 13

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import claude_mem.store.sqlite
-from claude_mem.store.sqlite.queries import FILES, conditions, queries
+from claude_mem.store.sqlite.connection import SQL, conditions, queries
 
 FOLDER = Path(claude_mem.store.sqlite.__file__).parent
 LARGE = (
@@ -275,14 +275,21 @@ def test_every_query_is_used() -> None:
     assert unused == []
 
 
-@pytest.mark.parametrize(("files", "found"), [(FILES, queries), (("conditions.sql",), conditions)])
-def test_every_query_says_what_it_is_for(files: tuple[str, ...], found: Callable[[], dict[str, str]]) -> None:
-    text = "\n".join((FOLDER / file).read_text() for file in files)
-    assert len(re.findall(r"^-- name: \w+\n-- \w.+\.\n", text, re.MULTILINE)) == len(found())
+def test_every_query_says_what_it_is_for() -> None:
+    text = "\n".join(path.read_text() for path in SQL.glob("*.sql"))
+    entries = re.findall(r"^-- name: \w+\n-- \w.+\.\n", text, re.MULTILINE)
+    assert len(entries) == len(queries()) + len(conditions())
 
 
-def test_every_file_of_queries_is_read() -> None:
-    assert {path.name for path in FOLDER.glob("*.sql")} == {*FILES, "conditions.sql", "schema.sql"}
+def test_no_name_is_used_twice() -> None:
+    text = "\n".join(path.read_text() for path in SQL.glob("*.sql"))
+    names = re.findall(r"^-- name: (\w+)$", text, re.MULTILINE)
+    assert sorted(names) == sorted({*queries(), *conditions()})
+
+
+def test_every_file_of_queries_belongs_to_a_module() -> None:
+    modules = {path.stem for path in FOLDER.glob("*.py")}
+    assert {path.stem for path in SQL.glob("*.sql")} - {"conditions"} <= modules
 
 
 def test_no_other_file_of_the_store_speaks_sql() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.contracts.vectors_contract import SIZE, vector
 
-from claude_mem.ports.vectors import VectorsUnavailable
+from claude_mem.vectors.backend import VectorsUnavailable
 
 
 class Letters:

@@ -12,11 +12,10 @@ from tests.contracts.store_contract import ORIGIN, Events, SettableClock, arriva
 
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation, Summary
-from claude_mem.model.refs import MemoryKind, Ref, spot
+from claude_mem.model.refs import MemoryKind, Ref, memory_key
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.connection import open_reader
-from claude_mem.store.sqlite.embedding import SqliteEmbedding, take_out
-from claude_mem.store.sqlite.vectors import SqliteVectors
+from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors, take_out
 
 OTHER = replace(ORIGIN, key="github.com/a/blog", name="blog", root="/home/a/blog")
 
@@ -56,7 +55,7 @@ class Memories:
         seen = tuple(Observation("change", title=title) for title in titles)
         self.store.settle(lease, Memory(seen, tuple(summaries)))
         added = [row for row in self.rows() if row not in before]
-        return [spot(project, session_id, Ref(kind, id)) for kind, id, session_id, project in added]
+        return [memory_key(project, session_id, Ref(kind, id)) for kind, id, session_id, project in added]
 
     def forget(self, *spots: int) -> None:
         """As forgetting does: the rows and what is derived of them, in one transaction."""

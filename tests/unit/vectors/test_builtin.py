@@ -1,18 +1,93 @@
-"""Vectors in the database: what is held ready, and what is not."""
+"""Comparing many vectors at one byte a dimension."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.contracts.store_contract import ORIGIN
 from tests.contracts.vectors_contract import vector, vectors_of
 from tests.unit.vectors.memories import OTHER, Memories, in_two_projects, opened
 
 from claude_mem.model.refs import span
-from claude_mem.store.sqlite.merging import SqliteProjects
-from claude_mem.vectors.builtin import Builtin
+from claude_mem.store.sqlite.projects import SqliteProjects
+from claude_mem.vectors import builtin
+from claude_mem.vectors.builtin import ROWS, Blocks, Builtin
+
+
+def made(spots: list[int], seed: int = 7) -> dict[int, bytes]:
+    return {spot: builtin.packed(one) for spot, one in vectors_of(spots, seed).items()}
+
+
+def spots_of(held: Blocks) -> list[int]:
+    return sorted(int(spot) for one in held for spot in one.spots)
+
+
+def test_a_packed_vector_points_where_it_did() -> None:
+    for one in vectors_of(list(range(200))).values():
+        packed = np.frombuffer(builtin.packed(one), dtype=np.int8).astype(np.float32)
+        assert float(packed @ one) / float(np.linalg.norm(packed)) > 0.999
+
+
+def test_zeros_pack_to_zeros_and_are_close_to_nothing() -> None:
+    zeros = np.zeros(16, dtype=np.float32)
+    one = builtin.block([(1, builtin.packed(zeros)), (2, builtin.packed(vector(1)))])
+    assert builtin.cosines(one, vector(1)) == {1: 0.0, 2: 1.0}
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sets(st.integers(1, 40), min_size=1)), max_size=12))
+def test_after_any_changes_it_holds_what_a_dictionary_would(changes: list[tuple[bool, set[int]]]) -> None:
+    held: Blocks = ()
+    truth: dict[int, bytes] = {}
+    for number, (adding, spots) in enumerate(changes):
+        if adding:
+            some = made(sorted(spots), seed=number)
+            held, truth = builtin.with_(held, some), truth | some
+        else:
+            held = builtin.without(held, spots)
+            truth = {spot: blob for spot, blob in truth.items() if spot not in spots}
+    assert spots_of(held) == sorted(truth)
+    rows = {int(spot): row.tobytes() for one in held for spot, row in zip(one.spots, one.rows, strict=True)}
+    assert rows == truth
+
+
+def test_blocks_that_were_read_do_not_change() -> None:
+    before = builtin.with_((), made([1, 2, 3]))
+    asked = builtin.closest(before, vector(1), 3)
+    builtin.without(builtin.with_(before, made([2, 4], seed=9)), [1])
+    assert builtin.closest(before, vector(1), 3) == asked
+
+
+def test_small_additions_fill_a_block_before_another_is_begun() -> None:
+    held: Blocks = ()
+    for spot in range(ROWS + 1):
+        held = builtin.with_(held, {spot: builtin.packed(vector(1))})
+    assert [len(one.spots) for one in held] == [ROWS, 1]
+
+
+def test_of_equals_the_later_comes_first() -> None:
+    held = builtin.with_((), {spot: builtin.packed(vector(1)) for spot in (5, 9, 7)})
+    assert [spot for spot, _ in builtin.closest(held, vector(1), 3)] == [9, 7, 5]
+
+
+@pytest.mark.parametrize("limit", [1, 7, 300, 301, 1_000])
+def test_the_closest_are_found_across_blocks(limit: int) -> None:
+    vectors = vectors_of(list(range(300)))
+    held: Blocks = tuple(
+        builtin.block([(spot, builtin.packed(vectors[spot])) for spot in range(at, at + 100)])
+        for at in (0, 100, 200)
+    )
+    found = [spot for spot, _ in builtin.closest(held, vector(1), limit)]
+    truth = sorted(vectors, key=lambda spot: -float(vectors[spot][0]))[:limit]
+    assert len(found) == min(limit, 300)
+    assert len(set(found) & set(truth)) >= 0.95 * len(found)
+
+
+# Vectors in the database: what is held ready, and what is not.
 
 
 @pytest.fixture
@@ -85,7 +160,7 @@ def test_no_more_spans_are_held_than_two(memories: Memories) -> None:
 def test_clearing_many_takes_more_than_one_transaction(
     memories: Memories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("claude_mem.store.sqlite.vectors.REMOVED_AT_ONCE", 10)
+    monkeypatch.setattr("claude_mem.store.sqlite.vector_index.REMOVED_AT_ONCE", 10)
     spots = in_two_projects(memories, 15)
     keeper = Builtin(memories.shelf)
     keeper.put(vectors_of(spots))

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from claude_mem.ports.vectors import VectorsUnavailable
 from claude_mem.vectors import embed
+from claude_mem.vectors.backend import VectorsUnavailable
 from claude_mem.vectors.embed import MOST_CHARACTERS, WordLlama
 
 TEXTS = ["The token refresh was retried", "ein Käfig für Löwen 🦁", "def parse(): pass", "x " * 4_000]

@@ -8,8 +8,8 @@ from threading import Event
 
 from tests.unit.recall.remembering import house
 
-from claude_mem.ports.library import Project
 from claude_mem.recall.render import Rendered
+from claude_mem.store.values import Project
 from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.freshness import Freshness
 

@@ -17,9 +17,9 @@ from claude_mem.recall.git_facts import GitTruth
 from claude_mem.recall.render import Rendered
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.keeping import SqliteKeeping
-from claude_mem.store.sqlite.library import SqliteLibrary
-from claude_mem.store.sqlite.shelves import SqliteShelves
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite.sessions import SqliteSessions
 from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.house import House, housing_of
 
@@ -40,10 +40,10 @@ def store(data: Path) -> Iterator[SqliteStore]:
 
 
 def house_of(data: Path, store: SqliteStore, **settings: int) -> House:
-    keeping, shelves = SqliteKeeping(store.readers, store.writer, now), SqliteShelves(store.readers)
+    keeping, shelves = SqliteKeeping(store.readers, store.writer, now), SqliteSessions(store.readers)
     contexts = Contexts(data, shelves, keeping, lambda _project, _session: Rendered(), now)
     origin_of = {"": Origin("k", "n", "")}.__getitem__
-    truth = GitTruth(SqliteLibrary(store.readers), origin_of)
+    truth = GitTruth(SqliteMemories(store.readers), origin_of)
     housing = housing_of(store, origin_of, truth, lambda _projects: None, str, lambda work: work())
     return House(Settings(data, **settings), store, keeping, contexts, housing)  # type: ignore[arg-type]
 

@@ -20,8 +20,8 @@ from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.indexing import Indexing
-from claude_mem.store.sqlite.keeping import SqliteKeeping
+from claude_mem.store.sqlite.forget import SqliteKeeping
+from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.wiring import recall
 
 
@@ -58,7 +58,7 @@ def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
             for number in range(2, 1000):
                 remember(store, "heron", number)  # the log may have room for the first few
         with pytest.raises(StoreUnavailable):
-            Indexing(store.readers, store.writer).step()
+            TextIndex(store.readers, store.writer).step()
 
         found = assembled.desk.search("heron", SearchFilters(), Page())
         assert [result["title"] for result in found["results"]] == ["heron 0"]

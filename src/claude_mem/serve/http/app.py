@@ -16,7 +16,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from claude_mem.model.errors import EventUnreadable, StoreError
-from claude_mem.ports.correcting import ChangedMeanwhile
 from claude_mem.ports.desk import BadQuestion, NotThere
 from claude_mem.serve import guard
 from claude_mem.serve.http import openapi
@@ -25,6 +24,7 @@ from claude_mem.serve.http.routes import memories, projects, sessions, settings,
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.requests import parse, read, read_query
 from claude_mem.serve.services import Running
+from claude_mem.store.values import ChangedMeanwhile
 
 RETRY_AFTER_S = 5
 

@@ -1,29 +1,93 @@
-"""Copies of the whole database: when one is due, how it is made, which ones are kept."""
+"""Copies of the whole database: when one is due, how it is made, which ones are kept; and databases that were
+put aside."""
 
 from __future__ import annotations
 
 import os
 import re
 import secrets
+import shutil
+import stat
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from claude_mem.model.errors import StoreDamaged, StoreError
-from claude_mem.store.migrate import Found
-from claude_mem.store.sqlite import asides, header
-from claude_mem.store.sqlite.connection import open_draft, open_reader, open_sealed
-from claude_mem.store.sqlite.faults import translated
-from claude_mem.store.sqlite.files import is_plain, new_file, private_directory, put_in_place, refuse_link
+from claude_mem.store.sqlite import database_files
+from claude_mem.store.sqlite.connection import open_draft, open_reader, open_sealed, translated
+from claude_mem.store.sqlite.database_files import (
+    DatabaseHeader,
+    is_plain,
+    new_file,
+    private_directory,
+    put_in_place,
+    refuse_link,
+)
+
+# Databases that were put aside, damaged or replaced: each a full copy, so only the last few are kept.
+
+
+DAMAGED = "quarantine"
+REPLACED = "replaced"
+AGAIN = "-again"
+KEEP_QUARANTINED = 3
+"""Of each kind."""
+
+_QUARANTINE_NAME = re.compile(rf"({DAMAGED}|{REPLACED})-(\d{{8}}-\d{{6}})((?:{AGAIN})*)")
+
+
+def surplus_quarantined(names: Iterable[str]) -> list[str]:
+    """Those that go: all but the newest of each kind, by the time in the name. No other name is ours."""
+    ours = [match for match in map(_QUARANTINE_NAME.fullmatch, names) if match]
+    ours.sort(key=lambda match: (match[2], len(match[3])), reverse=True)
+    return [
+        match[0]
+        for kind in (DAMAGED, REPLACED)
+        for match in [one for one in ours if one[1] == kind][KEEP_QUARANTINED:]
+    ]
+
+
+def is_quarantined(path: Path) -> bool:
+    """A folder in which we have put a database aside."""
+    return _QUARANTINE_NAME.fullmatch(path.name) is not None and _is_directory(path)
+
+
+def quarantined_at(folder: Path) -> int | None:
+    """When, in epoch milliseconds, by its name."""
+    match = _QUARANTINE_NAME.fullmatch(folder.name)
+    try:
+        at = datetime.strptime(match[2] if match else "", "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return int(at.timestamp() * 1000)
+
+
+def remove_surplus_quarantined(backups: Path) -> None:
+    """What cannot be removed stays until the next time: it is no reason for a backup to fail."""
+    for name in surplus_quarantined(path.name for path in backups.iterdir() if _is_directory(path)):
+        shutil.rmtree(backups / name, ignore_errors=True)  # removes links, does not follow them
+
+
+def _is_directory(path: Path) -> bool:
+    """By its own name and not by where a link leads."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+# Copies of the whole database: when one is due, how it is made, which ones are kept.
+
 
 DAY_MS = 24 * 60 * 60 * 1000
 KEEP_DAYS = 7
 KEEP_BEFORE_MIGRATION = 2
 
 _STAMP = "%Y%m%d-%H%M%S"
-_NAME = re.compile(r"claude-mem-(\d{8}-\d{6})(-pre-migration-\d+-to-\d+)?\.db")
-_DRAFT = ".claude-mem-draft"
+_BACKUP_NAME = re.compile(r"claude-mem-(\d{8}-\d{6})(-pre-migration-\d+-to-\d+)?\.db")
+_DRAFT_PREFIX = ".claude-mem-draft"
 _DRAFT_IS_DEAD_AFTER_S = 60 * 60
 
 
@@ -42,7 +106,7 @@ def make(database: Path, backups: Path, now: int) -> Path:
 def before_migration(database: Path, backups: Path, now: int, version: int, target: int) -> Path:
     name = f"claude-mem-{stamp(now)}-pre-migration-{version}-to-{target}.db"
     made = _make(database, backups, name, now)
-    for old in [one for one in found(backups) if one.before_migration][KEEP_BEFORE_MIGRATION:]:
+    for old in [one for one in find_backups(backups) if one.before_migration][KEEP_BEFORE_MIGRATION:]:
         old.path.unlink(missing_ok=True)
     return made
 
@@ -54,29 +118,29 @@ def make_if_due(database: Path, backups: Path, now: int) -> Path | None:
     if any(0 <= (at - one.at).total_seconds() * 1000 < DAY_MS for one in _dailies(backups)):
         return None
     made = make(database, backups, now)
-    for path in outlived(backups):
+    for path in surplus_backups(backups):
         if path != made:
             path.unlink(missing_ok=True)
-    asides.remove_outlived(backups)
+    remove_surplus_quarantined(backups)
     return made
 
 
-def outlived(backups: Path) -> list[Path]:
+def surplus_backups(backups: Path) -> list[Path]:
     """Those that go."""
     by_day: dict[str, list[Backup]] = {}
     for one in _dailies(backups):
         by_day.setdefault(f"{one.at:%Y%m%d}", []).append(one)
     days = enumerate(by_day.values())
     daily = [one for number, same in days for one in same[0 if number >= KEEP_DAYS else 1 :]]
-    migrated = [one for one in found(backups) if one.before_migration][KEEP_BEFORE_MIGRATION:]
+    migrated = [one for one in find_backups(backups) if one.before_migration][KEEP_BEFORE_MIGRATION:]
     return [one.path for one in (*daily, *migrated)]
 
 
-def found(backups: Path) -> list[Backup]:
+def find_backups(backups: Path) -> list[Backup]:
     """All there are, the newest first. A link is none of ours, wherever it leads."""
     if backups.is_symlink() or not backups.is_dir():
         return []
-    named = ((path, _NAME.fullmatch(path.name)) for path in backups.iterdir() if is_plain(path))
+    named = ((path, _BACKUP_NAME.fullmatch(path.name)) for path in backups.iterdir() if is_plain(path))
     all_ = []
     for path, match in named:
         if match:
@@ -88,11 +152,11 @@ def found(backups: Path) -> list[Backup]:
     return sorted(all_, key=lambda one: (one.at, one.path.name), reverse=True)
 
 
-def verify(path: Path, known: int) -> Found:
+def verify_backup(path: Path, known: int) -> DatabaseHeader:
     """Raises StoreDamaged or StoreError unless it is a whole database of ours that this version can read."""
     refuse_link(path)
     with translated(path):
-        says = header.read(path)
+        says = database_files.read_header(path)
     if says is None or not says.ours or says.version > known:
         raise StoreError(f"{path} is not a backup that this version can read.")
     with closing(open_sealed(path)) as db, translated(path):
@@ -111,7 +175,7 @@ def _make(database: Path, backups: Path, name: str, now: int) -> Path:
         private_directory(backups)
         _clear_dead_drafts(backups, now)
         # A name of its own: the worker may be making its daily one while somebody asks for one by hand.
-        draft = backups / f"{_DRAFT}-{os.getpid()}-{secrets.token_hex(4)}.db"
+        draft = backups / f"{_DRAFT_PREFIX}-{os.getpid()}-{secrets.token_hex(4)}.db"
         try:
             new_file(draft)
             _copy(database, draft)
@@ -134,14 +198,14 @@ def _copy(database: Path, draft: Path) -> None:
 
 def _clear_dead_drafts(backups: Path, now: int) -> None:
     """What a kill has left half made; a younger one may still be growing under somebody's hands."""
-    for draft in backups.glob(f"{_DRAFT}*"):
+    for draft in backups.glob(f"{_DRAFT_PREFIX}*"):
         with suppress(FileNotFoundError):  # it has just been finished, or cleared by somebody else
             if is_plain(draft) and draft.lstat().st_mtime < now / 1000 - _DRAFT_IS_DEAD_AFTER_S:
                 draft.unlink()
 
 
 def _dailies(backups: Path) -> list[Backup]:
-    return [one for one in found(backups) if not one.before_migration]
+    return [one for one in find_backups(backups) if not one.before_migration]
 
 
 def _instant(now: int) -> datetime:

@@ -10,8 +10,8 @@ from typing import Any
 
 from claude_mem.model.records import FOREIGN
 from claude_mem.model.refs import Card, MemoryKind, Ref, Source
-from claude_mem.store.sqlite.queries import execute
-from claude_mem.store.sqlite.wordbook import PATH_KEYS, WRITERS, relative
+from claude_mem.store.sqlite.connection import execute
+from claude_mem.store.sqlite.text_document import PATH_KEYS, WRITERS, relative
 
 TITLE = 120
 _STRING = r'"((?:[^"\\]|\\.)+)"'

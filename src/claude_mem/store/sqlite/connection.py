@@ -1,12 +1,80 @@
-"""How a connection is opened: what it may do, and the pragmas that make an acknowledged write last."""
+"""Connections to the one SQLite file: how they are opened, who reads, who writes, and what an error means.
+
+An fsync costs the same for one caller as for sixty-four. Callers of the writer hand in a function of the
+connection and block; each function runs in a savepoint of its own, and nobody is released before the group's
+commit is on the disk.
+"""
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any, TypeVar
 
-from claude_mem.model.errors import StoreUnavailable
-from claude_mem.store.sqlite.faults import translated
+from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
+
+# What an error of SQLite means to us, decided by its code and never by its wording.
+
+
+_PRIMARY = 0xFF  # the low byte of an extended code says what, the rest where
+
+_UNAVAILABLE = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_NOMEM,
+}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What Python's sqlite3 raises; the second when a damaged file makes SQLite's own message undecodable."""
+
+
+def translate(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", None)
+    name = getattr(error, "sqlite_errorname", None)
+    detail = f"{error} ({name})" if name else str(error)
+    if code is not None and code & _PRIMARY in _UNAVAILABLE:
+        return StoreUnavailable(detail)
+    if code is not None and code & _PRIMARY in _DAMAGED:
+        return StoreDamaged(str(path), detail)
+    if code is None and isinstance(error, sqlite3.OperationalError | UnicodeDecodeError):
+        return StoreDamaged(str(path), detail)  # Python could not read the text it was given
+    return StoreError(detail)
+
+
+@contextmanager
+def translated(path: Path, db: sqlite3.Connection | None = None) -> Iterator[None]:
+    """SQLite's and the file system's errors leave as ours; `db`, if given, is closed on the way out."""
+    try:
+        yield
+    except SQLITE_ERRORS as error:
+        if db is not None:
+            db.close()
+        raise translate(error, path) from error
+    except OSError as error:
+        if db is not None:
+            db.close()
+        raise StoreUnavailable(f"{error.strerror or error}: {error.filename or path}") from error
+
+
+# How a connection is opened: what it may do, and the pragmas that make an acknowledged write last.
+
 
 APPLICATION_ID = 0x636D656D  # "cmem": how `file` and we ourselves tell our databases from others
 
@@ -82,13 +150,272 @@ def _connect(path: Path, options: str, pragmas: tuple[str, ...]) -> sqlite3.Conn
             check_same_thread=False,  # the writer's thread and the readers' pool see to it
         )
     db.row_factory = sqlite3.Row
-    db.text_factory = _text
+    db.text_factory = _decoded
     with translated(path, db):
         for pragma in pragmas:
             db.execute(pragma)
     return db
 
 
-def _text(raw: bytes) -> str:
+def _decoded(raw: bytes) -> str:
     """A bit that has flipped in somebody's words costs a letter; it must not stop the queue behind them."""
     return raw.decode(errors="replace")
+
+
+# Values as SQLite can hold them: whatever a payload contained, accepting it never fails for its shape.
+
+
+Value = str | int | float | None
+
+_LARGEST = 2**63 - 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_INSTANT = 253_402_300_799_999  # the end of the year 9999: ISO 8601 has no fifth digit
+
+
+def storable(value: Value) -> Value:
+    if isinstance(value, str):
+        return text(value)
+    return integer(value) if isinstance(value, int) else value
+
+
+def text(value: str) -> str:
+    """A lone surrogate (an invalid byte of a path, half an emoji cut off) has no UTF-8: it becomes U+FFFD."""
+    if value.isascii():
+        return value
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def integer(value: int) -> int:
+    return max(-_LARGEST, min(value, _LARGEST))
+
+
+def array(values: Sequence[str]) -> str:
+    """A JSON array as text; plain letters stay readable and searchable."""
+    return json.dumps(values, ensure_ascii=False)
+
+
+def iso(epoch_ms: int) -> str:
+    """ISO 8601 in UTC to the millisecond, as JavaScript writes it."""
+    at = _EPOCH + timedelta(milliseconds=max(0, min(epoch_ms, _LAST_INSTANT)))
+    return at.isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
+
+
+# Running the statements of the `.sql` files beside it by name, whatever the shape of the values.
+
+
+SQL = Path(__file__).with_name("sql")
+
+
+@cache
+def queries() -> dict[str, str]:
+    """All of them; read once."""
+    files = sorted(SQL.glob("*.sql"))
+    return {name: text for file in files if file.stem != "conditions" for name, text in _named(file)}
+
+
+@cache
+def conditions() -> dict[str, str]:
+    """The parts that lists are put together of."""
+    return dict(_named(SQL / "conditions.sql"))
+
+
+def _named(file: Path) -> Iterator[tuple[str, str]]:
+    text = file.read_text(encoding="utf-8")
+    _preface, *entries = text.split("\n-- name: ")
+    for entry in entries:
+        name, _purpose, statement = entry.split("\n", 2)
+        yield name, statement.strip()
+
+
+def execute(db: sqlite3.Connection, query: str, /, **parameters: Value) -> sqlite3.Cursor:
+    try:
+        return db.execute(queries()[query], parameters)
+    except (UnicodeEncodeError, OverflowError):  # rare, so looked for only when SQLite has refused
+        return db.execute(queries()[query], {name: storable(value) for name, value in parameters.items()})
+
+
+# Who reads: a few connections that cannot write, lent for one short transaction each.
+
+
+IDLE = 4
+
+
+class Readers:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: list[sqlite3.Connection] = []
+        self._lock = Lock()
+        self._closed = False
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """One view of the database, unchanged by what is written meanwhile."""
+        db = self._borrow()
+        with translated(self._path):
+            try:
+                db.execute("BEGIN")
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                db.close()
+                raise
+        self._give_back(db)
+
+    def close(self) -> None:
+        """Connections still lent out are closed when they come back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for db in idle:
+            db.close()
+
+    def _borrow(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("it was closed")
+            if self._idle:
+                return self._idle.pop()
+        return open_reader(self._path)
+
+    def _give_back(self, db: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._closed and len(self._idle) < IDLE:
+                self._idle.append(db)
+                return
+        db.close()
+
+
+# Who writes: one thread with the one writing connection, committing what waits as a group.
+#
+# An fsync costs the same for one caller as for sixty-four. Callers hand in a function of the connection and
+# block; each function runs in a savepoint of its own, and nobody is released before the group's commit is on
+# the disk.
+
+
+T = TypeVar("T")
+
+GROUP = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    work: Callable[[sqlite3.Connection], Any]
+    alone: bool
+    answer: Future[Any] = field(default_factory=Future)
+
+
+class Writer:
+    """Owns its connection from here on: the thread uses it, and closes it at the end."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db, self._path = db, path
+        self._waiting: SimpleQueue[_Task | None] = SimpleQueue()
+        self._door = Lock()  # nobody is let in behind the one who says that we are closing
+        self._closed = False
+        # Daemon: a process that dies without closing must not hang on a thread that only waits.
+        self._thread = Thread(target=self._serve, name="claude-mem-writer", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run it in a transaction; durable on return, and undone as a whole if it raises."""
+        return self._submit(_Task(work, alone=False))  # type: ignore[no-any-return]
+
+    def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run it between transactions: for what SQLite does not do inside one."""
+        return self._submit(_Task(work, alone=True))  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Finish what was handed in, then close the connection."""
+        with self._door:
+            if not self._closed:
+                self._closed = True
+                self._waiting.put(None)
+        self._thread.join()
+
+    def _submit(self, task: _Task) -> Any:
+        with self._door:
+            if self._closed:
+                raise StoreUnavailable("it was closed")
+            self._waiting.put(task)
+        return task.answer.result()
+
+    def _serve(self) -> None:
+        open_ = True
+        while open_:
+            group = [self._waiting.get()]
+            while len(group) < GROUP and group[-1] is not None:
+                try:
+                    group.append(self._waiting.get_nowait())
+                except Empty:
+                    break
+            open_ = group[-1] is not None
+            tasks = [task for task in group if task is not None]
+            together = [task for task in tasks if not task.alone]
+            if together:
+                self._commit(together)
+            for task in tasks:
+                if task.alone:
+                    self._run_alone(task)
+        self._db.close()
+
+    def _commit(self, group: list[_Task]) -> None:
+        """All of the group in one transaction, each in its savepoint; then tell every caller."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            outcomes = [self._attempt(task) for task in group]
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            # The transaction is lost as a whole (disk full, I/O error): nothing of it may be acknowledged.
+            self._roll_back()
+            for task in group:
+                task.answer.set_exception(self._fault(error))
+            return
+        for task, (value, failure) in zip(group, outcomes, strict=True):
+            if failure is None:
+                task.answer.set_result(value)
+            else:
+                task.answer.set_exception(failure)
+
+    def _attempt(self, task: _Task) -> tuple[Any, BaseException | None]:
+        self._db.execute("SAVEPOINT task")
+        try:
+            value = task.work(self._db)
+        except BaseException as error:
+            if not self._db.in_transaction:
+                raise  # SQLite has undone the others' work with this one's
+            self._db.execute("ROLLBACK TO task")
+            self._db.execute("RELEASE task")
+            return None, self._fault(error) if isinstance(error, SQLITE_ERRORS) else error
+        self._db.execute("RELEASE task")
+        return value, None
+
+    def _run_alone(self, task: _Task) -> None:
+        try:
+            task.answer.set_result(task.work(self._db))
+        except BaseException as error:  # the caller's to handle; this thread serves the others
+            task.answer.set_exception(self._fault(error) if isinstance(error, SQLITE_ERRORS) else error)
+
+    def _fault(self, error: BaseException) -> Exception:
+        """A new one for each caller: an exception raised in two threads would share its traceback."""
+        ours: StoreError = StoreUnavailable(f"the transaction was lost: {error}")
+        if isinstance(error, SQLITE_ERRORS):
+            ours = translate(error, self._path)
+        ours.__cause__ = error
+        return ours
+
+    def _roll_back(self) -> None:
+        with suppress(sqlite3.Error):  # the next BEGIN reports whatever is still wrong
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+
+# The room a database takes, and how what is unused in it is given back without anybody waiting for long.
+#
+# A database of this version gives pages back from its end, a few at a time. One that an older version made
+# must be written anew once for that: done at once where it is small, else when somebody asks for it.
+
+
+def vacuum(db: sqlite3.Connection) -> None:
+    """The whole file anew, with nothing unused in it. From then on it gives pages back step by step."""
+    shrinking(db)
+    db.execute("VACUUM")

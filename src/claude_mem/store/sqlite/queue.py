@@ -1,4 +1,5 @@
-"""Handing work out: in order within a session, one holder for each session at a time."""
+"""The queue of events on their way to become memory: handed out in order within a session, one holder per
+session at a time."""
 
 from __future__ import annotations
 
@@ -7,14 +8,125 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.events import Kind
-from claude_mem.model.jobs import Job, Lease, Spend
-from claude_mem.model.memory import Memory
-from claude_mem.store.sqlite import rows, spending
-from claude_mem.store.sqlite.memory import remember
-from claude_mem.store.sqlite.overview import count
-from claude_mem.store.sqlite.queries import execute
-from claude_mem.store.sqlite.storable import Value
+from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.jobs import Gathered, Job, JobState, Lease, QueueFigures, SessionStatus, Spend, Spent
+from claude_mem.model.memory import Batch, Memory
+from claude_mem.store.sqlite.connection import Value, execute, iso
+from claude_mem.store.sqlite.memories import remember
+from claude_mem.store.values import Spending
+
+# Rows as the values of the model.
+
+
+def job_of_row(row: sqlite3.Row) -> Job:
+    """A queued event as it came, with what the store knows better: its project and its prompt's number."""
+    tool = None
+    if row["tool_name"] is not None:
+        tool = ToolCall(row["tool_name"], row["tool_input"], row["tool_response"], row["tool_use_id"])
+    kind = _kind(row["kind"], tool)
+    event = Event(
+        id=row["event_id"],
+        at=row["created_at_epoch"],
+        kind=kind,
+        session=row["claude_session_id"],
+        client=row["client"],
+        cwd=row["cwd"],
+        project=row["project"],
+        transcript_path=row["transcript_path"],
+        prompt_id=row["prompt_id"],
+        prompt_number=row["prompt_number"],
+        agent_id=row["agent_id"],
+        agent_type=row["agent_type"],
+        tool=tool,
+        text=row["prompt"] if kind is Kind.PROMPT else row["text"],
+        note=row["note"],
+        private=bool(row["private"]),
+    )
+    return Job(id=row["id"], event=event, prompt_number=row["prompt_number"], attempts=row["attempts"])
+
+
+def _kind(word: str, tool: ToolCall | None) -> Kind:
+    """A bit that flipped in a word is nothing SQLite notices; one such row must not hold up all others."""
+    try:
+        return Kind(word)
+    except ValueError:
+        return Kind.TOOL_USE if tool else Kind.SESSION_START
+
+
+# Answers about the whole: the queue at a glance, and what was counted.
+
+
+def figures(db: sqlite3.Connection) -> QueueFigures:
+    by_state = {JobState(state): jobs for state, jobs in execute(db, "figures")}
+    oldest = execute(db, "oldest_ready").fetchone()
+    return QueueFigures(
+        ready=by_state[JobState.READY],
+        leased=by_state[JobState.LEASED],
+        parked=by_state[JobState.PARKED],
+        done=by_state[JobState.DONE],
+        oldest_ready_at=oldest and oldest[0],
+    )
+
+
+def jobs(db: sqlite3.Connection, state: JobState, limit: int, after: int) -> list[tuple[Job, str | None]]:
+    page = execute(db, "jobs_in_state", state=state, limit=max(0, limit), after=after)
+    return [(job_of_row(row), row["reason"]) for row in page]
+
+
+def counters(db: sqlite3.Connection) -> dict[str, int]:
+    return dict(execute(db, "counters").fetchall())
+
+
+def count(db: sqlite3.Connection, name: str, by: int) -> None:
+    execute(db, "count", name=name, by=by)
+
+
+def last_event_at(db: sqlite3.Connection) -> int | None:
+    (at,) = execute(db, "last_event_at").fetchone()
+    return None if at is None else int(at)
+
+
+# What observing cost: written with the settlement it belongs to, summed up by session and by day.
+
+
+DAY_MS = 24 * 60 * 60 * 1000
+
+
+def add_spend(db: sqlite3.Connection, session_id: int, spend: Spend, now: int) -> None:
+    execute(
+        db,
+        "add_spend",
+        session_id=session_id,
+        provider=spend.provider,
+        model=spend.model,
+        input_tokens=spend.input_tokens,
+        cached_tokens=spend.cached_tokens,
+        output_tokens=spend.output_tokens,
+        cost_usd=spend.cost_usd,
+        created_at=iso(now),
+        created_at_epoch=now,
+    )
+
+
+def budget_spent(db: sqlite3.Connection, session_id: int, now: int) -> Spent:
+    # The day of UTC: a time zone can change under a worker, and a budget must not be spent twice for that.
+    midnight = now - now % DAY_MS
+    session = execute(db, "spent_in_session", session_id=session_id).fetchone()
+    day = execute(db, "spent_between", since=midnight, until=midnight + DAY_MS).fetchone()
+    return Spent(
+        daily_tokens=day["tokens"],
+        session_tokens=session["tokens"],
+        daily_usd=day["usd"],
+        session_usd=session["usd"],
+    )
+
+
+def spending_since(db: sqlite3.Connection, at: int) -> list[Spending]:
+    return [Spending(**row) for row in execute(db, "spending_since", since=at)]
+
+
+# Handing work out: in order within a session, one holder for each session at a time.
+
 
 HORIZON_MS = 24 * 60 * 60 * 1000
 """Nobody is asked to wait longer than this: a later time was set by a clock that has jumped back since."""
@@ -91,7 +203,7 @@ def _run(ready: Iterable[sqlite3.Row], now: int) -> Iterator[Job]:
     for row in ready:
         if now < row["not_before_epoch"] <= now + HORIZON_MS:
             return
-        job = rows.job(row)
+        job = job_of_row(row)
         yield job
         if job.event.kind is Kind.STOP:
             return
@@ -112,4 +224,71 @@ def _move(db: sqlite3.Connection, statement: str, held: Lease, **change: Value) 
 
 def _pay(db: sqlite3.Connection, held: Lease, spend: Spend | None, now: int) -> None:
     if spend is not None:
-        spending.add(db, held.session_id, spend, now)
+        add_spend(db, held.session_id, spend, now)
+
+
+# What waits in each session, summed up: the cost of asking does not grow with what waits.
+
+
+SESSIONS = 50
+JOBS = 200
+"""More of a session's jobs are not looked at: it has more than enough to go out."""
+
+_NO_MORE_TO_COME = (SessionStatus.COMPLETED, SessionStatus.INTERRUPTED)
+
+
+def gathered(db: sqlite3.Connection, now: int) -> list[Gathered]:
+    # Asked for apart, so that fifty that must wait cannot hide one that is due, nor fifty in the middle of
+    # their turn one whose turn has ended.
+    heads: dict[int, sqlite3.Row] = {}
+    for which in ("ended_sessions", "due_sessions", "waiting_sessions"):
+        for head in _heads(db, which, now):
+            heads.setdefault(head["session_id"], head)
+    # What is done now goes before the past, and that in the order it came: so what becomes of it does not
+    # depend on who was quicker.
+    ordered = sorted(heads.values(), key=lambda head: head["ready_id"] if head["past"] else 0)
+    return [_sum(db, head) for head in ordered]
+
+
+def _heads(db: sqlite3.Connection, which: str, now: int) -> list[sqlite3.Row]:
+    return execute(db, which, now=now, horizon=now + HORIZON_MS, limit=SESSIONS).fetchall()
+
+
+def _sum(db: sqlite3.Connection, head: sqlite3.Row) -> Gathered:
+    found = execute(db, "gathered_jobs", session_id=head["session_id"], limit=JOBS).fetchone()
+    return Gathered(
+        session_id=head["session_id"],
+        events=found["events"],
+        characters=found["characters"],
+        oldest_at=found["oldest_at"],
+        newest_at=found["newest_at"],
+        turn_ended=bool(found["stopped"]) or head["status"] in _NO_MORE_TO_COME,
+        attempts=head["attempts"],
+        due_at=head["not_before_epoch"],
+        past=bool(head["past"]),
+        offline=bool(head["offline"]),
+    )
+
+
+# What an observer is told around a batch's events: whose they are, what was asked, what is recorded.
+
+
+RECORDED = 30
+
+
+def batch(db: sqlite3.Connection, held: Lease) -> Batch:
+    first, last = held.jobs[0], held.jobs[-1]
+    source = execute(db, "provenance", id=last.id).fetchone()
+    asked = execute(
+        db, "request_of", session_id=held.session_id, prompt_number=first.prompt_number
+    ).fetchone()
+    titles = execute(db, "recorded_titles", session_id=held.session_id, limit=RECORDED).fetchall()
+    return Batch(
+        project=first.event.project or "",
+        session=first.event.session,
+        events=tuple(job.event for job in held.jobs),
+        request=asked and asked["prompt"],
+        recorded=tuple(row["title"] for row in reversed(titles)),
+        branch=source and source["branch"],
+        offline=bool(source and source["offline"]),
+    )

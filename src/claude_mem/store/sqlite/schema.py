@@ -1,24 +1,96 @@
-"""Bringing a file to the schema this version knows, or leaving it exactly as it is."""
+"""Brings a database to the schema this version knows, or leaves it exactly as it is."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreForeign, StoreTooNew
-from claude_mem.store import migrate
-from claude_mem.store.sqlite import backup, header
-from claude_mem.store.sqlite.connection import APPLICATION_ID, open_draft, open_writer, shrinking
-from claude_mem.store.sqlite.faults import translated
-from claude_mem.store.sqlite.files import draft_of, new_file, put_in_place, require_plain
+from claude_mem.store.sqlite import backup, database_files
+from claude_mem.store.sqlite.connection import APPLICATION_ID, open_draft, open_writer, shrinking, translated
+from claude_mem.store.sqlite.database_files import (
+    DatabaseHeader,
+    draft_of,
+    new_file,
+    put_in_place,
+    require_plain,
+)
+
+# What is to be done with a database, decided from what it says of itself. Knows none by name.
+
+
+_FILE = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step from the version before it; never changed once released, only followed by another."""
+
+    version: int
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """There is nothing yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """It is ours, and lacks some migrations or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TooNew:
+    """It is ours, from a version that knows more than this one. Hands off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """It is somebody else's. Hands off."""
+
+
+Plan = Create | Upgrade | TooNew | Foreign
+
+
+def load_migrations(folder: Path) -> tuple[Migration, ...]:
+    """The migrations in a folder of `0001_name.sql` files, which must count up from one without a gap."""
+    found = []
+    for path in sorted(folder.glob("*.sql")):
+        named = _FILE.fullmatch(path.name)
+        if named is None:
+            raise ValueError(f"{path.name} is not named like 0001_name.sql")
+        found.append(Migration(int(named[1]), named[2], path.read_text(encoding="utf-8")))
+    if [migration.version for migration in found] != list(range(1, len(found) + 1)):
+        raise ValueError(f"the migrations in {folder} do not count up from 0001 without a gap")
+    return tuple(found)
+
+
+def migration_plan(found: DatabaseHeader | None, migrations: Sequence[Migration]) -> Plan:
+    """What is to be done with a database (None: there is none)."""
+    if found is None or (found.empty and not found.ours):
+        return Create()
+    if not found.ours:
+        return Foreign()
+    if found.version > len(migrations):
+        return TooNew()
+    return Upgrade()
+
+
+# Bringing a file to the schema this version knows, or leaving it exactly as it is.
+
 
 _HERE = Path(__file__).parent
 
 
-def migrations() -> tuple[migrate.Migration, ...]:
-    return migrate.load(_HERE / "migrations")
+def migrations() -> tuple[Migration, ...]:
+    return load_migrations(_HERE / "migrations")
 
 
 def open_current(path: Path, *, clock: Clock, backups: Path) -> sqlite3.Connection:
@@ -26,17 +98,17 @@ def open_current(path: Path, *, clock: Clock, backups: Path) -> sqlite3.Connecti
     require_plain(path)
     known = migrations()
     with translated(path):
-        found = header.read(path)
-    match migrate.plan(found, known):
-        case migrate.Create():
+        found = database_files.read_header(path)
+    match migration_plan(found, known):
+        case Create():
             create(path, (_HERE / "schema.sql").read_text(encoding="utf-8"), len(known))
             return open_writer(path)
-        case migrate.Foreign():
+        case Foreign():
             raise StoreForeign(str(path), "it holds somebody else's tables")
-        case migrate.TooNew():
+        case TooNew():
             assert found is not None
             raise StoreTooNew(str(path), found=found.version, known=len(known))
-        case migrate.Upgrade():
+        case Upgrade():
             path.chmod(0o600)
             db = open_writer(path)
             with translated(path, db):

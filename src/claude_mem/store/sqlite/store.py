@@ -13,28 +13,20 @@ from claude_mem.model.errors import StoreDamaged
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import Gathered, Job, JobState, Lease, QueueFigures, Session, Spend, Spent
 from claude_mem.model.memory import Batch, Memory
-from claude_mem.ports.past import Known, Manner, Progress, Taken
-from claude_mem.ports.pumping import Spending
-from claude_mem.ports.store import Accepted, Arrival
-from claude_mem.store.sqlite import (
-    backup,
-    batching,
-    gathering,
-    inbox,
-    overview,
-    past,
-    quarantine,
-    queue,
-    schema,
-    sessions,
-    spending,
-    standing,
+from claude_mem.store.sqlite import arrivals as sqlite_arrivals
+from claude_mem.store.sqlite import backup, projects, queue, recovery, schema, sessions
+from claude_mem.store.sqlite.connection import Readers, Writer, empty_log, open_reader
+from claude_mem.store.sqlite.database_files import clear_drafts, private_directory
+from claude_mem.store.sqlite.recovery import Recovered
+from claude_mem.store.values import (
+    Accepted,
+    Arrival,
+    BackfillAccepted,
+    BackfillOptions,
+    BackfillProgress,
+    KnownSession,
+    Spending,
 )
-from claude_mem.store.sqlite.connection import empty_log, open_reader
-from claude_mem.store.sqlite.files import clear_drafts, private_directory
-from claude_mem.store.sqlite.quarantine import Recovered
-from claude_mem.store.sqlite.readers import Readers
-from claude_mem.store.sqlite.writer import Writer
 
 
 class SqliteStore:
@@ -62,7 +54,7 @@ class SqliteStore:
         try:
             db = _open_whole(path, clock, backups)
         except StoreDamaged as damage:
-            recovered = quarantine.recover(path, clock=clock, backups=backups, detail=damage.detail)
+            recovered = recovery.recover(path, clock=clock, backups=backups, detail=damage.detail)
             db = _open_whole(path, clock, backups)
             return cls(path, db, clock=clock, backups=backups, recovered=recovered)
         return cls(path, db, clock=clock, backups=backups, recovered=None)
@@ -83,40 +75,40 @@ class SqliteStore:
     # Inbox
 
     def accept(self, arrivals: Sequence[Arrival]) -> Accepted:
-        return self.writer.run(lambda db: inbox.accept(db, arrivals, self._clock()))
+        return self.writer.run(lambda db: sqlite_arrivals.accept(db, arrivals, self._clock()))
 
     def belonging(self, origin: Origin) -> Origin:
         with self.readers.read() as db:
-            return standing.belonging(db, origin)
+            return projects.with_project(db, origin)
 
     # Past
 
-    def accept_past(self, arrivals: Sequence[Arrival], manner: Manner) -> Taken:
-        return self.writer.run(lambda db: past.accept(db, arrivals, manner, self._clock()))
+    def accept_past(self, arrivals: Sequence[Arrival], manner: BackfillOptions) -> BackfillAccepted:
+        return self.writer.run(lambda db: sqlite_arrivals.accept_past(db, arrivals, manner, self._clock()))
 
     def release(self, sessions: Sequence[str]) -> None:
-        self.writer.run(lambda db: past.release(db, sessions))
+        self.writer.run(lambda db: sqlite_arrivals.release_sessions(db, sessions))
 
-    def known(self, sessions: Sequence[str]) -> dict[str, Known]:
+    def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]:
         with self.readers.read() as db:
-            return past.known(db, sessions)
+            return sqlite_arrivals.known_sessions(db, sessions)
 
-    def progress(self, since: int) -> Progress:
+    def progress(self, since: int) -> BackfillProgress:
         with self.readers.read() as db:
-            return past.progress(db, since, self._clock())
+            return sqlite_arrivals.backfill_progress(db, since, self._clock())
 
     # Queue and Work
 
     def gathered(self) -> list[Gathered]:
         with self.readers.read() as db:
-            return gathering.gathered(db, self._clock())
+            return queue.gathered(db, self._clock())
 
     def lease(self, limit: int, session_id: int | None = None) -> Lease | None:
         return self.writer.run(lambda db: queue.lease(db, limit, session_id, self._clock()))
 
     def batch(self, lease: Lease) -> Batch:
         with self.readers.read() as db:
-            return batching.batch(db, lease)
+            return queue.batch(db, lease)
 
     def settle(
         self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
@@ -146,11 +138,11 @@ class SqliteStore:
 
     def spent(self, session_id: int, now: int) -> Spent:
         with self.readers.read() as db:
-            return spending.spent(db, session_id, now)
+            return queue.budget_spent(db, session_id, now)
 
     def spending(self, since: int) -> list[Spending]:
         with self.readers.read() as db:
-            return spending.since(db, since)
+            return queue.spending_since(db, since)
 
     # Sessions
 
@@ -172,22 +164,22 @@ class SqliteStore:
 
     def figures(self) -> QueueFigures:
         with self.readers.read() as db:
-            return overview.figures(db)
+            return queue.figures(db)
 
     def jobs(self, state: JobState, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
         with self.readers.read() as db:
-            return overview.jobs(db, state, limit, after)
+            return queue.jobs(db, state, limit, after)
 
     def counters(self) -> dict[str, int]:
         with self.readers.read() as db:
-            return overview.counters(db)
+            return queue.counters(db)
 
     def count(self, name: str, by: int = 1) -> None:
-        self.writer.run(lambda db: overview.count(db, name, by))
+        self.writer.run(lambda db: queue.count(db, name, by))
 
     def last_event_at(self) -> int | None:
         with self.readers.read() as db:
-            return overview.last_event_at(db)
+            return queue.last_event_at(db)
 
     # Upkeep: what the worker does when nobody is waiting
 
@@ -198,7 +190,7 @@ class SqliteStore:
     def check(self) -> None:
         """Read the whole file through, however large; StoreDamaged says what is wrong (see `recover`)."""
         with closing(open_reader(self.path)) as db:
-            quarantine.check(db, self.path)
+            recovery.check(db, self.path)
 
     def backup(self) -> Path:
         return backup.make(self.path, self.backups, self._clock())
@@ -210,9 +202,9 @@ class SqliteStore:
 def _open_whole(path: Path, clock: Clock, backups: Path) -> sqlite3.Connection:
     db = schema.open_current(path, clock=clock, backups=backups)
     try:
-        quarantine.check_schema(db, path)
-        if path.stat().st_size <= quarantine.CHECK_UP_TO:
-            quarantine.check(db, path)
+        recovery.check_schema(db, path)
+        if path.stat().st_size <= recovery.CHECK_UP_TO:
+            recovery.check(db, path)
         clear_drafts(path)
     except BaseException:
         db.close()

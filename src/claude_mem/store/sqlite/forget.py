@@ -1,0 +1,467 @@
+"""Deletes memories for good: what a request comes to, by what it is known in copies, and how it leaves every
+table and index."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from claude_mem.model.clock import Clock
+from claude_mem.model.events import Origin
+from claude_mem.model.jobs import SessionStatus
+from claude_mem.model.memory import Observation, Summary, content_key
+from claude_mem.model.refs import KINDS, MemoryKind, Ref, Source, memory_key
+from claude_mem.store.sqlite import injections, memories, projects, secure_delete, text_index, vector_index
+from claude_mem.store.sqlite.arrivals import session_digest
+from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute, iso, text
+from claude_mem.store.sqlite.memories import entitle
+from claude_mem.store.sqlite.memory_filters import memories_of_file
+from claude_mem.store.sqlite.page_scan import PageScan
+from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite.vector_index import EMBEDDED
+from claude_mem.store.values import ForgetPlan, ForgetRequest, Forgotten, Injection, MemoryIdentity, Selection
+
+# Which memories a person's words select to be forgotten. All that is said must hold.
+#
+# Words are looked for here and not by SQLite, which tells small letters from capitals outside of ASCII.
+
+
+IDS_AT_ONCE = 256
+TABLES: dict[MemoryKind, str] = {
+    "observation": "observations",
+    "summary": "summaries",
+    "prompt": "prompts",
+    "evidence": "events",
+}
+"""What the statements call the kinds."""
+
+_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+def forget_plan(db: sqlite3.Connection, selection: Selection) -> ForgetPlan:
+    """By file only as far as the index is: see to it first that it is in step."""
+    narrow = selection.refs or selection.file or selection.text
+    if not narrow and selection.since is None and selection.until is None:
+        return ForgetPlan(sessions=tuple(_sessions(db, selection)))
+    named = _named(db, selection)
+    refs = [Ref(kind, id) for kind in KINDS for id in _ids(db, kind, named, selection)]
+    return ForgetPlan(refs=tuple(refs))
+
+
+def _sessions(db: sqlite3.Connection, selection: Selection) -> list[str]:
+    session, project_id = selection.session, selection.project_id
+    if session is not None:
+        row = execute(db, "session_to_forget", session=session).fetchone()
+        fits = row is not None and project_id in (None, row["project_id"])
+        return [session] if fits else []
+    if project_id is None:
+        return []
+    return [row["claude_session_id"] for row in execute(db, "sessions_of_project", project_id=project_id)]
+
+
+def _named(db: sqlite3.Connection, selection: Selection) -> set[Ref] | None:
+    """Those that are named, themselves or by their file; None: any may be meant."""
+    if not selection.file:
+        return set(selection.refs) or None
+    meant = {ref for ref, _ in memories_of_file(db, selection.file, selection.project_id)}
+    return meant & set(selection.refs) if selection.refs else meant
+
+
+def _ids(
+    db: sqlite3.Connection, kind: MemoryKind, named: set[Ref] | None, selection: Selection
+) -> Iterator[int]:
+    conditions: dict[str, Value] = {
+        "session": selection.session,
+        "project_id": selection.project_id,
+        "since": selection.since,
+        "until": selection.until,
+    }
+    if named is None:
+        rows = execute(db, f"all_{TABLES[kind]}", **conditions)
+    else:
+        ids = json.dumps(sorted(ref.id for ref in named if ref.kind == kind))
+        rows = execute(db, f"some_{TABLES[kind]}", ids=ids, **conditions)
+    fitting = (int(row["id"]) for row in rows)
+    return _holding(db, kind, fitting, selection.text) if selection.text else fitting
+
+
+def _holding(db: sqlite3.Connection, kind: MemoryKind, ids: Iterator[int], text: str) -> Iterator[int]:
+    wanted = spellings(text)
+    for some in slices(ids, IDS_AT_ONCE):
+        for row in execute(db, f"words_of_{TABLES[kind]}", ids=json.dumps(some)):
+            said = (plain(value) for value in tuple(row)[1:] if value)
+            if any(words in one for one in said for words in wanted):
+                yield row["id"]
+
+
+def spellings(text: str) -> set[str]:
+    """As a text may stand there: plainly, or in JSON (what went into tools, facts), or in JSON of JSON."""
+    once = json.dumps(text, ensure_ascii=False)[1:-1]
+    twice = json.dumps(once, ensure_ascii=False)[1:-1]
+    return {plain(text), plain(once), plain(twice)}
+
+
+def plain(text: str) -> str:
+    """All letters small, and as themselves: not as JSON may write those outside of ASCII."""
+    if "\\u" in text:
+        text = _SURROGATES.sub(_letter, _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
+    return text.casefold()
+
+
+def _letter(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def slices(values: Iterable[int], size: int) -> Iterator[Sequence[int]]:
+    rest = iter(values)
+    while some := list(islice(rest, size)):
+        yield some
+
+
+# What is selected to be forgotten here, found again in a copy of the database.
+#
+# A copy may have been made before, or by another life of the database: after a restore numbers are given out
+# again. So a memory is the same only if its session and its time are; and what was selected by words is
+# looked for once more, for a copy may still hold what was let go of here.
+
+
+def identities(db: sqlite3.Connection, refs: Sequence[Ref]) -> list[MemoryIdentity]:
+    found = []
+    for kind, table in TABLES.items():
+        ids = json.dumps([ref.id for ref in refs if ref.kind == kind])
+        for row in execute(db, f"traces_of_{table}", ids=ids):
+            found.append(MemoryIdentity(Ref(kind, row["id"]), row["session"], row["at"]))
+    return found
+
+
+def forget_plan_in_copy(db: sqlite3.Connection, wanted: ForgetRequest) -> ForgetPlan:
+    """In the copy that `db` has open."""
+    there = set(identities(db, [trace.ref for trace in wanted.traces]))
+    refs = {trace.ref for trace in wanted.traces if trace in there}
+    sessions = [one for one in wanted.sessions if _holds(db, one)]
+    selection = wanted.selection
+    if wanted.project_key is not None:
+        row = execute(db, "project_by_key", given=wanted.project_key).fetchone()
+        selection = replace(selection, project_id=-1 if row is None else row["id"])
+    if not selection.refs:
+        selected = forget_plan(db, selection)
+        refs.update(selected.refs)
+        sessions += selected.sessions
+    return ForgetPlan(refs=tuple(sorted(refs)), sessions=tuple(dict.fromkeys(sessions)))
+
+
+def _holds(db: sqlite3.Connection, session: str) -> bool:
+    return execute(db, "session_to_forget", session=session).fetchone() is not None
+
+
+# What goes with a memory that is forgotten: its words, its vector and its traces, in one transaction.
+#
+# Many are forgotten in several transactions, none so long that others notice.
+#
+# Forgetting a memory removes that memory: an observation goes, and what it was made of stays unless that is
+# selected too. An event keeps its row, emptied, so that a second delivery is still known; it goes only with
+# its whole session.
+
+
+AT_ONCE = 100
+
+
+@dataclass(slots=True)
+class Deleted:
+    """What a transaction has forgotten."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    refs: list[Ref] = field(default_factory=list)
+    words: list[tuple[Any, ...]] = field(default_factory=list)  # all that the rows said
+    edited: bool = False  # some had said something else before, which nobody knows any more
+    done: bool = False  # of a session: it is gone as well
+
+
+def delete_memories(db: sqlite3.Connection, refs: Sequence[Ref], now: int) -> Deleted:
+    gone = Deleted(refs=list(refs))
+    ids = _by_kind(refs)
+    _unindex(db, refs, ids, gone)
+    gone.counts["observation"] = execute(db, "forget_observations", ids=ids["observation"]).rowcount
+    _forget_summaries(db, ids["summary"], gone)
+    _forget_prompts(db, ids["prompt"], now, gone)
+    _empty(db, ids["evidence"], now, gone)
+    return gone
+
+
+def delete_session(db: sqlite3.Connection, session: str) -> Deleted:
+    """Some of it, and when nothing is left in it, the session; what arrives in between goes too."""
+    row = execute(db, "session_to_forget", session=session).fetchone()
+    if row is None:
+        execute(db, "forget_injections", session=session)
+        return Deleted(done=True)
+    found = execute(db, "some_of_session", session_id=row["id"], limit=AT_ONCE).fetchall()
+    gone = Deleted(
+        counts=Counter(one["kind"] for one in found if one["telling"]),
+        refs=[Ref(one["kind"], one["id"]) for one in found],
+    )
+    ids = _by_kind(gone.refs)
+    _unindex(db, gone.refs, ids, gone)
+    for kind, table in TABLES.items():
+        execute(db, f"forget_{table}", ids=ids[kind])
+    if len(found) < AT_ONCE:
+        execute(db, "forget_injections", session=session)
+        execute(db, "forget_session", session_id=row["id"])
+        execute(db, "forget_project", project_id=row["project_id"])
+        execute(db, "bar_session", digest=session_digest(session))
+        gone.counts["session"] += 1
+        gone.done = True
+    return gone
+
+
+def expire(db: sqlite3.Connection, ids: Sequence[int], now: int) -> int:
+    """Events lose their words, for they were kept long enough."""
+    refs = [Ref("evidence", id) for id in ids]
+    gone = Deleted(refs=refs)
+    text_index.take_out(db, refs)
+    _empty(db, json.dumps(list(ids)), now, gone)
+    return gone.counts["evidence"]
+
+
+def _by_kind(refs: Sequence[Ref]) -> dict[MemoryKind, str]:
+    return {kind: json.dumps([ref.id for ref in refs if ref.kind == kind]) for kind in TABLES}
+
+
+def _unindex(db: sqlite3.Connection, refs: Sequence[Ref], ids: dict[MemoryKind, str], gone: Deleted) -> None:
+    gone.edited = execute(db, "edited_among", ids=ids["observation"]).fetchone() is not None
+    for kind, table in TABLES.items():
+        gone.words += map(tuple, execute(db, f"words_of_{table}", ids=ids[kind]))
+    text_index.take_out(db, refs)
+    spots = []
+    for kind in EMBEDDED:
+        for row in execute(db, f"places_of_{TABLES[kind]}", ids=ids[kind]):
+            try:
+                spots.append(memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])))
+            except OverflowError:
+                continue  # it has no place in the indexes
+    (vectors,) = execute(db, "count_vectors_at", spots=json.dumps(spots)).fetchone()
+    gone.counts["vector"] += vectors
+    vector_index.take_out(db, spots)
+
+
+def _forget_summaries(db: sqlite3.Connection, ids: str, gone: Deleted) -> None:
+    sessions = [row["session_id"] for row in execute(db, "sessions_of_summaries", ids=ids)]
+    gone.counts["summary"] = execute(db, "forget_summaries", ids=ids).rowcount
+    for session_id in sessions:
+        execute(db, "untitle_session", session_id=session_id)
+        for row in execute(db, "summaries_left", session_id=session_id).fetchall():
+            entitle(db, session_id, Summary(**row))
+
+
+def _forget_prompts(db: sqlite3.Connection, ids: str, now: int, gone: Deleted) -> None:
+    sessions = [row["session_id"] for row in execute(db, "sessions_of_prompts", ids=ids)]
+    execute(db, "empty_prompt_events", ids=ids, now=now)
+    gone.counts["prompt"] = execute(db, "forget_prompts", ids=ids).rowcount
+    for session_id in sessions:
+        execute(db, "rename_first_prompt", session_id=session_id)
+        execute(db, "take_back_leases", session_id=session_id)  # a batch is told what was asked
+
+
+def _empty(db: sqlite3.Connection, ids: str, now: int, gone: Deleted) -> None:
+    under_way = [row["session_id"] for row in execute(db, "sessions_of_leased", ids=ids)]
+    gone.counts["evidence"] = execute(db, "empty_events", ids=ids, now=now).rowcount
+    for session_id in under_way:
+        execute(db, "take_back_leases", session_id=session_id)
+
+
+# What recall changes in the store, on one SQLite file: kept, pinned, forgotten, told.
+
+
+class SqliteKeeping:
+    """Any thread may call it; any call may block. Raises StoreError."""
+
+    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
+        self._readers, self._writer, self._clock = readers, writer, clock
+        self._expired_until = 0  # sessions before it were looked at; anew once in a worker's life
+
+    def remember(
+        self,
+        observation: Observation,
+        origin: Origin,
+        *,
+        session: str,
+        at: int,
+        source: Source = "user",
+        client: str = "user",
+        provider: str | None = None,
+    ) -> tuple[Ref, bool]:
+        return self._writer.run(
+            lambda db: _remember(db, observation, origin, session, at, source, client, provider)
+        )
+
+    def pin(self, ref: Ref, *, pinned: bool) -> bool:
+        if ref.kind != "observation":
+            return False
+        return self._writer.run(
+            lambda db: execute(db, "pin_observation", id=ref.id, pinned=int(pinned)).rowcount > 0
+        )
+
+    def doomed(self, selection: Selection) -> ForgetPlan:
+        if selection.file:
+            TextIndex(self._readers, self._writer).catch_up()
+        with self._readers.read() as db:
+            return forget_plan(db, selection)
+
+    def traces(self, refs: Sequence[Ref]) -> list[MemoryIdentity]:
+        with self._readers.read() as db:
+            return identities(db, refs)
+
+    def forget(self, doomed: ForgetPlan) -> Forgotten:
+        """Its words are gone from the file when it returns; if it fails on the way, forgetting the same once
+        more finishes it."""
+        interrupted = self._writer.run(secure_delete.begin)
+        residue = PageScan()
+        counts: Counter[str] = Counter()
+        named: set[str] = set()
+        edited = False
+
+        def take(work: Callable[[sqlite3.Connection], Deleted]) -> bool:
+            nonlocal edited
+            gone = self._writer.run(work)
+            edited = edited or gone.edited
+            counts.update(gone.counts)
+            named.update(map(str, gone.refs))
+            residue.add(gone.words)
+            return gone.done
+
+        for start in range(0, len(doomed.refs), AT_ONCE):
+            some = doomed.refs[start : start + AT_ONCE]
+            take(partial(delete_memories, refs=some, now=self._clock()))
+        for session in doomed.sessions:
+            while not take(partial(delete_session, session=session)):
+                pass
+        self._strike_out(frozenset(named))
+        secure_delete.overwrite_deleted(
+            self._writer, lambda: interrupted or edited or residue.is_in(self._path())
+        )
+        return Forgotten(
+            sessions=counts["session"],
+            observations=counts["observation"],
+            summaries=counts["summary"],
+            prompts=counts["prompt"],
+            evidence=counts["evidence"],
+            vectors=counts["vector"],
+        )
+
+    def finish_forgetting(self) -> bool:
+        """What a kill has interrupted; at a worker's start. Whether there was anything to finish."""
+        with self._readers.read() as db:
+            unfinished = secure_delete.is_unfinished(db)
+        if unfinished:
+            secure_delete.overwrite_deleted(
+                self._writer, lambda: True
+            )  # what to look for is not known any more
+        return unfinished
+
+    def note_injection(self, injection: Injection) -> None:
+        self._writer.run(lambda db: injections.note(db, injection))
+
+    def injections(
+        self, *, session: str | None = None, ref: Ref | None = None, limit: int = 1000
+    ) -> Sequence[Injection]:
+        with self._readers.read() as db:
+            return injections.noted(db, session, ref, limit)
+
+    def note_rendering(self, stamp: str, refs: Sequence[str], tokens: int, at: int) -> None:
+        self._writer.run(lambda db: injections.note_rendering(db, stamp, refs, tokens, at))
+
+    def rendering(self, stamp: str) -> tuple[tuple[str, ...], int] | None:
+        with self._readers.read() as db:
+            return injections.rendering(db, stamp)
+
+    def expire_evidence(self, before: int, limit: int = 500) -> int:
+        after = self._expired_until
+        with self._readers.read() as db:
+            rows = execute(db, "expired_events", after=after, before=before, limit=limit).fetchall()
+        self._expired_until = rows[-1]["updated_at_epoch"] if rows else max(after, before)
+        ids = [row["id"] for row in rows]
+        return self._writer.run(lambda db: expire(db, ids, self._clock())) if ids else 0
+
+    def _path(self) -> Path:
+        with self._readers.read() as db:
+            return Path(db.execute("PRAGMA database_list").fetchone()["file"])
+
+    def _strike_out(self, gone: frozenset[str]) -> None:
+        with self._readers.read() as db:
+            rewordings = injections.naming(db, gone)
+        for start in range(0, len(rewordings), AT_ONCE):
+            some = rewordings[start : start + AT_ONCE]
+            self._writer.run(partial(injections.reword, rewordings=some))
+
+
+def _remember(
+    db: sqlite3.Connection,
+    observation: Observation,
+    origin: Origin,
+    session: str,
+    at: int,
+    source: Source,
+    client: str,
+    provider: str | None,
+) -> tuple[Ref, bool]:
+    project_id = projects.project_of(db, origin, at)
+    key = content_key(observation)
+    known = memories.same(db, project_id, key, at)
+    if known is not None:
+        return Ref("observation", known), False
+    session_id = _session(db, session, origin, project_id, client, at)
+    added = memories.add(
+        db,
+        observation,
+        # What was only read, or comes from elsewhere, stands beside what is known, never in its place.
+        [] if source == "external" else memories.current_observations(db, project_id, at),
+        {
+            "session_id": session_id,
+            "project": projects.display_name(db, project_id, origin, origin.name),
+            "project_id": project_id,
+            "prompt_number": None,
+            "client": client,
+            "branch": origin.branch,
+            "commit_sha": origin.commit,
+            "tool_use_ids": "[]",
+            "created_at": iso(at),
+            "created_at_epoch": at,
+            "content_key": key,
+            "provider": provider,
+            "source": source,
+        },
+    )
+    return Ref("observation", added), True
+
+
+def _session(
+    db: sqlite3.Connection, session: str, origin: Origin, project_id: int, client: str, at: int
+) -> int:
+    row = execute(db, "find_standing", claude_session_id=text(session)).fetchone()
+    if row is not None:
+        return int(row["id"])
+    added = execute(
+        db,
+        "add_session",
+        claude_session_id=session,
+        project=projects.display_name(db, project_id, origin, origin.name),
+        project_id=project_id,
+        status=SessionStatus.COMPLETED,
+        client=client,
+        cwd=origin.root or None,
+        transcript_path=None,
+        branch=origin.branch,
+        commit_sha=origin.commit,
+        at=iso(at),
+        at_epoch=at,
+    )
+    assert added.lastrowid is not None
+    return added.lastrowid

@@ -1,0 +1,332 @@
+"""Which memories pass some filters: in a list, by time; in a search, so that it ranks, and cuts off, no
+others.
+
+Where few of a kind pass they are listed at once, along an index. Where many do, or where no index leads to
+them, those that a search comes upon are looked up, each once.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import islice
+
+from claude_mem.model.refs import (
+    KINDS,
+    Filters,
+    MemoryKind,
+    Ref,
+    id_at,
+    is_glob,
+    is_of_file,
+    kind_at,
+    memory_key,
+    ref_at,
+    span,
+)
+from claude_mem.store.sqlite.connection import Readers, conditions, execute, queries
+from claude_mem.store.sqlite.text_document import placed
+from claude_mem.store.sqlite.text_index import EVERYWHERE
+from claude_mem.store.values import ListPosition
+
+# Which memories are about a file, by the index of files: see to it first that it is in step.
+
+
+_ALL = 2**62
+
+
+def memories_of_file(db: sqlite3.Connection, file: str, project_id: int | None) -> Iterator[tuple[Ref, str]]:
+    """Each with how it is, once for each file that is meant: a path, a folder or a glob may mean several."""
+    first, last = span(project_id) if project_id is not None else EVERYWHERE
+    if is_glob(file) or file.endswith(("/", "\\")):
+        rows = execute(db, "all_files", first=first, last=last)
+    else:
+        rows = execute(db, "files_named", base=placed(file)[1], first=first, last=last, limit=_ALL)
+    is_meant = cache(lambda path: is_of_file(path, file))  # files are few beside the memories of them
+    return ((ref_at(row["spot"]), row["how"]) for row in rows if is_meant(row["path"]))
+
+
+def keys_of_file(db: sqlite3.Connection, path: str, project_id: int | None) -> Iterator[tuple[int, str]]:
+    """The spots of the memories of one file, the newest of each kind and project first, and how each is about
+    it. They are read as they are asked for."""
+    first, last = span(project_id) if project_id is not None else EVERYWHERE
+    rows = execute(db, "files_named", base=placed(path)[1], first=first, last=last, limit=_ALL)
+    is_meant = cache(lambda stored: _is_same(path, stored))
+    return ((row["spot"], row["how"]) for row in rows if is_meant(row["path"]))
+
+
+def _is_same(asked: str, stored: str) -> bool:
+    """One is the end of the other: a file is asked for by a whole path and remembered by a short one, or the
+    other way round."""
+    asked, stored = (f"/{path.replace(chr(92), '/').strip('/').lower()}" for path in (asked, stored))
+    return asked.endswith(stored) or stored.endswith(asked)
+
+
+# Which memories a list has, by time: put together of `conditions.sql`, however far into it somebody is.
+
+
+_ORDER: tuple[MemoryKind, ...] = ("prompt", "evidence", "observation", "summary")
+"""At one moment: what was asked, what was done, what was understood of it, what it came to."""
+
+
+RefsByKind = Mapping[MemoryKind, frozenset[int]]
+"""Memories by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    limit: int
+    offset: int = 0
+    newest_first: bool = True
+    after: ListPosition | None = None
+
+
+def list_refs(
+    db: sqlite3.Connection, filters: Filters, manner: ListOptions, among: RefsByKind | None = None
+) -> list[Ref]:
+    """`among`: of these alone."""
+    kinds = filters.kinds or KINDS
+    meant = refs_of_file(db, filters, among)
+    if len(kinds) == 1:
+        return [Ref(kinds[0], id) for _, id in _dated(db, kinds[0], filters, manner, meant)]
+    found: list[tuple[int, int, int]] = []
+    whole = replace(manner, limit=manner.limit + manner.offset, offset=0)
+    for kind in kinds:
+        found += [(at, _ORDER.index(kind), id) for at, id in _dated(db, kind, filters, whole, meant)]
+    found.sort(reverse=manner.newest_first)
+    page = found[manner.offset : manner.offset + manner.limit]
+    return [Ref(_ORDER[kind], id) for _, kind, id in page]
+
+
+def count_memories(db: sqlite3.Connection, filters: Filters) -> int:
+    meant = refs_of_file(db, filters)
+    return sum(_count(db, kind, filters, meant) for kind in filters.kinds or KINDS if can_be(kind, filters))
+
+
+def refs_of_file(
+    db: sqlite3.Connection, filters: Filters, among: RefsByKind | None = None
+) -> RefsByKind | None:
+    """What was done to the file that is asked about (that somebody spoke of it does not count), of `among`;
+    None: nothing is named."""
+    if filters.file is None:
+        return among
+    found = by_kind(
+        ref for ref, how in memories_of_file(db, filters.file, filters.project_id) if how != "named"
+    )
+    return (
+        found if among is None else {kind: among.get(kind, frozenset()) & ids for kind, ids in found.items()}
+    )
+
+
+def by_kind(refs: Iterable[Ref]) -> RefsByKind:
+    ids: dict[MemoryKind, set[int]] = {}
+    for ref in refs:
+        ids.setdefault(ref.kind, set()).add(ref.id)
+    return {kind: frozenset(some) for kind, some in ids.items()}
+
+
+def passing_rows(
+    db: sqlite3.Connection, kind: MemoryKind, filters: Filters, meant: RefsByKind | None, limit: int
+) -> list[tuple[int, int, int]]:
+    """No more than `limit`, in no order: a memory's id, its session's, its project's."""
+    wanted = _wanted(kind, filters, meant)
+    parts = [queries()[f"spots_{kind}"].rstrip(";"), *_where(wanted), conditions()["no_more"]]
+    rows = db.execute(" ".join(parts), _given(kind, filters, meant) | {"limit": limit}).fetchall()
+    return [(row["id"], row["session_id"], row["project_id"]) for row in rows]
+
+
+def _count(db: sqlite3.Connection, kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> int:
+    wanted = _wanted(kind, filters, meant)
+    statement = " ".join([queries()[f"count_{kind}"].rstrip(";"), *_where(wanted)])
+    (found,) = db.execute(statement, _given(kind, filters, meant)).fetchone()
+    return int(found)
+
+
+def _dated(
+    db: sqlite3.Connection,
+    kind: MemoryKind,
+    filters: Filters,
+    manner: ListOptions,
+    meant: RefsByKind | None,
+) -> list[tuple[int, int]]:
+    """When, and which."""
+    if not can_be(kind, filters):
+        return []
+    filters, beside = _from_there(kind, filters, manner)
+    order = conditions()["newest_first" if manner.newest_first else "oldest_first"]
+    wanted = [*_wanted(kind, filters, meant), *beside]
+    statement = " ".join([queries()[f"list_{kind}"].rstrip(";"), *_where(wanted), order])
+    place = manner.after
+    given = _given(kind, filters, meant) | {
+        "limit": manner.limit,
+        "offset": manner.offset,
+        "place_at": place.at if place else None,
+        "place_id": place.ref.id if place else None,
+    }
+    return [(row["created_at_epoch"], row["id"]) for row in db.execute(statement, given)]
+
+
+def can_be(kind: MemoryKind, filters: Filters) -> bool:
+    """Only observations have types and concepts, are superseded, wrong or pinned."""
+    theirs = filters.types or filters.concepts or filters.superseded or filters.wrong or filters.pinned
+    return kind == "observation" or not theirs
+
+
+def _from_there(kind: MemoryKind, filters: Filters, manner: ListOptions) -> tuple[Filters, list[str]]:
+    """What comes after a place: of its own kind by the row, of the others by time and their order."""
+    place = manner.after
+    if place is None:
+        return filters, []
+    if place.ref.kind == kind:
+        return filters, ["where_earlier" if manner.newest_first else "where_later"]
+    ours, its = _ORDER.index(kind), _ORDER.index(place.ref.kind)
+    if manner.newest_first:
+        until = place.at + (ours < its)
+        return replace(filters, until=until if filters.until is None else min(until, filters.until)), []
+    since = place.at + (ours < its)
+    return replace(filters, since=since if filters.since is None else max(since, filters.since)), []
+
+
+def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> list[str]:
+    is_observation = kind == "observation"
+    own = "own_" if is_observation else ""
+    # They leave a few, wherever in the project those are; going by the project's time would pass all of it.
+    few = filters.session is not None or meant is not None or bool(filters.wrong) or filters.pinned
+    besides, of_project = few and is_observation, filters.project_id is not None
+    return [
+        name
+        for name, asked in (
+            (f"where_{own}project", of_project and not besides),
+            ("where_besides", of_project and besides),
+            ("where_session", filters.session is not None),
+            ("where_since", filters.since is not None),
+            ("where_until", filters.until is not None),
+            ("where_type", len(filters.types) == 1 and not few),
+            ("where_types", len(filters.types) > 1 or (bool(filters.types) and few)),
+            ("where_concepts", bool(filters.concepts)),
+            ("where_about", meant is not None),
+            (f"where_{own or ('own_' if kind == 'evidence' else '')}branch", filters.branch is not None),
+            (f"where_{own}client", filters.client is not None),
+            ("where_superseded", is_observation and filters.superseded is True),
+            ("where_standing", is_observation and filters.superseded is False),
+            ("where_wrong", is_observation and filters.wrong is True),
+            ("where_right", is_observation and filters.wrong is False),
+            ("where_pinned", filters.pinned),
+        )
+        if asked
+    ]
+
+
+def _given(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> dict[str, object]:
+    return {
+        "project_id": filters.project_id,
+        "session": filters.session,
+        "since": filters.since,
+        "until": filters.until,
+        "type": next(iter(filters.types), None),
+        "types": json.dumps(filters.types),
+        "concepts": json.dumps(filters.concepts),
+        "about": json.dumps(list((meant or {}).get(kind, ()))),
+        "branch": filters.branch,
+        "client": filters.client,
+    }
+
+
+def _where(names: list[str]) -> list[str]:
+    return [f"WHERE {' AND '.join(conditions()[name] for name in names)}"] if names else []
+
+
+# Which memories pass some filters, so that a search ranks, and cuts off, no others.
+#
+# Where few of a kind pass they are listed at once, along an index. Where many do, or where no index leads to
+# them, those that a search comes upon are looked up, each once.
+
+
+FEW = 5_000
+MANY_WRONG = 1_000
+"""Marked wrong, fewer than a search looks at: those it leaves out as it comes upon them."""
+AT_ONCE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    spots: frozenset[int] = frozenset()
+    pass_: bool = True  # False: all others do
+
+
+class MemoryFilter:
+    def __init__(self, readers: Readers, filters: Filters) -> None:
+        self._readers, self._filters = readers, filters
+        self._known: dict[int, bool] = {}
+        # The project is in a spot. Asked of the rows as well, it would lead past all of the project's.
+        self._whichever = replace(filters, project_id=None)
+        with readers.read() as db:
+            self._named = refs_of_file(db, filters)
+            self._of = {kind: self._listed(db, kind) for kind in KINDS}
+
+    @property
+    def few(self) -> frozenset[int] | None:
+        understood = [listed for kind, listed in self._of.items() if kind != "evidence"]
+        spots = [listed.spots for listed in understood if listed is not None and listed.pass_]
+        return frozenset().union(*spots) if len(spots) == len(understood) else None
+
+    def __call__(self, spots: Iterable[int]) -> set[int]:
+        passed: set[int] = set()
+        asked: dict[MemoryKind, list[int]] = {}
+        for place in spots:
+            listed = self._of[kind := kind_at(place)]
+            if listed is None:
+                asked.setdefault(kind, []).append(place)
+            elif (place in listed.spots) == listed.pass_:
+                passed.add(place)
+        for kind, places in asked.items():
+            self._look_up(kind, [place for place in places if place not in self._known])
+            passed.update(place for place in places if self._known[place])
+        return passed
+
+    def _listed(self, db: sqlite3.Connection, kind: MemoryKind) -> _Listed | None:
+        """None: they are to be looked up."""
+        filters = self._filters
+        if kind not in (filters.kinds or KINDS) or not can_be(kind, filters):
+            return _Listed()
+        bare = replace(filters, project_id=None, kinds=())
+        if kind != "observation":
+            bare = replace(bare, superseded=None, wrong=None)
+        if bare == Filters():
+            return _Listed(pass_=False)
+        if bare == Filters(wrong=False):
+            return self._few(db, kind, replace(filters, wrong=True), pass_=False)
+        if kind == "evidence" and filters.session is None and filters.file is None:
+            return None  # no index goes by time or branch, and the rows are long
+        return self._few(db, kind, filters, pass_=True)
+
+    def _few(
+        self, db: sqlite3.Connection, kind: MemoryKind, filters: Filters, *, pass_: bool
+    ) -> _Listed | None:
+        meant = filters if self._named is None else replace(filters, project_id=None)
+        found = passing_rows(db, kind, meant, self._named, FEW + 1)
+        return None if len(found) > FEW else _Listed(_keys(kind, found), pass_)
+
+    def _look_up(self, kind: MemoryKind, places: list[int]) -> None:
+        rest = iter(places)
+        while some := list(islice(rest, AT_ONCE)):
+            ids = frozenset(map(id_at, some))
+            if self._named is not None:
+                ids &= self._named.get(kind, frozenset())
+            with self._readers.read() as db:
+                found = passing_rows(db, kind, self._whichever, {kind: ids}, len(ids))
+            passed = {id for id, _, _ in found}
+            self._known.update((place, id_at(place) in passed) for place in some)
+
+
+def _keys(kind: MemoryKind, found: Iterable[tuple[int, int, int | None]]) -> frozenset[int]:
+    spots = set()
+    for id, session_id, project_id in found:
+        with suppress(OverflowError):  # the indexes have no place for it
+            if project_id is not None:
+                spots.add(memory_key(project_id, session_id, Ref(kind, id)))
+    return frozenset(spots)

@@ -1,0 +1,85 @@
+"""Whether copies of forgotten rows are left in the unused middle of the database's pages.
+
+SQLite overwrites what it frees, but not what it leaves behind when it sets a page anew and some of its rows
+move to another. No statement can see these bytes. So the file is read page by page, as its format is
+documented, and what lies between a page's list of cells and the cells is compared with pieces of what was
+forgotten.
+
+It is read by a process of its own (this file, run as a script): closing a file lets go of all locks that a
+process has on it, also of those of SQLite.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+PIECE, STRIDE = 12, 8
+"""Bytes. Of what is left, any run of PIECE + STRIDE - 1 bytes holds one whole piece."""
+
+ON_PAGE = 4096
+"""Of a row, what follows lies on pages of its own, which SQLite overwrites as a whole."""
+
+MOST_PIECES = 400_000
+"""When more than that is forgotten, the file is not searched but written anew: it gets smaller, too."""
+
+_CELLS_AT = {2: 12, 5: 12, 10: 8, 13: 8}  # by kind of page: where the list of its cells begins
+_FOUND, _CLEAN = 3, 0
+
+
+class PageScan:
+    def __init__(self) -> None:
+        self._pieces: set[bytes] = set()
+
+    def add(self, rows: Iterable[Iterable[object]]) -> None:
+        """The texts of rows, each row's in the order of its columns."""
+        for row in rows:
+            room = ON_PAGE
+            for value in row:
+                if isinstance(value, str) and room > 0 and len(self._pieces) <= MOST_PIECES:
+                    text = value[:room].encode(errors="replace")
+                    room -= len(text)
+                    self._pieces.update(
+                        text[at : at + PIECE] for at in range(0, len(text) - PIECE + 1, STRIDE)
+                    )
+
+    def is_in(self, database: Path) -> bool:
+        """If it cannot be found out: yes."""
+        if not self._pieces:
+            return False
+        if len(self._pieces) > MOST_PIECES:
+            return True
+        command = [sys.executable, "-I", "-S", __file__, str(database)]
+        looked = subprocess.run(command, input=b"".join(self._pieces), capture_output=True, check=False)  # noqa: S603 ourselves
+        return looked.returncode != _CLEAN
+
+
+def gaps(database: Path) -> Iterator[bytes]:
+    """What lies unused in the middle of each page, unless it is all zeros."""
+    with database.open("rb") as file:
+        head = file.read(100)
+        size = int.from_bytes(head[16:18], "big")
+        size = 65536 if size == 1 else size
+        file.seek(0)
+        start = 100  # the first page begins with the file's own header
+        while page := file.read(size):
+            cells = _CELLS_AT.get(page[start])
+            if cells is not None:
+                many = int.from_bytes(page[start + 3 : start + 5], "big")
+                content = int.from_bytes(page[start + 5 : start + 7], "big") or 65536
+                gap = page[start + cells + 2 * many : content]
+                if gap.strip(b"\0"):
+                    yield gap
+            start = 0
+
+
+def _look(database: Path, pieces: frozenset[bytes]) -> bool:
+    return any(gap[at : at + PIECE] in pieces for gap in gaps(database) for at in range(len(gap) - PIECE + 1))
+
+
+if __name__ == "__main__":
+    told = sys.stdin.buffer.read()
+    wanted = frozenset(told[at : at + PIECE] for at in range(0, len(told), PIECE))
+    sys.exit(_FOUND if _look(Path(sys.argv[1]), wanted) else _CLEAN)

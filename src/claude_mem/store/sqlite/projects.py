@@ -1,0 +1,145 @@
+"""Projects that get another name, another place, or become another's; what lies in the indexes follows them.
+
+A memory's spot begins with its project, so whatever is moved is taken out of the indexes and put back, a
+session to a transaction. First of all the key is given away: what comes in meanwhile is the other's
+already, and a merge that a kill interrupts is known by a project whose key is no longer its own.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+
+from claude_mem.model.events import Origin
+from claude_mem.model.events import around as paths_around
+from claude_mem.model.refs import Ref
+from claude_mem.store.sqlite import text_index, vector_index
+from claude_mem.store.sqlite.connection import Readers, Writer, array, execute, iso, text
+from claude_mem.store.values import ProjectSummary
+
+AT_ONCE = 500
+_NAMED = ("misnamed_sessions", "misnamed_observations", "misnamed_summaries", "misnamed_spending")
+
+
+class SqliteProjects:
+    """Any thread may call it; any call may block. Raises StoreError."""
+
+    def __init__(self, readers: Readers, writer: Writer) -> None:
+        self._readers, self._writer = readers, writer
+
+    def all(self, *, weighed: bool = True) -> list[ProjectSummary]:
+        with self._readers.read() as db:
+            return [_summary(db, row, weighed=weighed) for row in execute(db, "projects_to_keep").fetchall()]
+
+    def rename(self, project_id: int, name: str, *, by_hand: bool = True) -> None:
+        self._writer.run(
+            lambda db: execute(db, "name_project", id=project_id, name=name, by_hand=int(by_hand))
+        )
+        for statement in _NAMED:
+            while self._writer.run(lambda db: _name_some(db, statement, project_id, name)):  # noqa: B023
+                pass
+
+    def place(self, project_id: int, root: str) -> None:
+        self._writer.run(lambda db: execute(db, "place_project", id=project_id, root=root))
+
+    def merge(self, gone: int, into: int) -> int:
+        self._writer.run(lambda db: _give_away(db, gone, into))
+        return self._move(gone, into)
+
+    def finish_merging(self) -> int:
+        with self._readers.read() as db:
+            left = [(row["gone"], row["into_id"]) for row in execute(db, "unfinished_merges")]
+        return sum(self._move(gone, into) for gone, into in left)
+
+    def _move(self, gone: int, into: int) -> int:
+        moved = 0
+        while self._writer.run(lambda db: _move_one(db, gone, into)):
+            moved += 1
+        self._writer.run(lambda db: execute(db, "merged_away", gone=gone))
+        return moved
+
+
+def _summary(db: sqlite3.Connection, row: sqlite3.Row, *, weighed: bool) -> ProjectSummary:
+    merged = tuple(alias["key"] for alias in execute(db, "aliases_of", id=row["id"]))
+    characters = execute(db, "project_characters", id=row["id"]).fetchone()[0] if weighed else 0
+    return ProjectSummary(**dict(row) | {"named": bool(row["named"])}, characters=characters, merged=merged)
+
+
+def _name_some(db: sqlite3.Connection, statement: str, project_id: int, name: str) -> int:
+    return execute(db, statement, id=project_id, name=name, limit=AT_ONCE).rowcount
+
+
+def _give_away(db: sqlite3.Connection, gone: int, into: int) -> None:
+    execute(db, "move_aliases", gone=gone, into=into)
+    execute(db, "add_alias", gone=gone, into=into)
+
+
+def _move_one(db: sqlite3.Connection, gone: int, into: int) -> bool:
+    """One session with all that is in it; False: none is left."""
+    row = execute(db, "session_to_move", gone=gone).fetchone()
+    if row is None:
+        return False
+    session_id = row["id"]
+    refs = [
+        Ref(one["kind"], one["id"]) for one in execute(db, "rows_to_move", session_id=session_id, gone=gone)
+    ]
+    name = execute(db, "project_by_id", id=into).fetchone()["name"]
+    text_index.take_out(db, refs)
+    vector_index.move(db, refs, session_id, gone, into)
+    execute(db, "move_observations", session_id=session_id, gone=gone, into=into, name=name)
+    execute(db, "move_summaries", session_id=session_id, gone=gone, name=name)
+    execute(db, "move_spending", session_id=session_id, gone=gone, name=name)
+    execute(db, "move_session", session_id=session_id, gone=gone, into=into, name=name)
+    text_index.put_back(db, refs)
+    return True
+
+
+# How a session stands, held in memory while one transaction's arrivals change it, then written back once.
+
+
+def project_of(db: sqlite3.Connection, origin: Origin, at: int) -> int:
+    """The id of an origin's project; it is made if it is new."""
+    row = enclosing_project(db, origin) if origin.plain else None
+    row = row or execute(db, "find_project", key=text(origin.key)).fetchone()
+    if row is not None:
+        return int(row["id"])
+    added = execute(
+        db,
+        "add_project",
+        key=origin.key,
+        name=origin.name,
+        root=origin.root,
+        remote=origin.remote,
+        created_at=iso(at),
+        created_at_epoch=at,
+    )
+    assert added.lastrowid is not None
+    return added.lastrowid
+
+
+def enclosing_project(db: sqlite3.Connection, origin: Origin) -> sqlite3.Row | None:
+    """The project that a plain directory's work belongs to, if one is known: its own, or that of the nearest
+    directory above. A repository that is gone is not taken for a part of what was never one."""
+    if execute(db, "is_alias", key=text(origin.key)).fetchone():
+        return None
+    roots = array([text(root) for root in paths_around(origin.root)])
+    in_repository = int(origin.branch is not None)
+    found: sqlite3.Row | None = execute(
+        db, "project_around", roots=roots, in_repository=in_repository, root=text(origin.root)
+    ).fetchone()
+    return found
+
+
+def with_project(db: sqlite3.Connection, origin: Origin) -> Origin:
+    """The same place, as one of the project that its work belongs to."""
+    row = enclosing_project(db, origin) if origin.plain else None
+    if row is None:
+        return origin
+    return replace(origin, key=row["key"], name=row["name"], root=row["root"], remote=row["remote"])
+
+
+def display_name(db: sqlite3.Connection, project_id: int, origin: Origin, otherwise: str) -> str:
+    """What people see as an origin's project: the name somebody gave it, or that of the one it was merged
+    into."""
+    row = execute(db, "project_by_id", id=project_id).fetchone()
+    return str(row["name"]) if row["named"] or row["key"] != text(origin.key) else otherwise

@@ -1,0 +1,76 @@
+"""Getting forgotten words out of the file: where deleted bytes may stay, and how each place is cleaned.
+
+- The full-text index only marks deleted words, until it is merged into one piece: done in short steps.
+- Freed space is overwritten by SQLite itself (`secure_delete`), but when a page is set anew to make room,
+  copies of rows that moved away may stay in its unused middle. `residue` looks for them; if there are any,
+  the file is written anew, which is rare and takes about as long as copying it.
+- The log keeps old pages until it is cut off, for which no reader may be looking at them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+
+from claude_mem.model.errors import StoreUnavailable
+from claude_mem.store.sqlite import connection
+from claude_mem.store.sqlite.connection import Writer, empty_log, execute
+
+PAGES = 64
+"""Of the index, rewritten in one transaction: a few milliseconds each."""
+
+DEADLINE_S = 5.0
+LOOK_AGAIN_S = 0.02
+
+NOTE = "forgetting"
+"""In `derived`, while words that were forgotten may still be in the file."""
+
+
+def begin(db: sqlite3.Connection) -> bool:
+    """Whether an earlier time was not finished."""
+    interrupted = is_unfinished(db)
+    execute(db, "set_derived", name=NOTE, value="1")
+    return interrupted
+
+
+def is_unfinished(db: sqlite3.Connection) -> bool:
+    return execute(db, "derived", name=NOTE).fetchone() is not None
+
+
+def overwrite_deleted(writer: Writer, is_left: Callable[[], bool]) -> None:
+    """`is_left`: whether copies of rows are left in the file, asked when it holds all there is."""
+    merge(writer)
+    cut_off(writer)
+    if is_left():
+        writer.alone(_rewrite)
+        cut_off(writer)
+    writer.run(lambda db: execute(db, "forget_derived", name=NOTE))
+
+
+def merge(writer: Writer) -> None:
+    writer.run(lambda db: _merge(db, -PAGES))
+    while writer.run(lambda db: _merge(db, PAGES)):
+        pass
+
+
+def cut_off(writer: Writer) -> None:
+    """Raises StoreUnavailable when somebody reads for too long: a backup of a large file, most likely."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not writer.alone(empty_log):
+        if time.monotonic() > deadline:
+            raise StoreUnavailable(
+                "what was forgotten is still in the log, which somebody is reading; forget it once more"
+            )
+        time.sleep(LOOK_AGAIN_S)
+
+
+def _merge(db: sqlite3.Connection, pages: int) -> bool:
+    """Whether there was anything left to do: a step that does nothing changes one row, its own."""
+    before = db.total_changes
+    execute(db, "merge_words", pages=pages)
+    return db.total_changes - before >= 2
+
+
+def _rewrite(db: sqlite3.Connection) -> None:
+    connection.vacuum(db)

@@ -1,0 +1,56 @@
+-- The statements of injections.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: injections_after
+-- What sessions were told after some row, by occasion, and up to which row that is.
+SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens, MAX(id) AS upto
+FROM injections WHERE id > :after GROUP BY event;
+
+-- name: add_injection
+-- A session was told something; reported twice, it was told once.
+INSERT INTO injections (claude_session_id, event, refs, about, tokens, created_at, created_at_epoch)
+SELECT :session, :event, :refs, :about, :tokens, :created_at, :created_at_epoch
+WHERE NOT EXISTS (SELECT 1 FROM injections
+                  WHERE claude_session_id = :session AND created_at_epoch = :created_at_epoch
+                    AND event = :event AND about IS :about AND refs = :refs);
+
+-- name: injections_of_session
+-- What a session was told, the newest first.
+SELECT claude_session_id, event, refs, about, tokens, created_at_epoch FROM injections
+WHERE claude_session_id = :session ORDER BY created_at_epoch DESC, id DESC;
+
+-- name: injections_naming
+-- What sessions were told of one memory, the newest first.
+SELECT id, claude_session_id, event, refs, about, tokens, created_at_epoch FROM injections
+WHERE INSTR(refs, :named) > 0 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
+
+-- name: all_injections
+-- What all sessions were told, the newest first.
+SELECT id, claude_session_id, event, refs, about, tokens, created_at_epoch FROM injections
+ORDER BY created_at_epoch DESC, id DESC;
+
+-- name: reword_injection
+-- What it named is forgotten in part.
+UPDATE injections SET refs = :refs WHERE id = :id;
+
+-- name: add_rendering
+-- What a file in context/ holds.
+INSERT INTO renderings (stamp, refs, tokens, created_at_epoch) VALUES (:stamp, :refs, :tokens, :created_at_epoch)
+ON CONFLICT (stamp) DO UPDATE
+    SET refs = excluded.refs, tokens = excluded.tokens, created_at_epoch = excluded.created_at_epoch;
+
+-- name: prune_renderings
+-- Files of long ago are gone.
+DELETE FROM renderings
+WHERE stamp NOT IN (SELECT stamp FROM renderings ORDER BY created_at_epoch DESC, stamp DESC LIMIT :keep);
+
+-- name: rendering
+-- What one file holds.
+SELECT refs, tokens FROM renderings WHERE stamp = :stamp;
+
+-- name: all_renderings
+-- What all files hold.
+SELECT stamp, refs FROM renderings;
+
+-- name: reword_rendering
+-- What it named is forgotten in part.
+UPDATE renderings SET refs = :refs WHERE stamp = :stamp;

@@ -1,0 +1,63 @@
+-- The statements of memory_filters.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: list_observation
+-- Observations, to be narrowed by the conditions below and ordered by time.
+SELECT m.id, m.created_at_epoch FROM observations AS m;
+
+-- name: list_summary
+-- Summaries, likewise.
+SELECT m.id, m.created_at_epoch FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+
+-- name: list_prompt
+-- Prompts, likewise; private ones hold nothing.
+SELECT m.id, m.created_at_epoch FROM user_prompts AS m CROSS JOIN sdk_sessions AS s
+    ON s.id = m.session_id AND m.prompt IS NOT NULL;
+
+-- name: list_evidence
+-- Events that say something, likewise.
+SELECT m.id, m.created_at_epoch FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
+    ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
+
+-- name: spots_observation
+-- Where observations lie in the indexes, to be narrowed in the same way.
+SELECT m.id, m.session_id, m.project_id FROM observations AS m;
+
+-- name: spots_summary
+-- Likewise, of summaries; from the sessions on where those are narrowed.
+SELECT m.id, m.session_id, s.project_id FROM session_summaries AS m JOIN sdk_sessions AS s ON s.id = m.session_id;
+
+-- name: spots_prompt
+-- Likewise, of prompts.
+SELECT m.id, m.session_id, s.project_id FROM user_prompts AS m JOIN sdk_sessions AS s
+    ON s.id = m.session_id AND m.prompt IS NOT NULL;
+
+-- name: spots_evidence
+-- Likewise, of events that say something.
+SELECT m.id, m.session_id, s.project_id FROM pending_messages AS m JOIN sdk_sessions AS s
+    ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
+
+-- name: count_observation
+-- How many such a list has.
+SELECT COUNT(*) FROM observations AS m;
+
+-- name: count_summary
+-- Likewise.
+SELECT COUNT(*) FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+
+-- name: count_prompt
+-- Likewise.
+SELECT COUNT(*) FROM user_prompts AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id AND m.prompt IS NOT NULL;
+
+-- name: count_evidence
+-- Likewise.
+SELECT COUNT(*) FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
+    ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
+
+-- name: files_named
+-- Memories of files of one name, the newest of each kind and project first.
+SELECT spot, path, how FROM memory_files
+WHERE base = :base AND spot BETWEEN :first AND :last ORDER BY spot DESC LIMIT :limit;
+
+-- name: all_files
+-- Every file that a memory of a span is about.
+SELECT spot, path, how FROM memory_files WHERE spot BETWEEN :first AND :last;

@@ -1,0 +1,137 @@
+-- The statements of projects.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: find_project
+-- A project by the key that worktrees and clones share, or by one of a project that was merged into it.
+SELECT id FROM projects
+WHERE id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :key),
+                    (SELECT p.id FROM projects AS p WHERE p.key = :key));
+
+-- name: is_alias
+-- Whether a key is one of a project that was merged into another.
+SELECT 1 FROM project_aliases WHERE key = :key;
+
+-- name: project_around
+-- The project with sessions whose root is the nearest of some directories; above a repository, only another one counts.
+SELECT p.id, p.key, p.name, p.root, p.remote FROM projects AS p
+WHERE p.root IN (SELECT value FROM json_each(:roots))
+  AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)
+  AND (NOT :in_repository OR p.root = :root OR p.remote IS NOT NULL
+       OR EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.branch IS NOT NULL))
+ORDER BY LENGTH(p.root) DESC, p.id LIMIT 1;
+
+-- name: add_project
+-- A project seen for the first time.
+INSERT INTO projects (key, name, root, remote, created_at, created_at_epoch)
+VALUES (:key, :name, :root, :remote, :created_at, :created_at_epoch);
+
+-- name: project_by_id
+-- A project by the database's id.
+SELECT id, key, name, root, named FROM projects WHERE id = :id;
+
+-- name: projects_to_keep
+-- All projects that have sessions, with what a person needs to tell them apart, the one last worked in first.
+SELECT p.id, p.key, p.name, p.root, p.remote, p.named, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
+       (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NULL)
+       + (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NOT NULL) AS observations,
+       (SELECT c.commit_sha FROM sdk_sessions AS c WHERE c.project_id = p.id AND c.commit_sha IS NOT NULL
+        ORDER BY c.updated_at_epoch DESC LIMIT 1) AS last_commit
+FROM projects AS p
+CROSS JOIN sdk_sessions AS s ON s.project_id = p.id
+GROUP BY p.id ORDER BY last_at DESC, p.id;
+
+-- name: project_characters
+-- How many characters what was said and done in a project comes to.
+SELECT COALESCE((SELECT SUM(e.characters) FROM sdk_sessions AS s
+                 CROSS JOIN pending_messages AS e ON e.session_id = s.id WHERE s.project_id = :id), 0)
+     + COALESCE((SELECT SUM(LENGTH(COALESCE(o.title, '')) + LENGTH(COALESCE(o.narrative, '')) + LENGTH(o.facts))
+                 FROM observations AS o WHERE o.project_id = :id), 0);
+
+-- name: aliases_of
+-- The keys of projects that were merged into one.
+SELECT key FROM project_aliases WHERE project_id = :id ORDER BY key;
+
+-- name: name_project
+-- What people see it as. By hand: no directory's name takes its place any more.
+UPDATE projects SET name = :name, named = MAX(named, :by_hand) WHERE id = :id;
+
+-- name: place_project
+-- Its directory lies elsewhere now.
+UPDATE projects SET root = :root WHERE id = :id;
+
+-- name: misnamed_sessions
+-- Some of a project's sessions that go by another name.
+UPDATE sdk_sessions SET project = :name
+WHERE id IN (SELECT id FROM sdk_sessions WHERE project_id = :id AND project <> :name LIMIT :limit);
+
+-- name: misnamed_observations
+-- The same of its observations.
+UPDATE observations SET project = :name
+WHERE id IN (SELECT id FROM observations WHERE project_id = :id AND project <> :name LIMIT :limit);
+
+-- name: misnamed_summaries
+-- The same of its summaries.
+UPDATE session_summaries SET project = :name
+WHERE id IN (SELECT y.id FROM sdk_sessions AS s CROSS JOIN session_summaries AS y ON y.session_id = s.id
+             WHERE s.project_id = :id AND y.project <> :name LIMIT :limit);
+
+-- name: misnamed_spending
+-- The same of what it cost.
+UPDATE spending SET project = :name
+WHERE id IN (SELECT c.id FROM sdk_sessions AS s CROSS JOIN spending AS c ON c.session_id = s.id
+             WHERE s.project_id = :id AND c.project <> :name LIMIT :limit);
+
+-- name: move_aliases
+-- What was merged into a project goes on with it.
+UPDATE project_aliases SET project_id = :into WHERE project_id = :gone;
+
+-- name: add_alias
+-- From now on, what has this key is the other project's.
+INSERT INTO project_aliases (key, project_id) SELECT key, :into FROM projects WHERE id = :gone
+ON CONFLICT (key) DO UPDATE SET project_id = excluded.project_id;
+
+-- name: unfinished_merges
+-- Projects whose key is another's by now.
+SELECT p.id AS gone, a.project_id AS into_id FROM project_aliases AS a
+JOIN projects AS p ON p.key = a.key AND p.id <> a.project_id ORDER BY p.id;
+
+-- name: session_to_move
+-- One of the sessions that are still a merged project's, or hold an observation of it.
+SELECT id FROM sdk_sessions WHERE project_id = :gone
+UNION ALL
+SELECT session_id FROM observations WHERE project_id = :gone
+LIMIT 1;
+
+-- name: rows_to_move
+-- All that lies in the indexes where the project is that a session is moved from.
+SELECT 'observation' AS kind, id FROM observations WHERE session_id = :session_id AND project_id = :gone
+UNION ALL
+SELECT 'summary', y.id FROM session_summaries AS y
+WHERE y.session_id = :session_id AND :gone = (SELECT project_id FROM sdk_sessions WHERE id = :session_id)
+UNION ALL
+SELECT 'prompt', u.id FROM user_prompts AS u
+WHERE u.session_id = :session_id AND :gone = (SELECT project_id FROM sdk_sessions WHERE id = :session_id)
+UNION ALL
+SELECT 'evidence', e.id FROM pending_messages AS e
+WHERE e.session_id = :session_id AND :gone = (SELECT project_id FROM sdk_sessions WHERE id = :session_id);
+
+-- name: move_observations
+-- They are another project's.
+UPDATE observations SET project_id = :into, project = :name WHERE session_id = :session_id AND project_id = :gone;
+
+-- name: move_summaries
+-- They go by another project's name.
+UPDATE session_summaries SET project = :name
+WHERE session_id = :session_id AND :gone = (SELECT project_id FROM sdk_sessions WHERE id = :session_id);
+
+-- name: move_spending
+-- The same of what it cost.
+UPDATE spending SET project = :name
+WHERE session_id = :session_id AND :gone = (SELECT project_id FROM sdk_sessions WHERE id = :session_id);
+
+-- name: move_session
+-- It is another project's.
+UPDATE sdk_sessions SET project_id = :into, project = :name WHERE id = :session_id AND project_id = :gone;
+
+-- name: merged_away
+-- Nothing is left of it but its key.
+DELETE FROM projects WHERE id = :gone;

@@ -1,0 +1,110 @@
+-- The statements of text_index.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: derived
+-- What is known of the indexes, by name.
+SELECT value FROM derived WHERE name = :name;
+
+-- name: set_derived
+-- Note something about the indexes.
+INSERT INTO derived (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: unindexed_observation
+-- Observations past a mark, with all the words they are found by.
+SELECT o.id, o.session_id, o.project_id, o.title, o.subtitle, o.narrative, o.facts, o.concepts, o.files_read, o.files_modified,
+       o.text, s.cwd
+FROM observations AS o
+JOIN sdk_sessions AS s ON s.id = o.session_id
+WHERE o.id > :after AND o.id <= :upto AND o.project_id IS NOT NULL ORDER BY o.id LIMIT :limit;
+
+-- name: unindexed_summary
+-- Summaries past a mark.
+SELECT y.id, y.session_id, s.project_id, y.request, y.investigated, y.learned, y.completed, y.next_steps, y.notes,
+       y.files_read, y.files_edited, s.cwd
+FROM session_summaries AS y
+JOIN sdk_sessions AS s ON s.id = y.session_id
+WHERE y.id > :after AND y.id <= :upto ORDER BY y.id LIMIT :limit;
+
+-- name: unindexed_prompt
+-- Prompts past a mark; private ones hold nothing.
+SELECT u.id, u.session_id, s.project_id, u.prompt, s.cwd
+FROM user_prompts AS u
+JOIN sdk_sessions AS s ON s.id = u.session_id
+WHERE u.id > :after AND u.id <= :upto AND u.prompt IS NOT NULL ORDER BY u.id LIMIT :limit;
+
+-- name: unindexed_evidence
+-- Events past a mark that say something; a prompt's words are indexed as a prompt.
+SELECT p.id, p.session_id, s.project_id, p.kind, p.tool_name, p.tool_input, p.tool_response, p.text, COALESCE(p.cwd, s.cwd) AS cwd
+FROM pending_messages AS p
+JOIN sdk_sessions AS s ON s.id = p.session_id
+WHERE p.id > :after AND p.id <= :upto AND (p.tool_name IS NOT NULL OR p.text IS NOT NULL)
+ORDER BY p.id LIMIT :limit;
+
+-- name: last_observation
+-- The newest observation's id.
+SELECT COALESCE(MAX(id), 0) FROM observations;
+
+-- name: last_summary
+-- The newest summary's id.
+SELECT COALESCE(MAX(id), 0) FROM session_summaries;
+
+-- name: last_prompt
+-- The newest prompt's id.
+SELECT COALESCE(MAX(id), 0) FROM user_prompts;
+
+-- name: add_words
+-- A memory's words.
+INSERT INTO memory_text (rowid, title, body, names) VALUES (:spot, :title, :body, :names);
+
+-- name: remove_words
+-- Exactly the words that were added: the index keeps no copy to look them up in.
+INSERT INTO memory_text (memory_text, rowid, title, body, names) VALUES ('delete', :spot, :title, :body, :names);
+
+-- name: add_file
+-- A memory is about a file.
+INSERT INTO memory_files (base, spot, path, folder, how) VALUES (:base, :spot, :path, :folder, :how);
+
+-- name: files_of
+-- The files a memory is about.
+SELECT path, how FROM memory_files WHERE spot = :spot;
+
+-- name: remove_files
+-- A memory is about no file any more.
+DELETE FROM memory_files WHERE spot = :spot;
+
+-- name: clear_words
+-- The whole index is to be made again.
+INSERT INTO memory_text (memory_text) VALUES ('delete-all');
+
+-- name: clear_files
+-- The same, of the files.
+DELETE FROM memory_files;
+
+-- name: how_often
+-- In how many memories of a span an expression matches, counted no further than needed.
+SELECT COUNT(*) FROM (
+    SELECT 1 FROM memory_text WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last LIMIT :most
+);
+
+-- name: weighed_matches
+-- All matches of an expression in a span, and how good each is: a title's words count most.
+SELECT rowid, -bm25(memory_text, 2.0, 1.0, 0.5) FROM memory_text
+WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
+
+-- name: matches
+-- All matches of an expression in a span.
+SELECT rowid FROM memory_text WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
+
+-- name: newest_matches
+-- The newest matches of an expression too frequent to be weighed.
+SELECT rowid FROM memory_text
+WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last
+ORDER BY rowid DESC LIMIT :limit;
+
+-- name: averages
+-- How many memories the index has, and how long they are: a record of its own that changes with each of them.
+SELECT block FROM memory_text_data WHERE id = 1;
+
+-- name: forget_derived
+-- What was noted is settled.
+DELETE FROM derived WHERE name = :name;

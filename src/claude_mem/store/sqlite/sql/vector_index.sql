@@ -1,0 +1,88 @@
+-- The statements of vector_index.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: keep_vector
+-- Add or replace one, unless its memory was forgotten while it was made.
+INSERT INTO memory_vectors (spot, vector)
+SELECT :spot, :vector
+WHERE (:kind = 'observation' AND EXISTS (SELECT 1 FROM observations WHERE id = :id AND session_id = :session_id))
+   OR (:kind = 'summary' AND EXISTS (SELECT 1 FROM session_summaries WHERE id = :id AND session_id = :session_id))
+   OR (:kind = 'prompt' AND EXISTS (SELECT 1 FROM user_prompts WHERE id = :id AND session_id = :session_id))
+ON CONFLICT (spot) DO UPDATE SET vector = excluded.vector;
+
+-- name: remove_vectors
+-- Some, by their spots.
+DELETE FROM memory_vectors WHERE spot IN (SELECT value FROM json_each(:spots));
+
+-- name: remove_some_vectors
+-- A few, whichever: all of them at once would keep everybody else from writing for seconds.
+DELETE FROM memory_vectors WHERE spot IN (SELECT spot FROM memory_vectors LIMIT :limit);
+
+-- name: vectors_at
+-- Those of these spots that are kept.
+SELECT spot, vector FROM memory_vectors WHERE spot IN (SELECT value FROM json_each(:spots));
+
+-- name: newest_vectors
+-- The last of a span.
+SELECT spot, vector FROM memory_vectors WHERE spot BETWEEN :first AND :last ORDER BY spot DESC LIMIT :limit;
+
+-- name: count_vectors
+-- How many are kept.
+SELECT COUNT(*) FROM memory_vectors;
+
+-- name: all_projects
+-- The ids of all projects.
+SELECT id FROM projects;
+
+-- name: session_of_observation
+-- In which session an observation was made, or the next one that is left.
+SELECT session_id FROM observations WHERE id >= :id ORDER BY id LIMIT 1;
+
+-- name: session_of_summary
+-- The same of a summary.
+SELECT session_id FROM session_summaries WHERE id >= :id ORDER BY id LIMIT 1;
+
+-- name: session_of_prompt
+-- The same of a prompt.
+SELECT session_id FROM user_prompts WHERE id >= :id ORDER BY id LIMIT 1;
+
+-- name: unembedded_observation
+-- Observations past a mark, with the words that tell what they are about.
+SELECT id, session_id, project_id, title, subtitle, SUBSTR(COALESCE(narrative, text), 1, :most) AS words, facts
+FROM observations WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- name: embedded_anew
+-- Observations whose words were changed since their vectors were made, and the notes that say so.
+SELECT o.id, o.session_id, o.project_id, o.title, o.subtitle, SUBSTR(COALESCE(o.narrative, o.text), 1, :most) AS words, o.facts,
+       d.name, d.value
+FROM derived AS d LEFT JOIN observations AS o ON o.id = CAST(SUBSTR(d.name, 15) AS INTEGER)
+WHERE d.name BETWEEN 'vectors_again_' AND 'vectors_again_~' LIMIT :limit;
+
+-- name: settle_again
+-- Its vector is of its new words, unless those were changed once more meanwhile.
+DELETE FROM derived WHERE name = :name AND value = :value;
+
+-- name: unembedded_summary
+-- Summaries past a mark.
+SELECT y.id, y.session_id, s.project_id, y.request, y.learned, y.completed, y.next_steps
+FROM session_summaries AS y
+CROSS JOIN sdk_sessions AS s ON s.id = y.session_id
+WHERE y.id > :after ORDER BY y.id LIMIT :limit;
+
+-- name: unembedded_prompt
+-- Prompts past a mark; a private one has no words.
+SELECT u.id, u.session_id, s.project_id, SUBSTR(u.prompt, 1, :most) AS prompt
+FROM user_prompts AS u
+CROSS JOIN sdk_sessions AS s ON s.id = u.session_id
+WHERE u.id > :after ORDER BY u.id LIMIT :limit;
+
+-- name: forgotten_vectors
+-- Vectors that a backend may still keep though their memories are gone, some at a time.
+SELECT name, value FROM derived WHERE name BETWEEN 'vectors_forgotten_' AND 'vectors_forgotten_~' LIMIT 1;
+
+-- name: forget_vector_notes
+-- All that is noted about vectors: they are made anew.
+DELETE FROM derived WHERE name BETWEEN 'vectors_' AND 'vectors_~';
+
+-- name: move_vectors
+-- Their memories lie elsewhere in the indexes.
+UPDATE memory_vectors SET spot = spot + :by WHERE spot BETWEEN :first AND :last;

@@ -1,0 +1,349 @@
+"""Figures about the store: for doctor, for stats, for the viewer, and what is new since a moment."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
+from claude_mem.model.jobs import QueueFigures
+from claude_mem.model.memory import ObservationType
+from claude_mem.model.refs import Ref, ref_at, span
+from claude_mem.store.sqlite import (
+    backup,
+    database_files,
+    queue,
+    recovery,
+    retention,
+    schema,
+    text_index,
+    vector_index,
+)
+from claude_mem.store.sqlite.connection import Readers, execute, open_reader, translated
+from claude_mem.store.values import ChangedFile, DatabaseSize, Facets, InjectionCount, Spending
+
+# Sums up what was captured, what became of it and what it cost, from outside: the worker need not run.
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What was spent since midnight UTC, by all sessions: as the budget counts it."""
+
+    tokens: int = 0
+    usd: float = 0.0  # as far as it is known
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionTotals:
+    """What sessions were told on one occasion."""
+
+    times: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    sessions: int = 0
+    prompts: int = 0
+    events: int = 0
+    by_type: dict[str, int] = field(default_factory=dict)  # observations, the most frequent first
+    by_provider: dict[str, int] = field(default_factory=dict)
+    seen_again: int = 0  # and so not stored twice
+    summaries: int = 0
+    told: dict[str, InjectionTotals] = field(default_factory=dict)  # by the hook's event
+    queue: QueueFigures = field(default_factory=QueueFigures)
+    spending: list[Spending] = field(default_factory=list)
+    today: Today = field(default_factory=Today)
+
+
+def count_since(path: Path, since: int, now: int) -> Tally:
+    """Of a database of this version's schema. Both times in epoch milliseconds."""
+    with closing(open_reader(path)) as db, translated(path):
+        db.execute("BEGIN")  # one view: figures that belong together add up
+        by_type: Counter[str] = Counter()
+        by_provider: Counter[str] = Counter()
+        for kind, provider, observations in execute(db, "tally_observations", since=since):
+            by_type[kind] += observations
+            by_provider[provider] += observations
+        return Tally(
+            sessions=_number(db, "tally_sessions", since),
+            prompts=_number(db, "tally_prompts", since),
+            events=_number(db, "tally_events", since),
+            by_type=dict(by_type.most_common()),
+            by_provider=dict(by_provider.most_common()),
+            seen_again=_number(db, "tally_sightings", since),
+            summaries=_number(db, "tally_summaries", since),
+            told={
+                row["event"]: InjectionTotals(row["times"], row["tokens"])
+                for row in execute(db, "tally_injections", since=since)
+            },
+            queue=queue.figures(db),
+            spending=queue.spending_since(db, since),
+            today=spent_today(db, now),
+        )
+
+
+def spent_today(db: sqlite3.Connection, now: int) -> Today:
+    midnight = now - now % queue.DAY_MS
+    day = execute(db, "spent_between", since=midnight, until=midnight + queue.DAY_MS).fetchone()
+    return Today(day["tokens"], day["usd"])
+
+
+def last_observation_at(db: sqlite3.Connection) -> int | None:
+    (at,) = execute(db, "last_observation_at").fetchone()
+    return None if at is None else int(at)
+
+
+def _number(db: sqlite3.Connection, query: str, since: int) -> int:
+    (found,) = execute(db, query, since=since).fetchone()
+    return int(found)
+
+
+# A look at a database from outside: nothing is made, migrated or changed, whatever state it is in.
+
+
+DAY_MS = 24 * 60 * 60 * 1000
+LOOK_BACK_MS = 35 * DAY_MS
+
+SOMEBODY_ELSES = "it holds somebody else's tables"
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    path: Path
+    exists: bool = False
+    bytes: int = 0
+    schema: int | None = None
+    known_schema: int = 0
+    problem: str | None = None  # damaged, foreign, too new or unreadable, as a sentence
+    checked: bool = False  # read through, not only looked at
+    figures: QueueFigures | None = None
+    last_event_at: int | None = None
+    last_observation_at: int | None = None
+    spent_today: Today | None = None
+    unindexed: int | None = None  # rows that full text does not find yet
+    unembedded: int | None = None  # memories without a vector
+    room: DatabaseSize | None = None
+    grows: float | None = None  # bytes a day, by the size of its backups; None: not known yet
+    backups: int = 0
+    newest_backup_at: int | None = None
+
+
+def survey_database(path: Path, backups: Path, now: int, *, thorough: bool = True) -> Survey:
+    known = schema.migrations()
+    kept = backup.find_backups(backups)
+    facts = Survey(
+        path,
+        known_schema=len(known),
+        backups=len(kept),
+        newest_backup_at=_at(kept[0]) if kept else None,
+    )
+    try:
+        found = _with_database(facts, known, now, thorough)
+        return replace(found, grows=_grows(found.room.size, kept, now)) if found.room else found
+    except StoreError as error:
+        return replace(facts, exists=True, problem=str(error))
+
+
+def foreign_owner(path: Path) -> str | None:
+    """That the file is somebody else's, as a sentence; None: it is not, or cannot be told."""
+    try:
+        found = database_files.read_header(path)
+    except (StoreError, OSError):
+        return None
+    is_foreign = found is not None and isinstance(
+        schema.migration_plan(found, schema.migrations()), schema.Foreign
+    )
+    return str(StoreForeign(str(path), SOMEBODY_ELSES)) if is_foreign else None
+
+
+def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int, thorough: bool) -> Survey:
+    path = facts.path
+    with translated(path):
+        found = database_files.read_header(path)
+        if found is None:
+            return facts
+        size = path.stat().st_size
+    match schema.migration_plan(found, known):
+        case schema.Foreign():
+            raise StoreForeign(str(path), SOMEBODY_ELSES)
+        case schema.TooNew():
+            raise StoreTooNew(str(path), found=found.version, known=len(known))
+        case schema.Create():
+            return facts
+    facts = replace(facts, exists=True, bytes=size, schema=found.version)
+    if found.version < len(known):
+        return facts  # older: the worker migrates it at its next start, until then our queries do not fit
+    with closing(open_reader(path)) as db, translated(path):
+        checked = thorough and size <= recovery.CHECK_UP_TO
+        if checked:
+            recovery.check(db, path)
+        return replace(
+            facts,
+            checked=checked,
+            figures=queue.figures(db),
+            last_event_at=queue.last_event_at(db),
+            last_observation_at=last_observation_at(db),
+            spent_today=spent_today(db, now),
+            unindexed=text_index.unindexed_count(db),
+            unembedded=vector_index.unembedded_count(db),
+            room=retention.room(db, path),
+        )
+
+
+def _grows(size: int, kept: Sequence[backup.Backup], now: int) -> float | None:
+    """By the oldest copy of the last weeks: a single day says little, and a year ago is another time."""
+    then = [one for one in kept if DAY_MS <= now - _at(one) <= LOOK_BACK_MS]
+    if not then:
+        return None
+    try:
+        before = then[-1].path.stat().st_size
+    except OSError:
+        return None
+    return (size - before) / ((now - _at(then[-1])) / DAY_MS)
+
+
+def _at(one: backup.Backup) -> int:
+    return int(one.at.timestamp() * 1000)
+
+
+# What is new since some marks: which projects have more to tell, which sessions are being compacted.
+
+
+@dataclass(frozen=True, slots=True)
+class NewsMarks:
+    observation: int
+    summary: int
+    event: int
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    marks: NewsMarks
+    projects: tuple[int, ...] = ()
+    compacted: tuple[tuple[int, str], ...] = ()  # project, session
+
+
+def news_since(db: sqlite3.Connection, marks: NewsMarks | None) -> News:
+    last = NewsMarks(**{name: _last(db, name) for name in ("observation", "summary", "event", "session")})
+    if marks is None or last == marks:
+        return News(last)
+    projects = execute(
+        db,
+        "projects_with_news",
+        observation=marks.observation,
+        summary=marks.summary,
+        session=marks.session,
+    )
+    compacted = execute(db, "compacted_since", after=marks.event).fetchall()
+    return News(
+        last,
+        tuple(row["project_id"] for row in projects),
+        tuple((row["project_id"], row["claude_session_id"]) for row in compacted),
+    )
+
+
+def memory_figures(db: sqlite3.Connection) -> dict[str, Any]:
+    row = execute(db, "memory_figures").fetchone()
+    told = execute(db, "injection_figures").fetchall()
+    return {
+        **{name: row[name] for name in ("projects", "sessions", "prompts", "observations", "summaries")},
+        "injected": {each["event"]: {"times": each["times"], "tokens": each["tokens"]} for each in told},
+    }
+
+
+def _last(db: sqlite3.Connection, name: str) -> int:
+    (last,) = execute(db, f"last_{'evidence' if name == 'event' else name}").fetchone()
+    return int(last)
+
+
+# What the viewer's pages show beside memories, on one SQLite file: figures, and where memories come from.
+
+
+LOOKED_AT = 20_000
+"""Of a project's memories of files, the last so many."""
+OF_CONCEPTS = 2_000
+MOST = 200
+MOST_PROJECTS = 500
+_TYPES = json.dumps(get_args(ObservationType))
+
+
+class SqliteStatistics:
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+
+    def activity(self, project_id: int, since: int) -> dict[str, dict[str, int]]:
+        days: dict[str, dict[str, int]] = {}
+        with self._readers.read() as db:
+            for what in ("observations", "prompts", "summaries"):
+                for row in execute(db, f"activity_of_{what}", project_id=project_id, since=since):
+                    days.setdefault(row["day"], {})[what] = row["times"]
+        return days
+
+    def types(self, project_id: int) -> dict[str, int]:
+        with self._readers.read() as db:
+            found = execute(db, "types_of_project", project_id=project_id, types=_TYPES)
+            return {row["type"]: row["times"] for row in found}
+
+    def changed_files(self, project_id: int, limit: int) -> list[ChangedFile]:
+        first, last = span(project_id)
+        with self._readers.read() as db:
+            found = execute(db, "changed_files", first=first, last=last, most=LOOKED_AT, limit=limit)
+            return [ChangedFile(row["path"], row["changes"], ref_at(row["spot"])) for row in found]
+
+    def facets(self, project_id: int | None) -> Facets:
+        of = "all" if project_id is None else "project"
+        with self._readers.read() as db:
+            projects = execute(db, "project_names", limit=MOST_PROJECTS).fetchall()
+            branches = execute(db, "branches_of", project_id=project_id, limit=MOST).fetchall()
+            clients = execute(db, "clients_of", project_id=project_id, limit=MOST).fetchall()
+            parameters = {} if project_id is None else {"project_id": project_id}
+            concepts = execute(db, f"concepts_of_{of}", most=OF_CONCEPTS, limit=MOST, **parameters).fetchall()
+        return Facets(
+            tuple(row["name"] for row in projects),
+            tuple(row["branch"] for row in branches),
+            tuple(row["client"] for row in clients),
+            tuple(row["concept"] for row in concepts if isinstance(row["concept"], str)),
+        )
+
+    def tool_uses(self, session_db_id: int, tool_use_ids: Sequence[str]) -> list[Ref]:
+        with self._readers.read() as db:
+            found = execute(
+                db,
+                "events_of_tools",
+                session_id=session_db_id,
+                tool_use_ids=json.dumps(list(tool_use_ids)),
+                limit=MOST,
+            )
+            return [Ref("evidence", row["id"]) for row in found]
+
+    def superseded(self, id: int) -> list[Ref]:
+        with self._readers.read() as db:
+            found = execute(db, "superseded_by_it", id=id, limit=MOST)
+            return [Ref("observation", row["id"]) for row in found]
+
+    def prompt(self, session_db_id: int, number: int) -> Ref | None:
+        with self._readers.read() as db:
+            row = execute(db, "prompt_of", session_id=session_db_id, prompt_number=number).fetchone()
+        return Ref("prompt", row["id"]) if row else None
+
+    def times_injected(self, ref: Ref) -> int:
+        with self._readers.read() as db:
+            return int(execute(db, "times_injected", named=f'"{ref}"').fetchone()[0])
+
+    def injected(self, since: int, project: str | None) -> list[InjectionCount]:
+        with self._readers.read() as db:
+            return [
+                InjectionCount(**row) for row in execute(db, "injected_by_day", since=since, project=project)
+            ]
+
+    def uses_asked_about(self, since: int, project: str | None) -> int:
+        with self._readers.read() as db:
+            return int(execute(db, "uses_asked_about", since=since, project=project).fetchone()[0])

@@ -1,0 +1,454 @@
+"""Export and import: memories as records, out of the store and into it, losing nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+from claude_mem.model import records as model_records
+from claude_mem.model.clock import Clock
+from claude_mem.model.events import Kind, Origin
+from claude_mem.model.jobs import SessionStatus
+from claude_mem.model.memory import Observation, ObservationType, content_key
+from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED, TEXT, Record
+from claude_mem.model.refs import Source
+from claude_mem.store.sqlite import memories, projects
+from claude_mem.store.sqlite.connection import (
+    Readers,
+    Writer,
+    array,
+    execute,
+    iso,
+    open_reader,
+    text,
+    translated,
+)
+from claude_mem.store.values import ExportSelection, ImportReport
+
+# Whether something is a record: the fields of its kind, each of its shape, none larger than what we keep.
+
+
+LONGEST = 1 << 20  # characters of a text: far more than anything that capture keeps
+MOST_ITEMS = 10_000
+LATEST = 253_402_300_799_999  # the end of the year 9999
+MOST = 2**31 - 1  # of anything that is counted
+
+Fields = dict[str, Any]
+
+
+class Refused(ValueError):
+    """`str()` is a sentence that says what is wrong with a record."""
+
+
+def checked(record: object) -> Fields:
+    """All the fields of its kind: unknown ones are passed over, absent ones null or empty. Raises Refused."""
+    kind = record.get("kind") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or not isinstance(kind, str) or kind not in FIELDS:
+        raise Refused(f"It is no record: its kind is none of {', '.join(FIELDS)}.")
+    fields = {name: _shaped(name, shape, record.get(name)) for name, shape in FIELDS[kind].items()}
+    missing = [name for name in REQUIRED[kind] if fields[name] in (None, "")]
+    if missing:
+        raise Refused(f"A {kind} without {' and '.join(missing)}.")
+    return fields
+
+
+def _shaped(name: str, shape: str, value: object) -> object:
+    if shape == LIST:
+        items = [] if value is None else value
+        if not isinstance(items, list) or len(items) > MOST_ITEMS:
+            raise Refused(f"{name} is no list of texts.")
+        return [_checked_text(name, item) for item in items]
+    if shape == FLAG:
+        if value is None or isinstance(value, bool):
+            return int(bool(value))
+    elif value is None:
+        return None
+    elif shape == TEXT:
+        return _checked_text(name, value)
+    elif shape == INT and isinstance(value, int) and not isinstance(value, bool):
+        if not 0 <= value <= (LATEST if name.endswith("at") else MOST):
+            raise Refused(f"{name} is out of bounds.")
+        return value
+    raise Refused(f"{name} is no {shape}.")
+
+
+def _checked_text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise Refused(f"{name} is no text.")
+    if len(value) > LONGEST:
+        raise Refused(f"{name} is longer than {LONGEST:,} characters.")
+    return text(value)
+
+
+# What comes into the database as records: merged by what each is, so that doing it twice changes nothing.
+#
+# A stranger's (not `own`) may say anything. What it says is kept as a stranger's words, in sessions marked as
+# such; it adds nothing to a session of one's own and takes the place of no memory of one's own.
+
+
+UNNAMED = "unknown"
+"""The client of a session of one's own that says nothing of it."""
+TYPES: tuple[str, ...] = get_args(ObservationType)
+SOURCES: tuple[str, ...] = get_args(Source)
+
+
+def absorb(db: sqlite3.Connection, records: Sequence[Record], now: int, *, own: bool) -> ImportReport:
+    taken, known, refused = Counter[str](), Counter[str](), []
+    for number, record in enumerate(records):
+        kind = record.get("kind") if isinstance(record, dict) else None
+        if kind == model_records.FORMAT:
+            continue
+        try:
+            fields = checked(record)
+            fresh = _TAKE[str(kind)](db, fields | {"now": now}, own)
+        except Refused as error:
+            refused.append((number, str(error)))
+        else:
+            (taken if fresh else known)[str(kind)] += 1
+    return ImportReport(dict(taken), dict(known), tuple(refused))
+
+
+def _project(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
+    # A stranger's paths are not ours: git would be asked in that directory.
+    root = (fields["root"] or "") if own else ""
+    origin = Origin(fields["key"], fields["name"], root, fields["remote"])
+    known = execute(db, "find_project", key=origin.key).fetchone()
+    created_at = fields["created_at"]
+    projects.project_of(db, origin, fields["now"] if created_at is None else created_at)
+    if known is None and own:  # a stranger's would lead the work of other projects here
+        for alias in fields["aliases"]:
+            execute(db, "absorb_alias", key=origin.key, alias=alias)
+        if fields["named"]:
+            execute(db, "absorb_name", key=origin.key)
+    return known is None
+
+
+def _session(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
+    project = execute(db, "find_project_whole", key=fields["project"]).fetchone()
+    if project is None:
+        raise Refused(f"Session {fields['session_id']} is of a project that no record before it names.")
+    status = fields["status"] or SessionStatus.COMPLETED
+    if status not in tuple(SessionStatus):
+        raise Refused(f"{status!r} is no state of a session.")
+    if execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone() is not None:
+        return False
+    ended, changed = fields["completed_at"], fields["updated_at"]
+    changed = fields["created_at"] if changed is None else changed
+    values = fields | {
+        "status": status,
+        "client": fields["client"] or UNNAMED,
+        "prompt_counter": fields["prompt_counter"] or 0,
+        "project_id": project["id"],
+        "project_name": project["name"],
+        "updated_at": changed,
+        "created_at_iso": iso(fields["created_at"]),
+        "updated_at_iso": iso(changed),
+        "completed_at_iso": None if ended is None else iso(ended),
+    }
+    if not own:
+        # Contexts are rendered for the directories that sessions worked in, and open sessions are waited for.
+        values |= {"client": FOREIGN, "cwd": None, "transcript_path": None, "status": SessionStatus.COMPLETED}
+    execute(db, "absorb_session", **values)
+    return True
+
+
+def _prompt(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
+    values = fields | _of(db, fields)
+    if execute(db, "find_prompt", **values).fetchone() is not None:
+        return False
+    _may_add(values, own)
+    execute(db, "absorb_prompt", **values)
+    return True
+
+
+def _event(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
+    key = fields["effect_key"] or fields["event_id"]
+    if not key:
+        raise Refused("An event without event_id and effect_key.")
+    if fields["event_kind"] not in tuple(Kind):
+        raise Refused(f"{fields['event_kind']!r} is no kind of event.")
+    texts = (fields["text"], fields["tool_input"], fields["tool_response"])
+    values = fields | {
+        "effect_key": key,
+        "event_id": fields["event_id"] if own and fields["event_id"] else _made_id(fields["session_id"], key),
+        "prompt_number": fields["prompt_number"] or 0,
+        "characters": sum(len(text) for text in texts if text),
+    }
+    values |= _of(db, fields)
+    if execute(db, "find_event", **values).fetchone() is not None:
+        return False
+    _may_add(values, own)
+    execute(db, "absorb_event", **values | ({} if own else {"cwd": None}))
+    return True
+
+
+def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
+    if fields["type"] not in TYPES:
+        raise Refused(f"{fields['type']!r} is no type of observation: {', '.join(TYPES)}.")
+    if fields["source"] not in (None, *SOURCES):
+        raise Refused(f"{fields['source']!r} is no source: {', '.join(SOURCES)}.")
+    key = content_key(_observation_in(fields))
+    if key is None and not fields["text"]:
+        raise Refused("An observation that says nothing.")
+    place = _of(db, fields) | _whose(db, fields["project"])
+    if _is_there(_named(db, fields["session_id"], fields["at"], key), fields, place["project_id"]):
+        return False
+    if not own and memories.same(db, place["project_id"], key, fields["at"]) is not None:
+        return False  # the project knows that much already
+    _may_add(place, own)
+    older = _superseded(db, fields["supersedes"], place["project_id"], own)
+    values = fields | place | {"content_key": key, "older": older, "source": fields["source"] or "work"}
+    values |= {name: array(fields[name]) for name, shape in FIELDS["observation"].items() if shape == LIST}
+    if not own:
+        values |= {"source": "external", "pinned": 0, "client": FOREIGN, "provider": FOREIGN}
+    added = execute(db, "absorb_observation", **values)
+    if older is not None:
+        execute(db, "absorb_supersession", newer=added.lastrowid, older=older)
+    return True
+
+
+def _sighting(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
+    seen = _referred(db, fields["observation"])
+    if seen is None:
+        raise Refused("A sighting of an observation that no record before it holds.")
+    values = fields | _of(db, fields) | {"observation_id": seen["id"]}
+    if execute(db, "find_sighting", **values).fetchone() is not None:
+        return False
+    _may_add(values, own)
+    if not own and seen["session_client"] != FOREIGN:
+        raise Refused("A stranger's sighting of a memory of your own: it would be trusted the more for it.")
+    execute(
+        db,
+        "add_sighting",
+        observation_id=seen["id"],
+        session_id=values["id"],
+        prompt_number=fields["prompt_number"],
+        created_at=values["at_iso"],
+        created_at_epoch=fields["at"],
+    )
+    return True
+
+
+def _summary(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
+    kept = {name: array(fields[name]) for name in ("files_read", "files_edited")}
+    values = fields | kept | _of(db, fields)
+    if execute(db, "find_summary", **values).fetchone() is not None:
+        return False
+    _may_add(values, own)
+    execute(db, "absorb_summary", **values)
+    return True
+
+
+_TAKE: dict[str, Callable[[sqlite3.Connection, Fields, bool], bool]] = {
+    "project": _project,
+    "session": _session,
+    "prompt": _prompt,
+    "event": _event,
+    "observation": _observation,
+    "sighting": _sighting,
+    "summary": _summary,
+}
+
+
+def _of(db: sqlite3.Connection, fields: Fields) -> Fields:
+    """The session that a record belongs to, and its time as text."""
+    row = execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone()
+    if row is None:
+        raise Refused(f"It is of session {fields['session_id']}, which no record before it names.")
+    return dict(row) | {"at_iso": iso(fields["at"])}
+
+
+def _whose(db: sqlite3.Connection, key: str | None) -> Fields:
+    """The project of a memory that is not its session's, if it is not."""
+    if key is None:
+        return {}
+    row = execute(db, "find_project_whole", key=key).fetchone()
+    if row is None:
+        raise Refused(f"It is of project {key}, which no record before it names.")
+    return {"project": row["name"], "project_id": row["id"]}
+
+
+def _may_add(values: Fields, own: bool) -> None:
+    """Something new. What a session here holds is what happened here: strangers have no part in it."""
+    if not own and values["session_client"] != FOREIGN:
+        raise Refused("It would add to a session of your own. If the file is yours, import it with --own.")
+
+
+def _made_id(session_id: str, key: str) -> str:
+    """Not the one a stranger gives: an event that comes tomorrow under that name would count as known."""
+    return f"{FOREIGN}-{hashlib.sha256(f'{session_id}/{key}'.encode()).hexdigest()[:32]}"
+
+
+def _superseded(db: sqlite3.Connection, name: str | None, project_id: int, own: bool) -> int | None:
+    """What it stands in the place of. A stranger's may stand in a stranger's, of the same project."""
+    older = _referred(db, name)
+    if older is None:
+        return None
+    foreign = older["session_client"] == FOREIGN and older["project_id"] == project_id
+    return int(older["id"]) if own or foreign else None
+
+
+def _observation_in(fields: Fields) -> Observation:
+    return Observation(
+        type=fields["type"],
+        title=fields["title"],
+        subtitle=fields["subtitle"],
+        narrative=fields["narrative"],
+        facts=tuple(fields["facts"]),
+        concepts=tuple(fields["concepts"]),
+        files_read=tuple(fields["files_read"]),
+        files_modified=tuple(fields["files_modified"]),
+    )
+
+
+def _is_there(named: list[sqlite3.Row], fields: Fields, project_id: int) -> bool:
+    """Of those without a key, a session may have several at a time; of the others one for each project."""
+    return any(
+        row["project_id"] == project_id and (row["content_key"] or row["text"] == fields["text"])
+        for row in named
+    )
+
+
+def _referred(db: sqlite3.Connection, name: str | None) -> sqlite3.Row | None:
+    known = model_records.parse_name(name) if name else None
+    return next(iter(_named(db, *known)), None) if known else None
+
+
+def _named(db: sqlite3.Connection, session_id: str, at: int, key: str | None) -> list[sqlite3.Row]:
+    return execute(db, "find_named_observation", session_id=session_id, at=at, content_key=key).fetchall()
+
+
+# What goes out of the database as records: in an order that two databases with the same memory share.
+#
+# Nothing is sorted that was not stored in that order: a sort would hold all of it in memory.
+
+
+AT_ONCE = 200
+
+
+def records(db: sqlite3.Connection, chosen: ExportSelection, now: int) -> Iterator[Record]:
+    yield {"kind": model_records.FORMAT, "version": model_records.VERSION, "made_at": now}
+    sessions = _sessions(db, chosen)
+    whole = not chosen.refs
+    among = json.dumps(sessions)
+    for kind in ("project", "session"):
+        yield from _each(kind, execute(db, f"export_{kind}s", sessions=among))
+    prompts = _some(chosen, "prompt")
+    for session in sessions:
+        yield from _each("prompt", execute(db, "export_prompts", session=session, some=prompts))
+    if whole and chosen.evidence:
+        for session in sessions:
+            yield from _events(db, session)
+    some = _some(chosen, "observation")
+    yield from _each("observation", execute(db, "export_observations", sessions=among, some=some))
+    if whole:
+        for session in sessions:
+            yield from _each("sighting", execute(db, "export_sightings", session=session))
+    some = _some(chosen, "summary")
+    yield from _each("summary", execute(db, "export_summaries", sessions=among, some=some))
+
+
+def _sessions(db: sqlite3.Connection, chosen: ExportSelection) -> list[int]:
+    """The oldest first."""
+    if chosen.refs:
+        found = execute(
+            db,
+            "sessions_of_memories",
+            observations=_some(chosen, "observation"),
+            summaries=_some(chosen, "summary"),
+            prompts=_some(chosen, "prompt"),
+        )
+    else:
+        found = execute(
+            db,
+            "chosen_sessions",
+            project_id=chosen.project_id,
+            session=chosen.session,
+            since=chosen.since,
+            until=chosen.until,
+        )
+    return [row["id"] for row in found]
+
+
+def _some(chosen: ExportSelection, kind: str) -> str | None:
+    """The chosen ones of a kind, as a JSON array; None: all of them."""
+    return json.dumps([ref.id for ref in chosen.refs if ref.kind == kind]) if chosen.refs else None
+
+
+def _events(db: sqlite3.Connection, session: int) -> Iterator[Record]:
+    ids = [row["id"] for row in execute(db, "settled_events", session=session)]
+    for start in range(0, len(ids), AT_ONCE):
+        some = json.dumps(ids[start : start + AT_ONCE])
+        yield from _each("event", execute(db, "export_events", ids=some))
+
+
+def _each(kind: str, rows: sqlite3.Cursor) -> Iterator[Record]:
+    for row in rows:
+        yield _record(kind, row)
+
+
+def _record(kind: str, row: sqlite3.Row) -> Record:
+    """Only what says something: null, empty lists and false are left out."""
+    found = dict(row)
+    if found.get("older_at") is not None:
+        refers = "supersedes" if kind == "observation" else "observation"
+        found[refers] = model_records.name_of(found["older_session"], found["older_at"], found["older_key"])
+    made: dict[str, object] = {"kind": kind}
+    for field, shape in FIELDS[kind].items():
+        value = found.get(field)
+        if shape == LIST and value is not None:
+            value = json.loads(value) or None
+        elif shape == FLAG:
+            value = True if value else None
+        if value is not None:
+            made[field] = value
+    return made
+
+
+# Memory that travels, on one SQLite file: out as records, and in again.
+
+
+class SqliteTransfer:
+    """Any thread may call it; any call may block. Raises StoreError."""
+
+    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
+        self._readers, self._writer, self._clock = readers, writer, clock
+
+    def records(self, chosen: ExportSelection) -> Iterator[Record]:
+        with self._readers.read() as db:
+            yield from records(db, chosen, self._clock())
+
+    def absorb(self, records: Sequence[Record], *, own: bool) -> ImportReport:
+        return self._writer.run(lambda db: absorb(db, records, self._clock(), own=own))
+
+
+# A copy of the database to try something on: nobody sees it, and nothing of it outlives its use.
+
+
+class Scratch:
+    def __init__(self, db: sqlite3.Connection, clock: Clock) -> None:
+        self._db, self._clock = db, clock
+
+    def absorb(self, records: Sequence[Record], *, own: bool) -> ImportReport:
+        """As `Portable.absorb`."""
+        self._db.execute("BEGIN")
+        absorbed = absorb(self._db, records, self._clock(), own=own)
+        self._db.execute("COMMIT")
+        return absorbed
+
+
+@contextmanager
+def scratch(database: Path, clock: Clock) -> Iterator[Scratch]:
+    # The empty name is a file that SQLite has removed from its folder before it writes to it.
+    with closing(sqlite3.connect("", isolation_level=None)) as db, translated(database):
+        db.row_factory = sqlite3.Row
+        with closing(open_reader(database)) as source:
+            source.backup(db)
+        db.execute("PRAGMA synchronous = OFF")
+        yield Scratch(db, clock)

@@ -1,0 +1,146 @@
+"""What a keeper of vectors and a maker of them can do, and the keeper that loads its libraries late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+# What recall asks of embeddings and of whoever keeps them. Every backend passes
+# `testing.vectors_contract`.
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+    """Of length 1: a dot product is a cosine."""
+
+
+class VectorsUnavailable(Exception):
+    """The backend or the model cannot be used now; full text answers alone. `str()` says why, in one
+    sentence."""
+
+
+class Embedder(Protocol):
+    """Turns text into vectors."""
+
+    name: str
+    """The model's: vectors of another are of no use beside its own."""
+    weight: float
+    """How much its opinion counts beside full text's; it belongs to the model's strength."""
+
+    def is_ready(self) -> bool:
+        """Whether the model is loaded; if not, loading begins, and nobody waits for it."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """One for each text. Raises VectorsUnavailable. Any thread may call it; the first call loads the
+        model."""
+        ...
+
+
+class Vectors(Protocol):
+    """Keeps vectors by spot (see `model.recall.spot`). All methods block and raise VectorsUnavailable."""
+
+    def put(self, vectors: Mapping[int, Vector]) -> None:
+        """Add or replace. Durable on return."""
+        ...
+
+    def remove(self, spots: Sequence[int]) -> None:
+        """Those that are not there are none of its business."""
+        ...
+
+    def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
+        """The closest spots (of a span, or of all) and their cosines, the closest first."""
+        ...
+
+    def cosines(self, vector: Vector, spots: Sequence[int]) -> dict[int, float]:
+        """Of those of these that are kept."""
+        ...
+
+    def count(self) -> int: ...
+
+    def clear(self) -> None: ...
+
+
+# What is asked of a backend beyond `Vectors`: whether what it keeps is what was made before.
+
+
+class Keeper(Vectors, Protocol):
+    """To be opened or begun before anything else is asked of it."""
+
+    name: str
+
+    def open(self, stamp: str) -> bool:
+        """Go on with the vectors of this stamp; False: it keeps none under it."""
+        ...
+
+    def begin(self, stamp: str, before: str | None) -> None:
+        """Keep none, under a new stamp; those of the stamp before are of no use any more."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds; nothing is asked of it from here on."""
+        ...
+
+
+# When a backend's libraries are loaded: when it is opened, in the background; never while somebody waits.
+
+
+class LazyBackend:
+    """A Keeper that becomes another one when it is opened. Until then all else raises VectorsUnavailable."""
+
+    def __init__(self, name: str, make: Callable[[], Keeper]) -> None:
+        self.name = name
+        self._make = make
+        self._made: Keeper | None = None
+        self._ready = False
+
+    def open(self, stamp: str) -> bool:
+        self._ready = self._keeper().open(stamp)
+        return self._ready
+
+    def begin(self, stamp: str, before: str | None) -> None:
+        self._keeper().begin(stamp, before)
+        self._ready = True
+
+    def put(self, vectors: Mapping[int, Vector]) -> None:
+        self._opened().put(vectors)
+
+    def remove(self, spots: Sequence[int]) -> None:
+        self._opened().remove(spots)
+
+    def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
+        return self._opened().nearest(vector, within, limit)
+
+    def cosines(self, vector: Vector, spots: Sequence[int]) -> dict[int, float]:
+        return self._opened().cosines(vector, spots)
+
+    def count(self) -> int:
+        return self._opened().count()
+
+    def clear(self) -> None:
+        self._opened().clear()
+
+    def close(self) -> None:
+        self._ready = False
+        if self._made is not None:
+            self._made.close()
+
+    def _keeper(self) -> Keeper:
+        if self._made is None:
+            try:
+                self._made = self._make()
+            except ImportError as error:
+                raise VectorsUnavailable(
+                    f"What {self.name} vectors need is not installed: {error}."
+                ) from error
+            except Exception as error:  # a library that does not like its surroundings says so in its own way
+                raise VectorsUnavailable(f"What {self.name} vectors need cannot be used: {error}.") from error
+        return self._made
+
+    def _opened(self) -> Keeper:
+        if self._made is None or not self._ready:
+            raise VectorsUnavailable("The vectors are not ready yet.")
+        return self._made

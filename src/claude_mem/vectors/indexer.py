@@ -1,0 +1,217 @@
+"""Keeps the vectors in step with the memories, and asks them how close a query is.
+
+Nothing depends on it: while the backend or the model cannot be used, full text answers alone, the reason is
+kept for `doctor`, and what is missing is made when they are back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nlargest
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from claude_mem.model.errors import StoreError
+from claude_mem.model.refs import MemoryKind
+from claude_mem.settings import Settings
+from claude_mem.store.values import Passing
+from claude_mem.vectors.backend import Embedder, Keeper, LazyBackend, Vectors, VectorsUnavailable
+from claude_mem.vectors.embed import WordLlama
+
+if TYPE_CHECKING:
+    from claude_mem.vectors.backend import Vector
+    from claude_mem.vectors.builtin import Shelf
+
+
+# Keeps the vectors in step with the memories, a batch at a time, whatever becomes of the backend.
+#
+# Nothing depends on it: while the backend or the model cannot be used, full text answers alone, the reason is
+# kept for `doctor`, and what is missing is made when they are back.
+
+
+BATCH = 128
+RETRY_MS = 30_000
+LOOK_MS = 30_000
+"""How often a backend is asked whether it still has what was made: servers lose things without a word."""
+
+
+class Unembedded(Protocol):
+    @property
+    def texts(self) -> Sequence[tuple[int, str]]: ...
+
+    @property
+    def marks(self) -> Mapping[MemoryKind, int]: ...
+
+    @property
+    def again(self) -> Mapping[str, str]: ...
+
+
+class Source(Protocol):
+    """The memories, and how far their vectors are. Raises StoreError."""
+
+    def made(self) -> tuple[str, str] | None: ...
+
+    def begin(self, maker: str) -> str: ...
+
+    def unembedded(self, limit: int) -> Unembedded | None: ...
+
+    def embedded(self, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None: ...
+
+    def waiting(self) -> int: ...
+
+    def forgotten(self) -> tuple[str, list[int]] | None: ...
+
+    def settle(self, note: str) -> None: ...
+
+
+class VectorIndexer:
+    """One loop of the worker calls `step`; `trouble` and `waiting` are for anybody."""
+
+    def __init__(self, source: Source, vectors: Keeper, embedder: Embedder) -> None:
+        self._source, self._vectors, self._embedder = source, vectors, embedder
+        self._maker = f"{vectors.name} {embedder.name}"
+        self._not_before = 0
+        self._look_at = 0
+        self.trouble: str | None = None
+        """Why there are no vectors now, in one sentence; None: there are."""
+
+    def step(self, now: int) -> int:
+        """Do some of what is to be done; how many memories that were. 0: nothing can be done now.
+
+        Raises nothing that the database or a backend may do: after a failure it waits a while.
+        """
+        if now < self._not_before:
+            return 0
+        try:
+            if now >= self._look_at:
+                self._look()
+                self._look_at = now + LOOK_MS
+            done = self._step()
+        except (VectorsUnavailable, StoreError) as why:
+            self.trouble = str(why)
+            self._not_before = self._look_at = now + RETRY_MS
+            return 0
+        self.trouble = None
+        return done
+
+    def rebuild(self) -> None:
+        """Make them all again. Raises VectorsUnavailable, StoreError."""
+        before = self._source.made()
+        self._vectors.begin(self._source.begin(self._maker), before and before[1])
+
+    def waiting(self) -> int:
+        """How many memories have no vector, at most. Raises StoreError."""
+        return self._source.waiting()
+
+    def _step(self) -> int:
+        forgotten = self._forget()
+        batch = self._source.unembedded(BATCH)
+        if batch is None:
+            return forgotten
+        if batch.texts:
+            vectors = self._embedder.embed([text for _, text in batch.texts])
+            self._vectors.put({spot: vector for (spot, _), vector in zip(batch.texts, vectors, strict=True)})
+        # Killed before this, they are made once more. A memory that was forgotten while its vector was made
+        # is noted as such, and the next step takes the vector out.
+        self._source.embedded(batch.marks, batch.again)
+        return forgotten + max(1, len(batch.texts))
+
+    def _look(self) -> None:
+        """What is kept is used only if it is of this model, in this backend, and still there."""
+        made = self._source.made()
+        if made is None or made[0] != self._maker or not self._vectors.open(made[1]):
+            self.rebuild()
+
+    def _forget(self) -> int:
+        note = self._source.forgotten()
+        if note is None:
+            return 0
+        name, spots = note
+        self._vectors.remove(spots)
+        self._source.settle(name)
+        return len(spots)
+
+
+# The vectors' opinion of a query: how close it is to some memories, and which others are closest to it.
+
+
+NEAREST = 200
+WIDER = 8
+"""So many times as many are compared when too few of the nearest pass."""
+
+
+class Similarity:
+    def __init__(self, embedder: Embedder, vectors: Vectors, nearest: int = NEAREST) -> None:
+        self._embedder, self._vectors, self._nearest = embedder, vectors, nearest
+        self.weight = embedder.weight
+
+    def is_ready(self) -> bool:
+        """Whether it answers at once; if not, the model is being loaded now."""
+        return self._embedder.is_ready()
+
+    def cosines(
+        self,
+        query: str,
+        within: tuple[int, int] | None,
+        spots: Iterable[int],
+        *,
+        nearest: bool = True,
+        passing: Passing | None = None,
+    ) -> dict[int, float]:
+        """Of these spots, as far as they have vectors, and of those nearest to the query that pass. Raises
+        VectorsUnavailable."""
+        (vector,) = self._embedder.embed([query])
+        if not vector.any():
+            return {}  # no words that the model knows
+        close = self._close(vector, within, passing) if nearest else {}
+        return close | self._vectors.cosines(vector, [spot for spot in spots if spot not in close])
+
+    def _close(
+        self, vector: Vector, within: tuple[int, int] | None, passing: Passing | None
+    ) -> dict[int, float]:
+        if passing is None:
+            return dict(self._vectors.nearest(vector, within, self._nearest))
+        if passing.few is not None:
+            found = self._vectors.cosines(vector, list(passing.few))
+            return dict(nlargest(self._nearest, found.items(), key=lambda pair: (pair[1], pair[0])))
+        limit = self._nearest
+        while True:
+            nearest = self._vectors.nearest(vector, within, limit)
+            passed = passing(spot for spot, _ in nearest)
+            if len(passed) >= self._nearest or len(nearest) < limit:
+                fitting = ((spot, cosine) for spot, cosine in nearest if spot in passed)
+                return dict(islice(fitting, self._nearest))
+            limit *= WIDER
+
+
+# Who embeds and who keeps the vectors, as the settings have it. Nothing heavy is loaded before its use.
+
+
+CHROMA = "chroma"
+"""The folder in the data directory."""
+
+
+def embedder() -> Embedder:
+    return WordLlama()
+
+
+def keeper(settings: Settings, shelf: Shelf) -> Keeper | None:
+    """None: the user wants none."""
+
+    def builtin() -> Keeper:
+        from claude_mem.vectors.builtin import Builtin
+
+        return Builtin(shelf)
+
+    def chroma() -> Keeper:
+        from claude_mem.vectors.chroma import Chroma
+
+        return Chroma(settings.place(CHROMA), settings.chroma_url)
+
+    match settings.vectors:
+        case "off":
+            return None
+        case "chroma":
+            return LazyBackend("chroma", chroma)
+        case "builtin":
+            return LazyBackend("builtin", builtin)

@@ -8,7 +8,7 @@ from typing import Any
 
 from claude_mem.model.jobs import Spend
 from claude_mem.models import price
-from claude_mem.models.failure import Asked, Unusable
+from claude_mem.models.failure import Target, Unusable
 from claude_mem.models.http import Clock, HttpModel, count, wall_clock
 from claude_mem.models.registry import CHEAP_CLAUDE, Absent, Access, Found, Prompt, Ready, Reply
 
@@ -66,8 +66,8 @@ class AnthropicModel(HttpModel):
     def _read(self, answer: dict[str, Any], _prompt: Prompt, model: str) -> Reply | Unusable:
         return read(answer, model)
 
-    def _asked(self, model: str) -> Asked:
-        return Asked("The Anthropic API", model, "The Anthropic API key", "Set ANTHROPIC_API_KEY")
+    def _target(self, model: str) -> Target:
+        return Target("The Anthropic API", model, "The Anthropic API key", "Set ANTHROPIC_API_KEY")
 
 
 def read(message: dict[str, Any], model: str) -> Reply | Unusable:

@@ -25,8 +25,8 @@ from claude_mem.models.failure import (
     LONGEST_WAIT_MS,
     SHORTEST_WAIT_MS,
     STATUS_OF_TYPE,
-    Asked,
     Refused,
+    Target,
     Unreached,
     classify,
 )
@@ -98,7 +98,7 @@ def _failure(report: CallReport, model: str, now: int, jitter: float) -> Failure
     wait_ms = report.wait_ms if report.resets_at_s is None else report.resets_at_s * 1000 - now
     if wait_ms is not None:
         return Throttled(until=now + min(max(wait_ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS))
-    asked = Asked(
+    target = Target(
         WHO, model, "Claude Code's login", "Run claude and log in with /login, or correct ANTHROPIC_API_KEY"
     )
     status = report.status or STATUS_OF_TYPE.get(report.error or "")
@@ -109,9 +109,9 @@ def _failure(report: CallReport, model: str, now: int, jitter: float) -> Failure
     if report.error == "max_output_tokens":
         return Broken(f"{WHO} reports that the model used up its output before it said anything.")
     if status is not None:
-        return classify(Refused(status, report.error), asked, now=now, jitter=jitter)
+        return classify(Refused(status, report.error), target, now=now, jitter=jitter)
     if report.missed_deadline:
-        return classify(Unreached("did not answer in time"), asked, now=now, jitter=jitter)
+        return classify(Unreached("did not answer in time"), target, now=now, jitter=jitter)
     return Broken(_without_a_status(report), "provider")
 
 

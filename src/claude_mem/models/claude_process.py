@@ -92,7 +92,7 @@ def too_old(command: str, *, deadline_s: float) -> str | None:
     if command == str(bundled_cli()):
         return None
     try:
-        said = subprocess.run(  # noqa: S603 the command the user chose
+        printed = subprocess.run(  # noqa: S603 the command the user chose
             [command, "--version"],
             capture_output=True,
             stdin=subprocess.DEVNULL,
@@ -102,8 +102,8 @@ def too_old(command: str, *, deadline_s: float) -> str | None:
             errors="replace",
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
-        said = ""
-    version = re.match(r"\s*(\d{1,6})\.(\d{1,6})\.(\d{1,6})\b", said)
+        printed = ""
+    version = re.match(r"\s*(\d{1,6})\.(\d{1,6})\.(\d{1,6})\b", printed)
     wanted = ".".join(map(str, OLDEST))
     if version is None:
         return f"{command} does not say which version of Claude Code it is; {wanted} or later is needed."

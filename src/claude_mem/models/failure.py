@@ -1,4 +1,4 @@
-"""Decides what a failed call means: wait, try again, or pause until somebody changes something.
+"""What a failed call means: wait, try again, or pause until somebody changes something.
 
 By status and error type alone, never by wording: what a server writes changes with its version and may quote
 the prompt. For the same reason nothing of its text goes into a reason but an error type that looks like one.
@@ -58,8 +58,8 @@ STATUS_OF_TYPE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Whom we asked, in the words for a person."""
+class Target:
+    """Whom we target, in the words for a person."""
 
     who: str  # "The Anthropic API"
     model: str
@@ -93,52 +93,52 @@ class Unreached:
 Fact = Refused | Unusable | Unreached
 
 
-def classify(fact: Fact, asked: Asked, *, now: int, jitter: float) -> Failure:
+def classify(fact: Fact, target: Target, *, now: int, jitter: float) -> Failure:
     """`now` in epoch milliseconds; `jitter` from 0 to 1."""
     match fact:
         case Unreached(trouble=trouble):
-            return Broken(f"{asked.who} {trouble}.", whose_trouble(trouble))
+            return Broken(f"{target.who} {trouble}.", whose_trouble(trouble))
         case Unusable(what=what, spend=spend):
-            return Broken(f"{asked.who} answered, but with {what}.", spend=spend)
+            return Broken(f"{target.who} answered, but with {what}.", spend=spend)
         case Refused():
-            return _of_status(fact, asked, now, jitter)
+            return _of_status(fact, target, now, jitter)
         case _:
             assert_never(fact)
 
 
 def _of_status(  # noqa: PLR0911 one return for each kind of status, and nothing else
-    fact: Refused, asked: Asked, now: int, jitter: float
+    fact: Refused, target: Target, now: int, jitter: float
 ) -> Failure:
     match fact.status:
         case 429:
             return Throttled(until=wait_until(fact.retry_after, now=now, jitter=jitter))
         case 401 | 403:
             return Paused(
-                f"{asked.credential} is refused ({fact.status}). {asked.remedy}, then it resumes by itself."
+                f"{target.credential} is refused ({fact.status}). {target.remedy}, then it resumes by itself."
             )
         case 402:
             return Paused(
-                f"{asked.who} wants to be paid first (402). Add credit there, or use another provider "
+                f"{target.who} wants to be paid first (402). Add credit there, or use another provider "
                 "(CLAUDE_MEM_PROVIDER); then it resumes by itself."
             )
         case 404:
             return Paused(
-                f"{asked.who} does not know the model {asked.model!r} (404). Set {asked.model_setting} "
+                f"{target.who} does not know the model {target.model!r} (404). Set {target.model_setting} "
                 "to one it knows, then it resumes by itself."
             )
         case status if 300 <= status < 400:
             return Paused(
-                f"{asked.who} has moved ({status}), and redirects are not followed. Correct its base URL, "
+                f"{target.who} has moved ({status}), and redirects are not followed. Correct its base URL, "
                 "then it resumes by itself."
             )
         case 413:
-            return Broken(f"{asked.who} finds the request too long (413).")
+            return Broken(f"{target.who} finds the request too long (413).")
         case 400:
             return Broken(
-                f"{asked.who} finds the request invalid, perhaps too long (400{_named(fact.type)})."
+                f"{target.who} finds the request invalid, perhaps too long (400{_named(fact.type)})."
             )
         case status:
-            reason = f"{asked.who} answered {status}{_named(fact.type)}."
+            reason = f"{target.who} answered {status}{_named(fact.type)}."
             return Broken(reason, "provider" if status >= 500 or status == 408 else "batch")
 
 
@@ -149,12 +149,12 @@ def whose_trouble(trouble: Trouble) -> Literal["batch", "provider"]:
 
 def wait_until(retry_after: str | None, *, now: int, jitter: float) -> int:
     """Epoch milliseconds. Retry-After holds seconds or a date; anything else counts as unsaid."""
-    told = _told_ms(retry_after, now)
-    wait = DEFAULT_WAIT_MS * (1 + jitter) if told is None else max(told, SHORTEST_WAIT_MS)
+    asked_ms = _retry_after_ms(retry_after, now)
+    wait = DEFAULT_WAIT_MS * (1 + jitter) if asked_ms is None else max(asked_ms, SHORTEST_WAIT_MS)
     return now + int(min(wait, LONGEST_WAIT_MS))
 
 
-def _told_ms(retry_after: str | None, now: int) -> float | None:
+def _retry_after_ms(retry_after: str | None, now: int) -> float | None:
     from email.utils import parsedate_to_datetime
 
     text = (retry_after or "").strip()

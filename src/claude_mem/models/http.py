@@ -22,9 +22,9 @@ from urllib.parse import urlsplit
 from claude_mem.model.memory import Failure
 from claude_mem.models.failure import (
     STATUS_OF_TYPE,
-    Asked,
     Fact,
     Refused,
+    Target,
     Trouble,
     Unreached,
     Unusable,
@@ -304,7 +304,7 @@ class HttpModel(ABC):
         result = self._read(found, prompt, model) if isinstance(found, dict) else found
         if isinstance(result, Reply):
             return result
-        return classify(result, self._asked(model), now=self._clock(), jitter=self._jitter())
+        return classify(result, self._target(model), now=self._clock(), jitter=self._jitter())
 
     def close(self) -> None:  # noqa: B027 an adapter that keeps nothing open has nothing to add
         """Nothing is kept open between calls."""
@@ -319,7 +319,7 @@ class HttpModel(ABC):
     def _read(self, answer: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unusable: ...
 
     @abstractmethod
-    def _asked(self, model: str) -> Asked: ...
+    def _target(self, model: str) -> Target: ...
 
 
 def document(answer: Answer | Unreached) -> dict[str, Any] | Fact:

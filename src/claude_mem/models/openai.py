@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from claude_mem.model.jobs import Spend
 from claude_mem.models import price
-from claude_mem.models.failure import Asked, Unusable
+from claude_mem.models.failure import Target, Unusable
 from claude_mem.models.http import Clock, HttpModel, count, wall_clock
 from claude_mem.models.registry import Absent, Access, Found, Incomplete, Prompt, Ready, Reply
 
@@ -63,9 +63,9 @@ class OpenAiModel(HttpModel):
     def _read(self, answer: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unusable:
         return read(answer, prompt, model)
 
-    def _asked(self, model: str) -> Asked:
+    def _target(self, model: str) -> Target:
         host = urlsplit(self._url).hostname or "The model server"
-        return Asked(host, model, f"The API key for {host}", "Set OPENAI_API_KEY")
+        return Target(host, model, f"The API key for {host}", "Set OPENAI_API_KEY")
 
 
 def read(completion: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unusable:
@@ -82,8 +82,8 @@ def read(completion: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unus
 def spend(usage: object, prompt: Prompt, text: str, model: str) -> Spend:
     """As the server counted; servers that do not count are estimated, and the provider's name says so."""
     if not count(usage, "prompt_tokens"):
-        asked = (len(prompt.system) + len(prompt.user)) // CHARS_PER_TOKEN
-        return Spend("openai (estimated)", model, asked, 0, len(text) // CHARS_PER_TOKEN)
+        prompt_tokens = (len(prompt.system) + len(prompt.user)) // CHARS_PER_TOKEN
+        return Spend("openai (estimated)", model, prompt_tokens, 0, len(text) // CHARS_PER_TOKEN)
     cached = min(count(usage, "prompt_tokens_details", "cached_tokens"), count(usage, "prompt_tokens"))
     fresh, output = count(usage, "prompt_tokens") - cached, count(usage, "completion_tokens")
     billed = _billed(usage)

@@ -1,4 +1,4 @@
-"""Decides what is worth recording, in which words and language: a mode, read from a TOML file.
+"""What is worth recording, in which words and language: a mode, read from a TOML file.
 
 `code` ships. A user's NAME.toml in one of the given folders comes first, so that also `code` can be replaced.
 """

@@ -84,7 +84,7 @@ class Observer:
         self._spent, self._tell, self._today = spent, tell, today
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}  # by session
-        self._told: set[tuple[str, int]] = set()
+        self._announced: set[tuple[str, int]] = set()
         self.spent_up: str | None = None
         """Which budget is spent, as one sentence, when that kept the last batch from the model."""
 
@@ -153,8 +153,8 @@ class Observer:
     def _is_news(self, spent_up: BudgetSpent, session_id: int) -> bool:
         """Told once a day, or once in a session's life."""
         key = (spent_up.whose, self._today() if spent_up.whose == "day" else session_id)
-        is_news = key not in self._told
-        self._told.add(key)
+        is_news = key not in self._announced
+        self._announced.add(key)
         return is_news
 
 
@@ -166,9 +166,9 @@ def exhausted_budget(spent: Spent, limits: Limits, under_way: Spent | None = Non
         ("day", spent.daily_tokens, more.daily_tokens, limits.daily_tokens),
         ("session", spent.session_tokens, more.session_tokens, limits.session_tokens),
     ]
-    for whose, used, asked, limit in tokens:
-        if limit is not None and used + asked >= limit:
-            waits = f", with {asked:,} for calls under way" if used < limit else ""
+    for whose, used, pending, limit in tokens:
+        if limit is not None and used + pending >= limit:
+            waits = f", with {pending:,} for calls under way" if used < limit else ""
             return BudgetSpent(
                 whose, f"{_WORDS[whose]} budget is spent: {used:,} of {limit:,} tokens{waits}."
             )

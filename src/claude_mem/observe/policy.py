@@ -1,4 +1,4 @@
-"""Decides when a session's events go out. Pure: a day's work tests in microseconds.
+"""When a session's events go out. Pure: a day's work tests in microseconds.
 
 A call pays for its instructions whatever it is about, so events are gathered: a turn, or as much of one as
 fits a prompt, never one tool use.

@@ -126,9 +126,9 @@ def _user(batch: Batch, seen: Sequence[Seen], budget: int) -> str:
     pieces = fit(merged(_pieces(batch, seen)), budget)
     sections += [(f"{number} {each.head}", each.body) for number, each in enumerate(pieces, 1)]
     mark = _mark(sections)
-    told = "\n".join(f"=== {mark} {head}\n{body}".rstrip() for head, body in sections)
+    quoted = "\n".join(f"=== {mark} {head}\n{body}".rstrip() for head, body in sections)
     ask = SUMMARIZE if batch.wants_summary else OBSERVE
-    return f"The mark is {mark}.\n{told}\n=== {mark} end\n{ask}"
+    return f"The mark is {mark}.\n{quoted}\n=== {mark} end\n{ask}"
 
 
 def _session(batch: Batch) -> str:
@@ -149,8 +149,8 @@ def _date(at: int) -> str:
 
 def _pieces(batch: Batch, seen: Sequence[Seen]) -> list[Piece]:
     base = base_of(batch.events)
-    told: list[Piece] = []
-    said: set[str] = set()
+    pieces: list[Piece] = []
+    bodies: set[str] = set()
     for each_seen in seen:
         event = each_seen.event
         if event.kind is Kind.PROMPT and event.text == batch.request:
@@ -159,10 +159,10 @@ def _pieces(batch: Batch, seen: Sequence[Seen]) -> list[Piece]:
         if each is None:
             continue
         # A subagent's last message comes twice: by its own stop, and as the answer of the tool that ran it.
-        again = len(each.body) > len(AGAIN) and each.body in said
-        said.add(each.body)
-        told.append(replace(each, body=AGAIN) if again else each)
-    return told
+        again = len(each.body) > len(AGAIN) and each.body in bodies
+        bodies.add(each.body)
+        pieces.append(replace(each, body=AGAIN) if again else each)
+    return pieces
 
 
 def _mark(sections: list[tuple[str, str]]) -> str:

@@ -309,10 +309,10 @@ def _unbulleted(line: str) -> str:
 def _observation(block: _Block) -> Observation | None:
     texts, lists = block.texts, block.lists
     kind = TYPES.get("".join(texts.get("type", "").lower().replace("-", " ").split()), "change")
-    told = texts.get("text", "")  # the older form: type and text, nothing else
-    title = shortened(one_line(texts.get("title", ""))) or first_sentence(told)
+    text = texts.get("text", "")  # the older form: type and text, nothing else
+    title = shortened(one_line(texts.get("title", ""))) or first_sentence(text)
     subtitle = shortened(one_line(texts.get("subtitle", "")))
-    narrative = shortened(texts.get("narrative") or told)
+    narrative = shortened(texts.get("narrative") or text)
     facts = first_texts(lists.get("facts", ()), MOST_ITEMS)
     if not (title or subtitle or narrative or facts):
         return None

@@ -15,8 +15,8 @@ from claude_mem.models.failure import (
     DEFAULT_WAIT_MS,
     LONGEST_WAIT_MS,
     SHORTEST_WAIT_MS,
-    Asked,
     Refused,
+    Target,
     Trouble,
     Unreached,
     Unusable,
@@ -25,7 +25,7 @@ from claude_mem.models.failure import (
 )
 
 NOON = 1_760_000_000_000
-ASKED = Asked("The Anthropic API", "claude-haiku-4-5", "The Anthropic API key", "Set ANTHROPIC_API_KEY")
+ASKED = Target("The Anthropic API", "claude-haiku-4-5", "The Anthropic API key", "Set ANTHROPIC_API_KEY")
 
 
 def meaning(status: int, type: str | None = None, retry_after: str | None = None) -> Failure:

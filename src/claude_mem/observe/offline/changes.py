@@ -1,4 +1,4 @@
-"""Decides how edits become observations: one per change, folded into its commit if there is one."""
+"""How edits become observations: one per change, folded into its commit if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides which programs a command line runs, with which words."""
+"""Which programs a command line runs, with which words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what a commit says: its subject, its body, its place. The best summary there is."""
+"""What a commit says: its subject, its body, its place. The best summary there is."""
 
 from __future__ import annotations
 

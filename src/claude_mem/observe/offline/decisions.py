@@ -1,4 +1,4 @@
-"""Decides which choices were made, and why: answers, plans, stated decisions, conventions written down."""
+"""Which choices were made, and why: answers, plans, stated decisions, conventions written down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides the facts of a change: names, values, imports, and the words one will search for later."""
+"""The facts of a change: names, values, imports, and the words one will search for later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what changed between two texts, from whichever form of difference the client gave."""
+"""What changed between two texts, from whichever form of difference the client gave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what was found out: by reading and searching, on the web, and from commands that would not work."""
+"""What was found out: by reading and searching, on the web, and from commands that would not work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides which commands with effects beyond the files are told: installs, forges, clusters, deletions."""
+"""Which commands with effects beyond the files are told: installs, forges, clusters, deletions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what of a batch is kept, in which order, and that nothing in it is told twice."""
+"""What of a batch is kept, in which order, and that nothing in it is told twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides which lines of an output say what went wrong."""
+"""Which lines of an output say what went wrong."""
 
 from __future__ import annotations
 

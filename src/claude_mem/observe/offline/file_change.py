@@ -1,4 +1,4 @@
-"""Decides what became of one file: its names added, changed and removed, its values, its size."""
+"""What became of one file: its names added, changed and removed, its values, its size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides how a path is written, and what kind of file it names."""
+"""How a path is written, and what kind of file it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides which sentences only keep company: politeness, a word that it is done, a pointer to elsewhere."""
+"""Which sentences only keep company: politeness, a word that it is done, a pointer to elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides which of the agent's own words state something worth keeping."""
+"""Which of the agent's own words state something worth keeping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what was broken and then worked, and what is broken still."""
+"""What was broken and then worked, and what is broken still."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides the title of a change: what changed where."""
+"""The title of a change: what changed where."""
 
 from __future__ import annotations
 

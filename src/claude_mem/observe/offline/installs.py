@@ -1,4 +1,4 @@
-"""Decides what was added to a machine or a project by a package manager."""
+"""What was added to a machine or a project by a package manager."""
 
 from __future__ import annotations
 

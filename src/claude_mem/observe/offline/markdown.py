@@ -1,4 +1,4 @@
-"""Decides what a message's structure is: sections, paragraphs, items, with the markup taken off."""
+"""What a message's structure is: sections, paragraphs, items, with the markup taken off."""
 
 from __future__ import annotations
 

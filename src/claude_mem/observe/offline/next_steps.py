@@ -1,4 +1,4 @@
-"""Decides which plain sentences name what is left to do, where no heading says so."""
+"""Which plain sentences name what is left to do, where no heading says so."""
 
 from __future__ import annotations
 

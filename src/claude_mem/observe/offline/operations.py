@@ -1,4 +1,4 @@
-"""Decides which commands changed something outside the files: a forge, a cluster, a container, a branch."""
+"""Which commands changed something outside the files: a forge, a cluster, a container, a branch."""
 
 from __future__ import annotations
 

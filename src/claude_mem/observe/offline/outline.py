@@ -1,4 +1,4 @@
-"""Decides which name a line of source defines: a function, a type, a heading, a key, a target."""
+"""Which name a line of source defines: a function, a type, a heading, a key, a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides whether a name was only exchanged for another."""
+"""Whether a name was only exchanged for another."""
 
 from __future__ import annotations
 

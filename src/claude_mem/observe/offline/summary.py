@@ -1,4 +1,4 @@
-"""Decides what a turn's summary says, by the request and by the structure of the agent's last message."""
+"""What a turn's summary says, by the request and by the structure of the agent's last message."""
 
 from __future__ import annotations
 

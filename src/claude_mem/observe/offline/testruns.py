@@ -1,4 +1,4 @@
-"""Decides how a test run went, from the formats the runners print."""
+"""How a test run went, from the formats the runners print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides where one turn ends and the next begins, and sorts what was done in each."""
+"""Where one turn ends and the next begins, and sorts what was done in each."""
 
 from __future__ import annotations
 

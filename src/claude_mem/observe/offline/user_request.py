@@ -1,4 +1,4 @@
-"""Decides what the user asked for, in their own words, without what a client wrapped around them."""
+"""What the user asked for, in their own words, without what a client wrapped around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what kind of command was run (a test, a check, another) and whether it went well."""
+"""What kind of command was run (a test, a check, another) and whether it went well."""
 
 from __future__ import annotations
 

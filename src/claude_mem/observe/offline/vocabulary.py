@@ -1,4 +1,4 @@
-"""Decides what a heading is about: small word lists, in several languages. Only structure else."""
+"""What a heading is about: small word lists, in several languages. Only structure else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides how long things may get, and where a text that is too long is cut."""
+"""How long things may get, and where a text that is too long is cut."""
 
 from __future__ import annotations
 

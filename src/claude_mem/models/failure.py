@@ -59,7 +59,7 @@ STATUS_OF_TYPE = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Whom we target, in the words for a person."""
+    """Whom a call went to, in words for a person."""
 
     who: str  # "The Anthropic API"
     model: str

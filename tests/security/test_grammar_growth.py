@@ -6,7 +6,7 @@ import pytest
 from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs
 
 from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.observe import evidence, render, reply, tool_calls
+from claude_mem.observe import event_text, evidence, reply, tool_calls
 
 # Each has cost some parser its afternoon: open tags, stray signs, entities, sections that never end.
 HOSTILE = {
@@ -56,7 +56,7 @@ def tell(text: str) -> None:
             call = ToolCall(tool, given, text)
             event = Event(id="1", at=0, kind=Kind.TOOL_USE, session="s", cwd="/repo", tool=call)
             (seen,) = tool_calls.read_all([event])
-            render.piece(seen, "/repo")
+            event_text.piece(seen, "/repo")
             evidence.files([seen])
 
 

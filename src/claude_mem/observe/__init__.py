@@ -1,6 +1,6 @@
 """From events to memory: when a batch goes out, what is asked about it, and what is read in the answer.
 
-`policy` says when; `tool_calls` reads each call once; `prompt` builds the question (`mode`, `render`,
+`policy` says when; `tool_calls` reads each call once; `prompt` builds the question (`mode`, `event_text`,
 `shell`); `reply` reads the answer, `evidence` corrects it by what the tools themselves show; `observer` puts
 them together within a budget. `offline/` does without a model. All but `observer` are pure.
 """

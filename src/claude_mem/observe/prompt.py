@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
 from claude_mem.models.registry import Prompt
+from claude_mem.observe.event_text import LONGEST_MARK, Piece, Value, elide, line, piece
 from claude_mem.observe.evidence import base_of
 from claude_mem.observe.mode import Mode, Verbosity
-from claude_mem.observe.render import LONGEST_MARK, Piece, Value, elide, line, piece
 from claude_mem.observe.tool_calls import Seen
 
 MOST_REQUEST = 2_000

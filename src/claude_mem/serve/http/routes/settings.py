@@ -17,8 +17,8 @@ from claude_mem.serve import whole
 from claude_mem.serve.http.router import READS, Answer, Call, Routes
 from claude_mem.serve.refusal import Refusal
 from claude_mem.serve.services import Running, log
-from claude_mem.settings import edit, read_file
-from claude_mem.settings.edit import Described
+from claude_mem.settings import editor, read_file
+from claude_mem.settings.editor import Described
 from claude_mem.settings.resolution import summed
 
 MOST_BYTES = 256 << 10
@@ -57,10 +57,10 @@ async def change(call: Call, body: api.SettingsRequest) -> Struct:
     changes, settings = body.changes, call.services.settings
     table = _table(call.running)
     try:
-        new = edit.changed(table, changes)
-        call.services.check_settings(replace(settings, **edit.applied(settings, changes)))
+        new = editor.changed(table, changes)
+        call.services.check_settings(replace(settings, **editor.applied(settings, changes)))
     except SettingsError as error:
-        raise Refusal(400, "bad_field", str(error), field=edit.key_of(error.key)) from None
+        raise Refusal(400, "bad_field", str(error), field=editor.key_of(error.key)) from None
     except OSError as error:
         raise Refusal(400, "bad_field", f"It cannot be used: {error.strerror}.", field="changes") from None
     _write(_file(call.running), new)
@@ -91,7 +91,7 @@ def _write(file: Path, table: dict[str, object]) -> None:
 
 
 def _described(running: Running, table: dict[str, object]) -> list[Described]:
-    return edit.described(table, os.environ, running.services.settings)
+    return editor.described(table, os.environ, running.services.settings)
 
 
 def _row(each: Described) -> dict[str, object]:

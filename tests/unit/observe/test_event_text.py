@@ -3,14 +3,14 @@ import json
 import pytest
 
 from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.observe import event_text, tool_calls
 from claude_mem.observe import prompt as fit
-from claude_mem.observe import render, tool_calls
-from claude_mem.observe.render import LONGEST_MARK, Piece, Value, elide
+from claude_mem.observe.event_text import LONGEST_MARK, Piece, Value, elide
 
 
 def piece(event: Event, base: str | None) -> Piece | None:
     (seen,) = tool_calls.read_all([event])
-    return render.piece(seen, base)
+    return event_text.piece(seen, base)
 
 
 def told(tool: str, given: object, answer: object, *, failed: bool = False) -> Piece:

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from claude_mem.model.errors import SettingsError
-from claude_mem.settings import SETTINGS, Settings, edit
-from claude_mem.settings.edit import Described
+from claude_mem.settings import SETTINGS, Settings, editor
+from claude_mem.settings.editor import Described
 
 IN_FORCE = Settings(Path("/data"))
 
 
 def described(table: dict[str, object], environ: dict[str, str]) -> dict[str, Described]:
-    return {each.setting.key: each for each in edit.described(table, environ, IN_FORCE)}
+    return {each.setting.key: each for each in editor.described(table, environ, IN_FORCE)}
 
 
 def test_every_setting_has_a_kind_a_page_can_show() -> None:
@@ -55,13 +55,13 @@ def test_what_is_wrong_is_told_without_what_it_is_if_that_is_secret() -> None:
 
 def test_a_change_keeps_what_others_have_in_the_file() -> None:
     table: dict[str, object] = {"ANOTHER_PROGRAMS": 1, "CLAUDE_MEM_MODEL": "haiku"}
-    changed = edit.changed(table, {"CLAUDE_MEM_MODEL": None, "CLAUDE_MEM_DAILY_TOKENS": "5"})
+    changed = editor.changed(table, {"CLAUDE_MEM_MODEL": None, "CLAUDE_MEM_DAILY_TOKENS": "5"})
     assert changed == {"ANOTHER_PROGRAMS": 1, "CLAUDE_MEM_DAILY_TOKENS": 5}
     assert table["CLAUDE_MEM_MODEL"] == "haiku"
 
 
 def test_an_empty_text_is_no_setting() -> None:
-    assert edit.changed({"CLAUDE_MEM_MODEL": "haiku"}, {"CLAUDE_MEM_MODEL": " "}) == {}
+    assert editor.changed({"CLAUDE_MEM_MODEL": "haiku"}, {"CLAUDE_MEM_MODEL": " "}) == {}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_an_empty_text_is_no_setting() -> None:
 )
 def test_what_is_not_allowed_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(SettingsError, match=r"^Not kept: "):
-        edit.changed({}, changes)
+        editor.changed({}, changes)
 
 
 def test_what_is_wrong_is_said_to_be_where_it_is() -> None:
@@ -86,9 +86,9 @@ def test_an_address_sent_back_as_it_was_shown_keeps_its_password() -> None:
     table = {"CLAUDE_MEM_BASE_URL": "https://ada:word@proxy.example/v1"}
     shown = described(dict(table), {})["CLAUDE_MEM_BASE_URL"].value
     assert "word" not in shown
-    assert edit.changed(table, {"CLAUDE_MEM_BASE_URL": shown}) == table
+    assert editor.changed(table, {"CLAUDE_MEM_BASE_URL": shown}) == table
     other = "https://proxy.example/v2"
-    assert edit.changed(table, {"CLAUDE_MEM_BASE_URL": other}) == {"CLAUDE_MEM_BASE_URL": other}
+    assert editor.changed(table, {"CLAUDE_MEM_BASE_URL": other}) == {"CLAUDE_MEM_BASE_URL": other}
 
 
 def test_how_a_setting_is_worded_changes_neither_its_kind_nor_its_choices(
@@ -100,7 +100,7 @@ def test_how_a_setting_is_worded_changes_neither_its_kind_nor_its_choices(
 
     before = taken()
     reworded = tuple(replace(each, allowed="an integer, one of these, or a list") for each in SETTINGS)
-    monkeypatch.setattr(edit, "SETTINGS", reworded)
+    monkeypatch.setattr(editor, "SETTINGS", reworded)
     assert taken() == before
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -81,7 +81,11 @@ def _one_of(*allowed: str) -> Takes:
             raise ValueError
         return str(value)
 
-    return Takes("choice", parse, f"{', '.join(allowed[:-1])} or {allowed[-1]}", allowed)
+    return Takes("choice", parse, _either(allowed), allowed)
+
+
+def _either(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def _amount(value: object) -> float:
@@ -199,7 +203,7 @@ class Settings:
         "CLAUDE_MEM_API_KEY",
         None,
         _SECRET,
-        f"The provider's key; without it {' or '.join(registry.KEY_VARIABLES)}.",
+        f"The provider's key; without it {_either(registry.KEY_VARIABLES)}.",
         allowed="a key",
     )
     base_url: str | None = _observer(

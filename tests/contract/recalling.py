@@ -13,7 +13,8 @@ from urllib.parse import urlencode
 
 from tests.harness import workers
 
-from claude_mem.serve import control, sse
+from claude_mem.serve import control
+from claude_mem.serve.http import stream
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Listener:
     def __init__(self, connection: http.client.HTTPConnection) -> None:
         self.response = connection.getresponse()
         assert self.response.status == 200
-        assert self.response.headers["content-type"].startswith(sse.MEDIA_TYPE)
+        assert self.response.headers["content-type"].startswith(stream.MEDIA_TYPE)
         first = self.next()
         assert first.name == "initial"
         self.initial = first

@@ -12,7 +12,7 @@ import pytest
 from tests.harness import hook_process, payloads, workers
 
 from claude_mem.hook import paths
-from claude_mem.serve import wire
+from claude_mem.serve import control
 
 # What macOS's Python does not have, of the modules that the hook and whoever stops a worker use.
 LINUX_ONLY = """
@@ -88,7 +88,7 @@ def test_a_socket_below_a_long_path_is_reached_on_either_system(
         monkeypatch.setattr(sys, "platform", system)
         with (
             socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client,
-            wire.address(data, paths.HOOK_SOCK) as address,
+            control.socket_address(data, paths.HOOK_SOCK) as address,
         ):
             client.connect(address)
     assert Path.cwd() == tmp_path

@@ -18,7 +18,7 @@ from tests.unit.serve import driving
 from tests.unit.serve.driving import answers, until
 
 from claude_mem.model.errors import WorkerFailed, WorkerHung
-from claude_mem.serve import control, lock, starting
+from claude_mem.serve import control, lock
 
 ONCE_MORE = pytest.mark.prove
 """The same again, or another of its kind: `make test` keeps some of every class here."""
@@ -461,7 +461,7 @@ class TestASlowStart:
         assert (found.state, found.pid) == ("starting", slow.pid)
         said = json.loads((data / "starting.json").read_bytes())
         assert said["doing"]
-        assert starting.is_under_way(data)
+        assert control.is_starting(data)
         (data / "build-is-slow").unlink()
         until("it answers", lambda: answers(data))
         until("it says so no more", lambda: not (data / "starting.json").exists())

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven, Reply
 
-from claude_mem.serve import guard
+from claude_mem.serve.http import guard
 from claude_mem.serve.http.app import TABLE
 from claude_mem.serve.http.routes import memories, projects, viewer
 

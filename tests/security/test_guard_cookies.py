@@ -13,7 +13,7 @@ from tests.security.test_guard import ATTACKS, BODY, ROUTES, assert_hardened
 from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven, Reply
 
-from claude_mem.serve import guard
+from claude_mem.serve.http import guard
 from claude_mem.serve.http.routes import viewer
 
 KEYED = [(method, path) for method, path in ROUTES if path not in viewer.OPEN]

@@ -139,9 +139,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _logs(args: argparse.Namespace) -> int:
-    from claude_mem.serve import journal
+    from claude_mem.serve import worker_log
 
-    log = settings.data_directory() / paths.LOGS / journal.NAME
+    log = settings.data_directory() / paths.LOGS / worker_log.LOG_NAME
     for line in logs.last(log, args.n):
         print(line)
     if args.f:

@@ -1,23 +1,172 @@
-"""Starts, stops and asks after the worker. Who it is, the lock says; how it is, it says itself."""
+"""Starts, stops and queries the worker from another process. The lock says who it is; it says how it is."""
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import signal
+import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from claude_mem.hook import paths
+from claude_mem.hook import paths, worker_link
 from claude_mem.model.errors import WorkerFailed, WorkerHung
-from claude_mem.serve import lock, spawn, starting
-from claude_mem.serve.wire import as_object, request, streamed
+from claude_mem.serve import data_dir, lock
 
-__all__ = ["WorkerStatus", "as_object", "request", "start", "status", "stop", "streamed"]
+# Starts a process that outlives this one: in a session of its own, holding nothing of ours open.
+
+
+def worker_command(*, from_hook: bool = False) -> list[str]:
+    return worker_link.worker_command(sys.executable, from_hook=from_hook)
+
+
+def spawn_detached(command: Sequence[str], data_dir: Path) -> int:
+    """Start `command` for `data_dir`, its output in logs/start.log; returns its process id."""
+    log = data_dir / paths.START_LOG
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log.parent.mkdir(mode=0o700, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    return os.posix_spawn(
+        command[0],
+        list(command),
+        os.environ | {"CLAUDE_MEM_DATA_DIR": str(data_dir)},
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(log), flags, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+        setsigdef=[signal.SIGHUP, signal.SIGINT, signal.SIGTERM],
+        setsigmask=[],
+    )
+
+
+# Tells that a worker is still opening its database, which may take minutes: an upgrade, a check of it all.
+#
+# It counts only while the worker's lock is held: what a killed worker left behind says nothing, and the next
+# one writes over it.
+
+
+STARTING_FILE = "starting.json"
+LONGEST_START_S = 600.0
+"""A worker that takes longer hangs."""
+
+
+def mark_starting(folder: Path, doing: str) -> None:
+    """Raises OSError."""
+    data_dir.write_atomic(folder / STARTING_FILE, json.dumps({"doing": doing, "since": _now()}).encode())
+
+
+def clear_starting(folder: Path) -> None:
+    with suppress(OSError):  # after LONGEST_S it says nothing any more
+        (folder / STARTING_FILE).unlink()
+
+
+def is_starting(folder: Path) -> bool:
+    """Whether the holder of the lock, if there is one, is still starting."""
+    try:
+        record = json.loads((folder / STARTING_FILE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    since = record.get("since") if isinstance(record, dict) else None
+    # Either way: the clock may have been set since.
+    return type(since) is int and abs(_now() - since) < LONGEST_START_S * 1000
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+# Speaks HTTP over `worker.sock`, where no token is sent: how the command line reaches the worker.
+
+
+LONGEST_ADDRESS = 100
+"""A socket's path may be 108 bytes on Linux, 104 on macOS."""
+
+
+def request(
+    data_dir: Path, method: str, path: str, body: object = None, *, deadline_s: float = 5.0
+) -> tuple[int, dict[str, object]]:
+    """The status and the JSON object answered (other text as "text"). Bytes are sent as lines, each a JSON
+    object. Raises OSError when nobody answers."""
+    with streamed(data_dir, method, path, body, deadline_s=deadline_s) as response:
+        return response.status, as_object(response.read())
+
+
+@contextmanager
+def streamed(
+    data_dir: Path, method: str, path: str, body: object = None, *, deadline_s: float = 5.0
+) -> Iterator[http.client.HTTPResponse]:
+    """The answer, to be read while it comes; each piece of it within the deadline. Raises OSError."""
+    connection = _Connection(data_dir, deadline_s)
+    try:
+        headers, content = {}, None
+        if body is not None:
+            lines = isinstance(body, bytes)
+            headers["Content-Type"] = "application/x-ndjson" if lines else "application/json"
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        connection.request(method, path, content, headers)
+        yield connection.getresponse()
+    except http.client.HTTPException as error:
+        raise ConnectionError(f"the worker hung up: {type(error).__name__}") from error
+    finally:
+        connection.close()
+
+
+def as_object(raw: bytes) -> dict[str, object]:
+    try:
+        found = json.loads(raw)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"text": raw.decode(errors="replace")}
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, data_dir: Path, deadline_s: float) -> None:
+        super().__init__("localhost", timeout=deadline_s)
+        self._data_dir = data_dir
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.sock.settimeout(self.timeout)
+            with socket_address(self._data_dir, paths.WORKER_SOCK) as path:
+                self.sock.connect(path)
+        except BaseException:
+            self.close()
+            raise
+
+
+@contextmanager
+def socket_address(data_dir: Path, name: str) -> Iterator[str]:
+    """A path to a socket in the data directory that fits into a socket's address, however long the
+    directory's own path is."""
+    path = str(data_dir / name)
+    if len(os.fsencode(path)) <= LONGEST_ADDRESS:
+        yield path
+        return
+    folder = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if sys.platform == "linux":
+            yield f"/proc/self/fd/{folder}/{name}"
+        else:
+            os.fchdir(folder)
+            yield name
+    finally:
+        os.fchdir(here)
+        os.close(here)
+        os.close(folder)
+
+
+# Starts, stops and asks after the worker. Who it is, the lock says; how it is, it says itself.
+
 
 POLL_S = 0.02
 TAIL_BYTES = 2000
@@ -44,7 +193,7 @@ def status(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
         left = end - time.monotonic()
         if left <= 0:
             return WorkerStatus("starting" if begun else "hung", pid or None)
-        begun = starting.is_under_way(data_dir)  # before asking: it may open its doors in between
+        begun = is_starting(data_dir)  # before asking: it may open its doors in between
         try:
             code, health = request(data_dir, "GET", "/health", deadline_s=left)
         except OSError:
@@ -66,7 +215,7 @@ def start(data_dir: Path, *, deadline_s: float = 10.0, command: Sequence[str] | 
     if found.state != "stopped":
         raise WorkerHung(found.pid)
     end = time.monotonic() + deadline_s
-    child: int | None = spawn.detached(command or spawn.worker_command(), data_dir)
+    child: int | None = spawn_detached(command or worker_command(), data_dir)
     while time.monotonic() < end:
         found = _settled(data_dir, deadline_s=max(POLL_S, end - time.monotonic()))
         if found.state == "running":
@@ -87,7 +236,7 @@ def stop(data_dir: Path, *, deadline_s: float = 10.0, force: bool = False) -> bo
     One that is starting is waited for first, unless by `force`: a killed upgrade begins anew the next time.
     Only the lock's holder is ever signalled, as the kernel names it at that moment.
     """
-    if not force and starting.is_under_way(data_dir):
+    if not force and is_starting(data_dir):
         _settled(data_dir)
     pid = _holder(data_dir)
     if pid is None:
@@ -108,7 +257,7 @@ def stop(data_dir: Path, *, deadline_s: float = 10.0, force: bool = False) -> bo
 
 def _settled(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
     """As `status`, but of a worker that is starting what becomes of it, within ten minutes."""
-    end = time.monotonic() + starting.LONGEST_S
+    end = time.monotonic() + LONGEST_START_S
     while True:
         found = status(data_dir, deadline_s=deadline_s)
         if found.state != "starting" or time.monotonic() > end:

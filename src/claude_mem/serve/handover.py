@@ -13,7 +13,7 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from claude_mem.serve import whole
+from claude_mem.serve import data_dir
 
 HONOURED_MS = 60 * 60 * 1000
 """For how long a worker started by an older hook stays away after a handover."""
@@ -91,4 +91,4 @@ def read(path: Path) -> Handover | None:
 
 
 def write(path: Path, handover: Handover) -> None:
-    whole.write(path, json.dumps(asdict(handover)).encode())
+    data_dir.write_atomic(path, json.dumps(asdict(handover)).encode())

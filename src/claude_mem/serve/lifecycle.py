@@ -1,4 +1,4 @@
-"""The worker's life, from the lock to the last file removed."""
+"""The worker's life: start, the loops that run until it stops, winding down, making way for a new version."""
 
 from __future__ import annotations
 
@@ -12,20 +12,175 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from claude_mem.hook import paths
-from claude_mem.model.errors import ClaudeMemError
-from claude_mem.serve import handover, home, journal, lock, spawn, starting, token, upkeep
-from claude_mem.serve.faces import Faces
+from claude_mem.model.errors import ClaudeMemError, StoreDamaged, StoreError
+from claude_mem.serve import control, data_dir, handover, lock, worker_log
 from claude_mem.serve.handover import Handover
 from claude_mem.serve.http import app
+from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.lock import Held, LockHeld
 from claude_mem.serve.services import Running, Services, log
-from claude_mem.serve.visitors import Visitors
+from claude_mem.serve.sockets import Listeners
 from claude_mem.settings import Settings
+
+# The worker's loops: the spool is drained, what waits is observed, the house kept, the doors watched.
+#
+# Each outlives any one failure, counts it, and ends when the worker stops.
+
+
+DRAIN_EVERY_S = 3.0
+"""A wake that was never sent (a hook killed just before) delays an event no longer than this."""
+AFTER_FAILURE_S = 1.0
+"""A full disk is not asked again for every hook that calls."""
+MAINTAIN_EVERY_S = 3600.0
+OBSERVE_EVERY_S = 60.0
+"""However long the wait that was asked for: a clock may be set meanwhile."""
+GATHER_S = 0.2
+WATCH_EVERY_S = 2.0
+FOLLOW_EVERY_S = 3.0
+
+
+async def keep_drained(running: Running) -> None:
+    while not running.stopping.is_set():
+        running.wake.clear()
+        if await _drain(running):
+            await _until(running.wake, DRAIN_EVERY_S)
+        else:
+            await _until(running.stopping, AFTER_FAILURE_S)
+
+
+async def _drain(running: Running) -> bool:
+    try:
+        while not running.stopping.is_set():
+            if await asyncio.to_thread(running.services.drain) == 0:
+                break
+            running.heard = True
+            running.tell_news()
+    except StoreDamaged as error:
+        _leave_it_to_the_next(running, error)
+    except StoreError as error:
+        if running.trouble != str(error):
+            log.warning("the spool is not drained: %s", type(error).__name__)
+        running.trouble = str(error)
+    except Exception as error:  # the pump's top: it may not end while the worker lives
+        running.trouble = f"The spool cannot be drained ({type(error).__name__}); see the worker's log."
+        running.swallow("drain", error)
+    else:
+        running.trouble = None
+        return True
+    return False
+
+
+async def keep_observing(running: Running) -> None:
+    """One of a few side by side: each step holds a session of its own."""
+    while not running.stopping.is_set():
+        news = running.news
+        try:
+            look_again = await asyncio.to_thread(running.services.pump)
+        except StoreDamaged as error:
+            _leave_it_to_the_next(running, error)
+            continue
+        except Exception as error:  # the pump's top: the batch went back to the queue
+            running.swallow("pump", error)
+            await _until(running.stopping, AFTER_FAILURE_S)
+            continue
+        running.tell_change()  # a batch may have become memory
+        now = running.services.clock()
+        wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - now) / 1000
+        if wait_s > 0:
+            await _until(news, min(wait_s, OBSERVE_EVERY_S))
+            await _until(running.stopping, GATHER_S)  # a burst of events is one reason to look, not hundreds
+
+
+async def keep_following(running: Running) -> None:
+    """Transcripts that grow, where the user has such watched."""
+    follow = running.services.follow
+    while follow is not None and not running.stopping.is_set():
+        try:
+            if await asyncio.to_thread(follow):
+                running.tell_news()
+        except StoreDamaged as error:
+            _leave_it_to_the_next(running, error)
+        except Exception as error:  # a folder may be away for a while
+            running.swallow("follow", error)
+        await _until(running.stopping, FOLLOW_EVERY_S)
+
+
+async def keep_ready(running: Running) -> None:
+    """What was remembered is indexed and rendered soon after, not when somebody asks."""
+    while not running.stopping.is_set():
+        changed = running.changed
+        try:
+            more = await asyncio.to_thread(running.services.keep_ready)
+        except StoreDamaged as error:
+            _leave_it_to_the_next(running, error)
+            continue
+        except Exception as error:  # searching goes on with what is indexed
+            running.swallow("recall", error)
+            await _until(running.stopping, AFTER_FAILURE_S)
+            continue
+        if not more:
+            await _until(changed, OBSERVE_EVERY_S)
+            await _until(running.stopping, GATHER_S)
+
+
+async def keep_house(running: Running, root: Path) -> None:
+    try:
+        for left in await asyncio.to_thread(data_dir.tighten_permissions, root):
+            log.warning("left as it is: %s", left)
+    except OSError as error:
+        running.swallow("tighten", error)
+    while not running.stopping.is_set():
+        for name, step in running.services.maintain.items():
+            if running.stopping.is_set():
+                break
+            try:
+                await asyncio.to_thread(step)
+            except StoreDamaged as error:
+                _leave_it_to_the_next(running, error)
+            except Exception as error:  # it is tried again in an hour; the other steps are done now
+                running.swallow(f"maintain.{name}", error)
+        await _until(running.stopping, MAINTAIN_EVERY_S)
+
+
+async def keep_watch(running: Running, faces: Listeners, held: Held, lock: Path) -> None:
+    failing = False
+    while not running.stopping.is_set():
+        if not held.is_at(lock):
+            # Deleted, or the directory moved: another worker may hold the directory now, so this one must go.
+            log.warning("worker.lock is no longer the file this worker holds; stopping")
+            running.stop()
+            return
+        try:
+            await faces.heal()
+            failing = False
+        except OSError as error:
+            if not failing:
+                running.swallow("heal", error)
+            failing = True
+        await _until(running.stopping, WATCH_EVERY_S)
+
+
+def _leave_it_to_the_next(running: Running, error: StoreDamaged) -> None:
+    """A damaged database is mended when it is opened: stop, and the next hook starts a worker that does."""
+    running.trouble = str(error)
+    running.swallow("store", error)
+    running.stop()
+
+
+async def _until(event: asyncio.Event, within_s: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            await event.wait()
+
+
+# The worker's life, from the lock to the last file removed.
+
 
 HANDOVER = Path("handover.json")
 THREADS = 20
@@ -49,10 +204,10 @@ def run(
     settings = replace(settings, data_dir=settings.data_dir.absolute())
 
     def follow() -> None:
-        spawn.detached(successor or spawn.worker_command(from_hook=True), settings.data_dir)
+        control.spawn_detached(successor or control.worker_command(from_hook=True), settings.data_dir)
 
     try:
-        left = home.prepare(settings.data_dir)
+        left = data_dir.prepare_data_dir(settings.data_dir)
         os.chdir(settings.data_dir)
         if from_hook and handover.should_stay_away(version, handover.read(HANDOVER), time.time_ns() // 10**6):
             return 0
@@ -78,7 +233,7 @@ def _work(
     """Live with the lock held; True when a newer version is to follow (`follow` starts it)."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the terminal it was started from may close
     _raise_file_limit()
-    with journal.opened(Path(paths.LOGS), settings.log_level):
+    with worker_log.open_log(Path(paths.LOGS), settings.log_level):
         for what in left:
             log.warning("left as it is: %s", what)
         try:
@@ -89,7 +244,7 @@ def _work(
             finally:
                 parts.close()
         except Exception:
-            starting.end(Path())
+            control.clear_starting(Path())
             log.exception("the worker ends")
             raise
 
@@ -97,16 +252,16 @@ def _work(
 def _say_it_starts() -> None:
     """Nobody can be answered before the database is open."""
     try:
-        starting.begin(Path(), "opening the database")
+        control.mark_starting(Path(), "opening the database")
     except OSError as error:  # a full disk: it only looks as if it hung
-        log.warning("%s cannot be written: %s", starting.NAME, error.strerror)
+        log.warning("%s cannot be written: %s", control.STARTING_FILE, error.strerror)
 
 
 async def _live(parts: Services, version: str, held: Held, follow: Callable[[], object]) -> bool:
     loop = asyncio.get_running_loop()
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="worker")
     loop.set_default_executor(threads)
-    loop.set_exception_handler(journal.loop_trouble)
+    loop.set_exception_handler(worker_log.log_loop_error)
     running = Running(parts, visitors=Visitors(Path(paths.SIGNED_IN), parts.clock))
     for wanted in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(wanted, running.stop)
@@ -115,18 +270,18 @@ async def _live(parts: Services, version: str, held: Held, follow: Callable[[], 
         if handover.is_newer(hook_version, than=version):
             _make_way(running, version, hook_version)
 
-    faces = Faces(running, app.build(running), token.ensure(Path(paths.TOKEN)), on_wake)
+    faces = Listeners(running, app.build(running), data_dir.ensure_token(Path(paths.TOKEN)), on_wake)
     await faces.open()
-    starting.end(Path())
+    control.clear_starting(Path())
     log.info("worker %s, process %d, port %s", version, running.pid, running.port)
     root = parts.settings.data_dir
     loops = [
-        asyncio.create_task(upkeep.keep_drained(running)),
-        *(asyncio.create_task(upkeep.keep_observing(running)) for _ in range(OBSERVERS)),
-        asyncio.create_task(upkeep.keep_ready(running)),
-        asyncio.create_task(upkeep.keep_following(running)),
-        asyncio.create_task(upkeep.keep_house(running, root)),
-        asyncio.create_task(upkeep.keep_watch(running, faces, held, root / paths.WORKER_LOCK)),
+        asyncio.create_task(keep_drained(running)),
+        *(asyncio.create_task(keep_observing(running)) for _ in range(OBSERVERS)),
+        asyncio.create_task(keep_ready(running)),
+        asyncio.create_task(keep_following(running)),
+        asyncio.create_task(keep_house(running, root)),
+        asyncio.create_task(keep_watch(running, faces, held, root / paths.WORKER_LOCK)),
     ]
     await running.stopping.wait()
     log.info("stopping")
@@ -153,7 +308,7 @@ def _make_way(running: Running, version: str, hook_version: str) -> None:
 
 
 async def _wind_down(
-    parts: Services, faces: Faces, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor
+    parts: Services, faces: Listeners, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor
 ) -> bool:
     """Finish what is running, within bounds; False when something will not end."""
     deadline = time.monotonic() + GRACE_S

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.serve import guard
+from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import Call
 from claude_mem.serve.requests import parse
 from claude_mem.serve.services import Running

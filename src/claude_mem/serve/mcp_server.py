@@ -20,11 +20,11 @@ from starlette.types import Message
 from claude_mem.api.tools import input_schema
 from claude_mem.model.errors import StoreError
 from claude_mem.ports.desk import BadQuestion, NotThere
-from claude_mem.serve import guard, mcp_tools
+from claude_mem.serve import mcp_tools
+from claude_mem.serve.http import guard
 from claude_mem.serve.mcp import Headers, Visitor
 from claude_mem.serve.mcp_tools import Tool
-from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.requests import read_arguments
+from claude_mem.serve.requests import Refusal, read_arguments
 from claude_mem.serve.services import Running
 
 HIDES_TEXT = frozenset(("claude-code", "codex-mcp-client", "opencode"))

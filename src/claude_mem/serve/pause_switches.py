@@ -9,7 +9,7 @@ from pathlib import Path
 
 from claude_mem.hook import paths
 from claude_mem.hook import pause as hook_pause
-from claude_mem.serve import whole
+from claude_mem.serve.data_dir import write_atomic
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def pause(data_dir: Path, session: str | None = None) -> bool:
         switch.parent.mkdir(mode=0o700)
     if paths.is_there(str(switch)):
         return False
-    whole.write(switch, f"{session or ''}\n".encode(errors="replace"))
+    write_atomic(switch, f"{session or ''}\n".encode(errors="replace"))
     for path in (switch, switch.parent, data_dir):
         _sync(path)
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from claude_mem.api.sessions import Outcome
-from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
 from claude_mem.store.values import Accepted
 

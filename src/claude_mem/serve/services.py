@@ -19,7 +19,7 @@ from claude_mem.ports.desk import Desk
 from claude_mem.ports.house import House
 from claude_mem.ports.past import Listener
 from claude_mem.ports.viewing import Viewing
-from claude_mem.serve.visitors import Visitors
+from claude_mem.serve.http.signin import Visitors
 from claude_mem.settings import Settings
 from claude_mem.store.values import Accepted, Inbox, Overview, Sessions
 
@@ -28,6 +28,8 @@ log = logging.getLogger("claude_mem.serve")
 PROTOCOL = 1
 """The version of what is said over the sockets and HTTP; raised when an old client would break."""
 
+BACKLOG = 1024
+"""Connections that may wait on a listening socket."""
 MOST_CORRECTIONS = 1_000
 
 

@@ -13,7 +13,7 @@ from claude_mem.hook import drop_counters, notices, paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
-from claude_mem.serve import whole
+from claude_mem.serve import data_dir
 from claude_mem.serve.services import Services
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import summed, to_tell
@@ -122,7 +122,7 @@ def _warned(settings: Settings) -> Settings:
             told.unlink(missing_ok=True)
         elif message != (told.read_text(encoding="utf-8", errors="replace") if told.is_file() else None):
             leave_notice(settings.data_dir, message)
-            whole.write(told, message.encode(errors="replace"))
+            data_dir.write_atomic(told, message.encode(errors="replace"))
     except OSError as error:
         log.warning("%s cannot be written, so it is told again: %s", told.name, error.strerror)
     return settings

@@ -15,9 +15,9 @@ from tests.unit.serve import standin
 from tests.unit.serve.tiny_desk import EVIL, TinyDesk
 
 from claude_mem.api.filters import Page, SearchFilters, filter_infos
-from claude_mem.serve import guard, mcp_tools
-from claude_mem.serve.guard import Guard, Key
-from claude_mem.serve.http import app
+from claude_mem.serve import mcp_tools
+from claude_mem.serve.http import app, guard
+from claude_mem.serve.http.guard import Guard, Key
 from claude_mem.serve.services import Running, Services
 from claude_mem.settings import Settings
 

@@ -8,8 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.datastructures import QueryParams
 
 from claude_mem.api.base import Body, Params, doc
-from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.requests import DEEPEST, parse, read, read_arguments, read_query
+from claude_mem.serve.requests import DEEPEST, Refusal, parse, read, read_arguments, read_query
 
 
 class Session(Params, frozen=True, kw_only=True):

@@ -116,11 +116,11 @@ def _worker(chosen: Settings) -> facts.Worker:
 
 def _hook_socket_answers(data_dir: Path) -> bool:
     """Ask as a recall hook does, and wait for the one line that comes back."""
-    from claude_mem.serve import wire
+    from claude_mem.serve import control
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(ANSWER_WITHIN_S)
-        with wire.address(data_dir, paths.HOOK_SOCK) as path:
+        with control.socket_address(data_dir, paths.HOOK_SOCK) as path:
             client.connect(path)
         client.sendall(b'{"type":"ask","question":"doctor"}\n')
         return client.recv(4096) != b""

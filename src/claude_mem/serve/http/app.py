@@ -17,12 +17,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from claude_mem.model.errors import EventUnreadable, StoreError
 from claude_mem.ports.desk import BadQuestion, NotThere
-from claude_mem.serve import guard
-from claude_mem.serve.http import openapi
+from claude_mem.serve.http import guard, openapi
 from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Routes, respond, routed_path
 from claude_mem.serve.http.routes import memories, projects, sessions, settings, system, viewer
-from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.requests import parse, read, read_query
+from claude_mem.serve.requests import Refusal, parse, read, read_query
 from claude_mem.serve.services import Running
 from claude_mem.store.values import ChangedMeanwhile
 

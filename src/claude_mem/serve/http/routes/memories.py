@@ -18,8 +18,7 @@ from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer
 from claude_mem.model.refs import Ref
 from claude_mem.ports.desk import Data
 from claude_mem.serve.http.router import LINES, NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
-from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.requests import parse
+from claude_mem.serve.requests import Refusal, parse
 
 PIECE = 64 << 10  # bytes sent at a time
 MOST_LINES = 1_000

@@ -12,7 +12,7 @@ from claude_mem.api.filters import Page, SearchFilters, filter_infos
 from claude_mem.api.memories import ListAnswer
 from claude_mem.ports.desk import Data
 from claude_mem.serve.http.router import NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
-from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.requests import Refusal
 
 routes = Routes()
 

@@ -13,7 +13,7 @@ from claude_mem.api import sessions as api
 from claude_mem.model.jobs import Session
 from claude_mem.serve import report
 from claude_mem.serve.http.router import READS, UNAVAILABLE, UNKNOWN_SESSION, Answer, Call, Routes, respond
-from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
 
 POLL_S = 0.02

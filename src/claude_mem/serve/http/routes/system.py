@@ -14,9 +14,10 @@ from claude_mem.api import system as api
 from claude_mem.api.base import Error
 from claude_mem.hook import paths
 from claude_mem.ports.past import NotFromTheStart
-from claude_mem.serve import banners, journal, logtail, mcp, pause_switches, status, whole
+from claude_mem.serve import data_dir, mcp, pause_switches, worker_log
+from claude_mem.serve.health import prometheus, queue_page, worker_health, worker_state
 from claude_mem.serve.http.router import BAD, READS, UNAVAILABLE, Answer, Call, Routes, respond
-from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.requests import Refusal
 
 MOST_LINES = 5_000
 
@@ -25,7 +26,7 @@ routes = Routes()
 
 @routes.get("/health", "The worker's health.", Answer(200, "Alive.", api.Health))
 def health(call: Call) -> Struct:
-    return status.health(call.running)
+    return worker_health(call.running)
 
 
 @routes.get(
@@ -35,7 +36,7 @@ def health(call: Call) -> Struct:
     UNAVAILABLE,
 )
 def metrics(call: Call) -> Response:
-    text = status.prometheus(call.running)
+    text = prometheus(call.running)
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -60,7 +61,7 @@ async def shut_down(call: Call) -> Response:
     *READS,
 )
 def queue(call: Call, query: api.QueueQuery) -> Struct:
-    return status.queue_page(call.running, query)
+    return queue_page(call.running, query)
 
 
 @routes.post(
@@ -101,7 +102,7 @@ def set_processing(call: Call, body: api.ProcessingRequest) -> Struct:
         flag["project"] = body.project
     flag["timestamp"] = call.services.clock()
     try:
-        whole.write(_flag(call), json.dumps(flag).encode())
+        data_dir.write_atomic(_flag(call), json.dumps(flag).encode())
     except OSError as error:
         message = f"activity.flag cannot be written: {error.strerror}."
         raise Refusal(503, "unavailable", message, headers={"Retry-After": "5"}) from error
@@ -134,7 +135,7 @@ def _flag(call: Call) -> Path:
     "Whether recording is on, and if not, why and what helps.",
     Answer(200, "The state of recording.", api.WorkerState),
 )
-async def worker_state(call: Call) -> Struct:
+async def status(call: Call) -> Struct:
     return await _state(call)
 
 
@@ -156,7 +157,7 @@ async def record(call: Call, body: api.RecordingRequest) -> Struct:
 
 async def _state(call: Call) -> api.WorkerState:
     """Whoever listens hears that it is another than at the last look, whoever made it so."""
-    found = await asyncio.to_thread(banners.state, call.running)
+    found = await asyncio.to_thread(worker_state, call.running)
     now = (found.recording, found.paused)
     before, call.running.recording = call.running.recording, now
     if before is not None and before != now:
@@ -172,7 +173,7 @@ async def _state(call: Call) -> api.WorkerState:
 )
 def logs(call: Call, query: api.LogsQuery) -> Struct:
     del call
-    return logtail.tail(Path(paths.LOGS) / journal.NAME, query.after, query.level, query.limit)
+    return worker_log.tail(Path(paths.LOGS) / worker_log.LOG_NAME, query.after, query.level, query.limit)
 
 
 # -- Backfill --

@@ -12,11 +12,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from claude_mem.api import system as api
 from claude_mem.api.base import Error
-from claude_mem.serve import guard, plainpage, stream
+from claude_mem.serve.http import guard, stream
 from claude_mem.serve.http.router import BAD, READS, UNAVAILABLE, Answer, Call, Routes, respond
-from claude_mem.serve.refusal import Refusal
-from claude_mem.serve.sse import MEDIA_TYPE
-from claude_mem.serve.visitors import COOKIE_S, LINK_MS
+from claude_mem.serve.http.signin import COOKIE_S, LINK_MS
+from claude_mem.serve.http.stream import MEDIA_TYPE
+from claude_mem.serve.requests import Refusal
 
 FOLDER = Path(__file__).parents[2] / "viewer"
 HOME = "index.html"
@@ -93,7 +93,7 @@ async def sign_in(call: Call, query: api.SignInQuery) -> Response:
     cookie = call.running.visitors.admit(query.once)
     if cookie is None:
         if stream.visitor(call) is None:
-            return HTMLResponse(plainpage.html(403), status_code=403)
+            return HTMLResponse(guard.sign_in_page(403), status_code=403)
         return RedirectResponse("/", status_code=303)  # the link was used here before, and worked
     response = RedirectResponse("/", status_code=303)
     name = guard.cookie_name(call.running.port)

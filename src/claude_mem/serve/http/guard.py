@@ -1,4 +1,4 @@
-"""Decides whether a request may reach the application: one check before routing, for every route alike.
+"""Whether a request may reach the application: one check before routing, for every route alike.
 
 On the TCP port anybody on this machine and any web page in its browsers can knock. Host keeps out names that
 were rebound to the loopback, Origin and Sec-Fetch-Site keep out other sites' pages, and the token, or the
@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from claude_mem.serve import plainpage
-from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.http.signin import Visitors
+from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
-from claude_mem.serve.visitors import Visitors
 
 MOST_BYTES = 10 << 20
 BODY_DEADLINE_S = 30.0
@@ -237,7 +236,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 async def _refuse(send: Send, refusal: Refusal, *, as_page: bool = False) -> None:
     if as_page:
-        body, media_type = plainpage.html(refusal.status).encode(), b"text/html; charset=utf-8"
+        body, media_type = sign_in_page(refusal.status).encode(), b"text/html; charset=utf-8"
     else:
         body, media_type = json.dumps(refusal.as_json()).encode(), b"application/json"
     headers = [
@@ -247,3 +246,25 @@ async def _refuse(send: Send, refusal: Refusal, *, as_page: bool = False) -> Non
     ]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+_PAGES = {
+    401: ("You are not signed in.", "Type this in a terminal; it opens the viewer, signed in:"),
+    403: (
+        "This link opens nothing.",
+        "It was used already, is more than a minute old, or came from another page. Type this for a new one:",
+    ),
+    421: ("This is not the address of the viewer.", "Type this in a terminal; it opens the viewer:"),
+}
+_OTHERWISE = ("The viewer cannot be shown.", "Try again, or type this in a terminal:")
+
+
+def sign_in_page(status: int) -> str:
+    """What somebody sees who is not signed in: what to type. No script, no style, nothing of memory."""
+    what, then = _PAGES.get(status, _OTHERWISE)
+    return (
+        '<!doctype html>\n<html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+        f"<title>claude-mem</title>\n<h1>claude-mem</h1>\n<p>{what}</p>\n<p>{then}</p>\n"
+        "<pre>claude-mem open</pre>\n</html>\n"
+    )

@@ -1,8 +1,10 @@
-"""Makes the data directory its owner's alone, and says what had to be left as it was."""
+"""The data directory: made its owner's alone, its small files written in one step, and the token in it."""
 
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +12,13 @@ from pathlib import Path
 from claude_mem.hook import paths
 from claude_mem.model.errors import WorkerError
 
+# Makes the data directory its owner's alone, and says what had to be left as it was.
+
+
 FOLDERS = (paths.SPOOL, paths.ASIDE, paths.PRIVATE, paths.BACKUPS, paths.LOGS)
 
 
-class HomeRefused(WorkerError):
+class DataDirRefused(WorkerError):
     def __init__(self, path: Path, detail: str) -> None:
         self.path, self.detail = path, detail
         super().__init__(
@@ -21,23 +26,23 @@ class HomeRefused(WorkerError):
         )
 
 
-def prepare(root: Path) -> list[str]:
+def prepare_data_dir(root: Path) -> list[str]:
     """Make the directory and its folders, 0700 and 0600 at its top; returns what was left (see `tighten`)."""
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = root.stat()
         if found.st_uid != os.getuid():
-            raise HomeRefused(root, f"it belongs to another user (id {found.st_uid})")
+            raise DataDirRefused(root, f"it belongs to another user (id {found.st_uid})")
         # The top first: from here on nobody else can put a symlink where we are about to look.
         root.chmod(0o700)
         for folder in FOLDERS:
             (root / folder).mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise HomeRefused(root, error.strerror or str(error)) from error
+        raise DataDirRefused(root, error.strerror or str(error)) from error
     return [left for entry in os.scandir(root) if (left := _tighten(entry))]
 
 
-def tighten(root: Path) -> list[str]:
+def tighten_permissions(root: Path) -> list[str]:
     """0700 and 0600 all the way down. Symlinks and other people's files are left, and returned with why."""
     return [left for entry in _walk(root) if (left := _tighten(entry))]
 
@@ -69,3 +74,49 @@ def _tighten(entry: os.DirEntry[str]) -> str | None:
     except OSError as error:
         return f"{entry.path}: {error.strerror}"
     return None
+
+
+# Writes a small file whole or not at all, readable by its owner alone.
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Replace `path` in one step. A symlink planted there is replaced, never followed."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)  # left by a process of the same number that was killed just here
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor has no path
+            file.write(content)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+# Keeps the key to the TCP port: made once, kept over restarts, readable by its owner alone.
+
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 random bytes
+
+
+def ensure_token(path: Path) -> str:
+    """The token, made anew when there is none worth the name."""
+    token = read_token(path)
+    if token is None:
+        token = secrets.token_urlsafe(32)
+        write_atomic(path, token.encode() + b"\n")
+    return token
+
+
+def read_token(path: Path) -> str | None:
+    """The token; None when the file is missing, damaged, a symlink or another user's."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(fd, "rb") as file:  # noqa: PTH123 - a descriptor has no path
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+            return None
+        text = file.read(256).decode("ascii", "replace").strip()
+    return text if _TOKEN.fullmatch(text) else None

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.serve.visitors import COOKIE_S, LINK_MS, MOST_COOKIES, MOST_LINKS, Visitors
+from claude_mem.serve.http.signin import COOKIE_S, LINK_MS, MOST_COOKIES, MOST_LINKS, Visitors
 
 
 class Clock:

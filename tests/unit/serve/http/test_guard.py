@@ -2,7 +2,7 @@
 
 import pytest
 
-from claude_mem.serve.guard import MOST_BYTES, Key, judge
+from claude_mem.serve.http.guard import MOST_BYTES, Key, judge
 
 KEY = Key(37777, "t" * 43)
 GOOD = {b"host": b"127.0.0.1:37777", b"authorization": b"Bearer " + b"t" * 43}

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from claude_mem.serve.listen import BACKLOG
+from claude_mem.serve.services import BACKLOG
 
 MOST_CONNECTIONS = 256
 KEEP_ALIVE_S = 30
@@ -27,7 +27,7 @@ GRACE_S = 4
 """How long running requests may take to finish once the worker stops."""
 
 
-class Web:
+class HttpServer:
     def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
         self._listener = listener
         self._config = uvicorn.Config(

@@ -12,9 +12,8 @@ import pytest
 from tests.unit.serve.standin import build
 
 from claude_mem.hook import worker_link
-from claude_mem.serve import answering, listen, status
-from claude_mem.serve.answering import Answering, Question
-from claude_mem.serve.hookline import HookLine
+from claude_mem.serve import health, hooks, sockets
+from claude_mem.serve.hooks import AskPool, HookListener, Question
 from claude_mem.serve.services import Running
 from claude_mem.settings import Settings
 
@@ -22,14 +21,14 @@ PATIENCE_S = 20.0
 
 
 def serving(
-    folder: Path, ask: Callable[[Question], str], talk: Callable[[Running, HookLine], Awaitable[None]]
+    folder: Path, ask: Callable[[Question], str], talk: Callable[[Running, HookListener], Awaitable[None]]
 ) -> Running:
     """Runs a hook line whose worker answers with `ask`, and talks to it."""
 
     async def serve() -> Running:
         running = Running(replace(build(Settings(data_dir=folder)), ask=ask))
-        line = HookLine(running, lambda version: None)
-        await line.start(listen.unix(folder / "hook.sock"))
+        line = HookListener(running, lambda version: None)
+        await line.start(sockets.listen_unix(folder / "hook.sock"))
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await talk(running, line)
@@ -61,7 +60,7 @@ def test_an_answer_is_spelled_as_hooks_expect_it_and_wakes_the_worker(tmp_path: 
         heard.append(question)
         return told
 
-    async def talk(running: Running, _: HookLine) -> None:
+    async def talk(running: Running, _: HookListener) -> None:
         answer = await say(tmp_path, ASK)
         assert answer == worker_link.OPENING + json.dumps(told).encode() + worker_link.CLOSING
         assert running.wake.is_set()
@@ -76,14 +75,14 @@ def test_an_answer_is_spelled_as_hooks_expect_it_and_wakes_the_worker(tmp_path: 
 def test_an_answer_longer_than_the_client_takes_is_not_cut_but_withheld_and_counted(
     tmp_path: Path, answer: str
 ) -> None:
-    async def talk(running: Running, _: HookLine) -> None:
+    async def talk(running: Running, _: HookListener) -> None:
         assert json.loads(await say(tmp_path, ASK)) == {"type": "answer", "context": ""}
 
     assert serving(tmp_path, lambda _: answer, talk).mishaps == Counter(ask=1)
 
 
 def test_an_answer_as_long_as_the_client_takes_is_told(tmp_path: Path) -> None:
-    async def talk(running: Running, _: HookLine) -> None:
+    async def talk(running: Running, _: HookListener) -> None:
         assert json.loads(await say(tmp_path, ASK))["context"] == "𝄞" * 5_000
 
     assert serving(tmp_path, lambda _: "𝄞" * 5_000, talk).mishaps == Counter()
@@ -93,11 +92,11 @@ def test_a_failure_is_an_empty_answer_and_counted(tmp_path: Path) -> None:
     def ask(question: Question) -> str:
         raise LookupError(question)
 
-    async def talk(running: Running, _: HookLine) -> None:
-        for _again in range(answering.MOST_WAITING + 2):  # none of them takes a place for good
+    async def talk(running: Running, _: HookListener) -> None:
+        for _again in range(hooks.MOST_WAITING + 2):  # none of them takes a place for good
             assert json.loads(await say(tmp_path, ASK)) == {"type": "answer", "context": ""}
 
-    assert serving(tmp_path, ask, talk).mishaps == Counter(ask=answering.MOST_WAITING + 2)
+    assert serving(tmp_path, ask, talk).mishaps == Counter(ask=hooks.MOST_WAITING + 2)
 
 
 class Hanging:
@@ -112,7 +111,7 @@ class Hanging:
         return "late"
 
     async def is_full(self) -> None:
-        for _ in range(answering.THREADS):
+        for _ in range(hooks.THREADS):
             assert await asyncio.to_thread(self.at_work.acquire, timeout=PATIENCE_S)
 
 
@@ -120,15 +119,15 @@ def test_when_all_hang_the_next_is_refused_at_once_and_those_behind_them_are_not
     hanging = Hanging()
 
     async def ask() -> None:
-        answers = Answering(hanging.ask, lambda *_: None)
-        held = [asyncio.create_task(answers({})) for _ in range(answering.MOST_WAITING)]
+        answers = AskPool(hanging.ask, lambda *_: None)
+        held = [asyncio.create_task(answers({})) for _ in range(hooks.MOST_WAITING)]
         await hanging.is_full()
         with pytest.raises(StopIteration) as refused:  # it ends before it waits even once
             answers({}).send(None)
         assert refused.value.value == ""
         assert not any(task.done() for task in held)
         answers.stop()
-        assert await asyncio.gather(*held) == [""] * answering.MOST_WAITING
+        assert await asyncio.gather(*held) == [""] * hooks.MOST_WAITING
         hanging.let_go.set()
 
     asyncio.run(ask())
@@ -138,8 +137,8 @@ def test_when_all_hang_the_next_is_refused_at_once_and_those_behind_them_are_not
 def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(tmp_path: Path) -> None:
     hanging = Hanging()
 
-    async def talk(_: Running, line: HookLine) -> None:
-        held = [asyncio.create_task(say(tmp_path, ASK)) for _ in range(answering.THREADS)]
+    async def talk(_: Running, line: HookListener) -> None:
+        held = [asyncio.create_task(say(tmp_path, ASK)) for _ in range(hooks.THREADS)]
         await hanging.is_full()
         await line.stop(within_s=PATIENCE_S)
         assert {json.loads(await task)["context"] for task in held} == {""}
@@ -147,7 +146,7 @@ def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(t
     try:
         serving(tmp_path, hanging.ask, talk)
         hung = [thread for thread in threading.enumerate() if thread.name.startswith("ask-")]
-        assert len(hung) == answering.THREADS
+        assert len(hung) == hooks.THREADS
         assert all(thread.daemon for thread in hung)  # else the interpreter would wait for them
     finally:
         hanging.let_go.set()
@@ -155,7 +154,7 @@ def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(t
 
 def test_whoever_asks_after_the_end_is_told_nothing() -> None:
     async def ask() -> str:
-        answers = Answering(lambda _: "memory", lambda *_: None)
+        answers = AskPool(lambda _: "memory", lambda *_: None)
         assert await answers({}) == "memory"
         answers.stop()
         return await answers({})
@@ -172,7 +171,7 @@ class SomeHang(Hanging):
     async def hangs(self, folder: Path, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
         """Asks until so many more lookups hang, each left by its asker soon."""
         with monkeypatch.context() as hasty:
-            hasty.setattr(answering, "WITHIN_S", 0.05)
+            hasty.setattr(hooks, "WITHIN_S", 0.05)
             while times:
                 assert json.loads(await say(folder, HANG))["context"] == ""
                 times -= self.at_work.acquire(blocking=False)
@@ -183,7 +182,7 @@ HANG = worker_link.ASK % (b"1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
 
 async def told_hung(running: Running) -> int:
     """As /health has it."""
-    return (await asyncio.to_thread(status.health, running)).hung_asks
+    return (await asyncio.to_thread(health.worker_health, running)).hung_asks
 
 
 async def none_hangs(running: Running) -> None:
@@ -196,9 +195,9 @@ def test_lookups_that_hang_give_their_places_and_threads_back_and_health_counts_
 ) -> None:
     hanging = SomeHang()
 
-    async def talk(running: Running, _: HookLine) -> None:
-        for hung in (answering.THREADS, 2 * answering.THREADS):  # as many as there are places, in all
-            await hanging.hangs(tmp_path, monkeypatch, answering.THREADS)
+    async def talk(running: Running, _: HookListener) -> None:
+        for hung in (hooks.THREADS, 2 * hooks.THREADS):  # as many as there are places, in all
+            await hanging.hangs(tmp_path, monkeypatch, hooks.THREADS)
             assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
             assert await told_hung(running) == hung
         hanging.let_go.set()
@@ -216,12 +215,12 @@ def test_no_more_threads_than_the_bound_are_given_to_lookups_that_hang(
 ) -> None:
     hanging = SomeHang()
 
-    async def talk(running: Running, _: HookLine) -> None:
-        await hanging.hangs(tmp_path, monkeypatch, answering.MOST_THREADS)
+    async def talk(running: Running, _: HookListener) -> None:
+        await hanging.hangs(tmp_path, monkeypatch, hooks.MOST_THREADS)
         for _again in range(2):
             assert json.loads(await say(tmp_path, ASK))["context"] == ""
-        assert await told_hung(running) == answering.MOST_THREADS
-        assert len(ours()) == answering.MOST_THREADS
+        assert await told_hung(running) == hooks.MOST_THREADS
+        assert len(ours()) == hooks.MOST_THREADS
         hanging.let_go.set()
         await none_hangs(running)
         assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
@@ -239,11 +238,11 @@ def test_no_more_threads_than_the_bound_are_given_to_lookups_that_hang(
 def test_a_machine_that_has_no_thread_to_spare_for_a_while_silences_recall_no_longer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def talk(_: Running, line: HookLine) -> None:
+    async def talk(_: Running, line: HookListener) -> None:
         del line
         with monkeypatch.context() as patched:
             patched.setattr(threading.Thread, "start", refuse)
-            for _again in range(answering.MOST_WAITING):
+            for _again in range(hooks.MOST_WAITING):
                 await say(tmp_path, ASK)
         assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
 

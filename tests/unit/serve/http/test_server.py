@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from claude_mem.serve import listen, web
+from claude_mem.serve import sockets
+from claude_mem.serve.http import server as http_server
 
 DEADLINE_S = 10.0
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -19,7 +20,7 @@ Caller = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @pytest.fixture(autouse=True)
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(http_server, "PATIENCE_S", 0.2)
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -34,9 +35,9 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
 
 @asynccontextmanager
 async def served() -> AsyncIterator[Callable[[], Awaitable[Caller]]]:
-    listener = listen.tcp(0)
+    listener = sockets.listen_tcp(0)
     port = listener.getsockname()[1]
-    server = web.Web(answer, listener)
+    server = http_server.HttpServer(answer, listener)
     await server.start()
     writers = []
 
@@ -155,13 +156,13 @@ def test_a_connection_is_kept_for_as_long_as_its_requests_are_whole() -> None:
     ids=["value", "path", "many", "trailer"],
 )
 def test_headers_without_an_end_are_not_taken_in(endless: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web, "PATIENCE_S", DEADLINE_S * 2)
+    monkeypatch.setattr(http_server, "PATIENCE_S", DEADLINE_S * 2)
 
     async def run() -> None:
         async with served() as call:
             reader, writer = await call()
             await answered((reader, writer))
-            writer.write(endless + b"x" * (web.MOST_HEADER_BYTES + web.PIECE_BYTES))
+            writer.write(endless + b"x" * (http_server.MOST_HEADER_BYTES + http_server.PIECE_BYTES))
             await hung_up((reader, writer))
 
     asyncio.run(run())
@@ -172,7 +173,7 @@ def test_headers_up_to_the_bound_are_taken_in_however_often() -> None:
         async with served() as call:
             caller = await call()
             for _ in range(3):
-                padding = b"x" * (web.MOST_HEADER_BYTES - len(REQUEST) - 10)
+                padding = b"x" * (http_server.MOST_HEADER_BYTES - len(REQUEST) - 10)
                 await answered(caller, REQUEST[:-2] + b"X: " + padding + b"\r\n\r\n")
             head = b"POST /whole HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n" % (1 << 20)
             await answered(caller, head + b"x" * (1 << 20))

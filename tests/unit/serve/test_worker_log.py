@@ -1,12 +1,55 @@
 """The end of a log that is written and rotated meanwhile."""
 
+import logging
+import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from claude_mem.api.system import LogLevel
-from claude_mem.serve import logtail
+from claude_mem.serve import worker_log
+
+SECRET = "hun" + "ter2"  # in two parts: a traceback shows the lines it passed
+
+
+def fail(secret: str) -> None:
+    try:
+        dict[str, str]()[secret]
+    except KeyError as error:
+        raise ValueError(f"about {secret}") from error
+
+
+def test_an_exception_is_written_by_type_and_place_and_never_quoted(tmp_path: Path) -> None:
+    with worker_log.open_log(tmp_path, "INFO"):
+        try:
+            fail(SECRET)
+        except ValueError:
+            logging.getLogger("claude_mem.serve").exception("something failed")
+        worker_log.log_loop_error(None, {"message": "never retrieved", "exception": ValueError(SECRET)})
+    text = (tmp_path / "worker.log").read_text()
+    assert "something failed" in text
+    assert "builtins.ValueError" in text
+    assert "builtins.KeyError" in text
+    assert "test_worker_log.py" in text
+    assert SECRET not in text
+
+
+def test_the_log_rotates_and_every_file_is_its_owners_alone(tmp_path: Path) -> None:
+    with worker_log.open_log(tmp_path, "INFO"):
+        for _ in range(6 * worker_log.LOG_BYTES // 100_000):
+            logging.getLogger("claude_mem.serve").info("x" * 100_000)
+    files = list(tmp_path.iterdir())
+    assert len(files) == worker_log.LOG_FILES
+    assert all(file.stat().st_size <= worker_log.LOG_BYTES for file in files)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_nothing_is_logged_once_the_log_is_closed(tmp_path: Path) -> None:
+    with worker_log.open_log(tmp_path, "WARNING"):
+        logging.getLogger("claude_mem.serve").info("too little to mention")
+    logging.getLogger("claude_mem.serve").info("too late")
+    assert (tmp_path / "worker.log").read_text() == ""
 
 
 def line(number: int, level: str = "INFO") -> str:
@@ -16,7 +59,7 @@ def line(number: int, level: str = "INFO") -> str:
 def told(
     log: Path, after: object = None, level: LogLevel = "DEBUG", limit: int = 200
 ) -> tuple[list[str], Any]:
-    found = logtail.tail(log, str(after or ""), level, limit)
+    found = worker_log.tail(log, str(after or ""), level, limit)
     return [each.text for each in found.lines], found.next
 
 
@@ -98,7 +141,7 @@ def test_no_log_is_an_empty_one(tmp_path: Path) -> None:
 def test_of_a_huge_one_only_the_end_is_read(tmp_path: Path) -> None:
     log = tmp_path / "worker.log"
     log.write_text("".join(line(number) for number in range(40_000)))
-    assert log.stat().st_size > logtail.MOST_BYTES
+    assert log.stat().st_size > worker_log.TAIL_BYTES
     lines, following = told(log, limit=3)
     assert lines == ["number 39997", "number 39998", "number 39999"]
     assert told(log, following)[0] == []

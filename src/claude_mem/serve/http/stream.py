@@ -8,9 +8,11 @@ listens, nobody looks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -20,11 +22,44 @@ from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.errors import StoreError
 from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.ports.desk import Desk
-from claude_mem.serve import guard
+from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import Call
-from claude_mem.serve.refusal import Refusal
+from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Correction, Running
-from claude_mem.serve.sse import MEDIA_TYPE, Cursor, event
+
+MEDIA_TYPE = "text/event-stream"
+
+_CURSOR = re.compile(r"p(\d{1,12})-o(\d{1,12})-s(\d{1,12})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The last memory of each kind somebody was told of. Written `p8-o12-s3`: an event's id."""
+
+    prompt: int = 0
+    observation: int = 0
+    summary: int = 0
+
+    def __str__(self) -> str:
+        return f"p{self.prompt}-o{self.observation}-s{self.summary}"
+
+    @classmethod
+    def parse(cls, text: str) -> Cursor | None:
+        found = _CURSOR.fullmatch(text)
+        return cls(*map(int, found.groups())) if found else None
+
+    def of(self, kind: MemoryKind) -> int:
+        return int(getattr(self, kind))
+
+    def at(self, kind: MemoryKind, id: int) -> Cursor:
+        return replace(self, **{kind: id})
+
+
+def format_event(name: str, cursor: Cursor, told: Mapping[str, object]) -> bytes:
+    """Its name is in the data too, for clients that hear all events by one ear."""
+    said = json.dumps({"type": name, **told}, ensure_ascii=False, separators=(",", ":"))
+    return f"id: {cursor}\nevent: {name}\ndata: {said}\n\n".encode("utf-8", "replace")
+
 
 MOST_LISTENERS = 32
 HEARTBEAT_S = 15.0
@@ -207,7 +242,7 @@ class _Teller:
         }
 
     def _event(self, name: str, **told: object) -> bytes:
-        return event(name, self.cursor, {**told, "timestamp": self.running.services.clock()})
+        return format_event(name, self.cursor, {**told, "timestamp": self.running.services.clock()})
 
 
 async def _happens(event: asyncio.Event, within_s: float) -> bool:

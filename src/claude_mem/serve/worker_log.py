@@ -1,0 +1,149 @@
+"""The worker's log: written without a word of what was captured, and read from its end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, get_args
+
+from claude_mem.api.system import LogLevel, LogLine, LogsAnswer
+
+# Writes the worker's log: rotating, its owner's alone, and never a word of what was captured.
+#
+# An exception's message may quote what it tripped over, so only its type and the lines it passed are written.
+
+
+LOG_NAME = "worker.log"
+LOG_BYTES = 5_000_000
+LOG_FILES = 5
+OUR_LOGGER = "claude_mem"
+OTHER_LOGGERS = ("uvicorn.error", "asyncio", "mcp")
+
+
+@contextmanager
+def open_log(folder: Path, level: str) -> Iterator[None]:
+    """Log into `folder` for as long as the block runs."""
+    handler = _LogFile(
+        folder / LOG_NAME, maxBytes=LOG_BYTES, backupCount=LOG_FILES - 1, encoding="utf-8", errors="replace"
+    )
+    handler.setFormatter(_WithoutMessages("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    loggers = [logging.getLogger(name) for name in (OUR_LOGGER, *OTHER_LOGGERS)]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.propagate = False
+        logger.setLevel(level if logger.name == OUR_LOGGER else logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+        handler.close()
+
+
+def log_loop_error(loop: object, context: dict[str, Any]) -> None:
+    """The event loop's exception handler: its own would quote the exception."""
+    del loop
+    logging.getLogger(OUR_LOGGER).error(
+        "event loop: %s", context.get("message"), exc_info=context.get("exception")
+    )
+
+
+class _LogFile(RotatingFileHandler):
+    def _open(self) -> TextIOWrapper:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(self.baseFilename, flags, 0o600)
+        return open(fd, "a", encoding=self.encoding, errors=self.errors)  # noqa: PTH123 - a descriptor
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """A full disk must not stop the worker, nor fill start.log instead."""
+
+
+class _WithoutMessages(logging.Formatter):
+    def formatException(  # noqa: N802 - logging's name
+        self,
+        ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None],
+    ) -> str:
+        lines: list[str] = []
+        error = ei[1]
+        while error is not None and len(lines) < 100:
+            lines += traceback.format_tb(error.__traceback__)
+            lines.append(f"{type(error).__module__}.{type(error).__qualname__}\n")
+            error = error.__cause__ or error.__context__
+        return "".join(lines).rstrip()
+
+
+# Answers with the end of the worker's own log, or what was added since; it quotes nothing of memory.
+
+
+TAIL_BYTES = 1 << 20
+LEVELS: tuple[str, ...] = get_args(LogLevel)
+
+_LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) ([A-Z]+) ([\w.]+): (.*)", re.ASCII | re.DOTALL)
+_PLACE = re.compile(r"(\d{1,20})-(\d{1,15})", re.ASCII)
+
+
+def tail(log: Path, after: str, level: LogLevel, limit: int) -> LogsAnswer:
+    """`after`: the `next` of an answer, or nothing for the end of the log."""
+    text, following = _read(log, after)
+    wanted = LEVELS[LEVELS.index(level) :]
+    lines = [line for line in _parsed(text) if line.level in wanted or line.level not in LEVELS]
+    return LogsAnswer(lines[-limit:], following)
+
+
+def _read(log: Path, after: str) -> tuple[str, str | None]:
+    """What was written since a place (a file, and how much of it was read); else the end of it all. A log
+    that was rotated meanwhile is read to its end first."""
+    place = _PLACE.fullmatch(after)
+    told = b""
+    following = None
+    with ExitStack() as stack:
+        for file in _opened(log, stack):
+            found = os.fstat(file.fileno())  # of what was opened: by now the name may be another file's
+            start = 0
+            if place and found.st_ino == int(place[1]):
+                told, start = b"", min(int(place[2]), found.st_size)
+            file.seek(max(start, found.st_size - TAIL_BYTES))
+            piece = file.read(TAIL_BYTES)
+            whole = piece[: piece.rfind(b"\n") + 1]  # a line that is being written comes whole the next time
+            told += whole
+            following = f"{found.st_ino}-{_end(start, found.st_size, whole)}"
+    return told[-TAIL_BYTES:].decode("utf-8", "replace"), following
+
+
+def _opened(log: Path, stack: ExitStack) -> list[BinaryIO]:
+    """The rotated one, and the log. Opened the other way round: rotated in between, the log is found twice,
+    and nothing is missed."""
+    files: list[BinaryIO] = []
+    for path in (log, log.with_name(f"{log.name}.1")):
+        with suppress(OSError):
+            files.append(stack.enter_context(path.open("rb")))
+    if len(files) == 2 and os.path.sameopenfile(*(file.fileno() for file in files)):
+        del files[1]
+    return files[::-1]
+
+
+def _end(start: int, size: int, whole: bytes) -> int:
+    return max(start, size - TAIL_BYTES) + len(whole)
+
+
+def _parsed(text: str) -> Iterator[LogLine]:
+    """A record and the lines that follow it: where an exception passed."""
+    record: list[str] = []
+    for line in text.splitlines():
+        found = _LINE.fullmatch(line)
+        if found:
+            if record:
+                yield LogLine(*record)
+            record = list(found.groups())
+        elif record:
+            record[-1] += f"\n{line}"
+    if record:
+        yield LogLine(*record)

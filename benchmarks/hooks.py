@@ -25,7 +25,7 @@ from pathlib import Path
 
 from tests.harness import hook_process, payloads
 
-from claude_mem.cli import pause
+from claude_mem.cli.commands import pause
 from claude_mem.hook import paths
 from claude_mem.serve import control
 from measure import Run, in_turn, machine, table

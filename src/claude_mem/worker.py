@@ -50,10 +50,10 @@ class ConnectionCheck:
     def __call__(self) -> bool:
         now = self._clock()
         if now - self._looked >= LOOK_EVERY_S:
-            from claude_mem.cli.doctor import connecting
+            from claude_mem.cli.doctor import gather
 
             self._looked = now
-            self._found = connecting.is_connected(self._chosen)
+            self._found = gather.is_connected(self._chosen)
         return self._found
 
 

@@ -147,7 +147,7 @@ def test_an_interrupt_while_half_of_the_command_is_loaded_leaves_without_a_trace
             "from claude_mem.cli import main\n"
             "class Interrupting:\n"
             "    def find_spec(self, name, path=None, target=None):\n"
-            "        if name.startswith('claude_mem.c'):\n"
+            "        if name.startswith('claude_mem.'):\n"
             "            os.kill(os.getpid(), signal.SIGINT)\n"
             "sys.meta_path.insert(0, Interrupting())\n"
             f"sys.exit(main({words}))"

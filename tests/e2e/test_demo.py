@@ -15,7 +15,8 @@ from tests.harness.commands import command
 from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer
 
-from claude_mem.cli.demo import hidden, recalled, replay
+from claude_mem.cli.demo import replay
+from claude_mem.cli.demo import report as demo_report
 from claude_mem.serve import control
 
 DEADLINE_S = 120
@@ -71,10 +72,10 @@ def run(env: dict[str, str], *args: str, code: int | None = None) -> subprocess.
 
 def test_the_recorded_session_holds_what_the_demo_says_it_hides() -> None:
     recorded = b"\n".join(replay.recorded()).decode()
-    assert recalled.FILE in recorded
-    for text in (*hidden.HIDDEN.values(), hidden.KEPT):
+    assert replay.FILE in recorded
+    for text in (*demo_report.HIDDEN.values(), demo_report.KEPT):
         assert text in recorded
-    assert set(hidden.INSTEAD) <= set(hidden.HIDDEN)
+    assert set(demo_report.INSTEAD) <= set(demo_report.HIDDEN)
 
 
 def test_the_recorded_payloads_have_the_clients_shape() -> None:
@@ -89,10 +90,10 @@ def test_the_demo_shows_what_became_of_the_session_in_80_columns_and_leaves_noth
     assert (said.returncode, said.stderr) == (0, "")
     assert "project parcel: completed, 4 prompts, 25 events kept" in said.stdout
     assert "by the offline observer: 2 observations, 3 summaries" in said.stdout
-    assert said.stdout.count("not there") == len(hidden.HIDDEN)
+    assert said.stdout.count("not there") == len(demo_report.HIDDEN)
     assert len(said.stdout.splitlines()) <= 130
     assert max(map(len, said.stdout.splitlines())) <= 80
-    assert not any(text in said.stdout for text in hidden.HIDDEN.values())
+    assert not any(text in said.stdout for text in demo_report.HIDDEN.values())
     assert shown.left == []
 
 
@@ -103,9 +104,9 @@ def test_the_demo_ends_with_what_the_next_session_is_told_a_search_and_a_files_h
     found, _, history = rest.partition("And about a file")
     assert "<claude-mem-context>\n  Memory of parcel" in told
     assert "Does the mail job still find its settings" in told  # what the last session was about
-    assert recalled.QUESTION in found
+    assert replay.QUESTION in found
     assert "decimal comma" in found
-    assert recalled.FILE in history
+    assert replay.FILE in history
     assert "parse_weight() changed" in history
 
 
@@ -116,9 +117,9 @@ def test_the_demo_recalls_as_data_what_hook_and_worker_said(report: Any) -> None
     assert "parse_weight" in told["context"]
     assert "decimal comma" in told["reminder"]
     assert {"ref", "kind", "session_id", "project", "score"} <= set(told["found"][0])
-    assert all(recalled.FILE in result["files"] for result in told["history"])
-    assert report["search"]["indexed"][hidden.KEPT]
-    assert not any(report["search"]["indexed"][text] for text in hidden.HIDDEN.values())
+    assert all(replay.FILE in result["files"] for result in told["history"])
+    assert report["search"]["indexed"][demo_report.KEPT]
+    assert not any(report["search"]["indexed"][text] for text in demo_report.HIDDEN.values())
 
 
 def test_the_demo_tells_the_same_as_data(report: Any) -> None:

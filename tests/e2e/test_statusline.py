@@ -118,7 +118,7 @@ def test_it_pays_for_no_argument_parser(data: Path) -> None:
         check=True,
     )
     loaded = set(said.stderr.decode().split())
-    assert "claude_mem.cli.statusline" in loaded
+    assert "claude_mem.cli.status" in loaded
     assert not loaded & {
         "argparse",
         "dataclasses",
@@ -130,7 +130,7 @@ def test_it_pays_for_no_argument_parser(data: Path) -> None:
     }
 
 
-@pytest.mark.prove  # what is rendered of a cost: tests/unit/cli/test_statusline.py
+@pytest.mark.prove  # what is rendered of a cost: tests/unit/cli/test_status.py
 def test_what_remembering_cost_today_is_shown(data: Path) -> None:
     paid = Say("<summary><request>Login</request></summary>", input_tokens=900_000, output_tokens=50)
     with ModelServer([paid]) as server:

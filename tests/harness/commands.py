@@ -24,7 +24,7 @@ from typing import Any, TextIO
 
 from tests.harness import hook_process
 
-from claude_mem.cli import HOOK_VERBS, loading
+from claude_mem.cli import HOOK_VERBS, client
 from claude_mem.cli.commands import run
 
 DEADLINE_S = 120  # for the test, not the command: a hang fails instead of blocking the suite
@@ -91,7 +91,7 @@ def _in_this_process(
         _standing_in(cwd),
         _streams(stdin, out, err),
     ):
-        loading._said.clear()  # a process says it once, and this is another
+        client._warned.clear()  # a process says it once, and this is another
         try:
             code = run(words)
         except SystemExit as left:  # argparse has said what it had to say

@@ -31,7 +31,7 @@ def _main(arguments: list[str]) -> int:
 
         bridge()  # does not return
     if arguments == ["statusline"]:
-        from claude_mem.cli.statusline import main as statusline
+        from claude_mem.cli.status import main as statusline
 
         return statusline()
     from claude_mem.cli.commands import run

@@ -1,15 +1,78 @@
-"""How memories are shown to a person: as a list, and whole."""
+"""Memories as text: a table of many, one in full, and the evidence of a tool call."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from claude_mem.cli import evidence
-from claude_mem.cli.columns import fit, pad, verbatim, width, wrap
-from claude_mem.cli.say import ELLIPSIS, Paint
+from claude_mem.cli.output import ELLIPSIS, Paint, fit, pad, verbatim, width, wrap
 from claude_mem.hook import notices
+
+# How a tool's use is shown to a person: all it was given and all it answered, as lines.
+
+
+PARTS = (("tool_input", "Input"), ("tool_response", "Output"))
+
+
+def evidence_sections(result: dict[str, Any], columns: int) -> Iterator[list[str]]:
+    """What an answer repeats of what was asked is said once."""
+    said: set[str] = set()
+    for name, label in PARTS:
+        value = _parsed(result.get(name))
+        if lines := _parts(value, columns, 4, frozenset(said)):
+            yield [f"  {label}:", *lines]
+        said |= _strings(value)
+
+
+def _parsed(text: object) -> Any:
+    """Kept as JSON; what was cut, or never was any, is shown as it is."""
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        return text
+
+
+def _parts(value: Any, columns: int, depth: int, said: frozenset[str]) -> list[str]:
+    depth = min(depth, columns // 2)
+    if isinstance(value, dict):
+        if isinstance(value.get("lines"), list) and "oldStart" in value:
+            return _hunk(value, columns, depth)
+        return [line for key in value for line in _field(str(key), value[key], columns, depth, said)]
+    if isinstance(value, list):
+        return [line for item in value for line in _parts(item, columns, depth, said)]
+    return [] if value is None or value in said else verbatim(_text(value), columns, " " * depth)
+
+
+def _field(key: str, value: Any, columns: int, depth: int, said: frozenset[str]) -> list[str]:
+    inner = _parts(value, columns, depth + 2, said)
+    if isinstance(value, dict | list) or not inner:
+        return [f"{' ' * depth}{key}:", *inner] if inner else []
+    line = f"{' ' * depth}{key}: {inner[0].strip()}"
+    return [line] if len(inner) == 1 and width(line) <= columns else [f"{' ' * depth}{key}:", *inner]
+
+
+def _hunk(hunk: dict[str, Any], columns: int, depth: int) -> list[str]:
+    """As a diff has it."""
+    where = " ".join(f"{sign}{hunk.get(f'{one}Start')},{hunk.get(f'{one}Lines')}" for sign, one in _SIDES)
+    text = "\n".join([f"@@ {where} @@", *map(str, hunk["lines"])])
+    return verbatim(text, columns, " " * depth)
+
+
+_SIDES = (("-", "old"), ("+", "new"))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _strings(value: Any) -> set[str]:
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return {text for item in inner for text in _strings(item)}
+    return {value} if isinstance(value, str) else set()
+
 
 Result = dict[str, Any]
 
@@ -49,7 +112,7 @@ def table(results: Sequence[Result], now: float, columns: int, paint: Paint) -> 
     return "\n".join(lines)
 
 
-def whole(result: Result, now: float, columns: int, paint: Paint) -> str:
+def in_full(result: Result, now: float, columns: int, paint: Paint) -> str:
     """Everything that is known of one."""
     kind = str(result.get("type") or result["kind"])
     about = [_when(result, now), str(result.get("project") or ""), f"session {result.get('session_id')}"]
@@ -66,7 +129,7 @@ def whole(result: Result, now: float, columns: int, paint: Paint) -> str:
         told.add(value if isinstance(value, str) else "")
         written = verbatim(str(value), columns, "  ") if name in AS_TYPED else _section(label, value, columns)
         lines += ["", *written]
-    for section in evidence.sections(result, columns):
+    for section in evidence_sections(result, columns):
         lines += ["", *section]
     return "\n".join(lines)
 

@@ -1,77 +1,255 @@
-"""How the worker and its queue stand: from its own mouth while it runs, else from what lies on the disk."""
+"""Recording, worker and queue at a glance; and `claude-mem statusline`, which shows them in one line.
+
+Cheap enough for every redraw of a status line: starts nothing, writes nothing, and waits for the worker for
+an eighth of a second.
+"""
 
 from __future__ import annotations
 
+import _socket
+import posix
 import time
-from dataclasses import asdict, dataclass
-from typing import Any
 
-from claude_mem import wiring
-from claude_mem.cli import pause
-from claude_mem.hook import paths
-from claude_mem.serve import control
-from claude_mem.settings import Settings
+from claude_mem.hook import paths, pause, spool_writer, stdin
+from claude_mem.hook.notices import age
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    state: str  # running, starting, stopped, hung
-    pid: int | None
-    port: int | None
-    version: str | None
-    uptime_s: float | None
-    spooled: int
-    ready: int | None  # None, this and the next: there is no database, or it cannot be read
-    leased: int | None
-    parked: int | None
-    done: int | None
-    oldest_age_s: float | None  # of the oldest event that waits in the queue
-    unindexed: int | None = None  # rows that full text does not find yet, at most
-    unembedded: int | None = None  # memories without a vector, at most
-    paused_s: float | None = None  # how long nothing has been recorded because the user says so
-
-    def as_data(self) -> dict[str, Any]:
-        return asdict(self)
+    from claude_mem.cli.commands import Commands
 
 
-def look(settings: Settings) -> Status:
-    worker = control.status(settings.data_dir)
-    health: dict[str, Any] = dict(worker.health or {})
-    queue = health.get("queue") or {}
-    recall = health.get("recall") or {}
-    unindexed, unembedded = (recall.get(name, {}).get("waiting") for name in ("index", "vectors"))
-    if not queue:
-        seen = wiring.survey(settings)
-        figures, unindexed, unembedded = seen.figures, seen.unindexed, seen.unembedded
-        if figures is not None:
-            queue = asdict(figures)
-            if figures.oldest_ready_at is not None:
-                queue["oldestAgeMs"] = time.time() * 1000 - figures.oldest_ready_at
-    return Status(
-        state=worker.state,
-        pid=worker.pid,
-        port=worker.port,
-        version=worker.version,
-        uptime_s=health.get("uptime"),
-        spooled=_spooled(settings),
-        ready=queue.get("ready"),
-        leased=queue.get("leased"),
-        parked=queue.get("parked"),
-        done=queue.get("done"),
-        oldest_age_s=queue["oldestAgeMs"] / 1000 if queue.get("oldestAgeMs") else None,
-        unindexed=unindexed,
-        unembedded=unembedded,
-        paused_s=_paused(settings),
+QUICK_S = 0.125
+NO_DISK = 16 << 20  # bytes; with less it counts as full
+MOST_HEALTH_BYTES = 1 << 20
+ASK = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+AWAKE, ASLEEP, BUSY = "awake", "asleep", "busy"
+
+
+class QuickStatus:
+    """What is seen. Numbers are None where nobody could say."""
+
+    def __init__(self) -> None:
+        self.paused: str | None = None  # by what: the variable, or the path of a switch
+        self.since: float | None = None  # in seconds of the epoch
+        self.problem: str | None = None  # why nothing is recorded, although it should be
+        self.worker = ASLEEP
+        self.queued = 0  # events that are not memory yet
+        self.parked = 0
+        self.observer: str | None = None  # who makes memory of it
+        self.hindered: str | None = None  # why what is recorded does not become memory
+        self.spent_up = False
+        self.tokens: int | None = None  # today's
+        self.usd: float | None = None
+
+
+def quick_look(environ: dict[bytes, bytes], session: str) -> QuickStatus:
+    """Changes into the data directory, if there is one."""
+    seen = QuickStatus()
+    if paths.is_off(environ):
+        seen.paused = "CLAUDE_MEM_OFF"
+        return seen
+    try:
+        posix.chdir(paths.data_directory(environ))
+    except FileNotFoundError:
+        return seen  # the first hook makes it
+    except OSError as error:
+        seen.problem = error.strerror
+        return seen
+    if paths.is_there(paths.OFF):
+        _look_at_switches(seen, session)
+    seen.problem = _problem()
+    seen.queued = _ledger()[1]
+    _ask(seen)
+    return seen
+
+
+def _look_at_switches(seen: QuickStatus, session: str) -> None:
+    for switch in (pause.ALL, pause.path(session)) if session else (pause.ALL,):
+        if paths.is_there(switch):
+            seen.paused = switch
+            seen.since = _since(switch)
+            return
+
+
+def _since(switch: str) -> float | None:
+    try:
+        return posix.lstat(switch).st_mtime
+    except OSError:
+        return None  # it cannot be looked at, and so counts as set
+
+
+def _problem() -> str | None:
+    here = posix.stat(".")
+    if here.st_uid != posix.geteuid():
+        return "the data directory is not yours"
+    disk = posix.statvfs(".")
+    if disk.f_flag & posix.ST_RDONLY or not posix.access(".", posix.W_OK):
+        return "the data directory cannot be written"
+    if disk.f_blocks and disk.f_bavail * disk.f_frsize < NO_DISK:
+        return "disk full"
+    _, files, size, most_files, most_bytes = _ledger()
+    return "the spool is full" if files >= most_files or size >= most_bytes else None
+
+
+def _ledger() -> tuple[int, int, int, int, int]:
+    try:
+        fd = posix.open(paths.LEDGER, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+    except OSError:
+        return spool_writer.parse_ledger(b"")
+    try:
+        return spool_writer.parse_ledger(posix.pread(fd, 256, 0))
+    finally:
+        posix.close(fd)
+
+
+def _ask(seen: QuickStatus) -> None:
+    try:
+        health = _health(time.monotonic() + QUICK_S)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return
+    except (OSError, ValueError):
+        seen.worker = BUSY
+        return
+    seen.worker = AWAKE
+    queue, observer = health.get("queue") or {}, health.get("observer") or {}
+    seen.queued = sum(queue.get(name) or 0 for name in ("spooled", "ready", "leased"))
+    seen.parked = queue.get("parked") or 0
+    seen.observer = observer.get("provider")
+    seen.hindered = health.get("reason") or observer.get("paused")
+    seen.spent_up = bool(observer.get("spentUp"))
+    today = observer.get("spentToday") or {}
+    seen.tokens, seen.usd = today.get("tokens"), today.get("usd")
+
+
+def _health(deadline: float) -> dict[str, Any]:
+    """Raises OSError, also ValueError, when nobody answers in time, or not as the worker does."""
+    import json
+
+    from claude_mem.cli.bridge.http import parse
+
+    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        sock.settimeout(QUICK_S)
+        sock.connect(paths.WORKER_SOCK)
+        sock.sendall(ASK)
+        said = b""
+        while len(said) < MOST_HEALTH_BYTES:
+            sock.settimeout(max(0.001, deadline - time.monotonic()))
+            part = sock.recv(64 << 10)
+            if not part:
+                break
+            said += part
+    finally:
+        sock.close()
+    reply = parse(said)
+    found = json.loads(reply.body) if reply and reply.status == 200 else None
+    if not isinstance(found, dict):
+        raise ConnectionError("not an answer of the worker's")
+    return found
+
+
+READ_WITHIN_S = 0.1  # the client writes at once; this is for one that never closes the pipe
+ALL_WITHIN_S = 0.4  # whatever hangs: a disk, the worker
+LONGEST_REASON = 60
+UNKNOWN = "mem ?"
+
+GREEN, YELLOW, RED, DIM = "32", "33", "31", "2"
+
+HELP = """\
+Reads on standard input what Claude Code tells a status line. Starts no worker,
+waits for nothing, and always exits 0. In ~/.claude/settings.json:
+
+  {"statusLine": {"type": "command", "command": "claude-mem statusline"}}
+
+If you have a status line of your own, end its script with this, and keep what
+it is given in $input:
+
+  printf ' %s' "$(printf '%s' "$input" | claude-mem statusline)"
+
+  mem ● 3 queued · $0.02 today    it records; three events are not memory yet
+  mem ● worker asleep             it records; the next hook starts the worker
+  mem ○ off                       it is paused: claude-mem on
+  mem ! not recording: disk full  claude-mem doctor says what to do"""
+
+
+def add(commands: Commands) -> None:
+    commands.add(
+        "statusline",
+        more=HELP,
+        example='echo \'{"session_id":"s1"}\' | claude-mem statusline',
+        run=_run_statusline,
     )
 
 
-def _paused(settings: Settings) -> float | None:
-    since = pause.look(settings.data_dir).everything
-    return None if since is None else max(0.0, time.time() - since)
+def _run_statusline(_: argparse.Namespace) -> int:
+    return main()
 
 
-def _spooled(settings: Settings) -> int:
+def main() -> int:
+    """Always 0, always one line."""
+    line = UNKNOWN
     try:
-        return sum(path.suffix == ".json" for path in settings.place(paths.SPOOL).iterdir())
-    except FileNotFoundError:
-        return 0
+        stdin.deadline(ALL_WITHIN_S)
+        line = status_line(quick_look(posix.environ, _session()), time.time())
+    except BaseException:  # noqa: S110 - a status line that fails is no line at all
+        pass
+    stdin.deadline(0)
+    if not posix.environ.get(b"NO_COLOR"):
+        line = _painted(line)
+    try:  # noqa: SIM105 - contextlib costs as much as all of this
+        posix.write(1, line.encode() + b"\n")
+    except OSError:
+        pass  # nobody reads it any more
+    return 0
+
+
+def _session() -> str:
+    """Of which session the client shows the status; empty when it does not say."""
+    given = b"" if posix.isatty(0) else stdin.read(READ_WITHIN_S)[0]
+    stdin.deadline(ALL_WITHIN_S - READ_WITHIN_S)
+    import json
+
+    try:
+        told = json.loads(given)
+        session = told.get("session_id")
+    except (ValueError, AttributeError, RecursionError):
+        session = None
+    if isinstance(session, str) and session:
+        return session
+    return posix.environ.get(b"CLAUDE_CODE_SESSION_ID", b"").decode(errors="replace")
+
+
+def status_line(seen: QuickStatus, now: float) -> str:
+    """In plain text."""
+    if seen.paused:
+        whose = "" if seen.paused in (pause.ALL, "CLAUDE_MEM_OFF") else " for this session"
+        since = f" · {age(now - seen.since)}" if seen.since is not None else ""
+        return f"mem ○ off{whose}{since}"
+    if seen.problem:
+        return f"mem ! not recording: {seen.problem}"
+    if seen.hindered:
+        return f"mem ! not remembering: {_short(seen.hindered)}"
+    said = [f"{seen.queued:,} queued"] if seen.queued else []
+    said += [f"{seen.parked:,} given up"] if seen.parked else []
+    said += [f"worker {seen.worker}"] if seen.worker != AWAKE else []
+    said += [f"${seen.usd:,.2f} today"] if seen.usd is not None and seen.usd >= 0.005 else []
+    said += ["budget spent"] if seen.spent_up else []
+    return " ".join(["mem ●", " · ".join(said)]).rstrip()
+
+
+def _short(sentence: str) -> str:
+    first = " ".join(sentence.split())
+    return first if len(first) <= LONGEST_REASON else first[: LONGEST_REASON - 1].rstrip() + "…"
+
+
+def _painted(line: str) -> str:
+    for mark, colour in (("●", GREEN), ("○", YELLOW), ("!", RED), ("?", YELLOW)):
+        if line.startswith(f"mem {mark}"):
+            rest = line.removeprefix(f"mem {mark}")
+            tail = f"\x1b[{DIM}m{rest}\x1b[0m" if rest else ""
+            return f"\x1b[{DIM}mmem\x1b[0m \x1b[{colour}m{mark}\x1b[0m{tail}"
+    return line

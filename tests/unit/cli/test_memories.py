@@ -1,11 +1,13 @@
 """Memories on a screen: the id first, what it is, where it was, and what to know before trusting it."""
 
 import io
+import json
 from typing import Any
 
-from claude_mem.cli import memories, sessions, show
-from claude_mem.cli.columns import width
-from claude_mem.cli.say import Paint
+from claude_mem.cli import memories
+from claude_mem.cli.commands import show
+from claude_mem.cli.memories import evidence_sections
+from claude_mem.cli.output import Paint, width
 
 NOW = 1_760_000_000.0
 PLAIN = Paint(io.StringIO(), {})
@@ -72,18 +74,20 @@ def test_no_row_is_wider_than_the_screen_whatever_it_holds() -> None:
         assert max(map(width, text.splitlines())) <= columns
         assert "\x1b" not in text
         assert "\u202e" not in text
-        whole = memories.whole(hostile | {"facts": ["x" * 500], "narrative": "y " * 900}, NOW, columns, PLAIN)
+        whole = memories.in_full(
+            hostile | {"facts": ["x" * 500], "narrative": "y " * 900}, NOW, columns, PLAIN
+        )
         assert max(map(width, whole.splitlines())) <= columns
 
 
 def test_a_memory_without_anything_is_still_a_row() -> None:
     bare = {"ref": "3", "kind": "evidence", "id": 3}
     assert "(no title)" in memories.table([bare], NOW, 80, PLAIN)
-    assert "(no title)" in memories.whole(bare, NOW, 80, PLAIN)
+    assert "(no title)" in memories.in_full(bare, NOW, 80, PLAIN)
 
 
 def test_a_whole_memory_has_everything_once() -> None:
-    text = memories.whole(
+    text = memories.in_full(
         result(narrative="Because.", facts=["One.", "Two."], concepts=["gotcha"]), NOW, 80, PLAIN
     )
     for words in (
@@ -105,7 +109,7 @@ def test_a_prompt_of_one_long_line_is_shown_to_its_last_word() -> None:
         "word0 word1 word2 word3 word4 word5 word6 word7 word8 word9 word10 word11…",
     ):
         prompt = result(ref="p1", kind="prompt", title=cut, subtitle=None, prompt=" ".join(words), files=[])
-        text = memories.whole(prompt, NOW, 60, PLAIN)
+        text = memories.in_full(prompt, NOW, 60, PLAIN)
         assert text.split()[-60:] == words
         assert max(map(width, text.splitlines())) <= 60
         assert text.splitlines()[0].endswith("…")
@@ -113,11 +117,11 @@ def test_a_prompt_of_one_long_line_is_shown_to_its_last_word() -> None:
 
 def test_a_prompt_that_fits_on_the_first_line_is_not_said_again() -> None:
     prompt = result(ref="p1", kind="prompt", title="Fix it", subtitle=None, prompt="Fix it", files=[])
-    assert memories.whole(prompt, NOW, 80, PLAIN).count("Fix it") == 1
+    assert memories.in_full(prompt, NOW, 80, PLAIN).count("Fix it") == 1
 
 
 def test_a_title_that_nothing_repeats_is_wrapped_and_not_cut() -> None:
-    text = memories.whole(result(title="An observation " * 12 + "ends here"), NOW, 60, PLAIN)
+    text = memories.in_full(result(title="An observation " * 12 + "ends here"), NOW, 60, PLAIN)
     assert "ends here" in text
     assert "…" not in text
 
@@ -125,7 +129,7 @@ def test_a_title_that_nothing_repeats_is_wrapped_and_not_cut() -> None:
 def test_what_somebody_typed_keeps_its_lines_and_their_indents() -> None:
     typed = "Why?\n\n    def f():\n        return 1"
     prompt = result(ref="p1", kind="prompt", title="Why? def f(): return 1", prompt=typed, files=[])
-    assert "\n  Why?\n\n      def f():\n          return 1" in memories.whole(prompt, NOW, 80, PLAIN)
+    assert "\n  Why?\n\n      def f():\n          return 1" in memories.in_full(prompt, NOW, 80, PLAIN)
 
 
 def test_a_session_has_its_prompts_and_summaries_to_their_last_word() -> None:
@@ -133,7 +137,7 @@ def test_a_session_has_its_prompts_and_summaries_to_their_last_word() -> None:
     prompt = result(ref="p1", kind="prompt", title=long, subtitle=None, prompt=long)
     summary = result(ref="s1", kind="summary", title=long, subtitle=None, request=long)
     found = {"session": {"session_id": "abc"}, "prompts": [prompt], "observations": []}
-    text = show.session(found | {"summaries": [summary]}, PLAIN)
+    text = show.session_text(found | {"summaries": [summary]}, PLAIN)
     assert text.count("word59") == 2
 
 
@@ -147,7 +151,7 @@ def test_a_session_is_told_by_time_with_its_prompt_first() -> None:
         "previous": {"session_id": "before"},
         "next": None,
     }
-    text = show.session(found, PLAIN)
+    text = show.session_text(found, PLAIN)
     assert text.index("p1  Please") < text.index("41  Empty") < text.index("s1  Fixed")
     assert "claude-mem show --session before" in text
 
@@ -163,6 +167,59 @@ def test_sessions_are_a_row_each_within_the_screen() -> None:
             "title": "y" * 300,
         },
     ]
-    lines = sessions.table(items, NOW, 80, PLAIN).splitlines()
+    lines = show.sessions_table(items, NOW, 80, PLAIN).splitlines()
     assert lines[1].split()[0] == "5694c0de"
     assert max(map(width, lines)) <= 80
+
+
+def shown(given: Any, answered: Any, columns: int = 80) -> list[str]:
+    result = {"tool_input": given, "tool_response": answered}
+    return [line for section in evidence_sections(result, columns) for line in section]
+
+
+def test_a_command_is_shown_with_all_its_output() -> None:
+    output = {"stdout": "one\n  two\n\nfour", "stderr": "", "interrupted": False}
+    assert shown(json.dumps({"command": "make test"}), json.dumps(output)) == [
+        "  Input:",
+        "    command: make test",
+        "  Output:",
+        "    stdout:",
+        "      one",
+        "        two",
+        "",
+        "      four",
+        "    interrupted: false",
+    ]
+
+
+def test_an_edit_is_shown_as_a_diff_and_says_nothing_twice() -> None:
+    given = {"file_path": "/a.py", "old_string": "x = 1", "new_string": "x = 2"}
+    hunk = {"oldStart": 3, "oldLines": 1, "newStart": 3, "newLines": 1, "lines": ["-x = 1", "+x = 2"]}
+    answered = {"filePath": "/a.py", "oldString": "x = 1", "newString": "x = 2", "structuredPatch": [hunk]}
+    lines = shown(json.dumps(given), json.dumps(answered))
+    assert lines[1:4] == ["    file_path: /a.py", "    old_string: x = 1", "    new_string: x = 2"]
+    assert lines[4:] == [
+        "  Output:",
+        "    structuredPatch:",
+        "      @@ -3,1 +3,1 @@",
+        "      -x = 1",
+        "      +x = 2",
+    ]
+
+
+def test_what_is_no_json_is_shown_as_it_is_and_what_is_not_there_is_not() -> None:
+    assert shown(None, '{"stdout": "cut of') == ["  Output:", '    {"stdout": "cut of']
+    assert shown(None, None) == []
+    assert shown("{}", "[]") == []
+
+
+def test_no_line_is_wider_than_the_screen_and_no_word_is_lost() -> None:
+    words = [f"w{n}" for n in range(200)]
+    deep: Any = " ".join(words)
+    for _ in range(50):
+        deep = {"k": deep}
+    hostile = {"file": "/f" * 300, "n": "日本語" * 60, "deep": deep, "esc": "\x1b[31mred"}
+    lines = shown(json.dumps(hostile), None, 60)
+    assert max(map(width, lines)) <= 60
+    assert set(words) <= set(" ".join(lines).split())
+    assert "\x1b" not in "".join(lines)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from claude_mem.cli.stats import BREAKDOWNS, as_data, by, dollars, render, total
+from claude_mem.cli.commands.stats import BREAKDOWNS, as_data, by, dollars, render, total
 from claude_mem.model.jobs import QueueFigures
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite.statistics import InjectionTotals, Tally, Today
@@ -114,11 +114,11 @@ def test_what_sessions_were_told_is_counted_by_occasion() -> None:
     }
     screen = render(SINCE, replace(TALLY, told=told), CHOSEN).splitlines()
     assert screen[7:11] == [
-        "Told      sessions of memory 1,013 times, about 1,000,003,900 tokens",
+        "Injected  memory into sessions 1,013 times, about 1,000,003,900 tokens",
         "          at the start           1 time, about 900 tokens",
         "          at prompts            12 times, about 3,000 tokens",
         "          Bogus              1,000 times, about 1,000,000,000 tokens",
     ]
-    assert "Told      nothing to any session" in render(SINCE, TALLY, CHOSEN)
+    assert "Injected  nothing into any session" in render(SINCE, TALLY, CHOSEN)
     said = as_data(SINCE, replace(TALLY, told=told), CHOSEN)
     assert said["told"]["SessionStart"] == {"times": 1, "tokens": 900}

@@ -1,11 +1,24 @@
-"""`claude-mem backfill`: on the day it is installed, memory knows what was done before."""
+"""`claude-mem backfill`: import past sessions and commits."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
 
-from claude_mem.cli.commands import Commands, json_flag
+from claude_mem.cli import INTERRUPTED, client, output
+from claude_mem.cli.backfill import scan, sender, summary
+from claude_mem.cli.backfill.scan import Scan
+from claude_mem.cli.backfill.sender import TranscriptSender
+from claude_mem.cli.backfill.summary import Bar
+from claude_mem.cli.client import Sent
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
 from claude_mem.cli.narrow import up_to
+from claude_mem.model.errors import ClaudeMemError
+
+# `claude-mem backfill`: on the day it is installed, memory knows what was done before.
 
 
 def add(commands: Commands) -> None:
@@ -24,7 +37,7 @@ def add(commands: Commands) -> None:
             "claude-mem backfill --from ~/old/projects --since 'last month' --yes\n"
             "claude-mem backfill --provider auto --budget-usd 1.50"
         ),
-        run=_run,
+        run=_run_backfill,
     )
     parser.add_argument("--from", dest="folder", metavar="DIR", help="transcripts that lie elsewhere")
     parser.add_argument("--project", metavar="P", help="only of this one: . or a directory, or its name")
@@ -54,7 +67,149 @@ def _amount(text: str) -> float:
     return amount
 
 
-def _run(args: argparse.Namespace) -> int:
-    from claude_mem.cli.backfill.running import run
+def _run_backfill(args: argparse.Namespace) -> int:
+    pass
 
-    return run(args)
+    return backfill(args)
+
+
+MOST_WAITING = 2_000
+"""Events that may wait to be observed while more are told: what is under way is bounded."""
+LOOK_EVERY_S = 0.02
+LOOK_LATER_S = 0.25
+STALLED_S = 180.0
+
+
+@dataclass(slots=True)
+class BackfillRun:
+    """How far a run is."""
+
+    seen: Scan
+    args: argparse.Namespace
+    began: int
+    teller: TranscriptSender
+    bar: Bar
+    sessions: int = 0
+    size: int = 0
+    stopped: str | None = None  # why not all of it was told
+    told: set[str] = field(default_factory=set)
+
+    def go(self) -> None:
+        for transcript in self.seen.fresh:
+            if transcript.session in self.told:
+                self.teller.flush()
+                self.settle(0)  # more of a session is observed after what came first, not with it
+            self.told.add(transcript.session)
+            self.teller.tell(transcript)
+            self.sessions += 1
+            self.size += transcript.size
+            if self.is_limited:
+                self.teller.flush()
+                self.settle(0)
+                if self.is_spent():
+                    return
+        self.teller.flush()
+        self.settle(0)
+
+    def sent(self) -> None:
+        self.show()
+        self.settle(MOST_WAITING)
+
+    def show(self, doing: str = "") -> None:
+        self.bar.show(self.sessions, self.size, self.teller.came.events, doing)
+
+    def settle(self, most: int) -> None:
+        """Wait until no more than so many events wait."""
+        least, seen_at, wait_s = None, time.monotonic(), LOOK_EVERY_S
+        while (found := sender.progress(self.began))["waiting"] > most:
+            if least is None or found["waiting"] < least:
+                least, seen_at = found["waiting"], time.monotonic()
+            self.show(f"{found['waiting']:,} events to observe")
+            if found["paused"] and self.args.provider != "offline":
+                raise ClaudeMemError(f"{found['paused']} What was told waits; run it again to go on.")
+            if time.monotonic() - seen_at > STALLED_S and self.args.provider == "offline":
+                raise ClaudeMemError("The worker does not go on. Look at: claude-mem doctor")
+            time.sleep(wait_s)
+            wait_s = min(wait_s * 1.5, LOOK_LATER_S)
+
+    @property
+    def is_limited(self) -> bool:
+        return self.args.budget_usd is not None or self.args.budget_tokens is not None
+
+    def is_spent(self) -> bool:
+        found = sender.progress(self.began)
+        usd, tokens = self.args.budget_usd, self.args.budget_tokens
+        if usd is not None and found["usd"] >= usd:
+            self.stopped = f"The budget is spent: ${found['usd']:,.2f} of ${usd:,.2f}."
+        elif tokens is not None and found["tokens"] >= tokens:
+            self.stopped = f"The budget is spent: {found['tokens']:,} of {tokens:,} tokens."
+        return self.stopped is not None
+
+
+def backfill(args: argparse.Namespace) -> int:
+    if args.provider == "offline" and (args.budget_usd or args.budget_tokens):
+        raise UsageError("Offline costs nothing: a budget goes with --provider auto.")
+    chosen = client.load_settings()
+    with output.waiting("Looking for transcripts ..."):
+        seen = scan.scan(args)
+        commits = scan.scan_commits(args.git, args.since, chosen, seen.now) if args.git else None
+    if not args.yes or args.dry_run:
+        with output.waiting("Counting what it would cost ..."):
+            costs = scan.estimates(seen.fresh, chosen)
+        if args.json and args.dry_run:
+            output.print_json(summary.scan_data(seen, costs, commits))
+            return OK
+        found = summary.scan_text(seen, costs, commits, args)
+        if args.dry_run:
+            print(found)
+            return OK
+        output.message(found)
+    if not seen.fresh and not commits and not sender.progress(seen.now)["waiting"]:
+        return _report(args, seen, None, None, {})
+    code = output.confirm("Go on?", "backfill adds to your memory", yes=args.yes)
+    return _import(args, seen, commits) if code is None else code
+
+
+def _import(args: argparse.Namespace, seen: Scan, commits: scan.Commits | None) -> int:
+    began = time.time_ns() // 1_000_000
+    with Bar(sys.stderr, len(seen.fresh), seen.size) as bar:
+        run = BackfillRun(
+            seen, args, began, TranscriptSender(offline=args.provider == "offline", now=seen.now), bar
+        )
+        run.teller.sent = run.sent
+        try:
+            run.go()
+            indexed(run)
+            bar.wipe()
+            sent = commits.send() if commits else None
+        except KeyboardInterrupt:
+            bar.wipe()
+            output.message(summary.interrupted_text(run.sessions, len(seen.fresh)))
+            return INTERRUPTED
+    return _report(args, seen, run, sent, sender.progress(began))
+
+
+def indexed(run: BackfillRun) -> None:
+    """Until it can be found, and a session would be told of it; that is a moment, or nobody waits for it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        recall: dict[str, Any] = sender.health().get("recall") or {}
+        if not recall or (not recall["index"]["waiting"] and recall["context"]["fresh"]):
+            return
+        run.show("indexing")
+        time.sleep(LOOK_EVERY_S)
+
+
+def _report(
+    args: argparse.Namespace, seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]
+) -> int:
+    came = run.teller.came if run else None
+    told = run.sessions if run else 0
+    stopped = run.stopped if run else None
+    if args.json:
+        output.print_json(summary.end_data(seen, told, came, sent, spent, stopped))
+    else:
+        print(summary.end_text(seen, told, came, sent, spent, stopped))
+        if sent:
+            sent.say_refused()
+    return WRONG if stopped or (sent and sent.refused) else OK

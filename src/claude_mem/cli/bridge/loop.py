@@ -12,8 +12,7 @@ import select
 import sys
 import time
 
-from claude_mem.cli.bridge.exchange import Exchange, Reply
-from claude_mem.cli.bridge.lines import Lines, TooLong
+from claude_mem.cli.bridge.http import Exchange, Lines, Reply, TooLong
 from claude_mem.hook import paths, worker_link
 
 TYPE_CHECKING = False
@@ -113,15 +112,15 @@ class Bridge:
 
     def _take(self, message: bytes | TooLong) -> None:
         if isinstance(message, TooLong):
-            from claude_mem.cli.bridge import fault
+            from claude_mem.cli.bridge import json_rpc
 
-            self._say(fault.too_long(message))
+            self._say(json_rpc.too_long(message))
             return
         batch = None
         if message.lstrip().startswith(b"["):
-            from claude_mem.cli.bridge import batch as batches
+            from claude_mem.cli.bridge import json_rpc as batches
 
-            batch = batches.split(message)
+            batch = batches.split_batch(message)
         ends = time.monotonic() + self._start_within_s
         for one in batch.messages if batch else [message]:
             self._waiting.append(Exchange(one, ends, batch))
@@ -173,9 +172,9 @@ class Bridge:
             self._fail(exchange, NOT_STARTED)
 
     def _fail(self, exchange: Exchange, sentence: str) -> None:
-        from claude_mem.cli.bridge import fault
+        from claude_mem.cli.bridge import json_rpc
 
-        self._answer(exchange, fault.unanswered(exchange.message, sentence))
+        self._answer(exchange, json_rpc.unanswered(exchange.message, sentence))
 
     def _answer(self, exchange: Exchange, answer: bytes) -> None:
         whole: bytes | None = answer
@@ -207,9 +206,9 @@ def start_worker() -> None:
 def _answer(message: bytes, reply: Reply) -> bytes:
     if reply.status == 202 or reply.body.startswith(b'{"jsonrpc"'):
         return reply.body
-    from claude_mem.cli.bridge import fault
+    from claude_mem.cli.bridge import json_rpc
 
-    return fault.refused(message, reply.status, reply.body)
+    return json_rpc.refused(message, reply.status, reply.body)
 
 
 def _may_be_repeated(message: bytes) -> bool:

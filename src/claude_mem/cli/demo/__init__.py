@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claude_mem import __version__
-from claude_mem.cli import say
+from claude_mem.cli import output
 from claude_mem.cli.commands import OK, WRONG, Commands, json_flag
 from claude_mem.hook import paths
 
@@ -36,20 +36,20 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from claude_mem.cli.demo import replay, report, stage
+    from claude_mem.cli.demo import replay, report
 
     payloads = replay.recorded()
-    show = say.talk if args.json else print
+    show = output.message if args.json else print
     show(
         f"claude-mem {__version__}: a recorded session of {len(payloads)} events goes through the real hook\n"
         "command into a throwaway data directory. No account, no network.\n"
     )
-    with stage.stage(keep=args.keep) as data_dir:
+    with replay.throwaway_directory(keep=args.keep) as data_dir:
         made = _play(payloads, data_dir)
         if args.json:
-            say.data(asdict(made))
+            output.print_json(asdict(made))
         else:
-            paint = say.Paint(sys.stdout)
+            paint = output.Paint(sys.stdout)
             parts = (
                 report.hooks(made),
                 report.events(made, paint),
@@ -67,27 +67,29 @@ def _run(args: argparse.Namespace) -> int:
     if not args.keep:
         show("\nThe worker is stopped, the data directory removed.")
     for problem in made.problems:
-        say.talk(f"claude-mem: the demo went wrong: {problem}.")
+        output.message(f"claude-mem: the demo went wrong: {problem}.")
     return WRONG if made.problems else OK
 
 
 def _play(payloads: list[bytes], data_dir: Path) -> Report:
-    from claude_mem.cli.demo import hidden, recalled, replay, report, stage, stored
+    from claude_mem.cli.demo import replay, report
     from claude_mem.serve import control
 
-    env = replay.environment(data_dir, stage.free_port())
+    env = replay.environment(data_dir, replay.free_port())
     runs = list(replay.replay(payloads, env, data_dir))
     last = time.monotonic()
 
-    stage.until(lambda: control.status(data_dir).state == "running", "no worker came up", data_dir)
-    stage.until(lambda: _is_drained(data_dir), "the spool was not drained", data_dir)
+    replay.until(lambda: control.status(data_dir).state == "running", "no worker came up", data_dir)
+    replay.until(lambda: _is_drained(data_dir), "the spool was not drained", data_dir)
     drained = time.monotonic() - last
-    stage.until(lambda: _is_observed(control.status(data_dir)), "not all of it was observed", data_dir)
+    replay.until(lambda: _is_observed(control.status(data_dir)), "not all of it was observed", data_dir)
     observed = time.monotonic() - last
-    kept = stored.read(data_dir / paths.DATABASE)
-    stage.until(lambda: _is_ready(control.status(data_dir)), "not all of it was made ready to tell", data_dir)
-    told = recalled.play(env, data_dir)
-    stage.until(lambda: _is_drained(data_dir), "the spool was not drained", data_dir)
+    kept = report.read_stored(data_dir / paths.DATABASE)
+    replay.until(
+        lambda: _is_ready(control.status(data_dir)), "not all of it was made ready to tell", data_dir
+    )
+    told = replay.recall_in_next_session(env, data_dir)
+    replay.until(lambda: _is_drained(data_dir), "the spool was not drained", data_dir)
     return report.Report(
         hooks=[hook for hook, _ in runs],
         bare=[bare for _, bare in runs],
@@ -98,7 +100,7 @@ def _play(payloads: list[bytes], data_dir: Path) -> Report:
         observations=kept.observations,
         summaries=kept.summaries,
         recalled=told,
-        search=hidden.search(data_dir),
+        search=report.search_hidden(data_dir),
     )
 
 

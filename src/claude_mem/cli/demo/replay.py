@@ -1,21 +1,35 @@
-"""Replays a recorded session through the real hook command: one process per event, as the client runs it."""
+"""Replays a recorded session in a throwaway data directory, then a second one that profits from it."""
 
 from __future__ import annotations
 
 import json
 import os
 import resource
+import shutil
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn, cast
+from urllib.parse import urlencode
 
 from claude_mem.agents.claude_code import hooks
+from claude_mem.cli.commands import worker
 from claude_mem.hook import paths
+from claude_mem.model.errors import ClaudeMemError
 from claude_mem.privacy import suspect
+from claude_mem.serve import control
+
+# Replays a recorded session through the real hook command: one process per event, as the client runs it.
+
 
 DEADLINE_S = 10.0
 COMMAND = hooks.hook(hooks.here())
@@ -96,3 +110,120 @@ def _json(text: bytes) -> object:
         return json.loads(text)
     except ValueError:
         return None
+
+
+QUESTION = "which decimal separator do weights accept?"
+FILE = "src/parcel/weight.py"
+RESULTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    context: str  # what the client shows the model at the session's start
+    prompt: str
+    reminder: str  # what it shows the model beside the prompt
+    question: str
+    found: list[dict[str, Any]]
+    file: str
+    history: list[dict[str, Any]]
+
+
+def recall_in_next_session(env: Mapping[str, str], data_dir: Path) -> Recalled:
+    start, prompt = recorded("next.jsonl")
+    context = _context_of(answer(start, env, data_dir))
+    # Asked before the prompt is one of the things that are remembered.
+    found = _ask(data_dir, "/api/search", q=QUESTION, limit=RESULTS)
+    history = _ask(data_dir, "/api/file", path=FILE, limit=RESULTS)
+    reminder = _context_of(answer(prompt, env, data_dir))
+    return Recalled(context, str(json.loads(prompt)["prompt"]), reminder, QUESTION, found, FILE, history)
+
+
+def _context_of(answer: object) -> str:
+    """The text inside a hook's answer, as the client hands it on."""
+    match answer:
+        case {"hookSpecificOutput": {"additionalContext": str(text)}}:
+            return text
+    return ""
+
+
+def _ask(data_dir: Path, route: str, /, **query: object) -> list[dict[str, Any]]:
+    status, answer = control.request(data_dir, "GET", f"{route}?{urlencode(query)}")
+    if status != 200:
+        raise ClaudeMemError(f"The demo asked {route} and was refused: {answer}")
+    return cast("list[dict[str, Any]]", answer["results"])
+
+
+WAIT_S = 20.0
+LOOK_EVERY_S = 0.02
+ENDS = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def throwaway_directory(*, keep: bool) -> Iterator[Path]:
+    """A data directory that does not exist yet. Afterwards its worker is stopped and it is removed."""
+    home = Path(tempfile.mkdtemp(prefix="claude-mem-demo-"))
+    with _ending_in_order():
+        try:
+            yield home / "data"
+        except BaseException:
+            keep = False
+            raise
+        finally:
+            if not keep:
+                with _undisturbed():
+                    _remove(home)
+
+
+def until(condition: Callable[[], bool], what: str, data_dir: Path, deadline_s: float = WAIT_S) -> None:
+    end = time.monotonic() + deadline_s
+    while not condition():
+        if time.monotonic() > end:
+            said = " ".join(worker.last_lines(data_dir / paths.START_LOG, 1))
+            raise ClaudeMemError(f"The demo waited {deadline_s:.0f} s in vain: {what}. {said}".rstrip())
+        time.sleep(LOOK_EVERY_S)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _remove(home: Path) -> None:
+    data_dir = home / "data"
+    try:
+        if (data_dir / paths.START_STAMP).exists() and control.status(data_dir).state == "stopped":
+            # A hook has just started a worker that is not up yet; it would outlive its directory and us.
+            until(lambda: control.status(data_dir).state != "stopped", "no worker came up", data_dir, 5.0)
+    except ClaudeMemError:
+        pass  # it failed to start: nothing to stop
+    try:
+        control.stop(data_dir)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """A polite kill unwinds like Ctrl-C does, so that the stage is struck."""
+    before = {number: signal.signal(number, _leave) for number in ENDS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, _: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A second Ctrl-C must not leave the worker behind."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

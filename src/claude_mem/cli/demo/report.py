@@ -1,17 +1,160 @@
-"""The demo's report, as text of 80 columns. Pure."""
+"""What the demo shows: events, observations, what was kept out, and what hooks cost."""
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import stat
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from importlib import resources
 from itertools import groupby
+from pathlib import Path
 
-from claude_mem.cli import columns, memories, say
-from claude_mem.cli.demo.hidden import HIDDEN, INSTEAD, KEPT, Search
-from claude_mem.cli.demo.recalled import Recalled
-from claude_mem.cli.demo.replay import Answered, Run
-from claude_mem.cli.demo.stored import StoredEvent, StoredObservation, StoredSession, StoredSummary
+from claude_mem.cli import memories, output
+from claude_mem.cli.demo.replay import Answered, Recalled, Run
+from claude_mem.hook import paths
+
+# Reads back what became of the session, through the documented tables, as anybody with sqlite3 could.
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    id: str
+    project: str
+    status: str
+    prompts: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    prompt: int
+    kind: str
+    tool: str | None
+    what: str  # one line, for people
+    private: bool
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObservation:
+    type: str
+    title: str
+    subtitle: str
+    files: list[str]
+    provider: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSummary:
+    prompt: int
+    fields: dict[str, str]  # those that were filled in
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    session: StoredSession
+    events: list[StoredEvent]
+    observations: list[StoredObservation]
+    summaries: list[StoredSummary]
+
+
+SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+
+
+def read_stored(database: Path) -> Stored:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
+        id_, project, status, prompts, cwd = db.execute(_query("session")).fetchone()
+        rows = db.execute(_query("events")).fetchall()
+        observations = db.execute(_query("observations")).fetchall()
+        summaries = db.execute(_query("summaries")).fetchall()
+    events = [
+        StoredEvent(prompt, kind, tool, _line(tool_input, text, cwd), bool(private), state)
+        for prompt, kind, tool, tool_input, text, private, state in rows
+    ]
+    return Stored(
+        StoredSession(id_, project, status, prompts),
+        events,
+        [
+            StoredObservation(type_, title or "", subtitle or "", _files(modified, read_), provider)
+            for type_, title, subtitle, modified, read_, provider in observations
+        ],
+        [
+            StoredSummary(prompt, {name: said for name, said in zip(SUMMARY, told, strict=True) if said})
+            for prompt, *told in summaries
+        ],
+    )
+
+
+def indexed(database: Path, texts: Iterable[str]) -> dict[str, int]:
+    """Of each, how many texts the full-text index has it of."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
+        return {text: db.execute(_query("indexed"), {"phrase": f'"{text}"'}).fetchone()[0] for text in texts}
+
+
+def _files(modified: str, read_: str) -> list[str]:
+    """Those it changed; of one that changed none, those it read."""
+    found: list[str] = json.loads(modified) or json.loads(read_)
+    return found
+
+
+def _line(tool_input: str | None, text: str | None, cwd: str) -> str:
+    """What a tool was asked to do in one line, else what was said."""
+    try:
+        asked = json.loads(tool_input or "{}")
+    except ValueError:
+        asked = {}
+    file = str(asked.get("file_path") or "").removeprefix(f"{cwd}/")
+    return str(asked.get("command") or file or text or "")
+
+
+def _query(name: str) -> str:
+    script = (resources.files(__package__) / "show.sql").read_text(encoding="utf-8")
+    return script.partition(f"-- name: {name}\n")[2].partition("-- name:")[0]
+
+
+HIDDEN = {
+    "a name inside <private> in a prompt": "Harbour Foods",
+    "what tools saw in a wholly private turn": "31 percent off",
+    "a password in a test's output": "t1de-p00l-9921",
+    "a token in the output of git push": "ghp_ThisTokenIsMadeUpForTheDemo",
+    "the contents of a .env file": "correct-horse-7731",
+}
+INSTEAD = {
+    "a password in a test's output": "[redacted:url-password]",
+    "a token in the output of git push": "[redacted:github-token]",
+    "the contents of a .env file": "[excluded: contents of .env]",
+}
+"""What stands in the place of some."""
+KEPT = "parse_weight"
+"""Said openly, all over the session: a search that finds this would find the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenSearch:
+    files: int
+    found: dict[str, int]  # what was looked for, and in how many files it is
+    indexed: dict[str, int]  # and in how many texts the index has its words, one after the other
+
+
+def search_hidden(data_dir: Path) -> HiddenSearch:
+    contents = [content for path in data_dir.rglob("*") if (content := _content(path)) is not None]
+    wanted = (*HIDDEN.values(), *INSTEAD.values(), KEPT)
+    return HiddenSearch(
+        files=len(contents),
+        found={text: sum(text.encode() in content for content in contents) for text in wanted},
+        indexed=indexed(data_dir / paths.DATABASE, (*HIDDEN.values(), KEPT)),
+    )
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
+    except FileNotFoundError:
+        return None  # the worker is at work: a file being written has its real name by now
+
 
 WIDTH = 80
 SHOWN = 4  # events of a turn after its prompt; of more, one less and how many there were
@@ -29,7 +172,7 @@ class Report:
     observations: list[StoredObservation]
     summaries: list[StoredSummary]
     recalled: Recalled
-    search: Search
+    search: HiddenSearch
 
     @property
     def problems(self) -> list[str]:
@@ -53,7 +196,7 @@ class Report:
         return wrong
 
 
-def _is_found(search: Search, text: str) -> bool:
+def _is_found(search: HiddenSearch, text: str) -> bool:
     return bool(search.found[text] or search.indexed[text])
 
 
@@ -65,11 +208,11 @@ def hooks(report: Report) -> str:
     )
 
 
-def events(report: Report, paint: say.Paint) -> str:
+def events(report: Report, paint: output.Paint) -> str:
     session = report.session
     lines = [
         f"Session {session.id[:8]}, project {session.project}: {session.status}, "
-        f"{say.many(session.prompts, 'prompt')}, {say.many(len(report.events), 'event')} kept",
+        f"{output.plural(session.prompts, 'prompt')}, {output.plural(len(report.events), 'event')} kept",
         "",
     ]
     for number, turn in groupby(report.events, key=lambda event: event.prompt):
@@ -82,36 +225,38 @@ def events(report: Report, paint: say.Paint) -> str:
     return "\n".join(lines)
 
 
-def _row(turn: str, event: StoredEvent, paint: say.Paint) -> str:
+def _row(turn: str, event: StoredEvent, paint: output.Paint) -> str:
     row = f"  {turn:>2}  {event.tool or WORDS.get(event.kind, event.kind):<9}"
     room = WIDTH - len(row) - 6
-    row += f"{say.fit(_what(event), room - 1):<{room}}{event.state}"
+    row += f"{output.fit_chars(_event_text(event), room - 1):<{room}}{event.state}"
     return paint("bold" if event.kind == "prompt" else "dim", row)
 
 
-def _what(event: StoredEvent) -> str:
+def _event_text(event: StoredEvent) -> str:
     if event.private:
         return "(private: no text, and nothing of what its tools did)"
     return f"{event.what} (failed)" if event.kind == "tool_failure" else event.what
 
 
-def remembered(report: Report, paint: say.Paint) -> str:
-    observations = say.many(len(report.observations), "observation")
-    summaries = say.many(len(report.summaries), "summary", "summaries")
+def remembered(report: Report, paint: output.Paint) -> str:
+    observations = output.plural(len(report.observations), "observation")
+    summaries = output.plural(len(report.summaries), "summary", "summaries")
     lines = [f"What became of them, by the offline observer: {observations}, {summaries}", ""]
     for observation in report.observations:
-        lines.append(f"  {observation.type:<8}" + paint("bold", say.fit(observation.title, WIDTH - 10)))
+        lines.append(
+            f"  {observation.type:<8}" + paint("bold", output.fit_chars(observation.title, WIDTH - 10))
+        )
         for line in (observation.subtitle, ", ".join(observation.files)):
-            lines += [" " * 10 + say.fit(line, WIDTH - 10)] if line else []
+            lines += [" " * 10 + output.fit_chars(line, WIDTH - 10)] if line else []
     for summary in report.summaries:
         lines.append("")
         for place, (name, said) in enumerate(summary.fields.items()):
             turn = "" if place else str(summary.prompt)
-            lines.append(f"  {turn:>2}  {name.replace('_', ' '):<14}{say.fit(said, WIDTH - 20)}")
+            lines.append(f"  {turn:>2}  {name.replace('_', ' '):<14}{output.fit_chars(said, WIDTH - 20)}")
     return "\n".join(lines)
 
 
-def hidden(report: Report, paint: say.Paint) -> str:
+def hidden(report: Report, paint: output.Paint) -> str:
     lines = [
         f"Looked for in all {report.search.files} files of the data directory, byte by byte, and in the\n"
         "full-text index, word by word:",
@@ -165,27 +310,29 @@ def reminder(report: Report) -> str:
     return _quoted(introduction, recalled.reminder) if recalled.reminder else ""
 
 
-def found(report: Report, now: float, paint: say.Paint) -> str:
+def found(report: Report, now: float, paint: output.Paint) -> str:
     recalled = report.recalled
     command = f"claude-mem search '{recalled.question}'"
     return _listed(f"Anybody may ask: {command}", recalled.found, now, paint)
 
 
-def history(report: Report, now: float, paint: say.Paint) -> str:
+def history(report: Report, now: float, paint: output.Paint) -> str:
     recalled = report.recalled
     return _listed(f"And about a file: claude-mem file {recalled.file}", recalled.history, now, paint)
 
 
 def _quoted(introduction: str, text: str) -> str:
-    lines = [say.fit(introduction, WIDTH), ""]
+    lines = [output.fit_chars(introduction, WIDTH), ""]
     for line in text.splitlines():
         item = line.removeprefix("- ")
         indent = "  " if item == line else "    "
-        first, *rest = columns.wrap(item, WIDTH, indent) or [""]
+        first, *rest = output.wrap(item, WIDTH, indent) or [""]
         lines += [first if item == line else f"  - {first.lstrip()}", *rest]
     return "\n".join(lines)
 
 
-def _listed(introduction: str, results: Sequence[memories.Result], now: float, paint: say.Paint) -> str:
+def _listed(introduction: str, results: Sequence[memories.Result], now: float, paint: output.Paint) -> str:
     table = memories.table(results, now, WIDTH - 2, paint)
-    return "\n".join([say.fit(introduction, WIDTH), "", *(f"  {line}" for line in table.splitlines())])
+    return "\n".join(
+        [output.fit_chars(introduction, WIDTH), "", *(f"  {line}" for line in table.splitlines())]
+    )

@@ -7,10 +7,10 @@ import sys
 import textwrap
 from dataclasses import asdict
 
-from claude_mem.cli import say
+from claude_mem.cli import output
 from claude_mem.cli.commands import OK, WRONG, Commands, json_flag, terminal_width
-from claude_mem.cli.doctor.finding import Finding
-from claude_mem.cli.doctor.judge import is_wrong, judge, why_not, why_unobserved
+from claude_mem.cli.doctor.checks import is_wrong, judge, why_not, why_unobserved
+from claude_mem.cli.doctor.facts import Finding
 
 COLOURS = {"ok": "green", "warn": "yellow", "bad": "red"}
 MARGIN = 21
@@ -30,12 +30,12 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     from claude_mem.cli.doctor.gather import gather
 
-    with say.patiently("Looking ..."):
+    with output.waiting("Looking ..."):
         facts = gather()
     findings = judge(facts)
     if args.json:
         reason, unobserved = why_not(findings), why_unobserved(findings)
-        say.data(
+        output.print_json(
             {
                 "recording": reason is None,
                 "because": reason,
@@ -47,11 +47,11 @@ def _run(args: argparse.Namespace) -> int:
         )
     else:
         width = terminal_width()
-        print(render(findings, say.Paint(sys.stdout), min(width, 100)))
+        print(render(findings, output.Paint(sys.stdout), min(width, 100)))
     return WRONG if is_wrong(findings) else OK
 
 
-def render(findings: list[Finding], paint: say.Paint, width: int) -> str:
+def render(findings: list[Finding], paint: output.Paint, width: int) -> str:
     lines = [
         _verdict("recording", why_not(findings), paint),
         _verdict("observing", why_unobserved(findings), paint),
@@ -69,7 +69,7 @@ def render(findings: list[Finding], paint: say.Paint, width: int) -> str:
     return "\n".join(lines)
 
 
-def _verdict(what: str, reason: str | None, paint: say.Paint) -> str:
+def _verdict(what: str, reason: str | None, paint: output.Paint) -> str:
     said = f"{what}: no, because {reason}" if reason else f"{what}: yes"
     return paint("bold", paint("red" if reason else "green", said))
 

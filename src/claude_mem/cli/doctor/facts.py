@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar
 
-from claude_mem.cli.doctor.connecting import Connected
-from claude_mem.cli.pause import Paused
+from claude_mem.serve.pause_switches import Paused
 from claude_mem.settings import SettingWarning
+
+# What doctor says about one thing.
+
+
+Level = Literal["ok", "warn", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    check: str
+    level: Level
+    says: str
+    next: str | None = None  # the next step, where one is needed
+    stops: str | None = None  # why nothing is recorded, where that is so
+    hinders: str | None = None  # why nothing recorded becomes memory, where that is so
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    how: tuple[str, ...]  # each connection there is, in words
+    current: bool = True  # an install would change nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +177,27 @@ class Facts:
     disk: Disk | Unknown
     paused: Paused | Unknown = field(default_factory=Paused)
     connected: Connected | Unknown = field(default_factory=lambda: Connected(("by hand",)))
+
+
+T = TypeVar("T")
+
+
+class Question(Generic[T]):
+    """Asked in a thread of its own from the moment it is made. A dead network file system blocks a plain
+    `stat` for minutes; the thread that waits for it is left behind."""
+
+    def __init__(self, find_out: Callable[[], T]) -> None:
+        self._answer: T | Unknown = Unknown("no answer in time")
+        self._thread = threading.Thread(target=self._ask, args=(find_out,), daemon=True)
+        self._thread.start()
+
+    def answer(self, until: float) -> T | Unknown:
+        """`until` is a moment of the monotonic clock."""
+        self._thread.join(max(0.0, until - time.monotonic()))
+        return self._answer
+
+    def _ask(self, find_out: Callable[[], T]) -> None:
+        try:
+            self._answer = find_out()
+        except Exception as error:  # whatever is broken is what doctor is here to tell
+            self._answer = Unknown(str(error) or type(error).__name__)

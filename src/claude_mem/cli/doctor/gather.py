@@ -1,4 +1,4 @@
-"""Gathers doctor's facts: the thin edge to the machine. Changes nothing; every question has a deadline."""
+"""Gathers doctor's facts from the machine. Changes nothing; every question has a deadline."""
 
 from __future__ import annotations
 
@@ -7,19 +7,204 @@ import platform
 import shutil
 import socket
 import sqlite3
+import stat
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from claude_mem import __version__, settings
-from claude_mem.cli import pause
-from claude_mem.cli.doctor import connecting, facts, recalling
-from claude_mem.cli.doctor import directory as looking
-from claude_mem.cli.doctor.within import Question
+from claude_mem.cli.doctor import facts
+from claude_mem.cli.doctor.facts import Connected, Directory, Question, Recall
 from claude_mem.hook import drop_counters, paths, spool_writer
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.serve import pause_switches
 from claude_mem.settings import Settings
+
+# Gathers doctor's facts about recall: from the worker's own mouth while it runs, else from the disk.
+
+
+HEALTH_WITHIN_S = 2.0
+LOOK_AGAIN_S = 1.0
+"""Whether an index that is behind catches up is seen by looking twice."""
+
+
+def _recall(chosen: Settings) -> Recall:
+    from claude_mem import wiring
+
+    folder = chosen.place(paths.CONTEXT)
+    before = None
+    said = _health(chosen)
+    if said and said["index"]["waiting"]:
+        before = int(said["index"]["waiting"])
+        time.sleep(LOOK_AGAIN_S)
+        said = _health(chosen)
+    if said:
+        unindexed, unembedded = said["index"]["waiting"], said["vectors"]["waiting"]
+    else:
+        seen = wiring.survey(chosen, thorough=False)
+        unindexed, unembedded = seen.unindexed, seen.unembedded
+    vectors = said.get("vectors", {})
+    return Recall(
+        told_by_worker=bool(said),
+        unindexed=unindexed,
+        unindexed_before=before,
+        wanted=chosen.vectors,
+        vectors=vectors.get("state"),
+        trouble=vectors.get("trouble"),
+        unembedded=unembedded,
+        model_there=find_spec("wordllama") is not None,
+        chroma_there=find_spec("chromadb") is not None,
+        chroma_url=chosen.chroma_url,
+        context=str(folder),
+        context_exists=folder.exists(),
+        context_writable=folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK),
+        told=sum(each["times"] for each in said["injected"].values()) if said else None,
+    )
+
+
+def _health(chosen: Settings) -> dict[str, Any]:
+    from claude_mem.serve import control
+
+    health = control.status(chosen.data_dir, deadline_s=HEALTH_WITHIN_S).health or {}
+    found = health.get("recall")
+    return found if isinstance(found, dict) else {}
+
+
+NETWORK = (
+    "nfs",
+    "cifs",
+    "smb",
+    "9p",
+    "drvfs",
+    "afs",
+    "ceph",
+    "gluster",
+    "lustre",
+    "fuse.sshfs",
+    "fuse.rclone",
+)
+LOOK_AT_MOST = 20_000  # entries of it; a full spool holds ten times as many
+NAME_AT_MOST = 3
+
+
+def directory_facts(path: Path) -> Directory:
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return Directory(str(path), exists=False, obstacle=_obstacle(path))
+    if not stat.S_ISDIR(found.st_mode):
+        return Directory(str(path), exists=True, is_directory=False)
+    me = os.geteuid()
+    open_to_others, foreign = [], []
+    for name, entry in _entries(path, found):
+        if entry.st_uid != me:
+            foreign.append(name)
+        # Nobody can reach a link's mode, and what it leads to is not ours to judge.
+        elif stat.S_IMODE(entry.st_mode) & 0o077 and not stat.S_ISLNK(entry.st_mode):
+            open_to_others.append(name)
+    return Directory(
+        path=str(path),
+        exists=True,
+        owner=found.st_uid,
+        me=me,
+        writable=os.access(path, os.R_OK | os.W_OK | os.X_OK) and not _is_read_only(path),
+        open_to_others=tuple(open_to_others[:NAME_AT_MOST]),
+        open_count=len(open_to_others),
+        foreign=tuple(foreign[:NAME_AT_MOST]),
+        filesystem=_filesystem(path),
+    )
+
+
+def _obstacle(path: Path) -> str | None:
+    """Why a hook cannot make the directory. It makes that one alone, and none above it."""
+    folder = path.absolute().parent
+    if path.is_symlink():
+        return "is a link that leads nowhere"
+    if not folder.is_dir():
+        return f"cannot be made: {folder} is {'not a directory' if folder.exists() else 'not there'}"
+    if not os.access(folder, os.W_OK | os.X_OK) or _is_read_only(folder):
+        return f"cannot be made: {folder} cannot be written"
+    return None
+
+
+def _entries(path: Path, found: os.stat_result) -> Iterator[tuple[str, os.stat_result]]:
+    """The directory and what is in it, up to a limit."""
+    yield ".", found
+    left = LOOK_AT_MOST
+    folders = [path]
+    while folders:
+        for entry in _listed(folders.pop()):
+            left -= 1
+            if not left:
+                return
+            try:
+                yield str(Path(entry.path).relative_to(path)), entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue  # drained while we looked
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(Path(entry.path))
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []  # what is wrong with the folder itself has been noted already
+
+
+def _is_read_only(path: Path) -> bool:
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def _filesystem(path: Path) -> str | None:
+    """Its type, as the kernel names it; None where there is no /proc to ask."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    real, best, kind = path.resolve(), Path("/"), None
+    for line in mounts.splitlines():
+        fields, _, rest = line.partition(" - ")
+        point = Path(fields.split()[4].replace("\\040", " "))
+        if real.is_relative_to(point) and len(point.parts) >= len(best.parts):
+            best, kind = point, rest.split()[0]
+    return kind
+
+
+def connection_facts(chosen: Settings) -> Connected:
+    from claude_mem import __version__
+    from claude_mem.cli.install import client_paths, file_changes, plan
+    from claude_mem.cli.install import connections as install_connections
+    from claude_mem.cli.install.plan import Wanted
+
+    connections = install_connections.connections(chosen)
+    wanted = [
+        plan.plan(
+            each.place,
+            Wanted(each.made.plugin, False, False),
+            client_paths.plugin_texts(),
+            __version__,
+            file_changes.read_text,
+        ).is_empty
+        for each in connections
+    ]
+    return Connected(tuple(each.made.mode for each in connections), all(wanted))
+
+
+def is_connected(chosen: Settings) -> bool:
+    """What cannot be read is `doctor`'s to tell."""
+    from claude_mem.cli.install import connections as install_connections
+
+    try:
+        return bool(install_connections.connections(chosen))
+    except (ClaudeMemError, OSError):
+        return True
+
 
 DEADLINE_S = 5.0
 ANSWER_WITHIN_S = 2.0
@@ -33,16 +218,16 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
     said = configuration.answer(until)
     data_dir = settings.data_directory(environ)
     chosen = said[1] if isinstance(said, tuple) else Settings(data_dir=data_dir)
-    directory = Question(lambda: looking.look(data_dir))
+    directory = Question(lambda: directory_facts(data_dir))
     worker = Question(lambda: _worker(chosen))
     spool = Question(lambda: _spool(chosen, time.time()))
     database = Question(lambda: _database(chosen, time.time()))
     observing = Question(lambda: _observing(chosen))
-    recall = Question(lambda: recalling.look(chosen))
+    recall = Question(lambda: _recall(chosen))
     counted = Question(lambda: _drops(data_dir))
     disk = Question(lambda: _disk(data_dir))
-    paused = Question(lambda: pause.look(data_dir))
-    connected = Question(lambda: connecting.look(chosen))
+    paused = Question(lambda: pause_switches.look(data_dir))
+    connected = Question(lambda: connection_facts(chosen))
     return facts.Facts(
         interpreter=interpreter.answer(until),
         directory=directory.answer(until),

@@ -1,23 +1,166 @@
-"""`claude-mem install`: connects memory to Claude Code."""
+"""`claude-mem install` and `uninstall`: connect memory to Claude Code, and disconnect it."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 from claude_mem import __version__
 from claude_mem.agents.claude_code import hooks as claude_code_hooks
 from claude_mem.agents.claude_code import settings_file
-from claude_mem.cli import say
+from claude_mem.cli import output
 from claude_mem.cli.commands import OK, Commands, json_flag
-from claude_mem.cli.consent import refused
-from claude_mem.cli.install import carry, closing, edge, found, ours, place, plan, record, show, uninstall
-from claude_mem.cli.install.found import Connection
-from claude_mem.cli.install.journal import Journal
-from claude_mem.cli.install.place import SCOPES, Place
-from claude_mem.cli.install.plan import Plan, Wanted
-from claude_mem.settings import Settings
+from claude_mem.cli.install import client_paths, connections, file_changes, plan
+from claude_mem.cli.install.client_paths import SCOPES, ClientPaths
+from claude_mem.cli.install.connections import Connection
+from claude_mem.cli.install.file_changes import Journal
+from claude_mem.cli.install.plan import Change, Plan, Wanted
+from claude_mem.cli.output import confirm
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.models import registry
+from claude_mem.settings import Settings, foreign_database
+
+# Shows what an install or its undoing would change: as a diff, or as data.
+
+
+def plan_text(how: Plan) -> str:
+    parts = [_file(change) for change in how.changes]
+    parts += [f"run claude {shlex.join(step.words)}\n" for step in how.steps]
+    return "".join(parts)
+
+
+def plan_summary(how: Plan) -> str:
+    """One line for every file of the user's, one for all that are only ours, one for each command."""
+    changed = [change for change in how.changes if change.before is not None and change.after is not None]
+    new = [change.path for change in how.changes if change.before is None]
+    gone = [change.path for change in how.changes if change.after is None]
+    lines = [f"  change {change.path}" for change in changed]
+    lines += [f"  write {output.plural(len(new), 'new file')}, such as {new[0]}"] if new else []
+    lines += [f"  remove {output.plural(len(gone), 'file')}, such as {gone[0]}"] if gone else []
+    lines += [f"  run claude {output.fit_chars(shlex.join(step.words), 90)}" for step in how.steps]
+    return "\n".join(lines)
+
+
+def plan_data(*plans: Plan) -> dict[str, Any]:
+    changes = [change for how in plans for change in how.changes]
+    return {
+        "files": [str(change.path) for change in changes if change.after is not None],
+        "removed": [str(change.path) for change in changes if change.after is None],
+        "commands": [["claude", *step.words] for how in plans for step in how.steps],
+    }
+
+
+def _file(change: Change) -> str:
+    if change.before is None:
+        lines = (change.after or "").splitlines()
+        return f"new file {change.path} ({output.plural(len(lines), 'line')})\n"
+    if change.after is None:
+        return f"remove {change.path}\n"
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n"
+        for line in difflib.unified_diff(
+            change.before.splitlines(keepends=True),
+            change.after.splitlines(keepends=True),
+            str(change.path),
+            str(change.path),
+        )
+    )
+
+
+def _add_uninstall(commands: Commands) -> argparse.ArgumentParser:
+    return commands.add(
+        "uninstall",
+        more="Memory stays where it is, until you remove the data directory.",
+        example="claude-mem uninstall",
+        run=_uninstall,
+    )
+
+
+def _uninstall(args: argparse.Namespace) -> int:
+    with file_changes.install_lock():
+        return _disconnect(client_paths.load_settings_leniently(), args)
+
+
+def _disconnect(chosen: Settings, args: argparse.Namespace) -> int:
+    connected = connections.connections(chosen)
+    plans = [connections.undo_plan(each) for each in connected]
+    if not connected or args.dry_run:
+        if args.json:
+            output.print_json(plan_data(*plans))
+        else:
+            said = "".join(plan_text(how) for how in plans)
+            print(said or "It is not connected to Claude Code.", end="" if said else "\n")
+        return OK
+    output.message("\n".join(plan_summary(how) for how in plans))
+    if code := confirm("Disconnect claude-mem from Claude Code?", "This changes its settings", yes=args.yes):
+        return code
+    with Journal() as journal:
+        for each, how in zip(connected, plans, strict=True):
+            for said in connections.disconnect(journal, each, how):
+                output.message(said)
+    data_dirs = dict.fromkeys(each.place.record.parent for each in connected)
+    for data_dir in data_dirs:
+        _stop_worker(data_dir)
+    for how in plans:
+        for note in how.notes:
+            output.message(note)
+    if args.json:
+        output.print_json(plan_data(*plans))
+        return OK
+    print("Disconnected from Claude Code; its settings are as they were before.")
+    for data_dir in data_dirs:
+        if data_dir.exists():
+            print(_kept(data_dir))
+    return OK
+
+
+def _kept(data_dir: Path) -> str:
+    if foreign_database.is_shared(data_dir):
+        return f"Memory stays in {data_dir}, beside that of another program."
+    return f"Memory stays in {data_dir}. To delete it: rm -r {shlex.quote(str(data_dir))}"
+
+
+def _stop_worker(data_dir: Path) -> None:
+    from claude_mem.serve import control
+
+    try:
+        control.stop(data_dir)
+    except ClaudeMemError as error:
+        output.message(f"The worker was left running: {error}")
+
+
+def next_steps(chosen: Settings, provider: str, *, client: bool) -> list[str]:
+    begin = "start a new session" if client else "install Claude Code and start a session"
+    is_default = chosen.data_dir == Path.home() / ".claude-mem"
+    look = "/mem in a session, or claude-mem search" + (
+        "" if is_default else ", with CLAUDE_MEM_DATA_DIR set"
+    )
+    return [
+        f"Next    {begin}: it is remembered. Sessions from before: claude-mem backfill.",
+        f"Data    {_short(chosen.data_dir)}, yours alone. Look: {look}.",
+        "Pause   claude-mem off, and on again; one session: /mem off in it, or CLAUDE_MEM_OFF=1 before it.",
+        f"Model   {_cost(chosen, provider)}",
+        "Undo    claude-mem uninstall; memory stays. Is all well? claude-mem doctor",
+    ]
+
+
+def _cost(chosen: Settings, provider: str) -> str:
+    if provider == "offline":
+        return "none, which is free: observed offline. To have one: CLAUDE_MEM_PROVIDER; claude-mem doctor"
+    whose = registry.BY_NAME[provider].whose
+    limits = [f"{chosen.daily_tokens:,} tokens"] if chosen.daily_tokens else []
+    limits += [f"${chosen.daily_usd:.2f}"] if chosen.daily_usd else []
+    if not limits:  # 0 is none
+        return f"{whose} ({provider}), with no daily limit: you set CLAUDE_MEM_DAILY_TOKENS and _USD to 0."
+    return f"{whose} ({provider}): at most {' or '.join(limits)} a day, then offline, which is free."
+
+
+def _short(path: Path) -> str:
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
 def add(commands: Commands) -> None:
@@ -36,7 +179,7 @@ def add(commands: Commands) -> None:
     install.add_argument("--scope", choices=SCOPES, default="user", help="for you, or only in this directory")
     install.add_argument("--statusline", action="store_true", help="also show a segment in the status line")
     install.add_argument("--beside", action="store_true", help="leave another claude-mem switched on")
-    for parser in (install, uninstall.add(commands)):
+    for parser in (install, _add_uninstall(commands)):
         parser.add_argument(
             "--dry-run", action="store_true", help="show what would change, and change nothing"
         )
@@ -45,84 +188,90 @@ def add(commands: Commands) -> None:
 
 
 def _install(args: argparse.Namespace) -> int:
-    with edge.alone():
-        return _connect(place.chosen(), args)
+    with file_changes.install_lock():
+        return _connect(client_paths.load_settings(), args)
 
 
 def _connect(chosen: Settings, args: argparse.Namespace) -> int:
-    here = place.find(chosen, args.scope)
-    moved = [each for each in found.connections(chosen) if not _is_it(each, here, plugin=not args.settings)]
-    undone = [(each, carry.backwards(each)) for each in moved]
-    left = {path: text for each, how in undone for path, text in carry.after(how, each).items()}
+    here = client_paths.place_here(chosen, args.scope)
+    moved = [
+        each for each in connections.connections(chosen) if not _is_it(each, here, plugin=not args.settings)
+    ]
+    undone = [(each, connections.undo_plan(each)) for each in moved]
+    left = {path: text for each, how in undone for path, text in connections.texts_after(how, each).items()}
 
     def read(path: Path) -> str | None:
-        return left[path] if path in left else edge.read(path)
+        return left[path] if path in left else file_changes.read_text(path)
 
     theirs = _named(settings_file.parsed(read(here.settings) or "", str(here.settings)))
     line = args.statusline or any(_has_line(each.place) for each in moved)
     wanted = Wanted(not args.settings, bool(theirs) and not args.beside, line)
-    older = [path for path in carry.marketed(here) if path not in left] if wanted.plugin else []
-    planned = plan.plan(here, wanted, place.texts(), __version__, read, older)
+    older = [path for path in connections.plugin_files(here) if path not in left] if wanted.plugin else []
+    planned = plan.plan(here, wanted, client_paths.plugin_texts(), __version__, read, older)
     if args.dry_run:
-        return _shown([*(how for _, how in undone), planned], args)
+        return _dry_run([*(how for _, how in undone), planned], args)
     if moved or not planned.is_empty:
         for each, how in undone:
-            say.talk(f"It is connected {each.made.mode} now; that is taken back first:\n{show.brief(how)}")
-        say.talk(show.brief(planned))
+            output.message(
+                f"It is connected {each.made.mode} now; that is taken back first:\n{plan_summary(how)}"
+            )
+        output.message(plan_summary(planned))
         if wanted.take_over:
-            say.talk(f"  take over from another claude-mem ({theirs}); --beside leaves it on")
-        if code := refused("Connect claude-mem to Claude Code?", "This changes its settings", yes=args.yes):
+            output.message(f"  take over from another claude-mem ({theirs}); --beside leaves it on")
+        if code := confirm("Connect claude-mem to Claude Code?", "This changes its settings", yes=args.yes):
             return code
         with Journal() as journal:
             for each, how in undone:
-                carry.back(journal, each, how)
-            carry.out(journal, here, planned, by_plugin=wanted.plugin)
-    return _told(chosen, here, planned, args)
+                connections.disconnect(journal, each, how)
+            connections.connect(journal, here, planned, by_plugin=wanted.plugin)
+    return _report(chosen, here, planned, args)
 
 
-def _is_it(each: Connection, here: Place, *, plugin: bool) -> bool:
+def _is_it(each: Connection, here: ClientPaths, *, plugin: bool) -> bool:
     """The one that is wanted, perhaps not up to date. One place at a time: two would run every hook twice."""
     is_here = each.place.record == here.record and each.is_recorded
-    return is_here and each.made.is_like(record.new(here, plugin=plugin))
+    return is_here and each.made.is_like(client_paths.new_record(here, plugin=plugin))
 
 
-def _has_line(there: Place) -> bool:
+def _has_line(there: ClientPaths) -> bool:
     """Our status line is shown; it moves with the rest."""
-    return ours.is_status_line(settings_file.parsed(edge.read(there.settings) or "", str(there.settings)))
+    return plan.is_status_line(
+        settings_file.parsed(file_changes.read_text(there.settings) or "", str(there.settings))
+    )
 
 
 def _named(settings: dict[str, object]) -> str:
     """Another claude-mem in these settings, in words; "" if there is none."""
     hooks = claude_code_hooks.foreign_hooks(settings)
     return ", ".join(
-        [*claude_code_hooks.foreign_plugins(settings), *([say.many(hooks, "hook")] if hooks else [])]
+        [*claude_code_hooks.foreign_plugins(settings), *([output.plural(hooks, "hook")] if hooks else [])]
     )
 
 
-def _shown(plans: list[Plan], args: argparse.Namespace) -> int:
+def _dry_run(plans: list[Plan], args: argparse.Namespace) -> int:
     if args.json:
-        say.data(show.data(*plans) | {"dry_run": True})
+        output.print_json(plan_data(*plans) | {"dry_run": True})
     elif all(each.is_empty for each in plans):
         print("It is connected already; nothing would change.")
     else:
-        print("".join(show.changed(each) for each in plans), end="")
+        print("".join(plan_text(each) for each in plans), end="")
     return OK
 
 
-def _told(chosen: Settings, here: Place, planned: Plan, args: argparse.Namespace) -> int:
+def _report(chosen: Settings, here: ClientPaths, planned: Plan, args: argparse.Namespace) -> int:
     from claude_mem import wiring
     from claude_mem.wiring.adopting import adoptable
 
     provider = wiring.choice(chosen).provider
     for note in planned.notes:
-        say.talk(note)
+        output.message(note)
     if theirs := adoptable(chosen):
-        say.talk(f"Found {theirs}, the memory of another claude-mem. To take it over: claude-mem adopt")
+        output.message(f"Found {theirs}, the memory of another claude-mem. To take it over: claude-mem adopt")
     if args.json:
         said = {"changed": not planned.is_empty, "client": here.client, "provider": provider}
-        say.data(show.data(planned) | said)
+        output.print_json(plan_data(planned) | said)
         return OK
-    paint = say.Paint(sys.stdout)
+    paint = output.Paint(sys.stdout)
     already = " already" if planned.is_empty else ""
     done = f"Connected to Claude Code{already}."
     if here.client is None:
@@ -130,5 +279,5 @@ def _told(chosen: Settings, here: Place, planned: Plan, args: argparse.Namespace
             f"Ready{already}. Claude Code is not installed yet; it will find claude-mem connected when it is."
         )
     print(paint("green", done))
-    print("\n".join(closing.lines(chosen, provider, client=here.client is not None)))
+    print("\n".join(next_steps(chosen, provider, client=here.client is not None)))
     return OK

@@ -1,0 +1,215 @@
+"""Sends transcripts to the worker: small sessions together, a long one in parts.
+
+A session that fits in a request is accepted whole or not at all. The worker observes sessions in the order
+they came; so an import that is interrupted anywhere and begun again ends where one without interruption does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from claude_mem import settings
+from claude_mem.cli import client, output
+from claude_mem.model.errors import ClaudeMemError, WorkerHung
+from claude_mem.serve import control
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from claude_mem.agents.claude_code.transcript_files import Transcript
+    from claude_mem.model.events import TranscriptEvent
+
+
+WITHIN_S = 120.0
+ATTEMPTS = 4
+AT_ONCE = 500
+
+
+class BeginAgain(Exception):
+    """The worker that heard the beginning is not the one that was told the rest."""
+
+
+def post_events(
+    lines: bytes, *, offline: bool, story: str | None = None, part: str | None = None
+) -> dict[str, Any]:
+    """Taken in and durable on return. Raises BeginAgain."""
+    said = {"offline": str(offline).lower(), "story": story, "part": part}
+    return _request("POST", "/api/backfill", said, lines)
+
+
+def progress(since: int) -> dict[str, Any]:
+    return _request("GET", "/api/backfill", {"since": str(since)})
+
+
+def known_sessions(sessions: Sequence[str]) -> dict[str, dict[str, Any] | None]:
+    found: dict[str, dict[str, Any] | None] = {}
+    for some in _some(sessions):
+        found |= _request("POST", "/api/backfill/known", {}, {"sessions": list(some)})["sessions"]
+    return found
+
+
+def health() -> dict[str, Any]:
+    return _request("GET", "/health", {})
+
+
+def _some(sessions: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(sessions), AT_ONCE):
+        yield sessions[start : start + AT_ONCE]
+
+
+def _request(method: str, path: str, query: dict[str, str | None], body: object = None) -> dict[str, Any]:
+    said = urlencode({name: value for name, value in query.items() if value is not None})
+    path = f"{path}?{said}" if said else path
+    data_dir = settings.data_directory()
+    for _ in range(ATTEMPTS):
+        try:
+            status, answer = control.request(data_dir, method, path, body, deadline_s=WITHIN_S)
+        except TimeoutError:
+            raise WorkerHung(control.status(data_dir).pid) from None
+        except OSError:
+            with output.waiting("Starting the worker ..."):
+                control.start(client.load_settings().data_dir)
+            continue
+        return _answered(status, answer)
+    raise ClaudeMemError("The worker does not stay up. Look at: claude-mem worker logs")
+
+
+def _answered(status: int, answer: dict[str, Any]) -> dict[str, Any]:
+    if status < 400:
+        return answer
+    error = answer.get("error")
+    error = error if isinstance(error, dict) else {"message": answer}
+    match error.get("code"):
+        case "not_from_the_start":
+            raise BeginAgain
+        case "no_route":
+            raise ClaudeMemError("The worker is of another version. Run: claude-mem worker restart")
+    raise ClaudeMemError(str(error["message"]))
+
+
+MOST_BYTES = 1 << 20
+MOST_LINES = 2_000
+LONGEST_LINE = 6 << 20
+TRIES = 5
+MOST_SHOWN = 20
+
+
+@dataclass(slots=True)
+class SendReport:
+    """What became of what was told so far."""
+
+    events: int = 0
+    fresh: int = 0
+    duplicate: int = 0
+    dropped: int = 0
+    live: int = 0
+    lines: int = 0
+    unreadable: int = 0
+    shown: list[tuple[Path, int, str]] = field(default_factory=list)  # the first few unreadable lines
+
+    def lost(self, path: Path, number: int, why: str) -> None:
+        if len(self.shown) < MOST_SHOWN:
+            self.shown.append((path, number, why))
+
+
+class TranscriptSender:
+    def __init__(self, *, offline: bool, now: int) -> None:
+        self._offline, self._now = offline, now
+        self.sent: Callable[[], None] = lambda: None
+        """Called after every request."""
+        self._lines: list[bytes] = []
+        self._size = 0
+        self.came = SendReport()
+
+    def tell(self, transcript: Transcript) -> None:
+        """Raises ClaudeMemError; a file that cannot be read is only counted."""
+        for _ in range(TRIES):
+            try:
+                return self._tell(transcript)
+            except BeginAgain:
+                continue
+            except OSError as error:
+                self.came.unreadable += 1
+                self.came.lost(transcript.path, 0, error.strerror or str(error))
+                return None
+        raise ClaudeMemError("The worker does not stay up. Look at: claude-mem worker logs")
+
+    def flush(self) -> None:
+        if self._lines:
+            self._send(self._lines)
+        self._lines, self._size = [], 0
+
+    def _tell(self, transcript: Transcript) -> None:
+        from claude_mem.agents.claude_code import transcripts
+
+        reading = transcripts.read(transcript.path, transcript.agents, over=is_over(transcript, self._now))
+        mine: list[bytes] = []
+        size, events, story = 0, 0, None
+        for told in reading:
+            line = _line(told)
+            events += 1
+            if size + len(line) > MOST_BYTES or len(mine) >= MOST_LINES:
+                if story is None:
+                    self.flush()
+                    story, part = os.urandom(8).hex(), "first"
+                else:
+                    part = "more"
+                self._send(mine, story, part)
+                mine, size = [], 0
+            mine.append(line)
+            size += len(line)
+        mine.append(json.dumps({"end": transcript.session, "seal": seal(transcript, self._now)}).encode())
+        if story is not None:
+            self._send(mine, story, "last")
+        else:
+            if self._size + size > MOST_BYTES or len(self._lines) + len(mine) > MOST_LINES:
+                self.flush()
+            self._lines += mine
+            self._size += size
+        self.came.events += events
+        self.came.lines += reading.tally.lines
+        self.came.unreadable += reading.tally.unreadable
+        for number, why in reading.tally.shown:
+            self.came.lost(transcript.path, number, why)
+
+    def _send(self, lines: list[bytes], story: str | None = None, part: str | None = None) -> None:
+        answer = post_events(b"\n".join(lines), offline=self._offline, story=story, part=part)
+        for name in ("fresh", "duplicate", "dropped", "live"):
+            setattr(self.came, name, getattr(self.came, name) + answer[name])
+        self.sent()
+
+
+def is_over(transcript: Transcript, now: int) -> bool:
+    """Somebody may still be at work in it: then its last line is not its end."""
+    return now - transcript.last_at > 60 * 60 * 1000
+
+
+def seal(transcript: Transcript, now: int) -> str:
+    """The same for the same state of a transcript."""
+    return f"{transcript.size}:{transcript.last_at}:{'over' if is_over(transcript, now) else 'open'}"
+
+
+def _line(told: TranscriptEvent) -> bytes:
+    fields: dict[str, object] = {"id": told.id, "at": told.at, "event": told.event, "branch": told.branch}
+    line = _encoded(fields | {"payload": told.payload})
+    if len(line) <= LONGEST_LINE:
+        return line
+    # More than a request may hold. The worker keeps the ends of long texts only, and so does this; what was
+    # hidden is said, for it is no longer there to be seen.
+    from claude_mem.privacy import scrub, scrub_payload
+
+    kept, hid_private = scrub.scrub(told.payload, field_cap=scrub_payload.FIELD_CAP)
+    line = _encoded(fields | {"payload": kept, "hid_private": hid_private})
+    if len(line) <= LONGEST_LINE:
+        return line
+    bare = {key: told.payload[key] for key in scrub_payload.BARE_KEYS if key in told.payload}
+    return _encoded(fields | {"payload": bare, "hid_private": hid_private})
+
+
+def _encoded(fields: dict[str, object]) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode()

@@ -1,0 +1,276 @@
+"""What a backfill shows: what was found, how far it is, and what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from claude_mem.cli import output
+from claude_mem.hook import notices
+
+if TYPE_CHECKING:
+    from claude_mem.agents.claude_code.transcript_files import Transcript
+    from claude_mem.cli.backfill.scan import Commits, Scan
+    from claude_mem.cli.backfill.sender import SendReport
+    from claude_mem.cli.client import Sent
+    from claude_mem.imports.estimate import Estimate
+
+
+PROJECTS_SHOWN = 8
+
+
+def scan_text(
+    seen: Scan, costs: Sequence[Estimate], commits: Commits | None, args: argparse.Namespace
+) -> str:
+    lines = [f"Found in {_short(seen.folder)}: {output.plural(len(seen.found.transcripts), 'session')}"]
+    if seen.found.transcripts:
+        lines[0] += f", {_span(seen.found.transcripts)}."
+    else:
+        lines[0] += "."
+    for count, what in (
+        (len(seen.live), "captured as they happened, and left alone"),
+        (len(seen.done), "imported before"),
+        (len(seen.barred), "forgotten, or from a pause, and left alone"),
+    ):
+        if count:
+            lines.append(f"  {count:,} of them {what}.")
+    if seen.found.unreadable:
+        path, why = seen.found.unreadable[0]
+        lines.append(f"  {output.plural(len(seen.found.unreadable), 'file')} cannot be read: {path}: {why}")
+    if seen.fresh:
+        lines.append(f"To import: {output.plural(len(seen.fresh), 'session')}, {_size(seen.size)}.")
+        lines += _projects(seen.fresh)
+        lines += _costs(costs, args.provider)
+    else:
+        lines.append("Nothing of it is new.")
+    if commits:
+        lines.append(commits.found())
+    return "\n".join(lines)
+
+
+def interrupted_text(told: int, of: int) -> str:
+    sessions = output.plural(of, "session")
+    return f"Interrupted after {told:,} of {sessions}. Imported sessions are kept; run it again to continue."
+
+
+def end_text(
+    seen: Scan,
+    told: int,
+    came: SendReport | None,
+    sent: Sent | None,
+    spent: dict[str, Any],
+    stopped: str | None,
+) -> str:
+    lines = []
+    if stopped:
+        left = len(seen.fresh) - told
+        lines.append(f"{stopped} {output.plural(left, 'session')} left; run it again to go on.")
+    if came is not None:
+        lines.append(f"Imported {output.plural(told, 'session')}: {output.plural(came.fresh, 'new event')}.")
+        if came.dropped:
+            dropped = output.plural(came.dropped, "event")
+            lines.append(f"Left out: {dropped} of private turns, or of tools that are skipped.")
+    elif not sent:
+        lines.append("Nothing was new.")
+    if seen.live:
+        lines.append(f"Left alone: {output.plural(len(seen.live), 'session')} captured as they happened.")
+    if spent.get("tokens"):
+        lines.append(f"Cost: {spent['tokens']:,} tokens, ${spent['usd']:,.2f} as far as is known.")
+    lines += _unreadable_lines(came)
+    if sent is not None:
+        taken, known = sent.taken["observation"], sent.known["observation"]
+        before = f", {known:,} known before" if known else ""
+        lines.append(f"From git: {output.plural(taken, 'commit')}{before}.")
+    lines += _totals()
+    return "\n".join(lines)
+
+
+def scan_data(seen: Scan, costs: Sequence[Estimate], commits: Commits | None) -> dict[str, Any]:
+    return _scan_fields(seen) | {
+        "estimates": [
+            {
+                "provider": each.provider,
+                "model": each.model,
+                "calls": each.calls,
+                "input_tokens": each.input_tokens,
+                "output_tokens": each.output_tokens,
+                "usd": each.usd,
+            }
+            for each in costs
+        ],
+        "git": commits.as_data() if commits else None,
+    }
+
+
+def end_data(
+    seen: Scan,
+    told: int,
+    came: SendReport | None,
+    sent: Sent | None,
+    spent: dict[str, Any],
+    stopped: str | None,
+) -> dict[str, Any]:
+    return _scan_fields(seen) | {
+        "imported": told,
+        "events": {
+            name: getattr(came, name) if came else 0 for name in ("fresh", "duplicate", "dropped", "live")
+        },
+        "unreadable": {
+            "count": came.unreadable if came else 0,
+            "lines": [
+                {"file": str(path), "line": number, "why": why}
+                for path, number, why in (came.shown if came else ())
+            ],
+        },
+        "spent": {"tokens": spent.get("tokens", 0), "usd": spent.get("usd", 0.0)},
+        "git": sent.shown() if sent else None,
+        "stopped": stopped,
+    }
+
+
+def _scan_fields(seen: Scan) -> dict[str, Any]:
+    return {
+        "folder": str(seen.folder),
+        "sessions": len(seen.found.transcripts),
+        "new": len(seen.fresh),
+        "bytes": seen.size,
+        "live": len(seen.live),
+        "known": len(seen.done),
+        "barred": len(seen.barred),
+        "first_at": min((each.first_at for each in seen.found.transcripts), default=None),
+        "last_at": max((each.last_at for each in seen.found.transcripts), default=None),
+    }
+
+
+def _unreadable_lines(came: SendReport | None) -> list[str]:
+    if came is None or not came.unreadable:
+        return []
+    lines = [f"{output.plural(came.unreadable, 'line')} could not be read:"]
+    for path, number, why in came.shown:
+        lines.append(f"  {path}:{number}: {why}" if number else f"  {path}: {why}")
+    if came.unreadable > len(came.shown):
+        lines.append(f"  and {came.unreadable - len(came.shown):,} more")
+    return lines
+
+
+def _totals() -> list[str]:
+    from claude_mem.cli.client import recall
+
+    stats = recall("GET", "/api/stats")
+    newest = recall("GET", "/api/observations", {"limit": 1})["items"]
+    words = str(newest[0].get("title") or "").split()[:5] if newest else []
+    example = f"claude-mem search {_quoted(' '.join(words))}" if words else "claude-mem timeline"
+    kinds = ("session", "observation", "project")
+    sessions, observations, projects = (output.plural(stats[f"{kind}s"], kind) for kind in kinds)
+    return [f"In memory now: {sessions}, {observations} in {projects}.", f"Try: {example}"]
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+def _projects(transcripts: Sequence[Transcript]) -> list[str]:
+    from claude_mem.agents.claude_code.transcript_files import root_of
+
+    by_root: dict[str, list[Transcript]] = {}
+    for each in transcripts:
+        by_root.setdefault(root_of(each.cwd or "unknown"), []).append(each)
+    shown = list(by_root.items())
+    lines = [
+        f"  {_short(Path(root))}: {output.plural(len(some), 'session')}, "
+        f"{_size(sum(each.size for each in some))}"
+        for root, some in shown[:PROJECTS_SHOWN]
+    ]
+    if len(shown) > PROJECTS_SHOWN:
+        lines.append(f"  and {len(shown) - PROJECTS_SHOWN} more directories")
+    return lines
+
+
+def _costs(costs: Sequence[Estimate], provider: str) -> list[str]:
+    lines = []
+    for each in costs:
+        if each.provider == "offline":
+            chosen = " (chosen)" if provider == "offline" else ""
+            lines.append(f"  offline{chosen}: no model is asked, free")
+            continue
+        usd = "price not known" if each.usd is None else f"about ${each.usd:,.2f}"
+        tokens = f"{(each.input_tokens + each.output_tokens) / 1000:,.0f}k tokens"
+        model = f" ({each.model})" if each.model else ""
+        lines.append(f"  {each.provider}{model}: about {output.plural(each.calls, 'call')}, {tokens}, {usd}")
+    return lines
+
+
+def _span(transcripts: Sequence[Transcript]) -> str:
+    first, last = min(each.first_at for each in transcripts), max(each.last_at for each in transcripts)
+    days = [datetime.fromtimestamp(at / 1000).astimezone().date().isoformat() for at in (first, last)]
+    return f"{days[0]} to {days[1]}" if days[0] != days[1] else days[0]
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB"
+
+
+def _short(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)
+
+
+EVERY_S = 0.2
+PLAIN_EVERY_S = 10.0
+WIDTH = 24
+
+
+class Bar:
+    def __init__(self, stream: IO[str], sessions: int, size: int) -> None:
+        self._stream, self._sessions, self._size = stream, sessions, size
+        self._began = time.monotonic()
+        self._moves = stream.isatty()
+        self._next_at = self._began + (0.0 if self._moves else PLAIN_EVERY_S)
+        self._dirty = False
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wipe()
+
+    def show(self, sessions: int, size: int, events: int, doing: str = "") -> None:
+        now = time.monotonic()
+        if now < self._next_at:
+            return
+        self._next_at = now + (EVERY_S if self._moves else PLAIN_EVERY_S)
+        said = line(sessions, self._sessions, size, self._size, events, now - self._began, doing)
+        if self._moves:
+            self._stream.write(f"\r\x1b[K{drawn(size, self._size)} {said}")
+            self._dirty = True
+        else:
+            self._stream.write(f"{said}\n")
+        self._stream.flush()
+
+    def wipe(self) -> None:
+        if self._dirty:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._dirty = False
+
+
+def drawn(size: int, of: int) -> str:
+    full = WIDTH if of <= 0 else min(WIDTH, size * WIDTH // of)
+    return f"[{'#' * full}{'.' * (WIDTH - full)}]"
+
+
+def line(sessions: int, of: int, size: int, of_size: int, events: int, took_s: float, doing: str = "") -> str:
+    """`12 of 40 sessions, 5.1 MB/s, 310 events/s, 8 s left`."""
+    said = [f"{sessions:,} of {output.plural(of, 'session')}"]
+    if took_s > 0 and size:
+        rate = size / took_s
+        said += [f"{rate / 1e6:.1f} MB/s", f"{events / took_s:,.0f} events/s"]
+        if size < of_size:
+            said.append(f"{notices.age((of_size - size) / rate)} left")
+    return ", ".join(said) + (f" ({doing})" if doing else "")

@@ -1,0 +1,148 @@
+"""`claude-mem forget`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from claude_mem.cli import memories, narrow, output
+from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
+
+COUNTED = (
+    ("sessions", "session", "sessions"),
+    ("observations", "observation", "observations"),
+    ("summaries", "summary", "summaries"),
+    ("prompts", "prompt", "prompts"),
+    ("evidence", "piece of evidence", "pieces of evidence"),
+)
+
+
+ALSO_EXPORTS = "also take it out of files that `export` has made"
+DONE = {
+    "holds": "holds it",
+    "rewritten": "rewritten without it",
+    "removed": "removed",
+    "left": "still holds it",
+}
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "forget",
+        more=(
+            "What meets all that is said goes, and is shown first. Backups are rewritten\n"
+            "without it; files that `export` has made are named, and rewritten too with\n"
+            "--also-exports."
+        ),
+        example=(
+            "claude-mem forget 123 s4\n"
+            "claude-mem forget --project shop --until 2025-12-31 --dry-run\n"
+            "claude-mem forget --text 'internal host name' --yes"
+        ),
+        run=_run,
+    )
+    parser.add_argument("refs", nargs="*", metavar="ID", help="as `search` shows it")
+    parser.add_argument("--session", metavar="ID", help="all of this session")
+    parser.add_argument("--project", metavar="P", help="all of this project: its name or key")
+    parser.add_argument("--file", metavar="F", help="all about this file")
+    narrow.period(parser)
+    parser.add_argument("--text", metavar="TEXT", help="all that holds this text")
+    parser.add_argument("--also-exports", action="store_true", help=ALSO_EXPORTS)
+    parser.add_argument("--dry-run", action="store_true", help="only show what would go")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    json_flag(parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    return forget(_selection(args), args)
+
+
+def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
+    """`args`: dry_run, yes, json and also_exports."""
+    from claude_mem.cli.client import SLOW_S, recall
+
+    with output.waiting("Looking for it, in backups too ..."):
+        body = selection | {"dry_run": True}
+        found = recall("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
+    nothing = not any(found.get(name) for name, _, _ in COUNTED) and not _touched(found, args)
+    if args.dry_run or nothing:
+        return _say(found, as_data=args.json)
+    if not args.json:
+        _preview(found)
+    what = _counted(found) or output.plural(len(_touched(found, args)), "copy of it", "copies of it")
+    code = output.confirm(f"Forget {what} for good?", "forget deletes for good", yes=args.yes)
+    if code is not None:
+        return code
+    with output.waiting("Forgetting; backups are rewritten ..."):
+        body = selection | {"confirm": True, "exports": args.also_exports}
+        gone = recall("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
+    return _say(gone, as_data=args.json)
+
+
+def _touched(found: dict[str, Any], args: argparse.Namespace) -> list[dict[str, Any]]:
+    """What lies elsewhere and would be rewritten or removed; exports only if that was said."""
+    lying = found.get("elsewhere") or []
+    return [one for one in lying if one["done"] == "holds" and (one["kind"] != "export" or args.also_exports)]
+
+
+def _selection(args: argparse.Namespace) -> dict[str, object]:
+    said = {
+        "ids": args.refs or None,
+        "session": args.session,
+        "project": args.project,
+        "file": args.file,
+        "since": args.since,
+        "until": args.until,
+        "text": args.text,
+    }
+    selection: dict[str, object] = {name: value for name, value in said.items() if value}
+    if not selection:
+        raise UsageError(
+            "say what to forget: an ID, --session, --project, --file, --since, --until or --text."
+        )
+    return selection
+
+
+def _say(told: dict[str, Any], *, as_data: bool) -> int:
+    if as_data:
+        output.print_json(told)
+        return OK
+    counted = _counted(told)
+    if not counted:
+        print("Nothing like that is remembered.")
+    elif told["dry_run"]:
+        _preview(told)
+        print(f"{counted} would go.")
+    else:
+        print(f"Forgotten: {counted}.")
+    for line in elsewhere(told):
+        output.message(line)
+    return OK
+
+
+def _preview(told: dict[str, Any]) -> None:
+    if told["sample"]:
+        print(memories.table(told["sample"], time.time(), output.terminal(), output.Paint(sys.stdout)))
+
+
+def _counted(told: dict[str, Any]) -> str:
+    return ", ".join(output.plural(told[name], one, more) for name, one, more in COUNTED if told.get(name))
+
+
+def elsewhere(told: dict[str, Any]) -> list[str]:
+    """Where it also lies or lay, and what is to be done about what is left."""
+    lying = told.get("elsewhere") or []
+    lines = [
+        f"{DONE.get(one['done'], one['done'])}: {output.clean(one['path'])}"
+        + (f" ({output.clean(one['note'])})" if one["note"] else "")
+        for one in lying
+    ]
+    exports = [one for one in lying if one["kind"] == "export" and one["done"] == "holds" and not one["note"]]
+    if exports:
+        lines.append("Files that an export has made are yours; to have them rewritten: --also-exports")
+    if not told["dry_run"] and told.get("backups"):
+        still = "copy of the database still holds", "copies of the database still hold"
+        lines.append(f"{output.plural(told['backups'], *still)} it. Delete what must be gone now.")
+    return lines

@@ -1,0 +1,121 @@
+"""What Claude Code runs, as a person sees it: `claude-mem hooks`, `mcp`, `context`, and the hook verbs."""
+
+from __future__ import annotations
+
+import argparse
+
+from claude_mem.agents.claude_code import hooks
+from claude_mem.cli import narrow, output
+from claude_mem.cli.commands import OK, Commands, json_flag
+from claude_mem.cli.output import clean
+
+# `claude-mem hooks`: the hooks a client must be told about; and the help of the verbs they run.
+
+
+PAYLOADS = {
+    "new": '"prompt":"Fix the parser"',
+    "save": '"tool_name":"Bash","tool_response":"ok"',
+    "summary": '"last_assistant_message":"Done."',
+    "cleanup": '"reason":"other"',
+    "hook": '"hook_event_name":"Stop"',
+}
+
+
+def add(commands: Commands) -> None:
+    _add_hooks(commands)
+    _add_mcp(commands)
+    _add_context(commands)
+
+
+def _add_hooks(commands: Commands) -> None:
+    commands.add(
+        "hooks",
+        more=(
+            "For those who edit their settings by hand; `claude-mem install` writes them for\n"
+            "you. Each hook is a short process that always exits 0."
+        ),
+        example="claude-mem hooks > hooks.json",
+        run=_run_hooks,
+    )
+    for verb, payload in PAYLOADS.items():
+        _add_verb(commands, verb, payload)
+
+
+def _add_verb(commands: Commands, verb: str, payload: str) -> None:
+    parser = commands.add(
+        verb,
+        more=(
+            "Reads one JSON object from stdin, records it and prints the hook's answer.\n"
+            "Always exits 0, so that the agent is never blocked; `claude-mem doctor` reports\n"
+            "what failed."
+        ),
+        example=f'echo \'{{"session_id":"s1",{payload}}}\' |\n  claude-mem {verb}',
+        run=lambda _: _help(parser),
+    )
+
+
+def _run_hooks(_: argparse.Namespace) -> int:
+    output.print_json({"hooks": hooks.hooks(hooks.here())})
+    return 0
+
+
+def _help(parser: argparse.ArgumentParser) -> int:
+    """Nothing was piped in. Even so 0: to a client, 2 would mean that we block its agent."""
+    parser.print_help()
+    return 0
+
+
+def _add_mcp(commands: Commands) -> None:
+    commands.add(
+        "mcp",
+        more=(
+            "For a coding agent to run: it asks memory with search, timeline,\n"
+            "get_observations, get_session, file_history, remember and forget. The worker\n"
+            "answers, and is started if it is down. Typed in a terminal it prints what to put\n"
+            "into a client's settings."
+        ),
+        example="claude-mem mcp > mcp.json",
+        run=_run_mcp,
+    )
+
+
+def _run_mcp(_: argparse.Namespace) -> int:
+    """Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used."""
+    output.print_json({"mcpServers": {hooks.SERVER: hooks.server(hooks.here())}})
+    return OK
+
+
+NOTHING = "No previous sessions found for this project."
+SOURCES = ("startup", "resume", "clear", "compact")
+
+
+def _add_context(commands: Commands) -> None:
+    parser = commands.add(
+        "context",
+        more=(
+            "In a terminal, with a flag, or with no input (</dev/null) it prints for you.\n"
+            "Otherwise it is the hook of SessionStart: it reads one JSON object on standard\n"
+            "input, records it, prints a hook's answer, and always exits 0."
+        ),
+        example=(
+            "claude-mem context\n"
+            "claude-mem context --project shop --json\n"
+            'echo \'{"session_id":"s1","source":"startup"}\' | claude-mem context'
+        ),
+        run=_run_context,
+    )
+    narrow.project(parser)
+    parser.add_argument("--source", choices=SOURCES, default="startup", help="what begins (startup)")
+    json_flag(parser)
+
+
+def _run_context(args: argparse.Namespace) -> int:
+    from claude_mem.cli.client import recall
+
+    where = {"project": args.project} if args.project else {"cwd": narrow.here()}
+    found = recall("GET", "/api/context/inject", {**where, "source": args.source, "format": "json"})
+    if args.json:
+        output.print_json(found)
+    else:
+        print(clean(str(found["text"])).rstrip() or NOTHING)
+    return OK

@@ -1,0 +1,125 @@
+"""`claude-mem open` and `token`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from claude_mem import settings
+from claude_mem.cli import output
+from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
+from claude_mem.hook import paths
+from claude_mem.model.errors import ClaudeMemError
+
+# `claude-mem open`.
+
+
+def add(commands: Commands) -> None:
+    _add_open(commands)
+    _add_token(commands)
+
+
+def _add_open(commands: Commands) -> None:
+    parser = commands.add(
+        "open",
+        more=(
+            "The link works once, for a minute; the browser then stays signed in for a\n"
+            "month. The worker is started if none runs. Without a screen, or with --print,\n"
+            "the link is printed instead."
+        ),
+        example="claude-mem open\nclaude-mem open 123\nclaude-mem open --print\nclaude-mem open --sign-out",
+        run=_run_open,
+    )
+    parser.add_argument(
+        "what", nargs="?", metavar="ID", help="a memory to show, as `search` has it (12, s3, p4)"
+    )
+    parser.add_argument(
+        "--print", action="store_true", dest="only_print", help="print the link, open nothing"
+    )
+    parser.add_argument("--sign-out", action="store_true", help="sign every browser out, open nothing")
+    json_flag(parser)
+
+
+def _run_open(args: argparse.Namespace) -> int:
+    from claude_mem import settings
+    from claude_mem.cli.client import recall
+    from claude_mem.cli.doctor import gather
+
+    if args.sign_out:
+        return _signed_out(recall("POST", "/api/signout", body={"everywhere": True}), as_json=args.json)
+    place = _place(args.what)
+    answer = recall("POST", "/api/signin", body={})
+    link = f"{answer['link']}{place}"
+    if args.json:
+        output.print_json(answer | {"link": link})
+    elif args.only_print or not _opened(link):
+        print(link)
+    else:
+        output.message(f"The viewer is at http://127.0.0.1:{answer['port']}/, in your browser.")
+    if not args.json and not gather.is_connected(settings.Settings(settings.data_directory())):
+        output.message("Claude Code is not connected, so nothing new is recorded: claude-mem install")
+    return OK
+
+
+def _signed_out(answer: dict[str, Any], *, as_json: bool) -> int:
+    count = answer["browsers"]
+    if as_json:
+        output.print_json(answer)
+    else:
+        output.message(f"{count} browser{'s were' if count != 1 else ' was'} signed in; now none is.")
+    return OK
+
+
+def _place(what: str | None) -> str:
+    """Where in the viewer; it stays in the browser, which takes it along when it is sent on."""
+    from claude_mem.model.refs import Ref
+
+    if what is None:
+        return ""
+    ref = Ref.parse(what)
+    if ref is None:
+        raise UsageError(f"{what!r} is no memory's name, such as 12 or s3.")
+    return f"#/observation/{ref}"
+
+
+def _opened(link: str) -> bool:
+    """Only in a window: a browser of the terminal would take the terminal, and knows no scripts."""
+    import webbrowser
+
+    has_screen = sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
+    )
+    if not has_screen:
+        return False
+    try:
+        return webbrowser.open(link)
+    except webbrowser.Error:
+        return False
+
+
+def _add_token(commands: Commands) -> None:
+    json_flag(
+        commands.add(
+            "token",
+            more="The worker makes it when it first runs. Whoever has it can read your memory.",
+            example=(
+                'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
+            ),
+            run=_run_token,
+        )
+    )
+
+
+def _run_token(args: argparse.Namespace) -> int:
+    from claude_mem.serve.token import read
+
+    token = read(settings.data_directory() / paths.TOKEN)
+    if token is None:
+        raise ClaudeMemError("There is no token yet: the worker makes one. Run: claude-mem worker start")
+    if args.json:
+        output.print_json({"token": token})
+    else:
+        print(token)
+    return 0

@@ -1,0 +1,195 @@
+"""`claude-mem off` and `on`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import posix
+import shlex
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from claude_mem import settings
+from claude_mem.cli import output
+from claude_mem.cli.commands import OK, Commands, UsageError, json_flag, slash_flag
+from claude_mem.hook import notices, paths
+from claude_mem.model.jobs import OPEN_STATUSES
+from claude_mem.serve import control, pause_switches
+
+# Which session a pause is about, and since when it holds, in the words of the command line.
+
+
+SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
+"""Set by the client for whatever it runs."""
+WITHIN_S = 1.0
+
+
+def pause(data_dir: Path, session: str | None = None) -> bool:
+    """Pause everything (None), or a session; False: it was."""
+    return _notify_worker(data_dir, changed=pause_switches.pause(data_dir, session))
+
+
+def resume(data_dir: Path, session: str | None = None) -> bool:
+    """End a pause of everything (None), or of a session; False: there was none."""
+    return _notify_worker(data_dir, changed=pause_switches.resume(data_dir, session))
+
+
+def _notify_worker(data_dir: Path, *, changed: bool) -> bool:
+    """The worker looks now, so that whoever has the viewer open sees it. It holds without: hooks look too.
+    Nothing is asked of it but a look: were it late, it could undo what was switched since."""
+    if changed:
+        with suppress(OSError):
+            control.request(data_dir, "GET", "/api/status", deadline_s=WITHIN_S)
+    return changed
+
+
+def still_open(data_dir: Path, sessions: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
+    """Without those of which the worker knows that they have ended. One that is not running is not asked."""
+    found: list[tuple[str, float]] = []
+    for index, (session, since) in enumerate(sessions):
+        path = f"/sessions/{quote(session, safe='', errors='replace')}/status"
+        try:
+            code, told = control.request(data_dir, "GET", path, deadline_s=WITHIN_S)
+        except OSError:
+            return [*found, *sessions[index:]]
+        if code != 200 or told.get("status") in OPEN_STATUSES:
+            found.append((session, since))
+    return found
+
+
+def session_named(named: str | None) -> str | None:
+    """The session that `--session` names: None for none, empty for the one we run in. Raises UsageError."""
+    if named is None:
+        return None
+    session = named or os.environ.get(SESSION_VARIABLE, "")
+    if not session:
+        raise UsageError(f"say which session: --session ID. ({SESSION_VARIABLE} is not set here.)")
+    return session
+
+
+def date_of(since: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(since))
+
+
+def add(commands: Commands) -> None:
+    _add_off(commands)
+    _add_on(commands)
+
+
+def _add_off(commands: Commands) -> None:
+    parser = commands.add(
+        "off",
+        more=(
+            "What is remembered stays, and can be searched. Sessions that run notice at once,\n"
+            "and so does the start of every new one: it says so in a line."
+        ),
+        example="claude-mem off\nclaude-mem off --session 5694c0de-0000-4000-8000-000000000001",
+        run=_run_off,
+    )
+    session_flag(parser)
+    json_flag(parser)
+
+
+def session_flag(parser: argparse.ArgumentParser) -> None:
+    slash_flag(parser)
+    parser.add_argument(
+        "--session",
+        nargs="?",
+        const="",
+        metavar="ID",
+        help=f"only this session; without an ID the one it runs in ({SESSION_VARIABLE})",
+    )
+
+
+def _run_off(args: argparse.Namespace) -> int:
+    session = session_named(args.session)
+    changed = pause(settings.data_directory(), session)
+    if args.json:
+        output.print_json(as_data(session, changed=changed))
+    else:
+        print(paused_text(session, changed=changed, slash=args.slash))
+    return OK
+
+
+def paused_text(session: str | None, *, changed: bool, slash: bool = False) -> str:
+    """What holds after a session (None: everything) was paused."""
+    already = "" if changed else " already"
+    if session is None:
+        paused = f"Paused{already}: nothing is recorded and no session is told anything."
+        return f"{paused} {how_to_resume(None, slash=slash)}"
+    return (
+        f"Paused{already}, for one session: nothing more of it is recorded, and it is told nothing.\n"
+        f"{how_to_resume(session, slash=slash)}"
+    )
+
+
+def how_to_resume(session: str | None, *, slash: bool) -> str:
+    """What to type; in /mem, what to type there."""
+    if slash:
+        return f"Resume: /mem on{' all' if session is None else ''}"
+    return f"Resume: claude-mem on{'' if session is None else f' --session {shlex.quote(session)}'}"
+
+
+def as_data(session: str | None, *, changed: bool) -> dict[str, object]:
+    """What is paused now, as data."""
+    now = pause_switches.look(settings.data_directory())
+    return {
+        "changed": changed,
+        "session": session,
+        "recording": now.since(session) is None,
+        "paused_since": None if now.everything is None else date_of(now.everything),
+        "paused_sessions": {one: date_of(since) for one, since in now.sessions},
+    }
+
+
+NAMED = 3
+SHORT = 8  # of an id
+
+
+def _add_on(commands: Commands) -> None:
+    parser = commands.add(
+        "on",
+        more="A session that was paused by itself stays paused until it is named.",
+        example="claude-mem on\nclaude-mem on --session 5694c0de-0000-4000-8000-000000000001",
+        run=_run_on,
+    )
+    session_flag(parser)
+    json_flag(parser)
+
+
+def _run_on(args: argparse.Namespace) -> int:
+    session = session_named(args.session)
+    changed = resume(settings.data_directory(), session)
+    if args.json:
+        output.print_json(as_data(session, changed=changed))
+    else:
+        print(resumed_text(session, changed=changed, slash=args.slash))
+    return OK
+
+
+def resumed_text(session: str | None, *, changed: bool, slash: bool = False) -> str:
+    """What holds after the pause of a session (None: of everything) was ended."""
+    data_dir = settings.data_directory()
+    now = pause_switches.look(data_dir)
+    if now.everything is not None:
+        ended = "The session's own pause is over" if changed else "The session was not paused by itself"
+        return f"{ended}, but everything is paused: nothing is recorded. {how_to_resume(None, slash=slash)}"
+    what = "" if session is None else " the session"
+    lines = [f"Recording{what} again." if changed else f"Recording{what}: it was not paused."]
+    left = still_open(data_dir, now.sessions)
+    lines += [_left(one, since, slash=slash) for one, since in left[:NAMED]]
+    if len(left) > NAMED:
+        lines.append(f"... and {output.plural(len(left) - NAMED, 'session')} more.")
+    if paths.is_off(posix.environ):
+        lines.append("CLAUDE_MEM_OFF is set here: an agent started from here still records nothing.")
+    return "\n".join(lines)
+
+
+def _left(session: str, since: float, *, slash: bool) -> str:
+    short = session if len(session) <= SHORT else f"{session[:SHORT]}{output.ELLIPSIS}"
+    how = "/mem on, typed in it" if slash else f"claude-mem on --session {shlex.quote(session)}"
+    return (
+        f"Session {short} (paused {notices.age(time.time() - since)} ago) stays paused; to resume it: {how}"
+    )

@@ -1,0 +1,181 @@
+"""`claude-mem projects`: list them; rename, merge or remove one."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from claude_mem.cli import output
+from claude_mem.cli.commands import OK, Commands, UsageError, forget, json_flag
+from claude_mem.cli.output import Paint, fit, pad
+from claude_mem.hook import notices
+
+NAME, AGE, COUNT, SIZE = 20, 8, 8, 10
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "projects",
+        more=(
+            "A project is what has the same git remote, else the same directory. Where two of\n"
+            "them look like one (a directory that was moved, a remote that was added later),\n"
+            "the command that merges them is shown."
+        ),
+        example=(
+            "claude-mem projects\n"
+            "claude-mem projects rename shop 'the shop'\n"
+            "claude-mem projects merge /home/ada/old-shop shop\n"
+            "claude-mem projects remove scratch --dry-run"
+        ),
+        run=_list,
+    )
+    json_flag(parser)
+    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
+    rename = verbs.add(
+        "rename",
+        "give a project another name",
+        more="All that is remembered of it goes by it, and so does what comes.",
+        example="claude-mem projects rename shop 'the shop'",
+        run=_rename,
+    )
+    rename.add_argument("old", metavar="OLD", help="its name or its key")
+    rename.add_argument("new", metavar="NEW", help="what it is to be called")
+    _dry(rename)
+    merge = verbs.add(
+        "merge",
+        "make all of one project another's",
+        more="Sessions, memories, what finds them; and what comes under its key from now on.",
+        example="claude-mem projects merge /home/ada/old-shop shop --dry-run",
+        run=_merge,
+    )
+    merge.add_argument("gone", metavar="FROM", help="the one that goes: its name or its key")
+    merge.add_argument("into", metavar="INTO", help="the one that stays")
+    _dry(merge)
+    remove = verbs.add(
+        "remove",
+        "forget all of a project, for good",
+        more="The same as `claude-mem forget --project`: shown first, and asked for.",
+        example="claude-mem projects remove scratch --dry-run",
+        run=_remove,
+    )
+    remove.add_argument("name", metavar="NAME", help="its name or its key")
+    remove.add_argument("--also-exports", action="store_true", help=forget.ALSO_EXPORTS)
+    _dry(remove)
+
+
+def _dry(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    json_flag(parser)
+
+
+def _list(args: argparse.Namespace) -> int:
+    from claude_mem.cli.client import SLOW_S, recall
+
+    with output.waiting("Weighing ..."):
+        found = recall("GET", "/api/projects/overview", within_s=SLOW_S)
+    if args.json:
+        output.print_json(found)
+        return OK
+    if found["items"]:
+        print(table(found["items"], time.time(), output.terminal(), output.Paint(sys.stdout)))
+    else:
+        output.message("No project is remembered.")
+    for hint in found["hints"]:
+        output.message(hinted(hint))
+    return OK
+
+
+def table(items: Sequence[dict[str, Any]], now: float, wide: int, paint: Paint) -> str:
+    margin = NAME + AGE + 2 * COUNT + SIZE + 6
+    counts = f"{'sessions':>{COUNT}} {'memories':>{COUNT}} {'size':>{SIZE}}"
+    lines = [paint("dim", f"{'project':<{NAME}} {'last':<{AGE}} {counts}  key")]
+    for item in items:
+        at = item["last_at_epoch"]
+        cells = (
+            pad(fit(item["name"], NAME), NAME),
+            pad(notices.age(now - at / 1000) if at else "never", AGE),
+            f"{item['sessions']:>{COUNT},}",
+            f"{item['observations']:>{COUNT},}",
+            f"{output.size(item['characters']):>{SIZE}}",
+        )
+        gone = "(directory gone) " if item["root"] and not item["is_there"] else ""
+        lines.append(f"{' '.join(cells)}  {fit(gone + item['key'], max(20, wide - margin))}".rstrip())
+    return "\n".join(lines)
+
+
+def hinted(hint: dict[str, Any]) -> str:
+    gone, into = (output.clean(shlex.quote(hint[name])) for name in ("from", "into"))
+    names = " and ".join(dict.fromkeys(output.clean(name) for name in hint["names"]))
+    why = output.clean(hint["why"])
+    return f"{names} may be one project: {why}. If so: claude-mem projects merge {gone} {into}"
+
+
+def _rename(args: argparse.Namespace) -> int:
+    from claude_mem.cli.client import SLOW_S, recall
+
+    if args.dry_run:
+        item = _one(args.old)
+        told = {"dry_run": True, "key": item["key"], "before": item["name"], "name": args.new}
+    else:
+        body = {"project": args.old, "name": args.new}
+        told = recall("POST", "/api/projects/rename", body=body, within_s=SLOW_S)
+    if args.json:
+        output.print_json(told)
+    else:
+        verb = "would be" if args.dry_run else "is now"
+        print(output.clean(f"{told['before']} {verb} {told['name']}."))
+    return OK
+
+
+def _merge(args: argparse.Namespace) -> int:
+    from claude_mem.cli.client import SLOW_S, recall
+
+    body: dict[str, object] = {"from": args.gone, "into": args.into}
+    told = recall("POST", "/api/projects/merge", body=body | {"dry_run": True})
+    if not args.dry_run:
+        question = f"Make {_what(told)} part of {_named(told['into'])}? It cannot be taken apart again."
+        code = output.confirm(question, "merge cannot be taken back", yes=args.yes)
+        if code is not None:
+            return code
+        with output.waiting("Merging ..."):
+            told = recall("POST", "/api/projects/merge", body=body | {"confirm": True}, within_s=SLOW_S)
+    if args.json:
+        output.print_json(told)
+    else:
+        verb = "would become" if args.dry_run else "is now"
+        print(f"{_what(told)} {verb} part of {_named(told['into'])}.")
+    return OK
+
+
+def _remove(args: argparse.Namespace) -> int:
+    return forget.forget({"project": _one(args.name)["key"]}, args)
+
+
+def _one(given: str) -> dict[str, Any]:
+    """By its key, or by its name if only one has it."""
+    from claude_mem.cli.client import SLOW_S, recall
+
+    items = recall("GET", "/api/projects/overview", within_s=SLOW_S)["items"]
+    named = [item for item in items if given == item["key"] or given in item["merged"]]
+    named = named or [item for item in items if given == item["name"]]
+    if not named:
+        raise UsageError(f"there is no project {given!r}; see: claude-mem projects")
+    if len(named) > 1:
+        keys = ", ".join(item["key"] for item in named)
+        raise UsageError(f"{len(named)} projects are called {given!r}; say which by its key: {keys}.")
+    return dict(named[0])
+
+
+def _what(told: dict[str, Any]) -> str:
+    many = output.plural(told["sessions"], "session"), output.plural(told["observations"], "observation")
+    return f"{_named(told['from'])} ({', '.join(many)})"
+
+
+def _named(project: dict[str, Any]) -> str:
+    name, key = output.clean(project["name"]), output.clean(project["key"])
+    return name if name == key else f"{name} [{key}]"

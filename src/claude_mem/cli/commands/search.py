@@ -1,0 +1,150 @@
+"""`claude-mem search`, `timeline` and `file`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from claude_mem.cli import memories, narrow, output
+from claude_mem.cli.commands import OK, Commands, json_flag, slash_flag
+from claude_mem.model.refs import NEAREST
+
+# `claude-mem search`.
+
+
+RESULTS = 10
+NEAR = 3  # shown to a person, of what no word was found in
+
+
+def add(commands: Commands) -> None:
+    _add_search(commands)
+    _add_timeline(commands)
+    _add_file(commands)
+
+
+def _add_search(commands: Commands) -> None:
+    parser = commands.add(
+        "search",
+        more="Without a QUERY, the newest. Starts the worker if it is not running.",
+        example=(
+            "claude-mem search why does login fail\n"
+            "claude-mem search --here --since 'last week' flaky test\n"
+            "claude-mem search --file src/login.py --type bugfix --json"
+        ),
+        run=_run_search,
+    )
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for")
+    narrow.flags(parser)
+    narrow.paging(parser, RESULTS)
+    parser.add_argument("--explain", action="store_true", help="say of what each score is made")
+    slash_flag(parser)
+    json_flag(parser)
+
+
+def _run_search(args: argparse.Namespace) -> int:
+    from claude_mem.cli.client import recall
+
+    query = {"q": " ".join(args.query), "explain": "true" if args.explain else None}
+    found = recall("GET", "/api/search", query | narrow.query(args))
+    if args.json:
+        output.print_json(found)
+        return OK
+    results, note, more = found["results"], found.get("note"), ""
+    if note == NEAREST:
+        print(note)  # before them: they look like an answer
+        results = results[:NEAR]
+    elif found["hasMore"]:
+        after = found["offset"] + len(results)
+        more = " Narrow it with more words." if args.slash else f" More: --offset {after}."
+    if results:
+        print(memories.table(results, time.time(), output.terminal(), output.Paint(sys.stdout)))
+    if note and note != NEAREST:
+        output.message(str(note))
+    if not results:
+        output.message("Nothing is remembered of that.")
+    else:
+        command = "/mem" if args.slash else "claude-mem"
+        output.message(f"Read one whole: {command} show {results[0]['ref']}.{more}")
+    return OK
+
+
+AROUND = 5
+MOST_AROUND = 50
+
+
+def _add_timeline(commands: Commands) -> None:
+    parser = commands.add(
+        "timeline",
+        more="Without an ANCHOR or --query: what was last.",
+        example=(
+            "claude-mem timeline 123\n"
+            "claude-mem timeline --here 'last monday'\n"
+            "claude-mem timeline --query 'login fails' --before 3 --after 10"
+        ),
+        run=_run_timeline,
+    )
+    parser.add_argument(
+        "anchor", nargs="?", metavar="ANCHOR", help="an id (123, s4, p5), a session, or a time in words"
+    )
+    parser.add_argument("--query", metavar="Q", help="around the best hit of this search instead")
+    around = narrow.up_to(MOST_AROUND, least=0)
+    parser.add_argument("--before", type=around, default=AROUND, metavar="N", help=f"how many ({AROUND})")
+    parser.add_argument("--after", type=around, default=AROUND, metavar="N", help=f"how many ({AROUND})")
+    narrow.flags(parser)
+    json_flag(parser)
+
+
+def _run_timeline(args: argparse.Namespace) -> int:
+    from claude_mem.cli.client import recall
+
+    query = {"anchor": args.anchor, "q": args.query, "before": args.before, "after": args.after}
+    found = recall("GET", "/api/timeline", query | narrow.query(args))
+    if args.json:
+        output.print_json(found)
+        return OK
+    anchor = found["anchor"]
+    results = [*found["before"], *([anchor] if anchor else []), *found["after"]]
+    if results:
+        print(memories.table(results, time.time(), output.terminal(), output.Paint(sys.stdout)))
+        if anchor:
+            output.message(f"Around {anchor['ref']}. Read one whole: claude-mem show {anchor['ref']}")
+    else:
+        output.message("Nothing is remembered from around then.")
+    return OK
+
+
+FILE_RESULTS = 20
+
+
+def _add_file(commands: Commands) -> None:
+    parser = commands.add(
+        "file",
+        example="claude-mem file src/login.py\nclaude-mem file --here login.py --limit 5",
+        run=_run_file,
+    )
+    parser.add_argument("path", metavar="PATH", help="the file's path, or the end of it")
+    narrow.project(parser)
+    parser.add_argument(
+        "--limit",
+        type=narrow.up_to(narrow.MOST),
+        default=FILE_RESULTS,
+        metavar="N",
+        help=f"at most ({FILE_RESULTS})",
+    )
+    json_flag(parser)
+
+
+def _run_file(args: argparse.Namespace) -> int:
+    from claude_mem.cli.client import recall
+
+    query = {"path": args.path, "limit": args.limit}
+    found = recall("GET", "/api/file", query | narrow.where(args))
+    if args.json:
+        output.print_json(found)
+    elif found["results"]:
+        print(memories.table(found["results"], time.time(), output.terminal(), output.Paint(sys.stdout)))
+        output.message(f"Read one whole: claude-mem show {found['results'][0]['ref']}")
+    else:
+        output.message("Nothing is remembered of that file.")
+    return OK

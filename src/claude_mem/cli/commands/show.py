@@ -1,0 +1,178 @@
+"""`claude-mem show` and `sessions`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from claude_mem.cli import memories, narrow, output
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
+from claude_mem.cli.output import Paint, fit, pad
+from claude_mem.hook import notices
+from claude_mem.model.refs import Ref
+
+# `claude-mem show`.
+
+
+NOT_KEPT = "A prompt of which nothing is kept: it was private, or is forgotten"
+
+
+def add(commands: Commands) -> None:
+    _add_show(commands)
+    _add_sessions(commands)
+
+
+def _add_show(commands: Commands) -> None:
+    parser = commands.add(
+        "show",
+        more=(
+            "An id is as `search` shows it: 123 an observation, s4 a summary, p5 a prompt,\n"
+            "e6 an event with all that a tool was given and answered.\n"
+            "A session is named by the agent's own id, or the beginning of it."
+        ),
+        example="claude-mem show 123 s4\nclaude-mem show --session 5694c0de",
+        run=_run_show,
+    )
+    parser.add_argument("refs", nargs="*", metavar="ID", help="memories, or one session")
+    parser.add_argument("--session", metavar="ID", help="this session, also if it looks like a memory's id")
+    json_flag(parser)
+
+
+def _run_show(args: argparse.Namespace) -> int:
+    if bool(args.session) == bool(args.refs):
+        raise UsageError("say either which memories, or --session.")
+    strange = [ref for ref in args.refs if Ref.parse(ref) is None]
+    if args.session or (strange and len(args.refs) == 1):
+        return _session(args.session or args.refs[0], as_data=args.json)
+    if strange:
+        raise UsageError(f"{strange[0]!r} is no memory's id such as 123, s4 or p5.")
+    return _memories(args.refs, as_data=args.json)
+
+
+def _memories(refs: list[str], *, as_data: bool) -> int:
+    from claude_mem.cli.client import recall
+
+    found = recall("POST", "/api/observations/batch", body={"ids": refs})
+    if as_data:
+        output.print_json(found)
+    elif found["results"]:
+        print("\n\n".join(_each(map(_with_prompt, found["results"]))))
+    if found["missing"]:
+        output.message(f"claude-mem: nothing is remembered as {', '.join(map(str, found['missing']))}.")
+        return WRONG
+    return OK
+
+
+def _session(id: str, *, as_data: bool) -> int:
+    from claude_mem.cli.client import quoted, recall
+
+    found = recall("GET", f"/api/session/{quoted(id)}")
+    if as_data:
+        output.print_json(found)
+    else:
+        print(session_text(found, output.Paint(sys.stdout)))
+    return OK
+
+
+def session_text(found: dict[str, Any], paint: Paint) -> str:
+    about = found["session"]
+    head = f"Session {about.get('session_id') or about.get('id')}"
+    facts = (about.get("project"), about.get("status"), about.get("client"), about.get("created_at"))
+    lines = [paint("bold", head), "  " + output.fit(" · ".join(str(fact) for fact in facts if fact), 76)]
+    memories_ = [*found["prompts"], *found["observations"], *found["summaries"]]
+    memories_.sort(key=lambda result: (result.get("created_at_epoch") or 0, result["kind"] != "prompt"))
+    for text in _each(memories_):
+        lines += ["", text]
+    for name, label in (("previous", "Before"), ("next", "After")):
+        if isinstance(found.get(name), dict):
+            other = found[name].get("session_id") or found[name].get("id")
+            lines += ["", f"{label} it: claude-mem show --session {shlex.quote(str(other))}"]
+    return "\n".join(lines)
+
+
+def _with_prompt(result: dict[str, Any]) -> dict[str, Any]:
+    """An event that was a prompt, with the text of it, which is kept once, as the prompt."""
+    if result["kind"] != "evidence" or result.get("type") != "prompt" or result.get("text"):
+        return result
+    for each in _prompts(str(result["session_id"])):
+        if each["prompt_number"] == result["prompt_number"] and each["prompt"]:
+            return result | {"title": each["title"], "text": each["prompt"]}
+    return result | {"title": NOT_KEPT}
+
+
+def _prompts(session: str) -> Iterator[dict[str, Any]]:
+    from claude_mem.cli.client import recall
+
+    offset = 0
+    while True:
+        query = {"session": session, "limit": narrow.MOST, "offset": offset}
+        page = recall("GET", "/api/prompts", query)
+        yield from page["items"]
+        offset += len(page["items"])
+        if not page["hasMore"]:
+            return
+
+
+def _each(results: Iterable[dict[str, Any]]) -> list[str]:
+    now, paint, wide = time.time(), output.Paint(sys.stdout), output.terminal()
+    return [memories.in_full(result, now, wide, paint) for result in results]
+
+
+SESSIONS = 20
+ID, AGE, STATUS, PROJECT = 8, 8, 11, 16
+
+
+def _add_sessions(commands: Commands) -> None:
+    parser = commands.add(
+        "sessions",
+        example="claude-mem sessions --here\nclaude-mem sessions --project shop --limit 50 --json",
+        run=_run_sessions,
+    )
+    narrow.project(parser)
+    narrow.period(parser)
+    narrow.paging(parser, SESSIONS)
+    json_flag(parser)
+
+
+def _run_sessions(args: argparse.Namespace) -> int:
+    from claude_mem.cli.client import recall
+
+    found = recall("GET", "/api/sessions", narrow.query(args))
+    if args.json:
+        output.print_json(found)
+        return OK
+    items = found["items"]
+    if items:
+        print(sessions_table(items, time.time(), output.terminal(), output.Paint(sys.stdout)))
+        more = f" More: --offset {found['offset'] + len(items)}." if found["hasMore"] else ""
+        output.message(f"Read one whole: claude-mem show --session {_id(items[0])[:ID]}.{more}")
+    else:
+        output.message("No sessions are remembered.")
+    return OK
+
+
+def sessions_table(items: Sequence[dict[str, Any]], now: float, wide: int, paint: Paint) -> str:
+    margin = ID + AGE + STATUS + PROJECT + 5
+    lines = [
+        paint("dim", f"{'session':<{ID}}  {'age':<{AGE}} {'status':<{STATUS}} {'project':<{PROJECT}} asked")
+    ]
+    for item in items:
+        at = item.get("created_at_epoch")
+        age = notices.age(now - at / 1000) if isinstance(at, int | float) else ""
+        cells = (
+            pad(fit(_id(item)[:ID], ID), ID) + " ",
+            pad(age, AGE),
+            pad(fit(str(item.get("status") or ""), STATUS), STATUS),
+            pad(fit(str(item.get("project") or ""), PROJECT), PROJECT),
+            fit(str(item.get("title") or item.get("first_user_prompt") or ""), wide - margin),
+        )
+        lines.append(" ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _id(item: dict[str, Any]) -> str:
+    return str(item.get("session_id") or item.get("id"))

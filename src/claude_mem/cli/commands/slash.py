@@ -1,0 +1,196 @@
+"""`claude-mem slash`, which Claude Code's command `/mem` runs; it puts what is printed before the model.
+
+What was typed comes on stdin, where no shell has read it. It always exits 0 and reports failures in words: to
+Claude Code, a command that fails is an error of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import posix
+import sys
+import time
+from contextlib import redirect_stderr
+from pathlib import Path
+from typing import Any
+
+from claude_mem.cli import narrow, output, status
+from claude_mem.cli.commands import OK, Commands
+from claude_mem.cli.commands.pause import SESSION_VARIABLE
+from claude_mem.cli.output import clean
+from claude_mem.cli.status import QuickStatus
+from claude_mem.hook import notices, pause
+from claude_mem.model.errors import ClaudeMemError
+
+RESULTS = 5
+MOST_BYTES = 400_000
+
+HELP = """\
+/mem                      how memory stands
+/mem search WORDS         find what is remembered
+/mem show ID              read one of it whole
+/mem remember TEXT        remember TEXT for this project
+/mem forget ID            see what would be forgotten
+/mem forget ID yes        forget it, for good
+/mem off, /mem on         pause this session, and end the pause
+/mem off all, /mem on all pause everything, and end that
+In a terminal: claude-mem --help"""
+
+
+def add(commands: Commands) -> None:
+    commands.add(
+        "slash",
+        more=f"Reads what was typed after /mem on standard input. Always exits 0.\n\n{HELP}",
+        example="echo 'search why does login fail' | claude-mem slash",
+        run=_run,
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    del args
+    typed = sys.stdin.buffer.read(MOST_BYTES).decode(errors="replace")
+    verb, rest = [*typed.split(None, 1), "", ""][:2]
+    os.environ.setdefault("COLUMNS", "100")  # the client says nothing of its terminal's width
+    with redirect_stderr(sys.stdout):
+        answer(verb.lower(), rest.strip())
+    return OK
+
+
+def answer(verb: str, rest: str) -> None:
+    match verb:
+        case "" | "status":
+            _status()
+        case "search" if rest:
+            _command("search", "--slash", "--limit", str(RESULTS), "--", rest)
+        case "show" if rest:
+            _command("show", "--", *rest.split())
+        case "remember" if rest:
+            _command("remember", "--", rest)
+        case "forget" if rest:
+            _forget(rest.split())
+        case "off" | "on":
+            _switch(verb, rest.lower())
+        case "help":
+            print(HELP)
+        case "search" | "show" | "remember" | "forget":
+            print(f"Say what to {verb}.\n\n{HELP}")
+        case _:
+            print(f"/mem does not know {verb!r}.\n\n{HELP}")
+
+
+def _command(*words: str) -> None:
+    from claude_mem.cli.commands import run
+
+    run(list(words))
+
+
+def _forget(words: list[str]) -> None:
+    *ids, last = words
+    if ids and last.lower() in ("yes", "--yes"):
+        _command("forget", "--yes", "--", *ids)
+        return
+    _command("forget", "--dry-run", "--", *words)
+    which = " ".join(words)
+    print(f"Nothing was forgotten. To do it, for good: /mem forget {which} yes")
+
+
+def _switch(verb: str, rest: str) -> None:
+    if rest not in ("", "all"):
+        print(f"Say /mem {verb} for this session, or /mem {verb} all.")
+    elif rest == "all" or not os.environ.get(SESSION_VARIABLE):
+        _command(verb, "--slash")
+    else:
+        _command(verb, "--slash", "--session")
+
+
+def _status() -> None:
+    pass
+
+    try:
+        print("\n".join(slash_lines(os.environ.get(SESSION_VARIABLE, ""))))
+    except ClaudeMemError as error:  # the worker has gone since it was looked at, or is of another version
+        print(error)
+
+
+SLASH_S = 2.0
+OFF_VARIABLE = "CLAUDE_MEM_OFF"
+
+
+def slash_lines(session: str) -> list[str]:
+    try:
+        here = Path.cwd()
+    except OSError:
+        here = None  # somebody removed it
+    seen = status.quick_look(posix.environ, session)
+    return [recording(seen, time.time()), _remembered(seen, here), observing(seen)]
+
+
+def recording(seen: QuickStatus, now: float) -> str:
+    if seen.paused == OFF_VARIABLE:
+        return f"Paused: {OFF_VARIABLE} is set, so nothing of this session is recorded."
+    if seen.paused:
+        which, what, how = ("This session", "nothing of it", "/mem on")
+        if seen.paused == pause.ALL:
+            which, what, how = ("Everything", "nothing", "/mem on all")
+        since = f" for {notices.age(now - seen.since)}" if seen.since is not None else ""
+        return f"Paused. {which} has been paused{since}: {what} is recorded. Resume: {how}"
+    if seen.problem:
+        return f"Not recording: {seen.problem}. In a terminal: claude-mem doctor"
+    if seen.hindered:
+        reason = " ".join(seen.hindered.split())
+        return f"Recording, but not remembering: {reason} In a terminal: claude-mem doctor"
+    return "Recording. More: /mem help"
+
+
+def observing(seen: QuickStatus) -> str:
+    said = [f"Observer: {seen.observer or _chosen()}"]
+    if seen.usd is not None:
+        said.append(f"${seen.usd:,.2f} and {output.plural(seen.tokens or 0, 'token')} today")
+    said += ["today's budget is spent"] if seen.spent_up else []
+    said.append(f"{output.plural(seen.queued, 'event')} waiting" if seen.queued else "nothing waits")
+    said += [f"{output.plural(seen.parked, 'event')} given up (claude-mem queue)"] if seen.parked else []
+    return " · ".join(said)
+
+
+def _remembered(seen: QuickStatus, here: Path | None) -> str:
+    if seen.worker == status.BUSY:
+        return "The worker does not answer just now."
+    if seen.worker == status.ASLEEP:
+        return "The worker is not running; the next hook starts it."
+    project = _project(here) if here else None
+    if project is None:
+        return "Nothing is remembered of this project yet."
+    counts = (
+        output.plural(project["observations"], "memory", "memories"),
+        output.plural(project["sessions"], "session"),
+    )
+    return f"This project, {clean(str(project['name']))}: {counts[0]} of {counts[1]}."
+
+
+def _project(here: Path) -> dict[str, Any] | None:
+    """That of a directory: by its key, or, where that was given to another one, by its name in a session."""
+    from claude_mem.git import resolve
+
+    projects = _items("/api/projects", limit=narrow.MOST)
+    key = resolve(here).key
+    if found := next((each for each in projects if each["key"] == key), None):
+        return found
+    sessions = _items("/api/sessions", cwd=str(here), limit=1)
+    return next((each for each in projects for one in sessions if each["name"] == one["project"]), None)
+
+
+def _items(path: str, **query: object) -> list[dict[str, Any]]:
+    from claude_mem.cli.client import recall
+
+    return list(recall("GET", path, query, within_s=SLASH_S)["items"])
+
+
+def _chosen() -> str:
+    """Who would be asked, were the worker awake."""
+    from claude_mem import settings, wiring
+
+    try:
+        return wiring.choice(settings.load()).provider
+    except ClaudeMemError as error:
+        return f"none, for: {error}"

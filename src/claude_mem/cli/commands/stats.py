@@ -1,0 +1,241 @@
+"""`claude-mem stats`: what was captured, what became of it, what of it was told, and what it cost."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+from claude_mem.cli import client, output
+from claude_mem.cli.commands import OK, Commands, json_flag
+from claude_mem.model.errors import ClaudeMemError
+
+if TYPE_CHECKING:
+    from claude_mem.settings import Settings
+    from claude_mem.store.sqlite.statistics import InjectionTotals, Tally
+    from claude_mem.store.values import Spending
+
+
+DAYS = 7
+NAME = 27
+OCCASIONS = {
+    "SessionStart": "at the start",
+    "UserPromptSubmit": "at prompts",
+    "PreToolUse": "at files",
+}
+COLUMNS = (("calls", 8), ("input", 11), ("cached", 11), ("output", 11), ("cost", 10))
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "stats",
+        more="Days are those of UTC, as budgets count them. The worker need not run.",
+        example="claude-mem stats\nclaude-mem stats --days 30\nclaude-mem stats --since 2026-01-31 --json",
+        run=_run,
+    )
+    period = parser.add_mutually_exclusive_group()
+    period.add_argument("--since", type=_day, metavar="DATE", help="from this day on: 2026-01-31")
+    period.add_argument(
+        "--days", type=_days, default=DAYS, metavar="N", help=f"the last N days, today included ({DAYS})"
+    )
+    json_flag(parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from claude_mem import wiring
+
+    chosen = client.load_settings()
+    since = args.since or datetime.now(UTC).date() - timedelta(days=args.days - 1)
+    with output.waiting("Counting ..."):
+        found = wiring.survey(chosen, thorough=False)
+        if found.problem:
+            raise ClaudeMemError(found.problem)
+        if not found.exists:
+            raise ClaudeMemError(
+                "There is no database yet: the worker makes it. Run: claude-mem worker start"
+            )
+        if found.schema != found.known_schema:
+            raise ClaudeMemError("The database is of an older version. Run: claude-mem worker restart")
+        counted = wiring.tally(chosen, _midnight(since))
+    if args.json:
+        output.print_json(as_data(since, counted, chosen))
+    else:
+        print(render(since, counted, chosen))
+    return OK
+
+
+def _midnight(day: date) -> int:
+    """Its first moment, in epoch milliseconds."""
+    return int(datetime.combine(day, time.min, UTC).timestamp() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = None  # None: not known of any call
+    usd_is_whole: bool = True  # False: of some calls it is not known
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.cached_tokens + self.output_tokens
+
+
+def total(rows: Iterable[Spending]) -> Cost:
+    rows = list(rows)
+    known = [row.cost_usd for row in rows if row.cost_usd is not None]
+    return Cost(
+        calls=sum(row.calls for row in rows),
+        input_tokens=sum(row.input_tokens for row in rows),
+        cached_tokens=sum(row.cached_tokens for row in rows),
+        output_tokens=sum(row.output_tokens for row in rows),
+        usd=sum(known) if known else None,
+        usd_is_whole=len(known) == len(rows),
+    )
+
+
+def by(of: Callable[[Spending], str], rows: list[Spending]) -> dict[str, Cost]:
+    names = dict.fromkeys(sorted(of(row) for row in rows))
+    return {name: total(row for row in rows if of(row) == name) for name in names}
+
+
+BREAKDOWNS: tuple[tuple[str, Callable[[Spending], str]], ...] = (
+    ("day", lambda row: row.day),
+    ("model", lambda row: row.model),
+    ("project", lambda row: row.project),
+)
+
+
+def as_data(since: date, counted: Tally, chosen: Settings) -> dict[str, Any]:
+    return {
+        "since": since.isoformat(),
+        "captured": {"sessions": counted.sessions, "prompts": counted.prompts, "events": counted.events},
+        "became": {
+            "observations": sum(counted.by_type.values()),
+            "by_type": counted.by_type,
+            "by_provider": counted.by_provider,
+            "seen_again": counted.seen_again,
+            "summaries": counted.summaries,
+        },
+        "told": {event: asdict(told) for event, told in counted.told.items()},
+        "queue": asdict(counted.queue),
+        "cost": asdict(total(counted.spending))
+        | {
+            f"by_{name}": {each: asdict(cost) for each, cost in by(of, counted.spending).items()}
+            for name, of in BREAKDOWNS
+        },
+        "budget": {
+            "tokens_today": counted.today.tokens,
+            "daily_tokens": chosen.daily_tokens or None,
+            "usd_today": counted.today.usd,
+            "daily_usd": chosen.daily_usd or None,
+        },
+    }
+
+
+def render(since: date, counted: Tally, chosen: Settings) -> str:
+    lines = [
+        f"Since {since.isoformat()} (UTC)",
+        "",
+        f"Captured  {output.plural(counted.sessions, 'session')}, "
+        f"{output.plural(counted.prompts, 'prompt')}, {output.plural(counted.events, 'event')}",
+        f"Became    {output.plural(sum(counted.by_type.values()), 'observation')}, "
+        f"{output.plural(counted.summaries, 'summary', 'summaries')}"
+        + (f"; {counted.seen_again:,} seen again" if counted.seen_again else ""),
+    ]
+    if counted.by_type:
+        lines.append("          " + _listed(counted.by_type))
+        lines.append("          written by " + _listed(counted.by_provider))
+    queue = counted.queue
+    if queue.ready or queue.leased or queue.parked:
+        parked = f", {queue.parked:,} parked (claude-mem queue list)" if queue.parked else ""
+        lines.append(f"Waiting   {output.plural(queue.ready + queue.leased, 'event')}{parked}")
+    return "\n".join([*lines, *_injected(counted.told), *_cost(counted.spending), _budget(counted, chosen)])
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return output.fit_chars(", ".join(f"{name} {count:,}" for name, count in counts.items()), 69)
+
+
+def _injected(injected: dict[str, InjectionTotals]) -> list[str]:
+    if not injected:
+        return ["Injected  nothing into any session"]
+    times = sum(each.times for each in injected.values())
+    tokens = sum(each.tokens for each in injected.values())
+    lines = [f"Injected  memory into sessions {output.plural(times, 'time')}, about {tokens:,} tokens"]
+    for event, each in injected.items():
+        when = OCCASIONS.get(event, event)
+        lines.append(
+            f"          {when:<16}{each.times:>8,} {'time' if each.times == 1 else 'times'}, "
+            f"about {each.tokens:,} tokens"
+        )
+    return lines
+
+
+def _cost(spending: list[Spending]) -> list[str]:
+    if not spending:
+        return ["Cost      nothing: no model was asked"]
+    whole = total(spending)
+    price = _dollars(whole) or "price unknown"
+    lines = [f"Cost      {output.plural(whole.calls, 'call')}, {whole.tokens:,} tokens, {price}"]
+    for name, of in BREAKDOWNS:
+        heads = "".join(f"{head:>{width}}" for head, width in COLUMNS)
+        lines += ["", f"  {name:<{NAME}}{heads}"]
+        lines += [_row(each, cost) for each, cost in by(of, spending).items()]
+    return [*lines, ""]
+
+
+def _row(name: str, cost: Cost) -> str:
+    figures = (
+        f"{cost.calls:,}",
+        tokens(cost.input_tokens),
+        tokens(cost.cached_tokens),
+        tokens(cost.output_tokens),
+        _dollars(cost) or "unknown",
+    )
+    columns = "".join(f"{figure:>{width}}" for figure, (_, width) in zip(figures, COLUMNS, strict=True))
+    return f"  {output.fit_chars(name, NAME - 1):<{NAME}}{columns}"
+
+
+def tokens(count: int) -> str:
+    """Exactly, as long as a column has room for it: `99,999,999`, `100.0 M`."""
+    return f"{count:,}" if count < 100_000_000 else f"{count / 1e6:,.1f} M"
+
+
+def _dollars(cost: Cost) -> str | None:
+    if cost.usd is None:
+        return None
+    return f"{'' if cost.usd_is_whole else '> '}{dollars(cost.usd)}"
+
+
+def dollars(amount: float) -> str:
+    """Cents; of less than ten of them, hundredths."""
+    return f"${amount:,.2f}" if amount >= 0.1 or not amount else f"${amount:.4f}"
+
+
+def _budget(counted: Tally, chosen: Settings) -> str:
+    used, most_tokens = counted.today.tokens, chosen.daily_tokens
+    usd, most_usd = counted.today.usd, chosen.daily_usd
+    of_tokens = f" of {most_tokens:,}" if most_tokens else ""
+    of_usd = f" of ${most_usd:,.2f}" if most_usd else ""
+    spent = (most_tokens and used >= most_tokens) or (most_usd and usd >= most_usd)
+    over = ": spent, the offline observer has taken over" if spent else ""
+    limit = "" if most_tokens or most_usd else " (no limit)"
+    return f"Today     {used:,}{of_tokens} tokens, {dollars(usd)}{of_usd}{limit}{over}"
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a day such as 2026-01-31") from None
+
+
+def _days(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 36_500:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 36500")
+    return int(text)

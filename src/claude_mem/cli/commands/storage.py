@@ -1,0 +1,158 @@
+"""`claude-mem backup`, `restore` and `gc`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from claude_mem.cli import client, output
+from claude_mem.cli.commands import OK, Commands, json_flag
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.settings import Settings
+
+# `claude-mem backup`.
+
+
+def add(commands: Commands) -> None:
+    _add_backup(commands)
+    _add_restore(commands)
+    _add_gc(commands)
+
+
+def _add_backup(commands: Commands) -> None:
+    json_flag(
+        commands.add(
+            "backup",
+            more="Safe while the worker runs. The worker itself makes one a day and keeps seven.",
+            example="claude-mem backup",
+            run=_run_backup,
+        )
+    )
+
+
+def _run_backup(args: argparse.Namespace) -> int:
+    from claude_mem import wiring
+
+    chosen = client.load_settings()
+    if not chosen.database.exists():
+        raise ClaudeMemError("There is no database yet: the worker makes it. Run: claude-mem worker start")
+    with output.waiting("Copying the database ..."):
+        made = wiring.backup(chosen)
+    if args.json:
+        output.print_json({"path": str(made), "bytes": made.stat().st_size})
+    else:
+        print(made)
+    return 0
+
+
+ATTEMPTS = 3
+
+
+def _add_restore(commands: Commands) -> None:
+    parser = commands.add(
+        "restore",
+        more=(
+            "Without a FILE, the newest backup that is whole. The database that was there is\n"
+            "moved aside, not deleted; what is spooled stays. A running worker is restarted."
+        ),
+        example="claude-mem restore\nclaude-mem restore --yes claude-mem-20260131-090000.db",
+        run=_run_restore,
+    )
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the backup to restore")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    json_flag(parser)
+
+
+def _run_restore(args: argparse.Namespace) -> int:
+    chosen = client.load_settings()
+    if not chosen.data_dir.is_dir():
+        raise ClaudeMemError(f"There is nothing to restore: {chosen.data_dir} does not exist.")
+    question = f"Replace the database in {chosen.data_dir} with {args.file or 'the newest backup'}?"
+    code = output.confirm(question, "restore replaces the database", yes=args.yes)
+    if code is not None:
+        return code
+    with output.waiting("Stopping the worker and restoring ..."):
+        source, aside = _restore(chosen, args.file)
+    if args.json:
+        output.print_json({"restored_from": str(source), "moved_aside": aside and str(aside)})
+    else:
+        print(f"Restored from {source}")
+        if aside is not None:
+            print(f"The database that was there is now in {aside}")
+    return OK
+
+
+def _restore(chosen: Settings, file: Path | None) -> tuple[Path, Path | None]:
+    """What was restored, and where the former database is. A worker that ran runs again, whatever happens."""
+    from claude_mem import wiring
+    from claude_mem.serve import control
+    from claude_mem.serve.lock import LockHeld
+
+    was_running = False
+    try:
+        for attempts_left in reversed(range(ATTEMPTS)):
+            was_running |= control.stop(chosen.data_dir)
+            try:
+                done = wiring.restore(chosen, file)
+            except LockHeld:
+                if not attempts_left:
+                    raise
+                continue  # a hook has started another worker in between
+            break
+    finally:
+        if was_running:
+            control.start(chosen.data_dir)
+    return done.restored_from, done.moved_aside
+
+
+WHAT = {
+    "evidence_old": "raw evidence past its age (CLAUDE_MEM_EVIDENCE_DAYS)",
+    "evidence_large": "the oldest raw evidence past its size (CLAUDE_MEM_EVIDENCE_MB)",
+    "contexts": "rendered contexts of places where nobody works any more",
+    "markers": "markers and set-aside files of long ago",
+    "backups": "copies of the database past those that are kept",
+    "free": "unused pages of the database",
+}
+
+
+def _add_gc(commands: Commands) -> None:
+    parser = commands.add(
+        "gc",
+        more=(
+            "The worker does this by itself, a little every hour; this does all of it now.\n"
+            "What was learnt (observations, summaries, prompts) is never let go of."
+        ),
+        example="claude-mem gc --dry-run\nclaude-mem gc",
+        run=_run_gc,
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be freed")
+    json_flag(parser)
+
+
+def _run_gc(args: argparse.Namespace) -> int:
+    from claude_mem.cli.client import SLOW_S, recall
+
+    with output.waiting("Looking through the house ..."):
+        told = recall("POST", "/api/gc", body={"dry_run": args.dry_run}, within_s=SLOW_S)
+    if args.json:
+        output.print_json(told)
+    else:
+        print(gc_report(told))
+    return OK
+
+
+def gc_report(told: dict[str, Any]) -> str:
+    lines = [_gc_line(item) for item in told["items"] if item["count"] or item["bytes"]]
+    room = told["database"]
+    would = "would be freed" if told["dry_run"] else "freed"
+    lines.append(f"{output.size(told['bytes'])} {would}." if lines else "There is nothing to let go of.")
+    lines.append(
+        f"The database takes {output.size(room['size'])}, of which {output.size(room['free'])} are unused."
+    )
+    return "\n".join(lines)
+
+
+def _gc_line(item: dict[str, Any]) -> str:
+    count = f"{item['count']:,} × " if item["count"] else ""
+    return f"{output.size(item['bytes']):>10}  {count}{WHAT.get(item['what'], item['what'])}"

@@ -1,0 +1,312 @@
+"""`claude-mem export` and `import`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import stat
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from claude_mem.cli import client, narrow, output
+from claude_mem.cli.client import Sent, kind_counts
+from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
+from claude_mem.cli.output import Progress
+from claude_mem.hook import paths
+from claude_mem.model.errors import ClaudeMemError
+
+# `claude-mem export`.
+
+
+UNDERSTOOD = ["observation", "summary", "prompt"]
+FILES = (".jsonl", ".json", ".md")
+
+
+def add(commands: Commands) -> None:
+    _add_export(commands)
+    _add_import(commands)
+
+
+def _add_export(commands: Commands) -> None:
+    parser = commands.add(
+        "export",
+        more=(
+            "One JSON object a line, from which `import` makes the same memory again; or,\n"
+            "with --markdown, a journal to read. Without a QUERY whole sessions with all that\n"
+            "was done in them, with one only the memories it finds. The file is yours alone\n"
+            "(0600)."
+        ),
+        example=(
+            "claude-mem export -o memory.jsonl\n"
+            "claude-mem export --here --markdown -o JOURNAL.md\n"
+            "claude-mem export login --since 'last week' | gzip > login.jsonl.gz"
+        ),
+        run=_run_export,
+    )
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="only what is found for these words")
+    narrow.project(parser)
+    parser.add_argument("--session", metavar="ID", help="only of this session")
+    narrow.period(parser)
+    parser.add_argument("--markdown", action="store_true", help="a journal for people, by day and session")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to; - is standard output, and the default"
+    )
+    parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
+    json_flag(parser)
+
+
+def _run_export(args: argparse.Namespace) -> int:
+    from claude_mem import settings
+
+    pass
+
+    if args.output is None:
+        _refuse_files(args.query)
+    if args.output in (None, "-"):
+        if args.json:
+            raise UsageError("--json reports about a file; say which: -o FILE.")
+        _write(args, sys.stdout.buffer)
+        return OK
+    path = Path(args.output)
+    with output_file(path, settings.data_directory(), force=args.force) as file:
+        counts = _write(args, file)
+        size = file.tell()
+    path = path.expanduser().absolute()
+    if args.json:
+        form = "markdown" if args.markdown else "jsonl"
+        output.print_json({"path": str(path), "bytes": size, "format": form, "records": dict(counts)})
+    else:
+        print(f"Exported {client.kind_counts(counts) or 'nothing: there is nothing like that'}.")
+        output.message(f"{path}, {output.size(size)}, readable by you alone.")
+    return OK
+
+
+def _refuse_files(query: list[str]) -> None:
+    """Nobody who types a file's name wants all of memory on the screen."""
+    named = next((word for word in query if _is_file(word)), None)
+    if named is None:
+        return
+    words = [*(word for word in query if word != named), "-o", named]
+    raise UsageError(
+        f"{named!r} looks like a file; did you mean: claude-mem export {shlex.join(words)}? "
+        "If it is what to look for, add: -o -"
+    )
+
+
+def _is_file(word: str) -> bool:
+    if " " in word:  # a sentence that names one
+        return False
+    return word.endswith(FILES) or ("/" in word and Path(word).expanduser().parent.is_dir())
+
+
+def _write(args: argparse.Namespace, file: IO[bytes]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    with Progress("Exporting ...") as ticker:
+        lines = _lines(args, counts, ticker)
+        if args.markdown:
+            from claude_mem.recall.journal import journal
+
+            zone = datetime.now().astimezone().tzinfo or UTC
+            for line in journal((json.loads(line) for line in lines), zone):
+                file.write(f"{line}\n".encode(errors="replace"))
+        else:
+            for raw in lines:
+                file.write(raw)
+        file.flush()
+    return counts
+
+
+def _lines(args: argparse.Namespace, counts: Counter[str], ticker: Progress) -> Iterator[bytes]:
+    from claude_mem.cli.client import stream_lines
+
+    query: dict[str, Any] = narrow.query(args) | {"q": " ".join(args.query)}
+    if args.markdown:
+        query["kind"] = UNDERSTOOD
+    for line in stream_lines("/api/export", query):
+        counts[_kind(line)] += 1
+        ticker.show(f"{counts.total():,} records")
+        yield line
+    del counts["claude-mem"]  # the head says what the file is, and is no memory
+
+
+def _kind(line: bytes) -> str:
+    """Which kind a record is of: said first, so that nobody has to read the rest of it."""
+    return line[len(b'{"kind":"') : 64].partition(b'"')[0].decode(errors="replace")
+
+
+MOST_LINES = 300
+MOST_BYTES = 2 << 20  # of a batch that another line would still be added to
+LONGEST_LINE = 8 << 20
+
+Absorb = Callable[[bytes], dict[str, Any]]
+
+
+def _add_import(commands: Commands) -> None:
+    parser = commands.add(
+        "import",
+        more=(
+            "What is there already stays as it is: doing it again changes nothing, and after\n"
+            "an interruption goes on. Without --own the file counts as a stranger's: secrets\n"
+            "are redacted, everything is marked as read and not verified, and nothing of your\n"
+            "own is added to or replaced."
+        ),
+        example=(
+            "claude-mem import --own memory.jsonl\n"
+            "claude-mem import --dry-run from-ada.jsonl\n"
+            "zcat memory.jsonl.gz | claude-mem import --own -"
+        ),
+        run=_run_import,
+    )
+    parser.add_argument("file", metavar="FILE", help="one JSON object a line; - is standard input")
+    parser.add_argument("--own", action="store_true", help="it is an export of yours: take it as it is")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be taken")
+    json_flag(parser)
+
+
+def _run_import(args: argparse.Namespace) -> int:
+    sent = Sent("line")
+    with ExitStack() as stack:
+        source = _source(args.file, stack)
+        absorb = stack.enter_context(_rehearsing(args.own)) if args.dry_run else _sending(args.own)
+        ticker = stack.enter_context(Progress("Looking ..." if args.dry_run else "Importing ..."))
+        try:
+            for first, batch in _batches(source, sent):
+                sent.add(first, absorb(batch))
+                ticker.show(f"{sent.records:,} lines")
+        except KeyboardInterrupt:
+            ticker.wipe()
+            if not args.dry_run:
+                kept = kind_counts(sent.taken) or "nothing new"
+                output.message(f"Interrupted. Taken so far: {kept}. Run it again to go on.")
+            raise
+    return _report(args, sent)
+
+
+def _source(name: str, stack: ExitStack) -> IO[bytes]:
+    if name == "-":
+        return sys.stdin.buffer
+    path = Path(name).expanduser()
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder.")
+    return stack.enter_context(path.open("rb"))
+
+
+def _sending(own: bool) -> Absorb:
+    from claude_mem.cli.client import recall
+
+    def absorb(batch: bytes) -> dict[str, Any]:
+        try:
+            return recall("POST", "/api/import", {"own": "1" if own else None}, batch)
+        except UsageError as error:  # it is the file that is wrong, not what was typed
+            raise ClaudeMemError(str(error)) from None
+
+    return absorb
+
+
+@contextmanager
+def _rehearsing(own: bool) -> Iterator[Absorb]:
+    from claude_mem.cli.client import recall
+    from claude_mem.wiring.rehearsal import rehearsing
+
+    recall("GET", "/health")  # whoever starts it sees to it that the database is there, and of this version
+    with output.waiting("Copying the database, to try it on the copy ..."), ExitStack() as stack:
+        absorb = stack.enter_context(rehearsing(client.load_settings(), own=own))
+        left = stack.pop_all()
+    with left:
+        yield absorb
+
+
+def _batches(source: IO[bytes], sent: Sent) -> Iterator[tuple[int, bytes]]:
+    """The number of its first line, and lines; of an endless file no more is held than one batch."""
+    first, lines, size = 1, list[bytes](), 0
+    while line := source.readline(LONGEST_LINE + 1):
+        sent.records += 1
+        if len(line) > LONGEST_LINE:
+            sent.refuse(sent.records, f"It is longer than {output.size(LONGEST_LINE)}.")
+            while line and not line.endswith(b"\n"):
+                line = source.readline(LONGEST_LINE)
+            line = b"\n"  # its place, so that the numbers of the others hold
+        lines.append(line)
+        size += len(line)
+        if len(lines) == MOST_LINES or size > MOST_BYTES:
+            yield first, b"".join(lines)
+            first, lines, size = sent.records + 1, [], 0
+    if lines:
+        yield first, b"".join(lines)
+
+
+def _report(args: argparse.Namespace, sent: Sent) -> int:
+    if args.json:
+        output.print_json({"dry_run": args.dry_run, "own": args.own, "lines": sent.records, **sent.shown()})
+        return sent.code
+    if not sent.records:
+        raise ClaudeMemError("There is nothing in it.")
+    print(f"{'Would import' if args.dry_run else 'Imported'}: {kind_counts(sent.taken) or 'nothing new'}.")
+    if known := kind_counts(sent.known):
+        print(f"Known already: {known}.")
+    sent.say_refused()
+    return sent.code
+
+
+@contextmanager
+def output_file(path: Path, data_dir: Path, *, force: bool) -> Iterator[IO[bytes]]:
+    """To be written to; in its place once the block ends without an error. Forgetting can name it then."""
+    path = path.expanduser().absolute()
+    _check(path, force)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)  # left by a process of the same number that was killed just here
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor has no path
+            yield file
+            file.flush()
+            os.fsync(fd)
+        _note(data_dir, path)  # before it is there: one that is noted and missing does no harm
+        _put(temporary, path, force)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _check(path: Path, force: bool) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        if not path.parent.is_dir():
+            raise UsageError(f"there is no folder {path.parent}.") from None
+        return
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"{path} is there, and no file; say another name.")
+    if not force:
+        raise UsageError(f"{path} is there already; --force replaces it.")
+
+
+def _put(temporary: Path, path: Path, force: bool) -> None:
+    if not force:
+        try:
+            path.hardlink_to(temporary)  # unlike a rename, it fails if somebody made the file meanwhile
+        except FileExistsError:
+            raise UsageError(f"{path} is there already; --force replaces it.") from None
+        except OSError:
+            _check(path, force)  # a file system without links
+        else:
+            return
+    temporary.replace(path)
+
+
+def _note(data_dir: Path, path: Path) -> None:
+    """One JSON object a line in `exports.jsonl`."""
+    line = json.dumps({"path": os.fsdecode(path), "at": int(time.time() * 1000)}) + "\n"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open(os.open(data_dir / paths.EXPORTS, flags, 0o600), "ab") as file:  # noqa: PTH123 - a descriptor
+        file.write(line.encode(errors="replace"))
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,283 @@
+"""`claude-mem worker start|stop|restart|status|run|logs`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from claude_mem import settings
+from claude_mem.cli import client, output
+from claude_mem.cli.commands import OK, WRONG, Commands, help_of, json_flag
+from claude_mem.hook import notices, paths
+from claude_mem.serve import control, pause_switches
+from claude_mem.settings import Settings
+
+LOOK_EVERY_S = 0.25
+
+
+def last_lines(log: Path, count: int) -> list[str]:
+    """The last lines, also those that have been rotated away since."""
+    lines: deque[str] = deque(maxlen=count)
+    for path in (log.with_name(log.name + ".1"), log):
+        try:
+            with path.open(encoding="utf-8", errors="replace") as file:
+                lines.extend(line.rstrip("\n") for line in file)
+        except FileNotFoundError:
+            continue
+    return list(lines)
+
+
+def follow_log(log: Path, rest: Callable[[], object] = lambda: time.sleep(LOOK_EVERY_S)) -> Iterator[str]:
+    """What is appended from now on, for ever. `rest` is what is done between two looks."""
+    with ExitStack() as open_files:
+        file: IO[str] | None = None
+        from_its_end = True
+        while True:
+            if file is None:
+                file = _open(log)
+                if file is not None:
+                    open_files.enter_context(file)
+                    if from_its_end:
+                        file.seek(0, os.SEEK_END)
+            from_its_end = False  # a log that appears later is new from its first line on
+            if file is not None:
+                if text := file.read():
+                    yield text
+                    continue
+                if _was_rotated(file, log):
+                    file.close()
+                    file = None
+                    continue
+            rest()
+
+
+def _open(log: Path) -> IO[str] | None:
+    try:
+        return log.open(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+
+
+def _was_rotated(file: IO[str], log: Path) -> bool:
+    """Another file has the name now, or the same one was emptied."""
+    try:
+        named = log.stat()
+    except FileNotFoundError:
+        return False  # between the rename and the new file: what is still written goes to the old one
+    mine = os.fstat(file.fileno())
+    return (named.st_dev, named.st_ino) != (mine.st_dev, mine.st_ino) or named.st_size < file.tell()
+
+
+STATES = {
+    "running": "The worker is running",
+    "starting": "The worker is starting, and opens its database first",
+    "stopped": "The worker is not running (the next hook starts it)",
+    "hung": "The worker holds its lock but does not answer; run: claude-mem worker restart",
+}
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "worker",
+        more="There is one per data directory, and hooks start it by themselves.",
+        example="claude-mem worker status",
+        run=lambda _: help_of(parser),
+    )
+    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
+    for name, purpose, run in (
+        ("start", "start the worker, and wait until it answers", _start),
+        ("stop", "stop the worker between two jobs; what is spooled and queued stays", _stop),
+        ("restart", "stop the worker, also one that hangs, and start it again", _restart),
+    ):
+        json_flag(verbs.add(name, purpose, example=f"claude-mem worker {name}", run=run))
+    json_flag(
+        verbs.add(
+            "status",
+            "say whether the worker runs, and what waits for it",
+            more="Exits 1 unless it is running.",
+            example="claude-mem worker status --json",
+            run=_status,
+        )
+    )
+    foreground = verbs.add(
+        "run",
+        "be the worker, in the foreground",
+        more="This is what `start` and the hooks run. Ctrl-C stops it between two jobs.",
+        example="claude-mem worker run",
+        run=_run,
+    )
+    foreground.add_argument(
+        "--from-hook", action="store_true", help="leave quietly if another worker is there"
+    )
+    logs_of = verbs.add(
+        "logs", "print the worker's log", example="claude-mem worker logs -n 100 -f", run=_logs
+    )
+    logs_of.add_argument("-n", type=_lines, default=20, metavar="N", help="how many of the last lines (20)")
+    logs_of.add_argument("-f", action="store_true", help="go on printing as lines are written")
+
+
+def _start(args: argparse.Namespace) -> int:
+
+    data_dir = client.load_settings().data_dir
+    with output.waiting("Starting the worker ..."):
+        control.start(data_dir)
+    return _report(args)
+
+
+def _stop(args: argparse.Namespace) -> int:
+
+    data_dir = settings.data_directory()  # a worker can be stopped whatever settings.json holds
+    with output.waiting("Waiting for the worker to finish its job ..."):
+        was_running = control.stop(data_dir)
+    if args.json:
+        output.print_json({"state": "stopped", "was_running": was_running})
+    else:
+        print("Stopped." if was_running else "The worker was not running.")
+    return OK
+
+
+def _restart(args: argparse.Namespace) -> int:
+
+    data_dir = client.load_settings().data_dir
+    with output.waiting("Restarting the worker ..."):
+        control.stop(data_dir)
+        control.start(data_dir)
+    return _report(args)
+
+
+def _status(args: argparse.Namespace) -> int:
+    return _report(args)
+
+
+def _report(args: argparse.Namespace) -> int:
+    pass
+
+    now = worker_report(settings.Settings(data_dir=settings.data_directory()))
+    if args.json:
+        output.print_json(now.as_data())
+    else:
+        print(describe(now))
+    return OK if now.state == "running" else WRONG
+
+
+def describe(now: WorkerReport) -> str:
+    lines = [
+        STATES[now.state]
+        + (f" (pid {now.pid}, port {now.port}, version {now.version})." if now.port else ".")
+    ]
+    if now.uptime_s is not None:
+        lines.append(f"  up for   {notices.age(now.uptime_s)}")
+    lines.append(f"  spooled  {now.spooled:,}")
+    for name, count in (
+        ("ready", now.ready),
+        ("leased", now.leased),
+        ("parked", now.parked),
+        ("done", now.done),
+    ):
+        lines.append(f"  {name:<8} " + ("unknown" if count is None else f"{count:,}"))
+    if now.oldest_age_s is not None:
+        lines.append(f"  oldest   {notices.age(now.oldest_age_s)}")
+    if now.paused_s is not None:
+        lines.append(
+            f"  paused   for {notices.age(now.paused_s)}: nothing is recorded. Resume: claude-mem on"
+        )
+    return "\n".join(lines)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from claude_mem import worker
+
+    return worker.run(from_hook=args.from_hook)
+
+
+def _logs(args: argparse.Namespace) -> int:
+    from claude_mem.serve import journal
+
+    log = settings.data_directory() / paths.LOGS / journal.NAME
+    for line in last_lines(log, args.n):
+        print(line)
+    if args.f:
+        for text in follow_log(log):
+            print(text, end="", flush=True)
+    return OK
+
+
+def _lines(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    state: str  # running, starting, stopped, hung
+    pid: int | None
+    port: int | None
+    version: str | None
+    uptime_s: float | None
+    spooled: int
+    ready: int | None  # None, this and the next: there is no database, or it cannot be read
+    leased: int | None
+    parked: int | None
+    done: int | None
+    oldest_age_s: float | None  # of the oldest event that waits in the queue
+    unindexed: int | None = None  # rows that full text does not find yet, at most
+    unembedded: int | None = None  # memories without a vector, at most
+    paused_s: float | None = None  # how long nothing has been recorded because the user says so
+
+    def as_data(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def worker_report(settings: Settings) -> WorkerReport:
+    """From the worker itself while it runs, else from the files in the data directory."""
+    from claude_mem import wiring
+
+    worker = control.status(settings.data_dir)
+    health: dict[str, Any] = dict(worker.health or {})
+    queue = health.get("queue") or {}
+    recall = health.get("recall") or {}
+    unindexed, unembedded = (recall.get(name, {}).get("waiting") for name in ("index", "vectors"))
+    if not queue:
+        seen = wiring.survey(settings)
+        figures, unindexed, unembedded = seen.figures, seen.unindexed, seen.unembedded
+        if figures is not None:
+            queue = asdict(figures)
+            if figures.oldest_ready_at is not None:
+                queue["oldestAgeMs"] = time.time() * 1000 - figures.oldest_ready_at
+    return WorkerReport(
+        state=worker.state,
+        pid=worker.pid,
+        port=worker.port,
+        version=worker.version,
+        uptime_s=health.get("uptime"),
+        spooled=_spooled(settings),
+        ready=queue.get("ready"),
+        leased=queue.get("leased"),
+        parked=queue.get("parked"),
+        done=queue.get("done"),
+        oldest_age_s=queue["oldestAgeMs"] / 1000 if queue.get("oldestAgeMs") else None,
+        unindexed=unindexed,
+        unembedded=unembedded,
+        paused_s=_paused(settings),
+    )
+
+
+def _paused(settings: Settings) -> float | None:
+
+    since = pause_switches.look(settings.data_dir).everything
+    return None if since is None else max(0.0, time.time() - since)
+
+
+def _spooled(settings: Settings) -> int:
+    try:
+        return sum(path.suffix == ".json" for path in settings.place(paths.SPOOL).iterdir())
+    except FileNotFoundError:
+        return 0

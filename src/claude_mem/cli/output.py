@@ -1,0 +1,220 @@
+"""What a person sees: results on stdout, messages and progress on stderr, text fitted to the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import threading
+import time
+import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO
+
+from claude_mem.cli.commands import USAGE, WRONG, terminal_width
+
+# How things are said to a person: colour, ages, sizes, columns, and patience.
+
+
+PATIENCE_S = 1.0
+ELLIPSIS = "…"
+_COLOURS = {"green": "32", "yellow": "33", "red": "31", "bold": "1", "dim": "2"}
+
+
+def print_json(value: object) -> None:
+    """Data, for programs and for people who like it raw."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False))
+
+
+def message(sentence: str) -> None:
+    print(sentence, file=sys.stderr)
+
+
+class Paint:
+    """Colours text, where the stream is a terminal and nobody objects."""
+
+    def __init__(self, stream: IO[str], environ: Mapping[str, str] = os.environ) -> None:
+        self.on = stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+    def __call__(self, colour: str, text: str) -> str:
+        return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self.on else text
+
+
+@contextmanager
+def waiting(sentence: str, after_s: float = PATIENCE_S) -> Iterator[None]:
+    """Says on standard error what is being waited for, if it takes longer than a moment."""
+    timer = threading.Timer(after_s, message, [sentence])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def size(count: float) -> str:
+    """`512 B`, `1.4 MiB`."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{int(count)} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
+def plural(count: int, one: str, more: str | None = None) -> str:
+    """`1 event`, `2 events`."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def fit_chars(text: str, width: int) -> str:
+    """One line of at most `width` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: max(0, width - 1)].rstrip() + ELLIPSIS
+
+
+WIDEST = 140
+NARROWEST = 60
+
+_SEQUENCE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursors
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles, links
+    r"|\x1b.?",
+    re.DOTALL,
+)
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
+"""Controls, and marks that turn text around: memory quotes what others wrote."""
+_JOINERS = "\u200c\u200d"  # in Persian, Hindi and emoji, part of the word
+
+
+def terminal() -> int:
+    """How many columns there are; 80 where nobody knows."""
+    return max(NARROWEST, min(WIDEST, terminal_width()))
+
+
+def clean(text: str) -> str:
+    """Without anything that would not show as itself; lines stay lines."""
+    kept = []
+    for char in _SEQUENCE.sub("", text).replace("\r\n", "\n").expandtabs(4):
+        if char == "\n" or char in _JOINERS or unicodedata.category(char) not in _HIDDEN:
+            kept.append(char)
+    return "".join(kept)
+
+
+def width(text: str) -> int:
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def fit(text: str, columns: int) -> str:
+    """One line of at most so many columns."""
+    line = " ".join(clean(text).split())
+    if width(line) <= columns:
+        return line
+    taken = used = 0
+    for char in line:
+        used += _columns(char)
+        if used > columns - 1:
+            break
+        taken += 1
+    return line[:taken].rstrip() + ELLIPSIS
+
+
+def pad(text: str, columns: int) -> str:
+    return text + " " * max(0, columns - width(text))
+
+
+def wrap(text: str, columns: int, indent: str = "") -> list[str]:
+    """Lines of at most so many columns, the indent included; a word that is longer is cut."""
+    room = max(10, columns - len(indent))
+    lines = []
+    for paragraph in clean(text).splitlines():
+        line = ""
+        for word in paragraph.split():
+            if line and width(line) + 1 + width(word) > room:
+                lines.append(line)
+                line = ""
+            line = f"{line} {word}" if line else word
+            while width(line) > room:
+                cut = _cut_at(line, room)
+                lines.append(line[:cut])
+                line = line[cut:]
+        lines.append(line)
+    return [f"{indent}{line}".rstrip() for line in lines]
+
+
+def verbatim(text: str, columns: int, indent: str = "") -> list[str]:
+    """As `wrap`, with the spaces that its lines have: code, output, what somebody typed."""
+    room = max(10, columns - len(indent))
+    lines = []
+    for line in clean(text).splitlines():
+        rest = line.rstrip()
+        while width(rest) > room:
+            cut = _cut_at(rest, room)
+            space = rest.rfind(" ", 0, cut + 1)
+            cut = space if rest[: max(0, space)].strip() else cut
+            lines.append(rest[:cut])
+            rest = rest[cut:].lstrip()
+        lines.append(rest)
+    return [f"{indent}{line}".rstrip() for line in lines]
+
+
+def _cut_at(line: str, room: int) -> int:
+    used = 0
+    for index, char in enumerate(line):
+        used += _columns(char)
+        if used > room:
+            return max(1, index)
+    return len(line)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char) or char in _JOINERS or unicodedata.category(char) == "Me":
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+AFTER_S = 2.0
+EVERY_S = 0.2
+
+
+class Progress:
+    """On a terminal one line that is written over, and wiped at the end; elsewhere one sentence, once."""
+
+    def __init__(self, sentence: str, after_s: float = AFTER_S) -> None:
+        self._sentence, self._next_at = sentence, time.monotonic() + after_s
+        self._moves = sys.stderr.isatty()
+        self._shown = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def show(self, how_far: str) -> None:
+        now = time.monotonic()
+        if now < self._next_at or (self._shown and not self._moves):
+            return
+        self._shown, self._next_at = True, now + EVERY_S
+        said = f"{self._sentence} {how_far}"
+        print(f"\r\x1b[K{said}" if self._moves else said, end="" if self._moves else "\n", file=sys.stderr)
+        sys.stderr.flush()
+
+    def __exit__(self, *_: object) -> None:
+        self.wipe()
+
+    def wipe(self) -> None:
+        if self._shown and self._moves:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def confirm(question: str, what: str, *, yes: bool) -> int | None:
+    """None: go on. Else the exit code to leave with: nobody was there to be asked, or the answer was no."""
+    if yes:
+        return None
+    if not sys.stdin.isatty():
+        message(f"claude-mem: {what}; say --yes to do so without being asked.")
+        return USAGE
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return None
+    message("Nothing was changed.")
+    return WRONG

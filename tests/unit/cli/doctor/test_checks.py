@@ -1,0 +1,294 @@
+"""Facts become findings: every fault is named, with the next step, and nothing sound is blamed."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from claude_mem.cli.doctor.checks import is_wrong, judge, why_not, why_unobserved
+from claude_mem.cli.doctor.facts import (
+    Configuration,
+    Connected,
+    Database,
+    Directory,
+    Disk,
+    Facts,
+    Finding,
+    Interpreter,
+    Observing,
+    Queue,
+    Recall,
+    Spool,
+    Unknown,
+    Worker,
+)
+from claude_mem.settings import SettingWarning
+
+SOUND = Facts(
+    interpreter=Interpreter("/opt/python", "3.11.7", "3.40.1", 9.0),
+    directory=Directory("/data", exists=True, owner=1000, me=1000, filesystem="ext4"),
+    configuration=Configuration(),
+    worker=Worker("running", 7, 37777, "1.0", "1.0", 37777, True, observer="claude"),
+    spool=Spool(0, 0, 100, 1 << 20, newest_age_s=4.0),
+    database=Database(
+        exists=True,
+        bytes=4096,
+        schema=3,
+        known_schema=3,
+        checked=True,
+        figures=Queue(done=9),
+        last_event_age_s=5.0,
+        last_observation_age_s=200.0,
+        spent_tokens=1_200,
+        spent_usd=0.05,
+        backups=1,
+        newest_backup_age_s=60.0,
+    ),
+    observing=Observing("claude", "Claude Code is installed and logged in", None, 2_000_000, 2.0),
+    recall=Recall(
+        told_by_worker=True, unindexed=0, vectors="on", unembedded=0, context="/data/context", told=2
+    ),
+    drops={"disk_full": 0, "late": 0},
+    disk=Disk(free=1 << 40, total=1 << 41),
+)
+
+
+def changed(part: str, **differences: Any) -> Facts:
+    return replace(SOUND, **{part: replace(getattr(SOUND, part), **differences)})
+
+
+def of(facts: Facts, check: str) -> Finding:
+    """The worst finding of a check."""
+    found = [finding for finding in judge(facts) if finding.check == check]
+    return max(found, key=lambda finding: ("ok", "warn", "bad").index(finding.level))
+
+
+def test_a_sound_machine_is_recording_and_nothing_about_it_is_blamed() -> None:
+    findings = judge(SOUND)
+    assert why_not(findings) is None
+    assert why_unobserved(findings) is None
+    assert {finding.level for finding in findings} == {"ok"}
+    assert not is_wrong(findings)
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (changed("directory", is_directory=False), "/data is not a directory"),
+        (
+            changed("directory", exists=False, obstacle="cannot be made: / is full"),
+            "/data cannot be made: / is full",
+        ),
+        (changed("directory", owner=0), "/data belongs to another user"),
+        (changed("directory", writable=False), "/data cannot be written"),
+        (changed("configuration", off="CLAUDE_MEM_OFF"), "CLAUDE_MEM_OFF is set in this shell"),
+        (changed("spool", files=100), "the spool is full and no worker drains it"),
+        (changed("spool", bytes=1 << 20), "the spool is full and no worker drains it"),
+        (changed("disk", free=0), "the disk is full"),
+        (
+            replace(SOUND, spool=Spool(0, 0, 100, 1 << 20), database=Database(), connected=Connected(())),
+            "Claude Code is not connected",
+        ),
+    ],
+)
+def test_what_stops_recording_is_the_reason_given_and_comes_with_a_next_step(
+    facts: Facts, reason: str
+) -> None:
+    findings = judge(facts)
+    assert why_not(findings) == reason
+    assert is_wrong(findings)
+    assert all(finding.next for finding in findings if finding.level == "bad")
+
+
+def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None:
+    fresh = replace(SOUND, spool=Spool(0, 0, 100, 1 << 20), database=Database(), disk=Disk(0, 1))
+    assert why_not(judge(fresh)) == "the disk is full"
+
+
+@pytest.mark.parametrize(
+    ("facts", "check", "level", "word"),
+    [
+        (changed("interpreter", start_ms=400.0), "interpreter", "warn", "400 ms"),
+        (changed("interpreter", path="/home/u/.pyenv/shims/python3"), "interpreter", "warn", "shims"),
+        (changed("interpreter", start_ms=Unknown("gone")), "interpreter", "warn", "gone"),
+        (changed("directory", exists=False), "directory", "ok", "not there yet"),
+        (changed("directory", foreign=("token",)), "directory", "bad", "token"),
+        (
+            changed("directory", open_to_others=("token",), open_count=1),
+            "directory",
+            "bad",
+            "read by others: token",
+        ),
+        (changed("directory", filesystem="nfs4"), "directory", "warn", "nfs4"),
+        (
+            changed("configuration", warnings=(SettingWarning("bad", "X", "X is 'y'; allowed: z."),)),
+            "settings",
+            "warn",
+            "X is 'y'",
+        ),
+        (changed("worker", state="stopped"), "worker", "warn", "next hook starts it"),
+        (changed("worker", state="hung"), "worker", "bad", "does not answer"),
+        (changed("worker", version="0.9"), "worker", "warn", "0.9"),
+        (changed("worker", trouble="The disk is full."), "worker", "bad", "The disk is full."),
+        (changed("worker", mishaps=2), "mishaps", "warn", "2 failures"),
+        (changed("worker", hung_asks=3), "asks", "warn", "3 questions"),
+        (changed("worker", hook_socket_answers=False), "socket", "bad", "nobody answers"),
+        (changed("worker", hook_socket_answers=Unknown("refused")), "socket", "bad", "refused"),
+        (changed("worker", port=37778), "port", "warn", "37778"),
+        (changed("worker", port=None), "port", "warn", "no port"),
+        (changed("spool", files=3, oldest_age_s=600.0), "spool", "warn", "10 min"),
+        (changed("spool", aside=2), "set aside", "warn", "2 files"),
+        (changed("database", problem="It is damaged."), "database", "bad", "damaged"),
+        (changed("database", schema=2, figures=None), "database", "warn", "schema 2"),
+        (changed("database", figures=Queue(parked=4)), "parked", "warn", "4 events"),
+        (SOUND, "observer", "ok", "claude: Claude Code is installed and logged in"),
+        (changed("observing", provider="openai", why="OPENAI_API_KEY is set"), "observer", "warn", "openai"),
+        (replace(SOUND, observing=Unknown("gone")), "observer", "warn", "gone"),
+        (changed("worker", paused="Log in with /login."), "paused", "bad", "Log in with /login."),
+        (changed("observing", mode_problem="law.toml: types is 3"), "mode", "warn", "law.toml"),
+        (SOUND, "budget", "ok", "1,200 of 2,000,000 tokens and $0.05 of $2.00 spent today"),
+        (changed("observing", daily_tokens=0), "budget", "ok", "1,200 tokens and $0.05 of $2.00 spent today"),
+        (changed("database", spent_tokens=2_000_000), "budget", "warn", "2,000,000 of 2,000,000 tokens"),
+        (changed("database", spent_usd=2.5), "budget", "warn", "$2.50 of $2.00"),
+        (
+            changed("worker", spent_up="This session's budget is spent: 9 of 9 tokens."),
+            "budget",
+            "warn",
+            "This session's budget is spent: 9 of 9 tokens. The offline observer took over",
+        ),
+        (SOUND, "remembered", "ok", "the last 3 min ago"),
+        (changed("database", last_observation_age_s=None), "remembered", "ok", "nothing yet"),
+        (SOUND, "index", "ok", "can be found"),
+        (changed("recall", unindexed=7, unindexed_before=9), "index", "ok", "7 rows cannot be found yet"),
+        (changed("recall", unindexed=9, unindexed_before=9), "index", "warn", "does not get fewer"),
+        (changed("recall", unindexed=12, unindexed_before=9), "index", "warn", "12 rows cannot be found yet"),
+        (changed("recall", unindexed=9, told_by_worker=False), "index", "ok", "when it runs"),
+        (SOUND, "vectors", "ok", "kept in the database"),
+        (changed("recall", wanted="off", vectors="off"), "vectors", "ok", "off, as CLAUDE_MEM_VECTORS says"),
+        (changed("recall", vectors="off"), "vectors", "warn", "from here it would be builtin"),
+        (changed("recall", unembedded=1), "vectors", "ok", "1 memory still without"),
+        (
+            changed("recall", vectors="unavailable", trouble="X failed."),
+            "vectors",
+            "warn",
+            "X failed. Full text",
+        ),
+        (changed("recall", model_there=False), "vectors", "warn", "wordllama"),
+        (
+            changed("recall", wanted="chroma", chroma_there=False),
+            "vectors",
+            "warn",
+            "chromadb is not installed",
+        ),
+        (changed("recall", wanted="chroma"), "vectors", "ok", "by Chroma, in chroma/"),
+        (
+            changed("recall", wanted="chroma", chroma_url="http://c:1"),
+            "vectors",
+            "ok",
+            "by Chroma, at http://c:1",
+        ),
+        (SOUND, "context", "ok", "rendered ahead"),
+        (
+            changed("recall", context_exists=False, context_writable=False),
+            "context",
+            "ok",
+            "nothing is rendered",
+        ),
+        (changed("recall", context_writable=False), "context", "bad", "/data/context cannot be written"),
+        (SOUND, "told", "ok", "2 times"),
+        (changed("recall", told=0), "told", "ok", "nothing to any session yet"),
+        (replace(SOUND, recall=Unknown("gone")), "recall", "warn", "gone"),
+        (changed("database", newest_backup_age_s=9e6), "backups", "warn", "days ago"),
+        (changed("database", newest_backup_age_s=None), "backups", "ok", "none yet"),
+        (changed("disk", free=100 << 20), "disk", "warn", "100.0 MiB free"),
+        (replace(SOUND, drops={"late": 3, "disk_full": 1}), "drops", "warn", "4 events could not be kept"),
+    ],
+)
+def test_each_fault_is_found_and_named(facts: Facts, check: str, level: str, word: str) -> None:
+    finding = of(facts, check)
+    assert finding.level == level
+    assert word in finding.says
+
+
+def test_a_worker_that_hangs_does_not_stop_recording_because_events_are_spooled() -> None:
+    assert why_not(judge(changed("worker", state="hung"))) is None
+
+
+def test_a_worker_that_is_still_opening_its_database_is_no_reason_to_worry() -> None:
+    (worker,) = [
+        finding for finding in judge(changed("worker", state="starting")) if finding.check == "worker"
+    ]
+    assert worker.level == "ok"
+    assert "is starting" in worker.says
+
+
+def test_what_cannot_be_found_out_is_said_so_and_stops_nothing() -> None:
+    nothing = Unknown("no answer in time")
+    findings = judge(Facts(**{each.name: nothing for each in fields(Facts)}))
+    assert why_not(findings) is None
+    assert why_unobserved(findings) is None
+    assert {finding.level for finding in findings} == {"warn"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (changed("worker", paused="Log in with /login."), "Log in with /login"),
+        (changed("worker", state="stopped", observer=None), "the worker is not running"),
+        (changed("worker", state="hung", observer=None), "the worker does not answer"),
+        (changed("database", problem="It is damaged."), "the database cannot be used"),
+    ],
+)
+def test_what_keeps_events_from_becoming_memory_is_the_reason_given_and_stops_no_recording(
+    facts: Facts, reason: str
+) -> None:
+    findings = judge(facts)
+    assert why_unobserved(findings) == reason
+    assert why_not(findings) is None
+    assert all(finding.next for finding in findings if finding.hinders)
+
+
+def test_parked_events_lead_to_the_queue() -> None:
+    assert of(changed("database", figures=Queue(parked=4)), "parked").next == "claude-mem queue list"
+
+
+def test_a_spent_budget_hinders_nobody_because_the_offline_observer_takes_over() -> None:
+    assert why_unobserved(judge(changed("database", spent_usd=2.5))) is None
+
+
+def test_who_asks_no_model_is_told_nothing_of_a_budget() -> None:
+    offline = replace(changed("worker", observer="offline"), observing=Observing("offline", "no model"))
+    assert "budget" not in {finding.check for finding in judge(offline)}
+
+
+def test_vectors_that_are_missing_hinder_nobody_and_come_with_a_next_step() -> None:
+    for differences in (
+        {"model_there": False},
+        {"wanted": "chroma", "chroma_there": False},
+        {"vectors": "unavailable", "trouble": "Chroma did not answer within 10 seconds."},
+    ):
+        facts = changed("recall", **differences)
+        assert of(facts, "vectors").next
+        assert "Full text answers alone" in of(facts, "vectors").says
+        assert not is_wrong(judge(facts))
+        assert why_unobserved(judge(facts)) is None
+
+
+def test_a_chroma_server_out_of_reach_is_named_by_its_address() -> None:
+    down = changed(
+        "recall", wanted="chroma", chroma_url="http://c:1", vectors="unavailable", trouble="Chroma failed."
+    )
+    assert "http://c:1" in str(of(down, "vectors").next)
+    inside = changed("recall", wanted="chroma", vectors="unavailable", trouble="Chroma failed.")
+    assert "CLAUDE_MEM_VECTORS=builtin" in str(of(inside, "vectors").next)
+
+
+def test_without_a_database_nothing_is_said_of_an_index() -> None:
+    checks = {finding.check for finding in judge(changed("recall", unindexed=None, told=None))}
+    assert not checks & {"index", "told"}
+
+
+def test_before_the_first_session_nothing_is_wrong_with_a_connected_client() -> None:
+    findings = judge(replace(SOUND, spool=Spool(0, 0, 100, 1 << 20), database=Database()))
+    assert why_not(findings) is None
+    assert findings[0].next == "start a new session of Claude Code"

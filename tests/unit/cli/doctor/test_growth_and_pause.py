@@ -1,0 +1,112 @@
+"""How a database's growth is judged, and what gc says it frees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from claude_mem.cli.commands import pause
+from claude_mem.cli.commands.projects import hinted
+from claude_mem.cli.commands.storage import gc_report
+from claude_mem.cli.doctor import checks
+from claude_mem.cli.doctor.checks import judge_pause, why_not
+from claude_mem.cli.doctor.facts import Database, Disk, Facts, Unknown
+from claude_mem.serve.pause_switches import Paused
+
+MIB = 1 << 20
+DATABASE = Database(exists=True, bytes=100 * MIB, free=3 * MIB, grows=MIB / 7)
+NOT_LOOKED = Unknown("not looked")
+FACTS = Facts(
+    interpreter=NOT_LOOKED,
+    directory=NOT_LOOKED,
+    configuration=NOT_LOOKED,
+    worker=NOT_LOOKED,
+    spool=NOT_LOOKED,
+    database=DATABASE,
+    observing=NOT_LOOKED,
+    recall=NOT_LOOKED,
+    drops=NOT_LOOKED,
+    disk=Disk(free=10_000 * MIB, total=20_000 * MIB),
+)
+
+
+@pytest.mark.parametrize(
+    ("database", "disk", "level", "says"),
+    [
+        ({}, 10_000, "ok", "100.0 MiB, 1.0 MiB a week, 3 % free"),
+        ({"grows": None}, 10_000, "ok", "100.0 MiB, 3 % free"),
+        ({"grows": -MIB / 7}, 1, "ok", "100.0 MiB, -1.0 MiB a week, 3 % free"),
+        ({"bytes": 1000 * MIB, "free": 500 * MIB}, 10_000, "warn", "50 % free: more than is given back"),
+        ({"free": 50 * MIB}, 10_000, "ok", "50 % free"),
+        ({"log": 300 * MIB}, 10_000, "warn", "its log has grown to 300.0 MiB"),
+        ({}, 3, "warn", "the disk is full in 3.0 weeks"),
+    ],
+)
+def test_growth_is_one_line_and_a_warning_where_it_cannot_keep_up(
+    database: dict[str, float], disk: int, level: str, says: str
+) -> None:
+    changed = replace(DATABASE, **database)  # type: ignore[arg-type]
+    (finding,) = checks.judge_growth(replace(FACTS, database=changed, disk=Disk(disk * MIB, 20_000 * MIB)))
+    assert (finding.check, finding.level) == ("growth", level)
+    assert says in finding.says
+    assert (finding.next is not None) == (level == "warn")
+
+
+def test_of_a_database_that_is_not_known_nothing_is_said() -> None:
+    assert checks.judge_growth(replace(FACTS, database=Database())) == []
+    assert checks.judge_growth(replace(FACTS, database=NOT_LOOKED)) == []
+
+
+def test_gc_names_what_it_freed_and_leaves_out_what_there_was_none_of() -> None:
+    told = {
+        "dry_run": True,
+        "items": [
+            {"what": "backups", "count": 2, "bytes": 3 * MIB},
+            {"what": "contexts", "count": 0, "bytes": 0},
+            {"what": "free", "count": 0, "bytes": MIB},
+        ],
+        "bytes": 4 * MIB,
+        "database": {"size": 9 * MIB, "free": MIB, "log": 0},
+    }
+    assert gc_report(told).splitlines() == [
+        "   3.0 MiB  2 × copies of the database past those that are kept",
+        "   1.0 MiB  unused pages of the database",
+        "4.0 MiB would be freed.",
+        "The database takes 9.0 MiB, of which 1.0 MiB are unused.",
+    ]
+    nothing = told | {"items": [], "bytes": 0}
+    assert gc_report(nothing).startswith("There is nothing to let go of.")
+
+
+def test_a_hint_is_a_command_that_can_be_copied_whatever_the_keys_hold() -> None:
+    hint = {
+        "from": "/a/my shop",
+        "into": "git.example/a/shop",
+        "names": ["my shop", "shop"],
+        "why": "x\x1b[31m",
+    }
+    assert hinted(hint) == (
+        "my shop and shop may be one project: x. "
+        "If so: claude-mem projects merge '/a/my shop' git.example/a/shop"
+    )
+
+
+SINCE = 1_800_000_000.0
+
+
+def test_a_pause_of_everything_stops_recording() -> None:
+    (found,) = judge_pause(Paused(everything=SINCE, sessions=(("s-1", SINCE),)))
+    assert (found.level, found.next) == ("bad", "claude-mem on")
+    assert why_not([found]) == f"it is paused since {pause.date_of(SINCE)}"
+
+
+def test_a_paused_session_is_named_and_stops_nothing_else() -> None:
+    (found,) = judge_pause(Paused(sessions=(("s-2", SINCE + 60), ("s-1", SINCE))))
+    assert found.level == "ok"
+    assert found.says == f"2 sessions paused; the last one, s-2, since {pause.date_of(SINCE + 60)}"
+    assert why_not([found]) is None
+
+
+def test_without_a_pause_there_is_nothing_to_say() -> None:
+    assert judge_pause(Paused()) == []

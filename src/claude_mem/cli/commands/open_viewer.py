@@ -113,9 +113,9 @@ def _add_token(commands: Commands) -> None:
 
 
 def _run_token(args: argparse.Namespace) -> int:
-    from claude_mem.serve.token import read
+    from claude_mem.serve.data_dir import read_token
 
-    token = read(settings.data_directory() / paths.TOKEN)
+    token = read_token(settings.data_directory() / paths.TOKEN)
     if token is None:
         raise ClaudeMemError("There is no token yet: the worker makes one. Run: claude-mem worker start")
     if args.json:

@@ -198,9 +198,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _logs(args: argparse.Namespace) -> int:
-    from claude_mem.serve import journal
+    from claude_mem.serve import worker_log
 
-    log = settings.data_directory() / paths.LOGS / journal.NAME
+    log = settings.data_directory() / paths.LOGS / worker_log.LOG_NAME
     for line in last_lines(log, args.n):
         print(line)
     if args.f:

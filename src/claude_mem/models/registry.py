@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from claude_mem.model.jobs import Spend
-from claude_mem.model.memory import Failure
+if TYPE_CHECKING:  # settings are made of the rows, and every command reads settings
+    from claude_mem.model.jobs import Spend
+    from claude_mem.model.memory import Failure
 
 
 @dataclass(frozen=True, slots=True)

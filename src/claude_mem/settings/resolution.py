@@ -7,7 +7,6 @@ worker writes into the spool's ledger, or `privacy/rules.py` reads under the sam
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,9 +21,9 @@ from claude_mem.settings import foreign_database
 from claude_mem.settings.declarations import BY_KEY, SETTINGS, SWITCHES, Setting, Settings, SettingWarning
 
 PREFIX = "CLAUDE_MEM_"
-NEAR = 0.8  # of 1: how much of two names must agree
-NAMED = 3
-TOLD = 2
+LEAST_LIKENESS = 0.8  # of 1: how much of two names must agree
+MOST_NAMES = 3
+MOST_SAID = 2
 LONGEST = 80
 MOST_HINTS = 50  # comparing a name with all others takes a moment
 _FILE, _ENVIRONMENT = "settings.json", "the environment"
@@ -39,9 +38,9 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     table, problem = _read(data_dir / paths.SETTINGS)
     chosen, warned = resolved(table, environ, unreadable=problem is not None)
     if problem:
-        unasked = " No model is asked until it is corrected." if chosen["provider"] == "offline" else ""
+        consequence = " No model is asked until it is corrected." if chosen["provider"] == "offline" else ""
         says = f"settings.json cannot be used ({problem}): defaults apply, and exclusions that can be read."
-        says += unasked
+        says += consequence
         warned.insert(0, SettingWarning("bad", _FILE, says))
     borrowed = {name: environ[name] for name in registry.VARIABLES if environ.get(name)}
     return Settings(data_dir=data_dir, **chosen, provider_variables=borrowed, warnings=tuple(warned))
@@ -102,7 +101,7 @@ def resolved(
         setting = BY_KEY.get(key)
         if setting is None or (key in _FILE_ONLY and where == _ENVIRONMENT):
             if setting is None or not is_blank(value):
-                warned.append(_useless(key, where, hint=len(warned) < MOST_HINTS))
+                warned.append(_ineffective(key, where, hint=len(warned) < MOST_HINTS))
         elif setting.takes.readable:
             chosen[setting.field], lost = setting.takes.readable(value)
             if lost:
@@ -119,13 +118,13 @@ def resolved(
             if parsed is not None:  # else blank
                 unsure.discard(key)
                 chosen[setting.field] = parsed
-    _play_safe(chosen, unsure)
+    _fall_back_safely(chosen, unsure)
     for setting, where, value in wrong:
         warned.append(bad(setting, value, where, _instead(setting, chosen)))
     return chosen, warned
 
 
-def _play_safe(chosen: dict[str, Any], unsure: set[str]) -> None:
+def _fall_back_safely(chosen: dict[str, Any], unsure: set[str]) -> None:
     """Where it is not known what the user wants, nothing is sent that they may want to stay here, and nothing
     is deleted that they may want to keep."""
     for key in unsure:
@@ -135,7 +134,7 @@ def _play_safe(chosen: dict[str, Any], unsure: set[str]) -> None:
         chosen["provider"] = "offline"  # it would go to the provider's own address
 
 
-def _useless(key: str, where: str, *, hint: bool) -> SettingWarning:
+def _ineffective(key: str, where: str, *, hint: bool) -> SettingWarning:
     if key in _FILE_ONLY:
         return SettingWarning("bad", key, f"{key} has no effect in the environment: set it in settings.json.")
     if key == "CLAUDE_MEM_OFF":
@@ -195,22 +194,26 @@ def unreadable_entries(setting: Setting, count: int, kept: int) -> SettingWarnin
 
 def nearest(key: str) -> str | None:
     """The setting that was probably meant: one spelled much alike, or with all of its words in its name."""
+    import difflib  # only where something is misspelled
+
     if foreign_database.is_foreign_setting(key) or len(key) > LONGEST:
         return None
     name = key.upper().replace("-", "_").removeprefix(PREFIX)
-    alike = difflib.get_close_matches(name, _NAMES, len(_NAMES), NEAR) or [
+    alike = difflib.get_close_matches(name, _NAMES, len(_NAMES), LEAST_LIKENESS) or [
         known
         for known in _NAMES
-        if all(difflib.get_close_matches(word, known.split("_"), 1, NEAR) for word in name.split("_"))
+        if all(
+            difflib.get_close_matches(word, known.split("_"), 1, LEAST_LIKENESS) for word in name.split("_")
+        )
     ]
 
-    def likeness(known: str) -> tuple[bool, float]:
+    def similarity(known: str) -> tuple[bool, float]:
         return sorted(known) == sorted(name), difflib.SequenceMatcher(None, name, known).ratio()
 
-    return PREFIX + max(alike, key=likeness) if alike else None
+    return PREFIX + max(alike, key=similarity) if alike else None
 
 
-def summed(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
+def summarized(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
     """The same, with many names in one line."""
     kept = [each for each in warnings if each.kind == "bad" or each.meant]
     for kind, one, more in (
@@ -218,7 +221,7 @@ def summed(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
         ("unknown", "", "keys are not settings and are"),
     ):
         some = [each for each in warnings if each.kind == kind and each not in kept]
-        if kind == "unknown" and len(some) <= NAMED:
+        if kind == "unknown" and len(some) <= MOST_NAMES:
             kept += some
         elif some:
             names = _some([_name(each.key) for each in some])
@@ -227,13 +230,13 @@ def summed(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
     return kept
 
 
-def to_tell(warnings: Iterable[SettingWarning]) -> str:
+def session_notice(warnings: Iterable[SettingWarning]) -> str:
     """What a session's start tells the user; empty when there is nothing they must know."""
     bad = [each.says for each in warnings if each.kind == "bad"]
     if not bad:
         return ""
-    more = f" And {len(bad) - TOLD} more." if len(bad) > TOLD else ""
-    return f"claude-mem: {' '.join(bad[:TOLD])}{more} Run: claude-mem doctor"
+    more = f" And {len(bad) - MOST_SAID} more." if len(bad) > MOST_SAID else ""
+    return f"claude-mem: {' '.join(bad[:MOST_SAID])}{more} Run: claude-mem doctor"
 
 
 def cut(text: str) -> str:
@@ -256,4 +259,4 @@ def _name(key: str) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+    return ", ".join(names[:MOST_NAMES]) + (", …" if len(names) > MOST_NAMES else "")

@@ -16,7 +16,7 @@ from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
 from claude_mem.serve import data_dir
 from claude_mem.serve.services import Services
 from claude_mem.settings import Settings, SettingWarning
-from claude_mem.settings.resolution import summed, to_tell
+from claude_mem.settings.resolution import session_notice, summarized
 from claude_mem.store.sqlite import Recovered, SqliteStore
 from claude_mem.wiring import observer, recall
 from claude_mem.wiring.intake import Intake, is_wholly_private
@@ -114,9 +114,9 @@ def _warned(settings: Settings) -> Settings:
     if problem:
         more = SettingWarning("bad", "CLAUDE_MEM_MODE", problem)
         settings = replace(settings, warnings=(*settings.warnings, more))
-    for each in summed(settings.warnings):
+    for each in summarized(settings.warnings):
         log.warning("%s", each.says)
-    message, told = to_tell(settings.warnings), settings.place(paths.SETTINGS_TOLD)
+    message, told = session_notice(settings.warnings), settings.place(paths.SETTINGS_TOLD)
     try:
         if not message:
             told.unlink(missing_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -58,3 +60,9 @@ def test_every_provider_can_be_chosen_and_built() -> None:
 def test_no_two_providers_share_a_name_or_a_rank() -> None:
     assert len({each.name for each in PROVIDERS}) == len(PROVIDERS) == len(registry.BY_NAME)
     assert len({each.auto_rank for each in PROVIDERS}) == len(PROVIDERS)
+
+
+def test_reading_settings_imports_no_provider() -> None:
+    program = "import sys, claude_mem.settings; print([m for m in sys.modules if 'claude_mem.models' in m])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['claude_mem.models', 'claude_mem.models.registry']"

@@ -243,16 +243,16 @@ def test_every_setting_of_the_typescript_claude_mem_is_ours_or_known_to_be_its(t
     shared = set(claude_mem_ts_data.SETTINGS) & {setting.key for setting in SETTINGS}
     assert {each.kind for each in settings.warnings} == {"theirs"}
     assert set(settings.passed_over) == set(claude_mem_ts_data.SETTINGS) - shared
-    (line,) = resolution.summed(settings.warnings)
+    (line,) = resolution.summarized(settings.warnings)
     assert f"{len(claude_mem_ts_data.SETTINGS) - len(shared)} settings" in line.says
-    assert resolution.to_tell(settings.warnings) == ""
+    assert resolution.session_notice(settings.warnings) == ""
     assert settings.skip_tools == {"ListMcpResourcesTool", "TodoWrite"}
 
 
 def test_many_unknown_keys_are_one_line_and_a_misspelled_one_keeps_its_own(tmp_path: Path) -> None:
     strange = {f"CLAUDE_MEM_STRANGE{number}": 1 for number in range(9)}
     (tmp_path / "settings.json").write_text(json.dumps(strange | {"CLAUDE_MEM_MODLE": "haiku"}))
-    first, rest = resolution.summed(load(environment(tmp_path)).warnings)
+    first, rest = resolution.summarized(load(environment(tmp_path)).warnings)
     assert "CLAUDE_MEM_MODEL" in first.says
     assert "9 keys" in rest.says
 

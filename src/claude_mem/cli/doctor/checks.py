@@ -226,7 +226,7 @@ def _interpreter(fact: Interpreter) -> list[Finding]:
 def _configuration(fact: Configuration) -> list[Finding]:
     found = [
         Finding("settings", "warn", each.says, next=NEXT_FOR_SETTING[each.kind])
-        for each in resolution.summed(fact.warnings)
+        for each in resolution.summarized(fact.warnings)
     ]
     if fact.off:
         says = f"{fact.off} is set in this shell"

@@ -19,7 +19,7 @@ from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running, log
 from claude_mem.settings import editor, read_file
 from claude_mem.settings.editor import Described
-from claude_mem.settings.resolution import summed
+from claude_mem.settings.resolution import summarized
 
 MOST_BYTES = 256 << 10
 
@@ -41,7 +41,7 @@ def show(call: Call) -> dict[str, object]:
         "file": str(_file(call.running)),
         "settings": [_row(each) for each in _described(call.running, _table(call.running))],
         "passed_over": list(settings.passed_over),
-        "warnings": [each.says for each in summed(settings.warnings)],
+        "warnings": [each.says for each in summarized(settings.warnings)],
     }
 
 

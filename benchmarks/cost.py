@@ -35,10 +35,10 @@ from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.observe import mode
 from claude_mem.observe.observer import Observer, ObserverOptions
 from claude_mem.observe.offline import Offline
+from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import Arrival
-from claude_mem.wiring.observer import due_at
 from measure import table
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"

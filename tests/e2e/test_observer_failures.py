@@ -21,11 +21,11 @@ from claude_mem.model.jobs import JobState, Spent
 from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.observe import mode, observer
 from claude_mem.observe.offline import Offline
+from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
 from claude_mem.serve import control
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import Arrival
-from claude_mem.wiring.observer import due_at
 
 NOON = 1_780_000_000_000
 SECOND = 1000

@@ -16,6 +16,7 @@ from claude_mem.model.memory import ObservationType
 
 Verbosity = Literal["minimal", "normal", "verbose"]
 
+USUAL = "code"
 SHIPPED = Path(__file__).parent / "modes"
 TYPES: tuple[str, ...] = get_args(ObservationType)
 VERBOSITIES: tuple[Verbosity, ...] = get_args(Verbosity)
@@ -49,6 +50,14 @@ def load(name: str, folders: Sequence[Path]) -> Mode:
     except (ValueError, RecursionError, OSError) as error:  # not TOML, not text; endless digits or brackets
         raise SettingsError("the file", str(error), "TOML in UTF-8", str(path)) from error
     return _Reader(str(path)).mode(name, table)
+
+
+def load_or_usual(name: str, folders: Sequence[Path]) -> tuple[Mode, str | None]:
+    """The mode of that name; or the one that ships, and why."""
+    try:
+        return load(name, folders), None
+    except SettingsError as error:
+        return load(USUAL, []), f"{error} Used instead: {USUAL}."
 
 
 def available(folders: Sequence[Path]) -> dict[str, Path]:

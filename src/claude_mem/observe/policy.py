@@ -44,3 +44,11 @@ def decide(gathered: Gathered, now: int) -> Decision:
     if quiet_at <= now or gathered.newest_at > now + IDLE_MS:
         return Go()
     return Later(quiet_at)
+
+
+# Puts the observing half together: the chosen provider, the options, the budget, the pump.
+
+
+def due_at(gathered: Gathered, at: int) -> int:
+    decision = decide(gathered, at)
+    return decision.at if isinstance(decision, Later) else at

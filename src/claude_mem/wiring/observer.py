@@ -8,19 +8,18 @@ from dataclasses import dataclass
 
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
-from claude_mem.model.errors import SettingsError, StoreError
-from claude_mem.model.jobs import Gathered, Spent
+from claude_mem.model.errors import StoreError
+from claude_mem.model.jobs import Spent
 from claude_mem.model.memory import Batch, Memory
 from claude_mem.models import registry
 from claude_mem.models.registry import Access, Choice, Model
-from claude_mem.observe import mode, policy
+from claude_mem.observe import mode
 from claude_mem.observe.observer import Limits, Observer, ObserverOptions
+from claude_mem.observe.policy import due_at
 from claude_mem.observe.tool_calls import Seen
 from claude_mem.queue.pump import Pump
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-
-USUAL_MODE = "code"
 
 
 def choice(settings: Settings) -> Choice:
@@ -52,10 +51,7 @@ def mode_of(settings: Settings) -> mode.Mode:
 
 def mode_in_force(settings: Settings) -> tuple[mode.Mode, str | None]:
     """The user's; or the one that ships, and why."""
-    try:
-        return mode_of(settings), None
-    except SettingsError as error:
-        return mode.load(USUAL_MODE, []), f"{error} Used instead: {USUAL_MODE}."
+    return mode.load_or_usual(settings.mode, [settings.place(paths.MODES)])
 
 
 def observe_offline(batch: Batch, seen: Sequence[Seen]) -> Memory:
@@ -123,8 +119,3 @@ def assemble(settings: Settings, store: SqliteStore, tell: Callable[[str], None]
     observer = Observer(asked, observe_offline, options, spent, tell)
     pump = Pump(store, observer.observe, due_at, now, tell)
     return Observing(pump, observer, chosen, asked, store)
-
-
-def due_at(gathered: Gathered, at: int) -> int:
-    decision = policy.decide(gathered, at)
-    return decision.at if isinstance(decision, policy.Later) else at

@@ -12,10 +12,10 @@ from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Batch, Memory, Observed, Outcome, Paused
+from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import BackfillOptions
-from claude_mem.wiring.observer import due_at
 
 OFFLINE = BackfillOptions(offline=True)
 DEADLINE_S = 60

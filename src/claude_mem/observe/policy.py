@@ -46,9 +46,7 @@ def decide(gathered: Gathered, now: int) -> Decision:
     return Later(quiet_at)
 
 
-# Puts the observing half together: the chosen provider, the options, the budget, the pump.
-
-
 def due_at(gathered: Gathered, at: int) -> int:
+    """When it goes out: `at` for now."""
     decision = decide(gathered, at)
     return decision.at if isinstance(decision, Later) else at

@@ -35,7 +35,7 @@ def test_every_event_is_spooled_as_one_file_and_answered_with_the_documented_jso
     answered = hook_process.run(awake, RECORDED[event])
     assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
     (envelope,) = hook_process.spooled(awake)
-    assert (envelope["v"], envelope["event"]) == (1, event)
+    assert (envelope["v"], envelope["agent"], envelope["event"]) == (2, "claude-code", event)
     assert envelope["payload"] == json.loads(RECORDED[event])
 
 

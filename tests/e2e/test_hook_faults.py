@@ -147,7 +147,7 @@ def test_a_payload_of_many_megabytes_is_capped_and_marked_and_keeps_its_tool_use
     assert (answered.code, answered.json, answered.err) == (0, CONTINUE, b"")
     (envelope,) = hook_process.spooled(awake)
     kept = envelope["payload"]
-    assert kept["claude_mem_cut_off"] is True
+    assert envelope["flags"] == ["cut_off"]
     assert kept["tool_use_id"] == "toolu_1"
     assert "elided" in kept["tool_response"]["stdout"]
     assert len(json.dumps(envelope)) < 200_000
@@ -181,7 +181,7 @@ def test_an_edit_of_a_lock_file_over_the_cap_is_spooled_with_its_session_and_is_
     assert (kept["session_id"], kept["tool_use_id"]) == (payloads.SESSION, "toolu_1")
     assert kept["tool_input"]["new_string"] == "1.0.1"
     assert kept["tool_response"]["originalFile"].startswith('{\n  "packages"')
-    assert kept["claude_mem_cut_off"] is True
+    assert envelope["flags"] == ["cut_off"]
 
 
 def test_long_fields_keep_head_and_tail_around_a_mark(awake: Path) -> None:

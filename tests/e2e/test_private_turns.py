@@ -12,7 +12,10 @@ CANARY = "canary-3f9a7c"
 def record(data: Path, *events: bytes) -> list[dict[str, object]]:
     for event in events:
         assert hook_process.run(data, event).code == 0
-    return [envelope["payload"] | {"event": envelope["event"]} for envelope in hook_process.spooled(data)]
+    return [
+        envelope["payload"] | {"event": envelope["event"], "flags": envelope.get("flags", [])}
+        for envelope in hook_process.spooled(data)
+    ]
 
 
 def everything_on_disk(data: Path) -> str:
@@ -28,9 +31,9 @@ def test_a_wholly_private_turn_leaves_only_that_it_was(awake: Path) -> None:
         payloads.payload("SubagentStop", prompt_id="p-1", agent_type="x", last_assistant_message=CANARY),
         payloads.stop(f"I used {CANARY}"),
     )
-    assert [(p["event"], p.get("claude_mem_private")) for p in kept] == [
-        ("UserPromptSubmit", True),
-        ("Stop", True),
+    assert [(p["event"], p["flags"]) for p in kept] == [
+        ("UserPromptSubmit", ["private"]),
+        ("Stop", ["private"]),
     ]
     assert CANARY not in everything_on_disk(awake)
 
@@ -67,7 +70,7 @@ def test_what_a_task_of_a_private_turn_found_is_private_even_if_it_ends_in_a_lat
         payloads.bash("toolu_open", prompt_id="p-3"),
     )
     assert CANARY not in everything_on_disk(awake)
-    assert [p["event"] for p in kept if not p.get("claude_mem_private")] == [
+    assert [p["event"] for p in kept if not p["flags"]] == [
         "UserPromptSubmit",
         "PostToolUse",
     ]

@@ -108,7 +108,7 @@ def file(data: Path, name: str, *, session: bool = False) -> Path:
 
 
 def stamps(data: Path) -> list[object]:
-    return [envelope["payload"].get("claude_mem_context") for envelope in hook_process.spooled(data)]
+    return [envelope.get("context") for envelope in hook_process.spooled(data)]
 
 
 @pytest.fixture
@@ -136,7 +136,8 @@ def test_the_spooled_start_is_as_it_came_but_for_the_stamp(down: Path) -> None:
     render(down, CWD, "memory")
     hook_process.run(down, payloads.start() + b"\n")
     (envelope,) = hook_process.spooled(down)
-    assert envelope["payload"] == json.loads(payloads.start()) | {"claude_mem_context": STAMP}
+    assert envelope["payload"] == json.loads(payloads.start())
+    assert envelope["context"] == STAMP
 
 
 def test_a_worker_is_woken_and_not_asked_when_there_is_a_rendering(data: Path) -> None:
@@ -205,7 +206,7 @@ def test_the_careful_way_leads_to_the_same_answer_and_stamp(down: Path) -> None:
     wanted = render(down, CWD, "memory")
     assert hook_process.run(down, payloads.start(model=f"token={SECRET}")).out == wanted
     (envelope,) = hook_process.spooled(down)
-    assert envelope["payload"]["claude_mem_context"] == STAMP
+    assert envelope["context"] == STAMP
     assert SECRET not in str(envelope)
 
 
@@ -605,7 +606,7 @@ def test_recall_loads_nothing_heavy(data: Path, event: str) -> None:
     assert b"escapes" in done.stdout
     loaded = set(done.stderr.decode().split())
     assert not loaded & HEAVY
-    assert {name.split(".")[1] for name in loaded if name.startswith("claude_mem.")} == {"capture"}
+    assert {name.split(".")[1] for name in loaded if name.startswith("claude_mem.")} == {"hook", "privacy"}
 
 
 def test_a_stopped_worker_costs_a_prompt_no_more_than_the_deadline(data: Path) -> None:

@@ -102,7 +102,7 @@ def _live_through_it(data: Path) -> None:
             for told in transcripts.read(path):
                 clean = scrub_payload.clean(told.event, told.payload, (), excluded_files.DEFAULT_GLOBS)
                 assert clean is not None
-                event = claude_code.parse(told.event, clean, id=told.id, at=told.at)
+                event = claude_code.parse(told.event, clean[0], id=told.id, at=told.at)
                 if event is not None:
                     origin = Origin("github.com/a/omp", "oh-my-posh", event.cwd or "", branch=told.branch)
                     arrivals.append(Arrival(event, origin))

@@ -1,1 +1,11 @@
-"""One folder for each coding agent: its hooks and how they are installed, its payloads, its transcripts."""
+"""One folder for each coding agent: its hooks and how they are installed, its payloads, its transcripts.
+
+Another agent is another folder (see `base`) and a row here.
+"""
+
+from __future__ import annotations
+
+FOLDERS = {
+    "claude-code": "claude_code",
+}
+"""By the name that a hook's command line, the spool's envelope and `sessions.client` have for an agent."""

@@ -25,7 +25,7 @@ def _main(arguments: list[str]) -> int:
     if arguments and arguments[0] in HOOK_VERBS and not _is_typed(arguments):
         from claude_mem.hook.entry import main as hook
 
-        hook(arguments[0])  # does not return
+        hook(arguments[0], *(arguments[2:3] if arguments[1:2] == ["--agent"] else ()))  # does not return
     if arguments == ["mcp"] and not posix.isatty(0):
         from claude_mem.cli.bridge.loop import main as bridge
 
@@ -42,7 +42,7 @@ def _main(arguments: list[str]) -> int:
 def _is_typed(arguments: list[str]) -> bool:
     """Nobody types a payload: a hook whose standard input is a terminal was started by someone curious. And
     nobody but a person has a wish about the context, or asks for it with no payload to come."""
-    asks = arguments[0] == "context" and (len(arguments) > 1 or _is_device(0))
+    asks = arguments[0] == "context" and (arguments[1:2] not in ([], ["--agent"]) or _is_device(0))
     return asks or "-h" in arguments or "--help" in arguments or posix.isatty(0)
 
 

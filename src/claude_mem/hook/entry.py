@@ -47,12 +47,14 @@ _when_answered: list[Callable[[], None]] = []
 """What may be done only once the answer is written: a client that has gone was told nothing."""
 
 
-def main(verb: str) -> None:
+def main(verb: str, agent: str = spool_writer.AGENT) -> None:
     """Never returns, never fails: exits 0 with a valid answer whatever happens."""
     answer = None
     try:
         if not paths.is_off(posix.environ):
-            answer = _capture(verb)
+            posix.umask(0o077)
+            given = _read(verb, agent)
+            answer = _capture(verb, agent, *given) if given else None
         elif not paths.is_observer(posix.environ):
             from claude_mem.hook import pause
 
@@ -63,6 +65,10 @@ def main(verb: str) -> None:
     try:
         stdin.deadline(COUNT_WITHIN_S)
         rest = answer or (b"" if verb == SILENT else ANSWER)
+        if agent != spool_writer.AGENT:
+            from claude_mem.hook import translate
+
+            rest = translate.answer(agent, rest)
         while rest:
             rest = rest[posix.write(1, rest) :]
         for settle in _when_answered:
@@ -71,12 +77,26 @@ def main(verb: str) -> None:
         posix._exit(0)
 
 
-def _capture(verb: str) -> bytes | None:
-    """Record the event on standard input. Returns an answer when somebody is to be told something."""
+def _read(verb: str, agent: str) -> tuple[bytes, bytes, bool] | None:
+    """The payload's head, the tail of what was over the cap, and whether it is whole; another agent's in the
+    words of Claude Code's. None: there is nothing to record."""
     began = time.monotonic()
-    posix.umask(0o077)
-    head, tail, whole = stdin.read(stdin.READ_WITHIN_S)
+    given = stdin.read(stdin.READ_WITHIN_S)
     stdin.deadline(ALL_WITHIN_S - (time.monotonic() - began))
+    if agent == spool_writer.AGENT:
+        return given
+    try:
+        from claude_mem.hook import translate
+
+        return translate.payload(agent, verb, *given)
+    except BaseException as error:
+        paths.enter(paths.data_directory(posix.environ))
+        _count_loss(error)
+        return None
+
+
+def _capture(verb: str, agent: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
+    """Record an event. Returns an answer when somebody is to be told something."""
     event = _named_event(head)
     if event == b"PreToolUse":
         return _before_tool(head)
@@ -100,7 +120,7 @@ def _capture(verb: str) -> bytes | None:
             from claude_mem.hook import notices
 
             return notices.tell(pause.describe(switch, head), ANSWER) if _starts(verb, named) else None
-    event, shown, problem = _record(verb, event, head, tail, whole)
+    event, shown, problem = _record(agent, verb, event, head, tail, whole)
     if _starts(
         verb, event
     ):  # else the user is working; what went wrong is counted, and told at the next start
@@ -131,9 +151,9 @@ def _before_tool(head: bytes) -> bytes | None:
     if _must_be_careful(asked):
         from claude_mem.privacy import scrub_payload
 
-        _, asked = scrub_payload.prepare("", asked, b"", True)
-    if asked is None or not worker_link.may_be_asked(asked):
-        return None
+        _, asked, flags = scrub_payload.prepare("", asked, b"", True)
+        if asked is None or not worker_link.may_be_asked(flags):
+            return None
     try:
         return worker_link.ask(b"PreToolUse", asked, worker_link.TOOL_WITHIN_S)
     except worker_link.NobodyListens:
@@ -154,37 +174,31 @@ def _starts(verb: str, event: bytes) -> bool:
 
 
 def _record(
-    verb: str, event: bytes, head: bytes, tail: bytes, whole: bool
+    agent: str, verb: str, event: bytes, head: bytes, tail: bytes, whole: bool
 ) -> tuple[bytes, bytes | None, tuple[str, str] | None]:
     """Spool the event, and wake the worker or ask it. Returns the event's name, what the model is to be shown
     (as an answer), and what went wrong (the reason, counted by then, and a sentence)."""
     shown, asks = None, False  # where a start finds nothing rendered, and for every prompt
     try:
         payload: bytes | None = head
+        flags: tuple[bytes, ...] = ()
+        stamp = b""
         if not event or _must_be_careful(head) or _may_be_our_command(event, head):
             from claude_mem.privacy import scrub_payload
 
-            event, payload = scrub_payload.prepare(verb, head, tail, whole)
+            event, payload, flags = scrub_payload.prepare(verb, head, tail, whole)
         if payload is None or event not in RECORDED:
             return event, None, None
         if event == b"SessionStart":
             from claude_mem.hook import session_context
 
-            payload, shown, asks = session_context.prepare(payload)
-        spool_writer.put(event, payload, time.time_ns())
+            stamp, shown, asks = session_context.find(payload)
+        spool_writer.put(event, payload, time.time_ns(), agent=agent, flags=flags, context=stamp)
     except BaseException as error:  # the hook's one catch-all: counted, told, shown by doctor
-        from claude_mem.hook import drop_counters, notices
-
-        stdin.deadline(COUNT_WITHIN_S)
-        reason = drop_counters.reason(error)
-        try:
-            drop_counters.count(reason)
-        except OSError:
-            pass  # nothing can be written at all; it is still told
-        return event, shown, (reason, notices.describe(reason, error))
+        return event, shown, _count_loss(error)
     try:
         if asks or event == b"UserPromptSubmit":
-            shown = _ask(event, payload)
+            shown = _ask(event, payload, flags)
         else:
             worker_link.wake(sys.executable)
     except OSError:
@@ -192,11 +206,24 @@ def _record(
     return event, shown, None
 
 
-def _ask(event: bytes, payload: bytes) -> bytes | None:
+def _count_loss(error: BaseException) -> tuple[str, str]:
+    """The reason under which a lost event is counted, and a sentence for the user."""
+    from claude_mem.hook import drop_counters, notices
+
+    stdin.deadline(COUNT_WITHIN_S)
+    reason = drop_counters.reason(error)
+    try:
+        drop_counters.count(reason)
+    except OSError:
+        pass  # nothing can be written at all; it is still told
+    return reason, notices.describe(reason, error)
+
+
+def _ask(event: bytes, payload: bytes, flags: tuple[bytes, ...]) -> bytes | None:
     """What the worker remembers of it, as an answer. Being asked wakes it; there may be none yet."""
     from claude_mem.hook import worker_link
 
-    if not worker_link.may_be_asked(payload):
+    if not worker_link.may_be_asked(flags):
         worker_link.wake(sys.executable)
         return None
     try:
@@ -237,15 +264,15 @@ def _has_custom_rules() -> bool:
     return b"CLAUDE_MEM_SECRET_PATTERNS" in content or b"CLAUDE_MEM_EXCLUDE_PATHS" in content
 
 
-_read: list[bytes] = []
+_settings_read: list[bytes] = []
 
 
 def _settings() -> bytes:
     """What `settings.json` says, unparsed; read once. Empty for what is no file or cannot be read: the worker
     says so."""
-    if not _read:
+    if not _settings_read:
         try:
-            _read.append(paths.content(paths.SETTINGS, paths.MOST_SETTINGS))
+            _settings_read.append(paths.content(paths.SETTINGS, paths.MOST_SETTINGS))
         except OSError:
-            _read.append(b"")
-    return _read[0]
+            _settings_read.append(b"")
+    return _settings_read[0]

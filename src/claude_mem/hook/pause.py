@@ -87,7 +87,7 @@ def _read(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, str]
     from claude_mem.privacy import scrub_payload
 
     try:
-        payload = scrub_payload.read(head, tail, whole)
+        payload, _ = scrub_payload.read(head, tail, whole)
     except NotAPayload:
         return b"", ""
     event = payload.get("hook_event_name") or scrub_payload.BY_VERB.get(verb)

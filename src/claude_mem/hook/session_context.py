@@ -20,13 +20,13 @@ STAMP = 16
 _HEX = b"0123456789abcdef"
 
 
-def prepare(payload: bytes) -> tuple[bytes, bytes | None, bool]:
-    """A session start's payload as it is to be spooled, the answer that shows what was rendered for it, and
-    whether the worker is to be asked instead."""
+def find(payload: bytes) -> tuple[bytes, bytes | None, bool]:
+    """For a session's start: the stamp of what was rendered for it, the answer that shows that, and whether
+    the worker is to be asked instead."""
     source = json_peek.member(payload, b"source")
     directory = json_peek.text_of(json_peek.member(payload, b"cwd"))
     if source in (b'"resume"', b'"fork"'):
-        return payload, None, True  # the client replays what was told; only the worker knows what is new
+        return b"", None, True  # the client replays what was told; only the worker knows what is new
     files = [paths.directory_context(directory)] if directory else []
     if source == b'"compact"':
         session = json_peek.text_of(json_peek.member(payload, b"session_id"))
@@ -37,9 +37,9 @@ def prepare(payload: bytes) -> tuple[bytes, bytes | None, bool]:
         except FileNotFoundError:
             continue
         except (OSError, ValueError):
-            return payload, None, False  # damaged, or not ours: the worker writes it anew
-        return _stamped(payload, stamp) if shown else payload, shown, False
-    return payload, None, bool(directory)
+            return b"", None, False  # damaged, or not ours: the worker writes it anew
+        return stamp if shown else b"", shown, False
+    return b"", None, bool(directory)
 
 
 def _read(file: str) -> tuple[bytes, bytes | None]:
@@ -53,7 +53,3 @@ def _read(file: str) -> tuple[bytes, bytes | None]:
     if not newline or len(stamp) != STAMP or stamp.strip(_HEX):
         raise ValueError("not a rendered context")
     return stamp, worker_link.checked_answer(b"SessionStart", line)
-
-
-def _stamped(payload: bytes, stamp: bytes) -> bytes:
-    return payload.rstrip()[:-1] + b',"claude_mem_context":"%s"}' % stamp

@@ -1,7 +1,15 @@
-"""Decides the next event's name, and whether the spool still has room for it.
+"""Writes one event as one durable file, and keeps count of what waits.
 
-One line of fixed width beside the spooled files, changed in place under a record lock, so that it can be
-updated on a full disk and costs no directory listing:
+The envelope is joined to the payload's own bytes, so that an innocent payload is never parsed:
+
+    {"v":2,"by":"<version>","agent":"claude-code","id":"<name>","at":<epoch ms>,"event":"PostToolUse",
+     "flags":["private"],"context":"<stamp>","payload":{…}}
+
+`flags` (of FLAGS) and `context` are ours, and are there only when there is something to say; the payload
+holds what the agent wrote, and nothing else. Version 1 had no agent, and our flags inside the payload.
+
+The ledger names the next event and bounds the spool. It is one line of fixed width beside the spooled files,
+changed in place under a record lock, so that it can be updated on a full disk and costs no directory listing:
 
     <last name's time, ns> <files> <bytes> <most files> <most bytes>
 
@@ -17,6 +25,12 @@ import time
 from claude_mem import __version__
 from claude_mem.hook import paths, stdin
 
+VERSION = 2
+SUFFIX = ".json"
+AGENT = "claude-code"
+"""Whose payloads a hook reads when it was not told."""
+PRIVATE, CUT_OFF, SCRUB_AGAIN = FLAGS = (b"private", b"cut_off", b"scrub_again")
+"""Nothing of its text was kept; it was too long, or broke off; it was scrubbed without the user's rules."""
 MOST_FILES = 200_000
 MOST_BYTES = 1 << 30
 WIDTH = 20
@@ -100,19 +114,17 @@ def counted_files() -> int:
         posix.close(fd)
 
 
-# Writes one event as one durable file.
-#
-# The envelope is joined to the payload's own bytes, so that an innocent payload is never parsed:
-#
-#     {"v":1,"by":"<version>","id":"<name>","at":<epoch ms>,"event":"PostToolUse","payload":{…}}
-
-
-VERSION = 1
-SUFFIX = ".json"
-
-
-def put(event: bytes, payload: bytes, now_ns: int) -> str:
-    """Spool `payload` and return its name once it would survive a power cut."""
+def put(
+    event: bytes,
+    payload: bytes,
+    now_ns: int,
+    *,
+    agent: str = AGENT,
+    flags: tuple[bytes, ...] = (),
+    context: bytes = b"",
+) -> str:
+    """Spool `payload` and return its name once it would survive a power cut. `context`: the stamp of what the
+    session was shown."""
     size = len(payload) + 128
     try:
         time = admit(size, now_ns)
@@ -120,12 +132,15 @@ def put(event: bytes, payload: bytes, now_ns: int) -> str:
         _make_room()
         time = admit(size, now_ns)
     name = f"{time:020d}-{posix.getpid()}-{posix.urandom(2).hex()}"
-    head = b'{"v":%d,"by":"%s","id":"%s","at":%d,"event":"%s","payload":' % (
+    head = b'{"v":%d,"by":"%s","agent":"%s","id":"%s","at":%d,"event":"%s",%s%s"payload":' % (
         VERSION,
         __version__.encode(),
+        agent.encode(),
         name.encode(),
         now_ns // 1_000_000,
         event,
+        b'"flags":["%s"],' % b'","'.join(flags) if flags else b"",
+        b'"context":"%s",' % context if context else b"",
     )
     temporary, final = f"{paths.SPOOL}/.{name}.tmp", f"{paths.SPOOL}/{name}{SUFFIX}"
     try:

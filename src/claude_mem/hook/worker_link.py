@@ -6,7 +6,7 @@ import posix
 import time
 
 from claude_mem import __version__
-from claude_mem.hook import paths
+from claude_mem.hook import paths, spool_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ class NobodyListens(Exception):
     """There is no worker."""
 
 
-def may_be_asked(payload: bytes) -> bool:
+def may_be_asked(flags: tuple[bytes, ...]) -> bool:
     """Not about what is private, nor with what was scrubbed without the user's own rules."""
-    return b'"claude_mem_private":true' not in payload and b'"claude_mem_scrub_again":true' not in payload
+    return spool_writer.PRIVATE not in flags and spool_writer.SCRUB_AGAIN not in flags
 
 
 def ask(event: bytes, payload: bytes, within_s: float) -> bytes | None:

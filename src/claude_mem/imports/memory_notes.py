@@ -16,12 +16,12 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from claude_mem.agents.claude_code.project_folders import INDEX
 from claude_mem.imports.report import ImportReport, Project
 from claude_mem.model.memory import Observation, ObservationType, content_key
 from claude_mem.model.records import Record
 
 CLIENT = "claude-code-memory"
-INDEX = "MEMORY.md"
 INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md")
 MOST_FILES = 200
 MOST_BYTES = 1 << 20

@@ -82,7 +82,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Spooled:
-    """An event as the hook left it: its name, its scrubbed payload, and who and when."""
+    """An event as the hook left it: its name, its scrubbed payload, and what the envelope says of it."""
 
     name: str  # of the file
     size: int
@@ -91,6 +91,10 @@ class Spooled:
     event: str
     payload: dict[str, object]
     by: str | None = None  # the version of the hook that scrubbed it
+    agent: str = "claude-code"  # whose hook it was
+    private: bool = False  # of a private turn: nothing of its text was kept
+    scrub_again: bool = False  # the hook could not read the user's own rules
+    context: str | None = None  # the stamp of what the session was shown at its start
 
 
 # What happened before anybody listened: an event of long ago, as a transcript tells it.

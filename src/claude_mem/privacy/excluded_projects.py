@@ -75,13 +75,13 @@ def _directory(event: bytes, head: bytes, tail: bytes, whole: bool) -> str | Non
     from claude_mem.privacy import scrub_payload
 
     try:
-        payload = scrub_payload.read(head, tail, whole)
+        payload, is_whole = scrub_payload.read(head, tail, whole)
     except NotAPayload:
         return ""  # nothing of it will be recorded
     cwd = payload.get("cwd")
     if isinstance(cwd, str):
         return cwd
-    return None if payload.get("claude_mem_cut_off") else ""
+    return "" if is_whole else None
 
 
 def _matches(glob: str, paths: list[str], names: list[str], home: str) -> bool:

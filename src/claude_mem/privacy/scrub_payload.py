@@ -7,6 +7,7 @@ import re
 
 from claude_mem.hook import paths
 from claude_mem.hook.drop_counters import NotAPayload
+from claude_mem.hook.spool_writer import CUT_OFF, PRIVATE, SCRUB_AGAIN
 from claude_mem.privacy import excluded_files, private_turns, scrub, tags
 from claude_mem.privacy.scrub import IDENTITY_KEYS, PATH_KEYS, RESPONSE_KEYS
 
@@ -34,6 +35,9 @@ def integer(digits: str) -> object:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
+
+    Kept = tuple[dict[str, object], bool]
+    """A payload without what must not be kept; and whether it is of a private turn: then no text is left."""
 
     class Marks(Protocol):
         """Which turns of which sessions are private: `private` in files, `turns.Turns` in memory."""
@@ -73,33 +77,34 @@ BARE_KEYS = (
 """All that is kept of an event that is only known to have happened."""
 
 
-def prepare(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, bytes | None]:
-    """The event's name, and its scrubbed payload; None when nothing of it may be recorded."""
-    payload = read(head, tail, whole)
+def prepare(
+    verb: str, head: bytes, tail: bytes, whole: bool
+) -> tuple[bytes, bytes | None, tuple[bytes, ...]]:
+    """The event's name, its scrubbed payload (None when nothing of it may be recorded), and the flags of its
+    envelope."""
+    payload, is_whole = read(head, tail, whole)
     event = payload.get("hook_event_name") or BY_VERB.get(verb)
     if not isinstance(event, str):
         raise NotAPayload
     rules, globs, is_all = custom_rules()
-    if not is_all:
-        # The file is broken, perhaps because it is being written. The worker may have read it before that.
-        payload["claude_mem_scrub_again"] = True
-    kept = clean(event, payload, rules, globs)
-    return event.encode(errors="replace"), None if kept is None else _encode(kept)
+    name, kept = event.encode(errors="replace"), clean(event, payload, rules, globs)
+    if kept is None:
+        return name, None, ()
+    # Not all of the rules: the file is broken, perhaps because it is being written. The worker may have read
+    # it before that.
+    flags = {PRIVATE: kept[1], CUT_OFF: not is_whole, SCRUB_AGAIN: not is_all}
+    return name, _encode(kept[0]), tuple(flag for flag, is_set in flags.items() if is_set)
 
 
-def read(head: bytes, tail: bytes, whole: bool) -> dict[str, object]:
-    """The payload, or what there is of it. Raises NotAPayload."""
+def read(head: bytes, tail: bytes, whole: bool) -> tuple[dict[str, object], bool]:
+    """The payload, or what there is of it; and whether that is all. Raises NotAPayload."""
     payload = parse(head.decode(errors="replace")) if whole else None
     is_whole = payload is not None
     if payload is None:
-        pass  # its patterns are compiled for these few only
-
         payload = salvage(head.decode(errors="replace"), tail.decode(errors="replace"))
     if payload is None:
         raise NotAPayload
-    if not is_whole:
-        payload["claude_mem_cut_off"] = True
-    return payload
+    return payload, is_whole
 
 
 def clean(
@@ -108,7 +113,7 @@ def clean(
     rules: tuple[tuple[str, str], ...],
     globs: tuple[str, ...],
     marks: Marks = private_turns,
-) -> dict[str, object] | None:
+) -> Kept | None:
     """What may be kept of a payload; None when that is nothing."""
     session = payload.get("session_id")
     if not isinstance(session, str) or not session:
@@ -120,7 +125,7 @@ def clean(
 
 def _without_private_turns(
     event: str, session: str, payload: dict[str, object], hid_private: bool, marks: Marks
-) -> dict[str, object] | None:
+) -> Kept | None:
     prompt_id = payload.get("prompt_id")
     prompt_id = prompt_id if isinstance(prompt_id, str) and prompt_id else None
     if event == "UserPromptSubmit":
@@ -134,13 +139,13 @@ def _without_private_turns(
     if is_open and hid_private and event not in ("PreToolUse", "SessionStart"):
         marks.note(session, private_turns.OPEN)  # a compaction would repeat what was hidden here
     if event in ("PreCompact", "PostCompact"):
-        return payload if is_open else _without_text(payload)
+        return (payload, False) if is_open else _without_text(payload)
     if (
         marker is None
         or event in ("SessionStart", "SessionEnd")
         or not private_turns.covers(marker, prompt_id)
     ):
-        return payload
+        return payload, False
     if event not in ("Stop", "StopFailure"):
         return None
     if not is_open:
@@ -151,7 +156,7 @@ def _without_private_turns(
 
 def _prompt(
     session: str, prompt_id: str | None, payload: dict[str, object], hid_private: bool, marks: Marks
-) -> dict[str, object] | None:
+) -> Kept | None:
     words, marker = _words(payload.get("prompt")), marks.read(session)
     is_open = marker is None or marker[0] == private_turns.OURS
     if next(iter(words.split(None, 1)), "") in OWN_COMMANDS:
@@ -166,7 +171,7 @@ def _prompt(
         marks.note(session, private_turns.OPEN)
     elif marker is not None:
         marks.clear(session)
-    return payload
+    return payload, False
 
 
 def _words(prompt: object) -> str:
@@ -176,8 +181,8 @@ def _words(prompt: object) -> str:
     return str(prompt or "")
 
 
-def _without_text(payload: dict[str, object]) -> dict[str, object]:
-    return {key: payload[key] for key in BARE_KEYS if key in payload} | {"claude_mem_private": True}
+def _without_text(payload: dict[str, object]) -> Kept:
+    return {key: payload[key] for key in BARE_KEYS if key in payload}, True
 
 
 def _encode(payload: dict[str, object]) -> bytes:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from claude_mem.hook import paths, pause, spool_writer
-from claude_mem.hook.spool_writer import SUFFIX, VERSION
+from claude_mem.hook.spool_writer import AGENT, FLAGS, PRIVATE, SCRUB_AGAIN, SUFFIX, VERSION
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Spooled
 from claude_mem.privacy.scrub_payload import integer
@@ -59,10 +59,28 @@ class Spool:
                 raise EventUnreadable(
                     f"written by a newer version (envelope {version}, this one knows {VERSION})"
                 )
-            case {"v": 1, "id": str(id), "at": int(at), "event": str(event), "payload": dict(payload)}:
-                by = envelope.get("by")
+            case {
+                "v": int(version),
+                "id": str(id),
+                "at": int(at),
+                "event": str(event),
+                "payload": dict(payload),
+            }:
+                said = _lifted(payload) if version == 1 else envelope
+                flags, context, by = said.get("flags"), said.get("context"), envelope.get("by")
+                flags = flags if isinstance(flags, list) else []
                 return Spooled(
-                    name, len(content), id, at, event, payload, by if isinstance(by, str) else None
+                    name,
+                    len(content),
+                    id,
+                    at,
+                    event,
+                    payload,
+                    by=by if isinstance(by, str) else None,
+                    agent=str(said.get("agent") or AGENT),
+                    private=PRIVATE.decode() in flags,
+                    scrub_again=SCRUB_AGAIN.decode() in flags,
+                    context=context if isinstance(context, str) else None,
                 )
         raise EventUnreadable("not an event's envelope")
 
@@ -123,6 +141,12 @@ class Spool:
             except FileNotFoundError:
                 continue  # its hook has finished it meanwhile
         return found
+
+
+def _lifted(payload: dict[str, object]) -> dict[str, object]:
+    """What an envelope of version 1 had among the payload's own fields, taken out of it."""
+    flags = [flag.decode() for flag in FLAGS if payload.pop(f"claude_mem_{flag.decode()}", False) is True]
+    return {"flags": flags, "context": payload.pop("claude_mem_context", None)}
 
 
 def _unlink(path: str) -> bool:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from claude_mem import __version__
+from claude_mem.agents import base as agents
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.git import Origins
 from claude_mem.hook import drop_counters, spool_writer
@@ -66,7 +67,10 @@ class Intake:
         if kept is None:
             return Accepted()  # of a private turn
         at = now()
-        event = claude_code.parse(name, kept, id=f"api-{at:013d}-{os.urandom(8).hex()}", at=at)
+        scrubbed, private = kept
+        event = claude_code.parse(
+            name, scrubbed, id=f"api-{at:013d}-{os.urandom(8).hex()}", at=at, private=private
+        )
         return self._ingest.accept(event) if event else Accepted()
 
     def origin_of(self, cwd: str | None) -> Origin:
@@ -90,7 +94,7 @@ class Intake:
 
     def _event(self, spooled: Spooled) -> Event | None:
         payload = spooled.payload
-        if spooled.by != __version__ or payload.pop("claude_mem_scrub_again", False):
+        if spooled.by != __version__ or spooled.scrub_again:
             # Scrubbed by a hook of another version, or by one that could not read the user's own rules.
             payload, _ = scrub.scrub(
                 payload,
@@ -98,12 +102,20 @@ class Intake:
                 extra_rules=self._settings.secret_patterns,
                 globs=self._globs,
             )
-        return claude_code.parse(spooled.event, payload, id=spooled.id, at=spooled.at)
+        agent = agents.load(spooled.agent)
+        return agent.parse(
+            spooled.event,
+            payload,
+            id=spooled.id,
+            at=spooled.at,
+            client=spooled.agent,
+            private=spooled.private,
+        )
 
     def _note_shown(self, spooled: Spooled) -> None:
-        stamp, session = spooled.payload.get("claude_mem_context"), spooled.payload.get("session_id")
-        if isinstance(stamp, str) and isinstance(session, str):
-            self.on_shown(session, stamp, spooled.at)
+        session = spooled.payload.get("session_id")
+        if spooled.context and isinstance(session, str):
+            self.on_shown(session, spooled.context, spooled.at)
 
     def _weigh_again(self) -> None:
         limits = self._settings.spool_max_files, self._settings.spool_max_bytes

@@ -135,7 +135,10 @@ class Retelling:
     def _hear(self, told: TranscriptEvent, raw: bytes, turns: Turns, heard: _Heard) -> None:
         try:
             kept = self._kept(told, raw, turns)
-            event = claude_code.parse(told.event, kept, id=told.id, at=told.at) if kept is not None else None
+            event = None
+            if kept is not None:
+                payload, private = kept
+                event = claude_code.parse(told.event, payload, id=told.id, at=told.at, private=private)
         except (NotAPayload, EventUnreadable):
             heard.unreadable += 1
             return
@@ -148,7 +151,7 @@ class Retelling:
             origin = replace(self._origin_of(event.cwd), branch=told.branch, commit=None)
             heard.arrivals.append(Arrival(event, origin))
 
-    def _kept(self, told: TranscriptEvent, raw: bytes, turns: Turns) -> dict[str, object] | None:
+    def _kept(self, told: TranscriptEvent, raw: bytes, turns: Turns) -> tuple[dict[str, object], bool] | None:
         """As a hook does it: what holds nothing suspicious, in a session where nothing was private, is kept
         as it is."""
         payload, session = told.payload, told.payload.get("session_id")
@@ -163,7 +166,7 @@ class Retelling:
             and not suspect.is_suspect(raw)
         )
         if plain:
-            return payload
+            return payload, False
         return scrub_payload.clean(told.event, payload, self._rules, self._globs, turns)
 
 

@@ -41,7 +41,7 @@ def test_all_is_read_and_every_event_is_scrubbed_and_parsed_as_a_live_one(
         for told in reading:
             clean = scrub_payload.clean(told.event, told.payload, (), excluded_files.DEFAULT_GLOBS)
             assert clean is not None
-            event = claude_code.parse(told.event, clean, id=told.id, at=told.at)
+            event = claude_code.parse(told.event, clean[0], id=told.id, at=told.at)
             assert event is not None
             assert (event.session, told.branch) == (path.name.partition(".")[0], told.branch)
             assert told.id.startswith("past-")

@@ -209,9 +209,9 @@ def test_the_tool_uses_id_is_found_behind_what_was_cut_out() -> None:
 
 def test_a_payload_that_was_cut_before_it_came_is_marked_too() -> None:
     whole = payloads.bash("toolu_1")
-    assert "claude_mem_cut_off" not in scrub_payload.read(whole, b"", True)
-    assert scrub_payload.read(whole[:-40], b"", True)["claude_mem_cut_off"] is True
-    assert scrub_payload.read(whole, b"", False)["claude_mem_cut_off"] is True
+    assert scrub_payload.read(whole, b"", True)[1]
+    assert not scrub_payload.read(whole[:-40], b"", True)[1]
+    assert not scrub_payload.read(whole, b"", False)[1]
 
 
 def of_transcripts() -> Iterator[bytes]:
@@ -253,7 +253,7 @@ LONG = "TOKEN=abc " * 20
 def test_contents_whose_file_is_named_behind_the_cut_are_left_out(members: dict[str, Any]) -> None:
     raw = payloads.payload("PostToolUse", tool_name="mcp__files__write", **members)
     for end in range(raw.index(b"TOKEN"), len(raw) - 1):
-        found = scrub_payload.read(raw[:end], b'"tool_use_id":"toolu_9"}', whole=False)
+        found, _ = scrub_payload.read(raw[:end], b'"tool_use_id":"toolu_9"}', whole=False)
         assert found["session_id"] == SESSION
         assert found["tool_use_id"] == "toolu_9"
         is_named = "/p/.env" in json.dumps(found)
@@ -265,4 +265,4 @@ def test_contents_whose_file_is_named_before_the_cut_are_kept() -> None:
         "PostToolUse", tool_name="Write", tool_input={"file_path": "/p/a", "content": LONG}
     )
     cut = raw[: raw.rindex(b"TOKEN")]
-    assert "TOKEN" in json.dumps(scrub_payload.read(cut, b"", whole=False))
+    assert "TOKEN" in json.dumps(scrub_payload.read(cut, b"", whole=False)[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +11,7 @@ from threading import Barrier
 import pytest
 from tests.harness import payloads
 
+from claude_mem import agents
 from claude_mem.hook import spool_writer
 from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
@@ -59,7 +61,7 @@ def test_a_session_start_is_recorded_and_its_showing_noted_though_the_store_fail
     with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
         intake = Intake(Settings(tmp_path), store)
         intake.on_shown = on_shown
-        spool_writer.put(b"SessionStart", payloads.start(claude_mem_context="stamp-1"), time.time_ns())
+        spool_writer.put(b"SessionStart", payloads.start(), time.time_ns(), context=b"stamp-1")
         with pytest.raises(StoreUnavailable):
             intake.drain()
         assert intake.spool.weigh()[0] == 1
@@ -67,3 +69,21 @@ def test_a_session_start_is_recorded_and_its_showing_noted_though_the_store_fail
         assert (noted, intake.spool.weigh()[0]) == (["stamp-1"], 0)
         assert store.counters()["accepted"] == 1
         assert "set_aside" not in store.counters()
+
+
+def test_an_event_is_stored_as_its_agents_and_that_of_an_unknown_agent_is_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spool").mkdir(mode=0o700)
+    monkeypatch.setitem(agents.FOLDERS, "another-code", "claude_code")
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
+        intake = Intake(Settings(tmp_path), store)
+        for agent in ("claude-code", "another-code", "nobody"):
+            event = payloads.payload("UserPromptSubmit", session=agent, prompt="hello")
+            spool_writer.put(b"UserPromptSubmit", event, time.time_ns(), agent=agent)
+        intake.drain()
+        assert store.counters() == {"accepted": 2, "set_aside": 1}
+    with sqlite3.connect(tmp_path / "claude-mem.db") as db:
+        clients = dict(db.execute("SELECT claude_session_id, client FROM sdk_sessions"))
+    assert clients == {"claude-code": "claude-code", "another-code": "another-code"}

@@ -10,7 +10,7 @@ from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.privacy import tags
 
-NAME = "claude-code"
+NAME = hooks.NAME
 
 OURS = (f"mcp__{hooks.SERVER}__", f"mcp__plugin_{plugin.NAME}_{hooks.SERVER}__")
 """Our own tools, by settings and by plugin. That memory was asked is an event like any other; what it was
@@ -46,7 +46,15 @@ NOTE = {
 }
 
 
-def parse(name: str, payload: Mapping[str, object], *, id: str, at: int) -> Event | None:
+def parse(
+    name: str,
+    payload: Mapping[str, object],
+    *,
+    id: str,
+    at: int,
+    client: str = NAME,
+    private: bool = False,
+) -> Event | None:
     """The event a hook reported; None for one that says nothing worth keeping. Raises EventUnreadable."""
     kind = KINDS.get(name)
     session = _text(payload, "session_id")
@@ -56,7 +64,6 @@ def parse(name: str, payload: Mapping[str, object], *, id: str, at: int) -> Even
         raise EventUnreadable("session_id is missing")
     if kind is Kind.SUBAGENT_STOP and not payload.get("agent_type"):
         return None  # the client's own inner forks (compaction), not a subagent of the user's
-    private = payload.get("claude_mem_private") is True
     text = None if private else _text(payload, TEXT.get(kind))
     if kind is Kind.PROMPT and text and tags.is_task_notification(text):
         kind, text = Kind.TASK_END, tags.notification_summary(text)
@@ -65,7 +72,7 @@ def parse(name: str, payload: Mapping[str, object], *, id: str, at: int) -> Even
         at=at,
         kind=kind,
         session=session,
-        client=NAME,
+        client=client,
         cwd=_text(payload, "cwd"),
         project=_text(payload, "project"),
         transcript_path=_text(payload, "transcript_path"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+NAME = "claude-code"
 SERVER = "claude-mem"
 RECORDED = (
     "SessionStart",
@@ -33,7 +34,7 @@ MARK = "from claude_mem.hook.entry import main"
 _OLD_MARKS = ("from claude_mem.capture.entry import main", "claude_mem/capture/hook.py")
 _LAUNCHER = (
     "import posix, sys; sys.path.insert(0, {package}); {place}"
-    f"sys.excepthook = lambda *_: ({{otherwise}}posix._exit(0)); {MARK}; main(sys.argv[1])"
+    f"sys.excepthook = lambda *_: ({{otherwise}}posix._exit(0)); {MARK}; main(*sys.argv[1:3])"
 )
 """One line: the client shows a compaction's hooks to the user, program and all."""
 _PLACE = 'posix.environ.setdefault(b"CLAUDE_MEM_DATA_DIR", {data_dir}); '
@@ -68,9 +69,9 @@ def launcher(machine: Machine, verb: str = "hook") -> str:
     return _LAUNCHER.format(package=ascii(machine.package), place=place, otherwise=otherwise)
 
 
-def hook(machine: Machine, verb: str = "hook") -> list[str]:
+def hook(machine: Machine, verb: str = "hook", agent: str = NAME) -> list[str]:
     """-I keeps the project's own modules out, -S saves the site-packages scan."""
-    return [machine.interpreter, "-I", "-S", "-c", launcher(machine, verb), verb]
+    return [machine.interpreter, "-I", "-S", "-c", launcher(machine, verb), verb, agent]
 
 
 def hooks(machine: Machine) -> dict[str, list[dict[str, Any]]]:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import Tally
-from claude_mem.imports import memory_notes
 
+INDEX = "MEMORY.md"
 MOST_LOOKS = 5_000
 _SOON = 200  # lines within which a session says where it is
 _SESSIONS = 20
@@ -25,7 +25,7 @@ def indexes(folder: Path) -> list[Path]:
     """The notes' beginnings in a folder: that of all projects, of one, of its notes, or one itself."""
     if folder.is_file():
         return [folder]
-    places = (memory_notes.INDEX, f"memory/{memory_notes.INDEX}", f"*/memory/{memory_notes.INDEX}")
+    places = (INDEX, f"memory/{INDEX}", f"*/memory/{INDEX}")
     return sorted({path for place in places for path in folder.glob(place) if path.is_file()})
 
 

@@ -8,6 +8,7 @@ from claude_mem.agents.claude_code import hooks
 from claude_mem.cli import narrow, output
 from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.cli.output import clean
+from claude_mem.hook.spool_writer import AGENT
 
 # `claude-mem hooks`: the hooks a client must be told about; and the help of the verbs they run.
 
@@ -51,6 +52,9 @@ def _add_verb(commands: Commands, verb: str, payload: str) -> None:
         ),
         example=f'echo \'{{"session_id":"s1",{payload}}}\' |\n  claude-mem {verb}',
         run=lambda _: _help(parser),
+    )
+    parser.add_argument(
+        "--agent", metavar="NAME", default=AGENT, help=f"whose hook this is (default: {AGENT})"
     )
 
 

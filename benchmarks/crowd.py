@@ -124,7 +124,14 @@ def recalling(data: Path) -> Iterator[recall.Recalling]:
     """As the worker has it, with nothing left to be made ready."""
     with _opened(data) as store:
         origins = Origins(lambda: NOW)
-        assembled = recall.assemble(Settings(data_dir=data), store, origins.of, str, lambda: 0)
+        assembled = recall.assemble(
+            Settings(data_dir=data),
+            store,
+            origin_of=origins.of,
+            clean=str,
+            drain=lambda: 0,
+            instructions="",
+        )
         try:
             while assembled.step():
                 pass

@@ -63,7 +63,8 @@ def filled(
                     corpora.fill(
                         store, project, sessions, as_hooks_see_it=as_hooks_see_it, tasks_speak=tasks_speak
                     )
-            pump = observer.assemble(Settings(home, provider="offline"), store, tell=print).pump
+            settings = Settings(home, provider="offline")
+            pump = observer.assemble(settings, store, mode=observer.mode_of(settings), tell=print).pump
             while (
                 corpus.name in corpora.CODE and store.figures().ready
             ):  # a conversation has nothing to observe

@@ -31,6 +31,7 @@ import dots
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind
 from claude_mem.recall import render
+from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import Injector
 from claude_mem.store.sqlite.forget import SqliteKeeping
 from claude_mem.store.sqlite.memories import SqliteMemories
@@ -164,15 +165,23 @@ def report_injection(corpus: Corpus, memory: Filled) -> None:
     keeping = SqliteKeeping(memory.store.readers, memory.store.writer, memory.clock)
     shelves = SqliteSessions(memory.store.readers)
     occasions = Injector(
-        memory.library,
-        shelves,
-        keeping,
-        memory.search(vectors=True),
-        no_git,
-        lambda cwd: Origin(key=cwd, name=cwd, root=""),
-        memory.clock,
-        lambda: UTC,
-        _unnoted,
+        library=memory.library,
+        shelves=shelves,
+        keeping=keeping,
+        search=memory.search(vectors=True),
+        resolver=FilterResolver(
+            library=memory.library,
+            shelves=shelves,
+            clock=memory.clock,
+            zone=lambda: UTC,
+            key_of=str,
+            facts_of=lambda _root: None,
+        ),
+        truth=no_git,
+        origin_of=lambda cwd: Origin(key=cwd, name=cwd, root=""),
+        clock=memory.clock,
+        zone=lambda: UTC,
+        note=_unnoted,
     )
     right = told = newest_right = newest_told = asked = answered = 0
     for session in sessions:

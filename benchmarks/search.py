@@ -106,7 +106,7 @@ def searches(data: Path, words: Words, measured: Measured, questions: int, round
     naive = sqlite3.connect(f"file:{data / 'naive.db'}?mode=ro", uri=True)
     by = random.Random(11)
     with crowd.recalling(data) as recalling:
-        ours = recalling.desk
+        ours = recalling.memory
         for scope, project in SCOPES.items():
             began = time.perf_counter()
             ours.search("hello world", SearchFilters(project=project), Page())

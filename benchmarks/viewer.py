@@ -50,7 +50,7 @@ def report(recalling: Recalling) -> int:
         ratio = ms / first[1]
         missed |= most is not None and ratio > most
         rows.append((what, f"{ms:.1f}", f"{ratio:.1f}x", f"{most:.0f}x" if most else ""))
-    total = recalling.desk.listed("observations", OF, Page(LIMIT, count=True))["total"]
+    total = recalling.memory.listed("observations", OF, Page(LIMIT, count=True))["total"]
     print(f"{total:,} observations in the project. {machine()}\n")
     print(table(("asked", "ms", "of the first page", "at most"), rows))
     return 1 if missed else 0
@@ -58,13 +58,13 @@ def report(recalling: Recalling) -> int:
 
 def questions(recalling: Recalling) -> Iterator[tuple[str, Callable[[], object], float | None]]:
     """What is asked, how, and how many times the first page's cost it may have."""
-    desk, viewing = recalling.desk, recalling.viewing
-    counted = desk.listed("observations", OF, Page(LIMIT, count=True))
+    memory = recalling.memory
+    counted = memory.listed("observations", OF, Page(LIMIT, count=True))
     total, some = counted["total"], counted["items"][0]
     half, last = cursor_at(recalling, total // 2), cursor_at(recalling, total - LIMIT)
 
     def listed(page: Page, **narrow: Any) -> Callable[[], object]:
-        return lambda: desk.listed("observations", replace(OF, **narrow), page)
+        return lambda: memory.listed("observations", replace(OF, **narrow), page)
 
     one, counting = Page(LIMIT), Page(LIMIT, count=True)
     yield "the first page of the list", listed(one), None
@@ -81,24 +81,24 @@ def questions(recalling: Recalling) -> Iterator[tuple[str, Callable[[], object],
     yield "marked wrong, and how many", listed(counting, wrong=True), 2
     yield "of one client, and how many", listed(counting, client="claude-code"), 8
     yield "of one branch, and how many", listed(counting, branch="main"), 8
-    yield "the merged feed", lambda: desk.search("", OF, one), 2
-    yield "the merged feed, from its middle", lambda: desk.search("", OF, Page(LIMIT, cursor=half)), 2
-    yield "the merged feed, half of it counted", lambda: desk.search("", OF, Page(LIMIT, total // 2)), None
+    yield "the merged feed", lambda: memory.search("", OF, one), 2
+    yield "the merged feed, from its middle", lambda: memory.search("", OF, Page(LIMIT, cursor=half)), 2
+    yield "the merged feed, half of it counted", lambda: memory.search("", OF, Page(LIMIT, total // 2)), None
     for typed in ("s", "se", "sess", "session", "session c", "session cache"):
-        yield f"found for {typed!r}", partial(desk.search, typed, OF, one), None
-    yield "sessions, the first page", lambda: desk.listed("sessions", OF, one), 2
-    yield "projects, with their figures", lambda: desk.listed("projects", SearchFilters(), one), 2
-    yield "the project's page", lambda: viewing.project(OF, days=365), 8
-    yield "a session in order", lambda: viewing.events(some["session_id"], (), Page(100)), None
-    yield "where a memory comes from", lambda: viewing.provenance(some["ref"]), None
-    yield "choices for the filters", lambda: viewing.facets(OF), 3
-    yield "costs of a month", lambda: viewing.cost("", days=30), None
+        yield f"found for {typed!r}", partial(memory.search, typed, OF, one), None
+    yield "sessions, the first page", lambda: memory.listed("sessions", OF, one), 2
+    yield "projects, with their figures", lambda: memory.listed("projects", SearchFilters(), one), 2
+    yield "the project's page", lambda: memory.project(OF, days=365), 8
+    yield "a session in order", lambda: memory.events(some["session_id"], (), Page(100)), None
+    yield "where a memory comes from", lambda: memory.provenance(some["ref"]), None
+    yield "choices for the filters", lambda: memory.facets(OF), 3
+    yield "costs of a month", lambda: recalling.costs.cost("", days=30), None
 
 
 def cursor_at(recalling: Recalling, place: int) -> str:
     """Where the list goes on after so many."""
     say(f"  to the {place:,}th …")
-    found = recalling.desk.listed("observations", OF, Page(LIMIT, max(0, place - LIMIT)))
+    found = recalling.memory.listed("observations", OF, Page(LIMIT, max(0, place - LIMIT)))
     return str(found["next"])
 
 

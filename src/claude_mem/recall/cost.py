@@ -38,6 +38,7 @@ class CostReport:
 
     def __init__(
         self,
+        *,
         spending: Callable[[int], list[Spending]],
         today: Callable[[], Spent],
         ledgers: Ledgers,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 Interval = tuple[int, int]
 """Epoch milliseconds: the first moment of it, and the first after it. Both the same: a moment."""
@@ -39,6 +39,11 @@ def interval(
     except (LookupError, OverflowError, OSError, ValueError):
         shown = " ".join(text.split())[:60]
         raise ValueError(f"{shown!r} is no time that is understood here; try one of: {EXAMPLES}.") from None
+
+
+def local_zone() -> tzinfo:
+    """The user's own, as it is now: a laptop travels."""
+    return datetime.now().astimezone().tzinfo or UTC
 
 
 class _Reader:

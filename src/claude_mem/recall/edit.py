@@ -42,42 +42,37 @@ SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 
 class MemoryWriter:
-    """`drained`: nothing waits outside the store; `clean`: takes out of a text what may not be kept;
-    `elsewhere`: where else memories lie."""
+    """`drain`: takes in some of what waits outside the store; `clean`: takes out of a text what may not be
+    kept; `elsewhere`: where else memories lie; `forgotten`: hears that something was."""
 
     def __init__(
         self,
+        *,
         library: Library,
         keeping: Keeping,
-        questions: FilterResolver,
+        resolver: FilterResolver,
         origin_of: Callable[[str], Origin],
         clock: Callable[[], int],
-        drained: Callable[[], None],
+        drain: Callable[[], int],
         clean: Callable[[str], str],
         changed: Changed,
         elsewhere: Elsewhere,
+        forgotten: Callable[[], None],
     ) -> None:
-        self._library, self._keeping, self._questions = library, keeping, questions
+        self._library, self._keeping, self._resolver = library, keeping, resolver
         self._origin_of, self._clock, self._clean = origin_of, clock, clean
-        self._drained, self._changed, self._elsewhere = drained, changed, elsewhere
+        self._drain, self._changed, self._elsewhere = drain, changed, elsewhere
+        self._forgotten = forgotten
 
     def remember(self, text: str, given: Mapping[str, object]) -> Data:
         ref, new, title = self._keep(text, given, source="user", provider="user")
         self._tell([ref])
         return {"status": "saved" if new else "known", "id": ref.id, "ref": str(ref), "title": title}
 
-    def pin(self, ref: str, *, pinned: bool) -> Data:
-        meant = Ref.parse(ref)
-        if meant is None or meant.kind != "observation":
-            raise BadQuestion("ids", f"{ref!r} cannot be pinned: only observations can, by their number.")
-        if not self._keeping.pin(meant, pinned=pinned):
-            raise NotThere(f"There is no observation {ref}.")
-        self._tell([meant])
-        return {"ref": str(meant), "pinned": pinned}
-
     def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Data:
         selected = self._selection(selection)
-        self._drained()
+        while self._drain():
+            pass
         self._check(selected.refs)
         doomed = self._keeping.doomed(selected)
         wanted = self._wanted(selected, doomed)
@@ -89,6 +84,7 @@ class MemoryWriter:
             lying = self._elsewhere.forget(wanted, exports=exports)
             counts = asdict(self._keeping.forget(doomed))
             self._changed(None)  # nobody can say any more where it was told
+            self._forgotten()
             lying = _merged_reports([*lying, *self._elsewhere.forget(wanted, exports=False)])
         copies = [one for one in lying if one.kind in ("backup", "aside")]
         return {
@@ -111,7 +107,7 @@ class MemoryWriter:
             traces=tuple(self._keeping.traces(doomed.refs)),
         )
 
-    def take_in(self, records: Sequence[Mapping[str, object]]) -> Data:
+    def import_observations(self, records: Sequence[Mapping[str, object]]) -> Data:
         if len(records) > MOST_RECORDS:
             raise BadQuestion("records", f"At most {MOST_RECORDS:,} records at a time.")
         imported, skipped, errors = [], 0, []
@@ -227,7 +223,7 @@ class MemoryWriter:
             since=_text(chosen, "since"),
             until=_text(chosen, "until"),
         )
-        filters = self._questions.filters(narrowing)
+        filters = self._resolver.filters(narrowing)
         return Selection(
             refs=tuple(refs),
             session=filters.session,
@@ -292,6 +288,7 @@ class Corrections:
 
     def __init__(
         self,
+        *,
         library: Library,
         revising: Revising,
         clock: Callable[[], int],
@@ -351,7 +348,8 @@ class Corrections:
         self._tell(undo.before)
         return {"status": "undone", "what": undo.what, "refs": [str(each.id) for each in undo.before]}
 
-    def forgot(self) -> None:
+    def drop_forgotten(self) -> None:
+        """Something was forgotten: nothing of it can be brought back."""
         with self._mutex:
             ids = {each.id for undo in self._undos.values() for each in undo.before}
             there = {card.ref.id for card in self._library.cards([Ref("observation", id) for id in ids])}

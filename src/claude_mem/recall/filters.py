@@ -25,6 +25,7 @@ class FilterResolver:
 
     def __init__(
         self,
+        *,
         library: Library,
         shelves: Shelves,
         clock: Callable[[], int],

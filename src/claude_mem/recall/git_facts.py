@@ -269,6 +269,11 @@ class GitTruth:
         self._facts[root] = found
         return found
 
+    def has_commit(self, root: str, commit: str) -> bool:
+        """Waits for git."""
+        facts = self.facts(root)
+        return facts is not None and commit in facts.commits
+
     def look_again(self) -> None:
         """A project's directory was moved."""
         self._root_of.cache_clear()

@@ -56,12 +56,13 @@ def as_it_is(project: Project, origin: Origin) -> Project:
     return project
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Injector:
     library: Library
     shelves: Shelves
     keeping: Keeping
     search: Search
+    resolver: FilterResolver
     truth: Truth
     origin_of: Callable[[str], Origin]
     clock: Callable[[], int]
@@ -71,6 +72,50 @@ class Injector:
     size: InjectionLimits = InjectionLimits()
     placed: Callable[[Project, Origin], Project] = as_it_is
     """A project with where it lies now, by where a session of it begins."""
+
+    def context(self, narrowing: SearchFilters, *, source: str = "startup", session: str = "") -> Data:
+        """What the next session start gets, without the fence: for people."""
+        project = self.resolver.project(narrowing)
+        if project is None:
+            name = narrowing.cwd.rstrip("/").rpartition("/")[2] or "this directory"
+            text = f"No previous sessions found for {name}."
+            return {"text": text, "tokens": 0, "refs": [], "project": None}
+        told = self.start(project, session if source == "compact" else "", plain=True)
+        refs = [str(ref) for ref in told.refs]
+        return {"text": told.text, "tokens": told.tokens, "refs": refs, "project": project.name}
+
+    def preview(self, narrowing: SearchFilters, prompt: str, sizes: Mapping[str, int]) -> Data:
+        """What the next session start and, if it is given, a prompt would get; with these sizes where they
+        are named. Nothing is recorded."""
+        project = self.resolver.project(narrowing)
+        if project is None:
+            raise NotThere("No memories of that directory; a session there gets no context.")
+        size = replace(self.size, **{SIZES[name]: value for name, value in sizes.items()})
+        tried, session = replace(self, size=size), narrowing.session
+        return {
+            "project": project.name,
+            "start": {
+                **_rendered_json(tried.start(project, session)),
+                "plain": tried.start(project, session, plain=True).text,
+            },
+            "prompt": tried._prompt_preview(project, session, prompt) if prompt.strip() else None,
+            "settings": _limits_json(size),
+            "in_force": _limits_json(self.size),
+        }
+
+    def _prompt_preview(self, project: Project, session: str, prompt: str) -> Data:
+        considered = self.considered(project, session, project.root, prompt[:LONGEST_PROMPT])
+        rendered = self.told_at(prompt, [hit for hit, told in considered if told])
+        return {
+            **_rendered_json(rendered),
+            "floor": FLOOR,
+            "beside": BESIDE_THE_BEST,
+            "hits": [
+                json_shapes.result(hit, explain=True)
+                | {"relevance": round(relevance(hit), 4), "told": hit.card.ref in rendered.refs}
+                for hit, _ in considered
+            ],
+        }
 
     def answer(self, question: dict[str, object]) -> str:
         """A hook's question: its event, and what is known of the session."""
@@ -297,43 +342,6 @@ SIZES = {
     "prompt_characters": "prompt_characters",
 }
 """Settings that decide how much is told, and what they are called where it is packed."""
-
-
-class Preview:
-    def __init__(self, questions: FilterResolver, occasions: Injector) -> None:
-        self._questions, self._occasions = questions, occasions
-
-    def preview(self, narrowing: SearchFilters, prompt: str, sizes: Mapping[str, int]) -> Data:
-        project = self._questions.project(narrowing)
-        if project is None:
-            raise NotThere("Nothing is remembered of that directory; a session there is told nothing.")
-        told = {SIZES[name]: value for name, value in sizes.items()}
-        occasions = replace(self._occasions, size=replace(self._occasions.size, **told))
-        session = narrowing.session
-        return {
-            "project": project.name,
-            "start": {
-                **_rendered_json(occasions.start(project, session)),
-                "plain": occasions.start(project, session, plain=True).text,
-            },
-            "prompt": self._prompted(occasions, project, session, prompt) if prompt.strip() else None,
-            "settings": _limits_json(occasions.size),
-            "in_force": _limits_json(self._occasions.size),
-        }
-
-    def _prompted(self, occasions: Injector, project: Project, session: str, prompt: str) -> Data:
-        considered = occasions.considered(project, session, project.root, prompt[:LONGEST_PROMPT])
-        rendered = occasions.told_at(prompt, [hit for hit, told in considered if told])
-        return {
-            **_rendered_json(rendered),
-            "floor": FLOOR,
-            "beside": BESIDE_THE_BEST,
-            "hits": [
-                json_shapes.result(hit, explain=True)
-                | {"relevance": round(relevance(hit), 4), "told": hit.card.ref in rendered.refs}
-                for hit, _ in considered
-            ],
-        }
 
 
 def _rendered_json(told: Rendered) -> Data:

@@ -123,6 +123,11 @@ def next_cursor(cards: Sequence[Card], limit: int) -> str | None:
     return memory_cursor(cards[limit - 1]) if len(cards) > limit else None
 
 
+def cursor_after(items: Sequence[Data]) -> str | None:
+    """Where a list goes on after these."""
+    return f"{max(0, items[-1]['created_at_epoch'])}-{items[-1]['ref']}" if items else None
+
+
 def session_cursor(row: Mapping[str, Any]) -> str:
     return f"{max(0, row['updated_at_epoch'])}-{row['id']}"
 

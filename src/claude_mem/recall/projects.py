@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from claude_mem.model.events import Origin, around, worktree_of
 from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
@@ -85,7 +86,7 @@ LONGEST_NAME = 200
 DIRECTORIES = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectManager:
     """`is_there`: whether a directory is; `has_commit`: whether the repository in one has a commit; `moved`:
     what is known of where projects lie is to be looked up anew; `alone`: runs something while nobody makes
@@ -179,6 +180,10 @@ class ProjectManager:
                 field, f"{len(named)} projects are called {given!r}; say which by its key: {keys}."
             )
         return named[0]
+
+
+def is_directory(root: str) -> bool:
+    return bool(root) and Path(root).is_dir()
 
 
 def _project_json(project: ProjectSummary, *, is_there: bool) -> Data:

@@ -27,6 +27,7 @@ HURRIED_ROWS = 3_000
 HURRIED_CHUNK = 40
 
 MOST_OF_A_FILE = 500
+MOST_BESIDE = 2_000
 MOST_PATHS = 3
 BESIDE_A_PATH = 0.3
 """What words weigh when only a path was asked for: its parts are words of everything in its folder."""
@@ -128,29 +129,28 @@ class Search:
 
     def _files(self, query: str, filters: Filters, passing: Passing | None) -> dict[int, float]:
         """What a session did about a file counts whole, whatever of it passes."""
-        anything = Filters(filters.project_id)
         found: dict[int, float] = {}
         for path in paths.paths_in(query)[:MOST_PATHS]:
-            about = dict(self._library.touched(path, anything, MOST_OF_A_FILE))
-            if passing is not None:
-                about |= self._library.touched(path, filters, MOST_OF_A_FILE)
             touched: dict[str, list[int]] = {"modified": [], "read": [], "named": []}
-            for place, how in about.items():
+            for place, how in self._touched(path, filters, passing).items():
                 touched[how].append(place)
-            beside = [
-                [
-                    *self._library.beside(folder, filters.project_id),
-                    *(
-                        self._library.beside(folder, filters.project_id, passing)
-                        if passing is not None
-                        else ()
-                    ),
-                ]
-                for folder in paths.parent_folders(path)
-            ]
+            beside = [self._beside(folder, filters, passing) for folder in paths.parent_folders(path)]
             lifts = paths.lifts(touched["modified"], touched["read"], touched["named"], beside)
             for place, lift in lifts.items():
                 found[place] = found.get(place, 0.0) + lift
+        return found
+
+    def _touched(self, path: str, filters: Filters, passing: Passing | None) -> dict[int, str]:
+        """Where more is known of a file than is looked at, what passes is looked for on its own."""
+        found = dict(self._library.touched(path, Filters(filters.project_id), MOST_OF_A_FILE))
+        if passing is not None and len(found) >= MOST_OF_A_FILE:
+            found |= self._library.touched(path, filters, MOST_OF_A_FILE)
+        return found
+
+    def _beside(self, folder: str, filters: Filters, passing: Passing | None) -> list[tuple[int, str]]:
+        found = self._library.beside(folder, filters.project_id, limit=MOST_BESIDE)
+        if passing is not None and len(found) >= MOST_BESIDE:
+            found += self._library.beside(folder, filters.project_id, passing, limit=MOST_BESIDE)
         return found
 
     def _hits(

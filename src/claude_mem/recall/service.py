@@ -1,4 +1,4 @@
-"""The questions that change nothing: search, timeline, details, lists."""
+"""Everything that is read of memory: search, timeline, details, lists, and the viewer's pages."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.full_text import expressions
-from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref
+from claude_mem.model.refs import KINDS, Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.ports.desk import BadQuestion, Data, NotThere
 from claude_mem.recall import json_shapes
-from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.filters import TYPES, FilterResolver
 from claude_mem.recall.search import Search, SearchResults, Truth
-from claude_mem.store.values import Keeping, Library, ListPosition, Shelves
+from claude_mem.store.values import Keeping, Ledgers, Library, Project, Shelves
 
 MOST_RESULTS = 200
 MOST_LOOKED_UP = 20
@@ -25,46 +25,42 @@ LISTS: dict[str, MemoryKind] = {
     "evidence": "evidence",
 }
 
+DAY_MS = 24 * 60 * 60 * 1000
+INJECTED = 50
+DUPLICATES = 5
+LIKE = 0.5
+"""Of the words of two titles, how many they share that may say the same."""
+FILES = 30
+NEXT_STEPS = 10
+PINNED = 50
+SESSIONS = 10
+MOST_SELECTED = 500
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """What they are answered from."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryReader:
+    """Any thread may call it; any call may block. Raises BadQuestion, NotThere, StoreError."""
 
     library: Library
     shelves: Shelves
     keeping: Keeping
-    search: Search
-    questions: FilterResolver
+    ledgers: Ledgers
+    engine: Search
+    resolver: FilterResolver
     truth: Truth
     clock: Callable[[], int]
     catch_up: Callable[[], None]
     """Brings the index in step, if the store can be written: what was saved a moment ago is found."""
 
-
-@dataclass(frozen=True, slots=True)
-class ListOptions:
-    """In which order a list is, of what, and where it goes on."""
-
-    newest_first: bool = True
-    after: ListPosition | None = None
-
-
-class Reading:
-    """The questions that change nothing."""
-
-    def __init__(self, sources: Sources) -> None:
-        self._from = sources
-
     def search(self, query: str, narrowing: SearchFilters, page: Page, *, explain: bool = False) -> Data:
-        filters = self._from.questions.filters(narrowing)
+        filters = self.resolver.filters(narrowing)
         if query.strip():
-            self._from.catch_up()
+            self.catch_up()
             wanted = min(page.offset + page.limit + 1, MOST_RESULTS + 1)
-            found = self._from.search(query, filters, wanted)
+            found = self.engine(query, filters, wanted)
             hits = found.hits[page.offset :]
         else:
-            right = filters if filters.wrong is not None else replace(filters, wrong=False)
-            hits = [self._hit(card) for card in self._newest(right, page)]
+            hits = [self._hit(card) for card in self._newest(_right(filters), page)]
             found = SearchResults(hits, ("time",))
         words = [word.strip('"') for word in expressions(query)[0]]
         return {
@@ -81,31 +77,28 @@ class Reading:
         }
 
     def _newest(self, filters: Filters, page: Page) -> list[Card]:
-        """One more than the page holds tells that another follows. Raw evidence is for finding; the newest of
-        it is what the agent is doing this moment."""
-        understood = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
-        return self._listed(
-            understood, page.limit + 1, page.offset, ListOptions(after=json_shapes.parse_cursor(page.cursor))
-        )
+        """One more than the page holds tells that another follows."""
+        understood = _understood(filters)
+        self._index_files(understood)
+        after = json_shapes.parse_cursor(page.cursor)
+        return self.library.listed(understood, limit=page.limit + 1, offset=page.offset, after=after)
 
     def timeline(
         self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
     ) -> Data:
-        filters = self._from.questions.filters(narrowing)
+        filters = self.resolver.filters(narrowing)
         middle, at = self._anchor(anchor.strip(), query, filters, narrowing)
         if filters.project_id is None and middle is not None:
             filters = replace(filters, project_id=middle.card.project_id)
-        filters = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
-        filters = filters if filters.wrong is not None else replace(filters, wrong=False)
-        itself = middle.card.ref if middle else None
+        filters = _understood(_right(filters))
+        self._index_files(filters)
+        listed, itself = self.library.listed, middle.card.ref if middle else None
         earlier = [
-            card for card in self._listed(replace(filters, until=at + 1), before + 1, 0) if card.ref != itself
+            card for card in listed(replace(filters, until=at + 1), limit=before + 1) if card.ref != itself
         ]
         later = [
             card
-            for card in self._listed(
-                replace(filters, since=at), after + 1, 0, ListOptions(newest_first=False)
-            )
+            for card in listed(replace(filters, since=at), limit=after + 1, newest_first=False)
             if card.ref != itself and card not in earlier
         ]
         return {
@@ -117,26 +110,25 @@ class Reading:
 
     def details(self, refs: Sequence[str]) -> Data:
         asked = [(text, Ref.parse(str(text))) for text in refs]
-        whole = self._from.library.whole([ref for _, ref in asked if ref is not None])
+        whole = self.library.whole([ref for _, ref in asked if ref is not None])
         results = []
         for ref in dict.fromkeys(ref for _, ref in asked if ref in whole):
             card, columns = whole[ref]
             few = len(asked) <= MOST_LOOKED_UP
-            injected = self._from.keeping.injections(ref=ref, limit=20) if few else None
+            injected = self.keeping.injections(ref=ref, limit=20) if few else None
             results.append(json_shapes.detail(self._hit(card), columns, injected))
         missing = [str(text) for text, ref in asked if ref not in whole]
         return {"results": results, "missing": missing}
 
     def session(self, id: str) -> Data:
-        found = self._from.shelves.session(id.strip())
+        found = self.shelves.session(id.strip())
         if found is None:
             raise NotThere(f"There is no session {id!r}.")
         filters = Filters(session=found["claude_session_id"])
         kept: dict[str, list[Data]] = {}
         for name in ("prompts", "observations", "summaries"):
-            listed = replace(filters, kinds=(LISTS[name],))
-            cards = self._from.library.listed(listed, limit=MOST_RESULTS, newest_first=False)
-            kept[name] = self._whole(cards)
+            kind = replace(filters, kinds=(LISTS[name],))
+            kept[name] = self._details(self.library.refs(kind, limit=MOST_RESULTS, newest_first=False))
         beside = {
             name: json_shapes.session(found[key]) if found[key] else None
             for name, key in (("previous", "before"), ("next", "after"))
@@ -146,43 +138,47 @@ class Reading:
     def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> Data:
         if not path.strip():
             raise BadQuestion("path", "Which file? A path or the end of one is needed.")
-        filters = self._from.questions.filters(narrowing)
-        filters = filters if filters.wrong is not None else replace(filters, wrong=False)
-        self._from.catch_up()
+        filters = _right(self.resolver.filters(narrowing))
+        self.catch_up()
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
-        understood = filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
-        touching = self._from.library.touching
-        chosen = touching(path.strip(), understood, limit) or touching(path.strip(), filters, limit)
+        touching = self.library.touching
+        chosen = touching(path.strip(), _understood(filters), limit) or touching(path.strip(), filters, limit)
         results = [json_shapes.result(self._hit(each.card)) | {"how": each.how} for each in chosen]
         return {"path": path, "results": results}
 
     def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> Data:
-        filters = self._from.questions.filters(narrowing)
+        filters = self.resolver.filters(narrowing)
         if kind == "projects":
-            projects = self._from.library.projects(page.limit + 1, page.offset)
+            projects = self.library.projects(page.limit + 1, page.offset)
             return _page([json_shapes.project(each) for each in projects], page)
         if kind == "sessions":
             return self._sessions(filters, page)
         if kind not in LISTS:
             raise BadQuestion("kind", f"{kind!r} is no list: {', '.join((*LISTS, 'sessions', 'projects'))}.")
         filters = replace(filters, kinds=(LISTS[kind],))
-        cards = self._newest(filters, page)
-        total = self._from.library.count(filters) if page.count else None
-        following = {"next": json_shapes.next_cursor(cards, page.limit), "total": total}
-        return (
-            _page(self._whole(cards[: page.limit]), page) | {"hasMore": len(cards) > page.limit} | following
-        )
+        self._index_files(filters)
+        after = json_shapes.parse_cursor(page.cursor)
+        refs = self.library.refs(filters, limit=page.limit + 1, offset=page.offset, after=after)
+        items = self._details(refs[: page.limit])
+        return {
+            "items": items,
+            "offset": page.offset,
+            "limit": page.limit,
+            "hasMore": len(refs) > page.limit,
+            "next": json_shapes.cursor_after(items) if len(refs) > page.limit else None,
+            "total": self.library.count(filters) if page.count else None,
+        }
 
     def last_ids(self) -> dict[MemoryKind, int]:
-        return self._from.library.last_ids()
+        return self.library.last_ids()
 
     def _sessions(self, filters: Filters, page: Page) -> Data:
         after = json_shapes.parse_session_cursor(page.cursor)
-        rows = self._from.shelves.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
+        rows = self.shelves.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
         last = rows[page.limit - 1] if len(rows) > page.limit else None
         return _page([json_shapes.session(each) for each in rows], page) | {
             "next": json_shapes.session_cursor(last) if last else None,
-            "total": self._from.shelves.count_sessions(filters) if page.count else None,
+            "total": self.shelves.count_sessions(filters) if page.count else None,
         }
 
     def _anchor(
@@ -190,42 +186,212 @@ class Reading:
     ) -> tuple[Hit | None, int]:
         ref = Ref.parse(anchor)
         if ref is not None:
-            cards = self._from.library.cards([ref])
+            cards = self.library.cards([ref])
             if not cards:
                 raise NotThere(f"There is no memory {anchor!r}.")
             return self._hit(cards[0]), cards[0].created_at
         if anchor:
-            session = self._from.shelves.session(anchor)
+            session = self.shelves.session(anchor)
             if session is not None:
                 return None, int(session["created_at_epoch"])
-            time = self._from.questions.time("anchor", anchor, self._from.questions.project(narrowing))[0]
+            time = self.resolver.time("anchor", anchor, self.resolver.project(narrowing))[0]
             return None, time or 0
         if query.strip():
-            self._from.catch_up()
-            hits = self._from.search(query, filters, 1).hits
+            self.catch_up()
+            hits = self.engine(query, filters, 1).hits
             if not hits:
                 raise NotThere(f"Nothing was found for {query!r}.")
             return hits[0], hits[0].card.created_at
-        return None, self._from.clock()
+        return None, self.clock()
 
-    def _listed(
-        self, filters: Filters, limit: int, offset: int, manner: ListOptions | None = None
-    ) -> list[Card]:
-        """By time."""
-        manner = manner or ListOptions()
+    def _index_files(self, filters: Filters) -> None:
+        """Lists by file are as good as the index."""
         if filters.file:
-            self._from.catch_up()
-        return self._from.library.listed(
-            filters, limit=limit, offset=offset, newest_first=manner.newest_first, after=manner.after
-        )
+            self.catch_up()
 
-    def _whole(self, cards: Sequence[Card]) -> list[Data]:
-        kept = self._from.library.whole([card.ref for card in cards])
-        return [json_shapes.detail(self._hit(card), kept[card.ref][1]) for card in cards if card.ref in kept]
+    def _details(self, refs: Sequence[Ref]) -> list[Data]:
+        found = self.library.whole(refs)
+        whole = [found[ref] for ref in refs if ref in found]
+        return [json_shapes.detail(self._hit(card), columns) for card, columns in whole]
 
     def _hit(self, card: Card) -> Hit:
-        marks, _ = self._from.truth(card)
+        marks, _ = self.truth(card)
         return Hit(card, 0.0, marks=marks)
+
+    # -- The viewer's pages --
+
+    def provenance(self, ref: str) -> Data:
+        meant = Ref.parse(ref)
+        found = self.library.whole([meant]) if meant else {}
+        if meant is None or not found:
+            raise NotThere(f"There is no memory {ref!r}.")
+        card, columns = found[meant]
+        session = self.shelves.session(card.session)
+        asked = None
+        if card.prompt_number is not None and meant.kind != "prompt":
+            asked = self.ledgers.prompt(card.session_db_id, card.prompt_number)
+        is_observation = meant.kind == "observation"
+        uses = columns["tool_use_ids"] if is_observation else []
+        newer = [Ref("observation", card.superseded_by)] if card.superseded_by is not None else []
+        told = self.keeping.injections(ref=meant, limit=INJECTED)
+        return {
+            "ref": str(meant),
+            "branch": card.branch,
+            "commit": card.commit,
+            "client": card.client,
+            "provider": card.provider,
+            "session": json_shapes.session(session) if session else None,
+            "prompt": next(iter(self._shown([asked] if asked else [])), None),
+            "tool_uses": self._shown(self.ledgers.tool_uses(card.session_db_id, uses)) if uses else [],
+            "supersedes": self._shown(self.ledgers.superseded(meant.id)) if is_observation else [],
+            "superseded_by": next(iter(self._shown(newer)), None),
+            "injected": [
+                {
+                    "session_id": each.session,
+                    "event": each.event,
+                    "at": json_shapes.iso(each.at),
+                    "tokens": each.tokens,
+                }
+                for each in told
+            ],
+            "injected_times": self.ledgers.times_injected(meant),
+            "duplicates": self._like(meant, card.title, card.project_id) if is_observation else [],
+        }
+
+    def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> Data:
+        found = self.shelves.session(session.strip())
+        if found is None:
+            raise NotThere(f"There is no session {session!r}.")
+        counts = {
+            kind: self.library.count(Filters(session=found["claude_session_id"], kinds=(kind,)))
+            for kind in KINDS
+        }
+        wanted = tuple(kind for kind in KINDS if kind in kinds)
+        filters = Filters(session=found["claude_session_id"], kinds=wanted)
+        after = json_shapes.parse_cursor(page.cursor)
+        refs = self.library.refs(filters, limit=page.limit + 1, newest_first=False, after=after)
+        items = self._details(refs[: page.limit])
+        return {
+            "session": json_shapes.session(found),
+            "items": items,
+            "next": json_shapes.cursor_after(items) if len(refs) > page.limit else None,
+            "total": sum(counts[kind] for kind in wanted or KINDS),
+            "counts": counts,
+            "first_at_epoch": found["created_at_epoch"],
+            "last_at_epoch": found["updated_at_epoch"],
+        }
+
+    def project(self, narrowing: SearchFilters, *, days: int) -> Data:
+        project = self.resolver.project(narrowing)
+        if project is None:
+            raise NotThere("Nothing is remembered of that directory.")
+        since = self.clock() - days * DAY_MS
+        activity = self.ledgers.activity(project.id, since)
+        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
+        pinned = self.library.listed(replace(standing, pinned=True), limit=PINNED)
+        sessions = self.shelves.sessions(Filters(project_id=project.id), limit=SESSIONS)
+        return {
+            "project": self._figures(project, sessions),
+            "days": days,
+            "activity": [
+                {"day": day, "observations": 0, "prompts": 0, "summaries": 0} | activity[day]
+                for day in sorted(activity)
+            ],
+            "types": self.ledgers.types(project.id),
+            "files": self._changed_files(project.id),
+            "next_steps": self._next_steps(project.id),
+            "pinned": [json_shapes.result(self._hit(card)) for card in pinned],
+            "sessions": [json_shapes.session(each) for each in sessions],
+        }
+
+    def facets(self, narrowing: SearchFilters) -> Data:
+        project = self.resolver.project(narrowing)
+        found = self.ledgers.facets(project.id if project else None)
+        return {
+            "projects": list(found.projects),
+            "types": list(TYPES),
+            "branches": list(found.branches),
+            "clients": list(found.clients),
+            "concepts": list(found.concepts),
+        }
+
+    def select(self, query: str, narrowing: SearchFilters, *, cursor: str = "") -> Data:
+        filters = self.resolver.filters(narrowing)
+        if query.strip():
+            self.catch_up()
+            hits = self.engine(query, _understood(filters), MOST_SELECTED + 1).hits
+            # Near in meaning is not enough here: something is always nearest.
+            refs = [hit.card.ref for hit in hits if hit.parts["words"] or hit.parts["file"]]
+            further = None
+        else:
+            # As it is listed: also what was marked wrong.
+            cards = self._newest(filters, Page(MOST_SELECTED, cursor=cursor))
+            refs, further = [card.ref for card in cards], json_shapes.next_cursor(cards, MOST_SELECTED)
+        return {
+            "ids": [str(ref) for ref in refs[:MOST_SELECTED]],
+            "more": len(refs) > MOST_SELECTED,
+            "next": further,
+        }
+
+    def _figures(self, project: Project, sessions: Sequence[Data]) -> Data:
+        count, observations = self.shelves.figures(project.id)
+        last = sessions[0]["updated_at_epoch"] if sessions else None
+        return json_shapes.project(replace(project, sessions=count, observations=observations, last_at=last))
+
+    def _changed_files(self, project_id: int) -> list[Data]:
+        files = self.ledgers.changed_files(project_id, FILES)
+        last = {card.ref: card.created_at for card in self.library.cards([each.last for each in files])}
+        return [
+            {
+                "path": each.path,
+                "changes": each.changes,
+                "last_at": json_shapes.iso(last[each.last]),
+                "last_at_epoch": last[each.last],
+            }
+            for each in files
+            if each.last in last
+        ]
+
+    def _next_steps(self, project_id: int) -> list[Data]:
+        refs = [Ref("summary", id) for id in self.shelves.last_summaries(project_id, "", NEXT_STEPS)]
+        whole = self.library.whole(refs)
+        return [
+            {
+                "ref": str(ref),
+                "session_id": card.session,
+                "at": json_shapes.iso(card.created_at),
+                "text": columns["next_steps"],
+            }
+            for ref, (card, columns) in ((ref, whole[ref]) for ref in refs if ref in whole)
+            if columns["next_steps"]
+        ]
+
+    def _like(self, ref: Ref, title: str, project_id: int) -> list[Data]:
+        """Others that may say the same; whether they do, a person sees."""
+        filters = Filters(project_id=project_id, kinds=("observation",), superseded=False)
+        hits = self.engine(title, filters, 2 * DUPLICATES, hurried=True).hits
+        ours = _words(title)
+        alike = [
+            hit
+            for hit in hits
+            if hit.card.ref != ref
+            and len(ours & _words(hit.card.title)) >= LIKE * len(ours | _words(hit.card.title))
+        ]
+        return [json_shapes.result(hit) for hit in alike[:DUPLICATES]]
+
+    def _shown(self, refs: Sequence[Ref]) -> list[Data]:
+        cards = {card.ref: card for card in self.library.cards(refs)} if refs else {}
+        return [json_shapes.result(self._hit(cards[ref])) for ref in refs if ref in cards]
+
+
+def _right(filters: Filters) -> Filters:
+    """What was marked wrong is for those who ask for just that."""
+    return filters if filters.wrong is not None else replace(filters, wrong=False)
+
+
+def _understood(filters: Filters) -> Filters:
+    """Raw evidence is for finding; the newest of it is what the agent is doing this moment."""
+    return filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
 
 
 def _page(items: list[Data], page: Page) -> Data:
@@ -235,3 +401,7 @@ def _page(items: list[Data], page: Page) -> Data:
         "limit": page.limit,
         "hasMore": len(items) > page.limit,
     }
+
+
+def _words(title: str) -> frozenset[str]:
+    return frozenset(title.casefold().split())

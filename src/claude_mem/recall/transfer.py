@@ -79,18 +79,19 @@ class Exporter:
 
     def __init__(
         self,
+        *,
         records: Callable[[ExportSelection], Iterator[Record]],
         library: Library,
-        questions: FilterResolver,
+        resolver: FilterResolver,
         search: Search,
         catch_up: Callable[[], None],
     ) -> None:
-        self._records, self._library, self._questions = records, library, questions
+        self._records, self._library, self._resolver = records, library, resolver
         self._search, self._catch_up = search, catch_up
 
     def export(self, query: str, narrowing: SearchFilters) -> Iterator[Record]:
         """What cannot be answered is refused here, before the first record."""
-        return self._records(self._chosen(query, self._questions.filters(narrowing)))
+        return self._records(self._chosen(query, self._resolver.filters(narrowing)))
 
     def _chosen(self, query: str, filters: Filters) -> ExportSelection:
         kinds = filters.kinds
@@ -135,19 +136,20 @@ class Absorb(Protocol):
 
 
 class Importer:
-    """`into` merges records in; `clean` takes out of a text what may not be kept; `take_in` keeps what other
-    tools wrote, observations without a kind; `catch_up` brings the index in step."""
+    """`into` merges records in; `clean` takes out of a text what may not be kept; `import_observations`
+    keeps what other tools wrote, observations without a kind; `catch_up` brings the index in step."""
 
     def __init__(
         self,
+        *,
         into: Absorb,
         clock: Callable[[], int],
         clean: Callable[[str], str],
-        take_in: Callable[[Sequence[Mapping[str, object]]], Data],
+        import_observations: Callable[[Sequence[Mapping[str, object]]], Data],
         catch_up: Callable[[], None],
     ) -> None:
         self._into, self._clock, self._clean = into, clock, clean
-        self._take_in, self._catch_up = take_in, catch_up
+        self._import_observations, self._catch_up = import_observations, catch_up
 
     def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> Data:
         now = self._clock()
@@ -170,7 +172,7 @@ class Importer:
         refused += [(places[number], why) for number, why in done.refused]
         taken, known = dict(done.taken), dict(done.known)
         if plain:
-            kept = self._take_in([record for _, record in plain])
+            kept = self._import_observations([record for _, record in plain])
             taken["observation"] = taken.get("observation", 0) + kept["imported"]
             known["observation"] = known.get("observation", 0) + kept["skipped"]
             refused += [(plain[error["index"]][0], error["message"]) for error in kept["errors"]]

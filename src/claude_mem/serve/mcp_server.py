@@ -95,7 +95,7 @@ async def _called(
 ) -> types.CallToolResult:
     try:
         given = read_arguments(tool.arguments, arguments)
-        found = await asyncio.to_thread(tool.run, running.services.desk, given, visitor.cwd)
+        found = await asyncio.to_thread(tool.run, running.services, given, visitor.cwd)
         text = tool.tell(found).in_words(running.services.fence)
     except (Refusal, BadQuestion, NotThere, StoreError) as error:
         return _failed(str(error))

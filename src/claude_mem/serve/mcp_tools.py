@@ -11,7 +11,8 @@ from msgspec import Struct
 from claude_mem.api import tools
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.refs import Ref
-from claude_mem.ports.desk import BadQuestion, Data, Desk
+from claude_mem.ports.desk import BadQuestion, Data
+from claude_mem.serve.services import Services
 
 # Tells a model what was found, in few tokens: a line for each, whole only where it is asked for.
 #
@@ -210,44 +211,46 @@ class Tool:
     title: str
     about: str
     arguments: type[Struct]
-    run: Callable[[Desk, Any, str], Data]
-    """(desk, the arguments as their struct, the client's directory)"""
+    run: Callable[[Services, Any, str], Data]
+    """(services, the arguments as their struct, the client's directory)"""
     tell: Callable[[Data], ToolText]
     only_reads: bool = True
     destroys: bool = False
 
 
-def _search(desk: Desk, given: tools.SearchArguments, cwd: str) -> Data:
+def _search(services: Services, given: tools.SearchArguments, cwd: str) -> Data:
     _known_place(given.project, cwd)
-    return desk.search(given.query, given.filters(cwd), Page(given.limit, given.offset))
+    return services.memory.search(given.query, given.filters(cwd), Page(given.limit, given.offset))
 
 
-def _timeline(desk: Desk, given: tools.TimelineArguments, cwd: str) -> Data:
+def _timeline(services: Services, given: tools.TimelineArguments, cwd: str) -> Data:
     filters = _in_project(given.project, cwd)
-    return desk.timeline(given.anchor, filters, before=given.before, after=given.after, query=given.query)
+    return services.memory.timeline(
+        given.anchor, filters, before=given.before, after=given.after, query=given.query
+    )
 
 
-def _read(desk: Desk, given: tools.ReadArguments, cwd: str) -> Data:
+def _read(services: Services, given: tools.ReadArguments, cwd: str) -> Data:
     del cwd
-    return desk.details(_refs(given.ids))
+    return services.memory.details(_refs(given.ids))
 
 
-def _session(desk: Desk, given: tools.SessionArguments, cwd: str) -> Data:
+def _session(services: Services, given: tools.SessionArguments, cwd: str) -> Data:
     del cwd
-    return desk.session(given.id)
+    return services.memory.session(given.id)
 
 
-def _file_history(desk: Desk, given: tools.FileArguments, cwd: str) -> Data:
-    return desk.file_history(given.path, _in_project(given.project, cwd), limit=given.limit)
+def _file_history(services: Services, given: tools.FileArguments, cwd: str) -> Data:
+    return services.memory.file_history(given.path, _in_project(given.project, cwd), limit=given.limit)
 
 
-def _remember(desk: Desk, given: tools.RememberArguments, cwd: str) -> Data:
+def _remember(services: Services, given: tools.RememberArguments, cwd: str) -> Data:
     more: dict[str, object] = {"title": given.title, "type": given.type, "files": list(given.files)}
     more |= tools.place(given.project or tools.HERE, cwd)
-    return desk.remember(given.text, {name: value for name, value in more.items() if value})
+    return services.writer.remember(given.text, {name: value for name, value in more.items() if value})
 
 
-def _forget(desk: Desk, given: tools.ForgetArguments, cwd: str) -> Data:
+def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Data:
     """The confirmation names what goes, so that it cannot be given for something else."""
     del cwd
     refs = _refs(given.ids)
@@ -255,7 +258,7 @@ def _forget(desk: Desk, given: tools.ForgetArguments, cwd: str) -> Data:
     confirmed = " ".join(given.confirm.replace("#", "").replace(",", " ").split()).lower()
     if confirmed and confirmed != text:
         raise BadQuestion("confirm", f'Nothing was forgotten: confirm must be exactly "{text}".')
-    found = desk.forget({"refs": refs}, dry_run=not confirmed)
+    found = services.writer.forget({"refs": refs}, dry_run=not confirmed)
     return found if confirmed else found | {"confirm": text}
 
 

@@ -11,14 +11,16 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from claude_mem.model.clock import Clock
-from claude_mem.ports.correcting import Correcting
-from claude_mem.ports.desk import Desk
-from claude_mem.ports.house import House
 from claude_mem.ports.past import Listener
-from claude_mem.ports.viewing import Viewing
+from claude_mem.recall.cost import CostReport
+from claude_mem.recall.edit import Corrections, MemoryWriter
+from claude_mem.recall.inject import Injector
+from claude_mem.recall.projects import ProjectManager
+from claude_mem.recall.service import MemoryReader
+from claude_mem.recall.transfer import Exporter, Importer
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.settings import Settings
 from claude_mem.store.values import Accepted, Inbox, Overview, Sessions
@@ -35,6 +37,12 @@ MOST_CORRECTIONS = 1_000
 
 class Store(Inbox, Sessions, Overview, Protocol):
     """As much of the store as the worker's faces need. Its methods block, and any thread may call them."""
+
+
+class Retention(Protocol):
+    def collect(self, *, dry_run: bool) -> dict[str, Any]:
+        """Deletes what has expired and gives space back; tells how much."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,20 +85,26 @@ class Services:
     """Does some of what makes memory quick to find and ready to tell; False: all of it is done."""
     recalling: Callable[[], dict[str, object]]
     """How far the indexes and the rendered contexts are, and what sessions were told."""
-    desk: Desk
-    """Answers questions about memory."""
-    correcting: Correcting
-    """Changes memory because a person says so, and takes it back."""
-    viewing: Viewing
-    """Answers what only the viewer asks."""
+    memory: MemoryReader
+    """Search, lists and pages."""
+    writer: MemoryWriter
+    """Saves, imports and forgets memories."""
+    corrections: Corrections
+    """Edits, pins, marks and merges memories, and undoes that."""
+    exporter: Exporter
+    importer: Importer
+    injector: Injector
+    """What sessions are given."""
+    costs: CostReport
+    stats: Callable[[], dict[str, object]]
     check_settings: Callable[[Settings], object]
     """Whether a worker would start with them. Raises SettingsError."""
     fence: Callable[[str], str]
     """Marks what memory says as a quotation, for a model to read. Does not block."""
     past: Listener
     """Takes in what happened before anybody listened."""
-    house: House
-    """Projects and retention."""
+    projects: ProjectManager
+    retention: Retention
     follow: Callable[[], bool] | None
     """Takes in what is new in transcripts that grow; whether there was any. None: none is watched."""
     drop: Callable[[Sequence[int]], int]

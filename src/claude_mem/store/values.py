@@ -372,6 +372,18 @@ class Library(Protocol):
         what was understood of it. By file as far as the index is."""
         ...
 
+    def refs(
+        self,
+        filters: Filters,
+        *,
+        limit: int,
+        offset: int = 0,
+        newest_first: bool = True,
+        after: ListPosition | None = None,
+    ) -> list[Ref]:
+        """The same list, without reading what the memories say."""
+        ...
+
     def count(self, filters: Filters) -> int:
         """How many such a list has in all."""
         ...
@@ -390,7 +402,7 @@ class Library(Protocol):
         ...
 
     def beside(
-        self, folder: str, project_id: int | None, passing: Passing | None = None
+        self, folder: str, project_id: int | None, passing: Passing | None = None, *, limit: int = 2_000
     ) -> list[tuple[int, str]]:
         """Spots of the memories of files in a folder and below it, and the files' paths."""
         ...

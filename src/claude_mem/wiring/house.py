@@ -9,20 +9,14 @@ from pathlib import Path
 
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
-from claude_mem.model.events import Origin
-from claude_mem.ports.desk import Changed, Data
+from claude_mem.ports.desk import Data
 from claude_mem.queue.spool_reader import Spool
-from claude_mem.recall.git_facts import GitTruth
 from claude_mem.recall.projects import ProjectManager
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore, backup, copies
 from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.projects import SqliteProjects
 from claude_mem.store.sqlite.retention import Evidence, SqliteEvidence, SqliteRoom
-from claude_mem.store.sqlite.sessions import SqliteSessions
 from claude_mem.wiring.contexts import Contexts
-
-Alone = Callable[[Callable[[], int]], int]
 
 DAY_MS = 24 * 60 * 60 * 1000
 MEGABYTE = 1_000_000
@@ -43,7 +37,6 @@ class House:
         self._backups = settings.place(paths.BACKUPS)
         self._evidence = SqliteEvidence(store.readers, store.writer, now)
         self._room = SqliteRoom(store.path, store.readers, store.writer)
-        self.overview, self.rename, self.merge = housing.overview, housing.rename, housing.merge
 
     def upkeep(self) -> dict[str, Callable[[], object]]:
         """What the worker does by itself, every hour: steps, of which none needs the others."""
@@ -117,31 +110,6 @@ class House:
         )
         aside = [self._backups / name for name in names]
         return [*backup.surplus_backups(self._backups), *aside, *copies.drafts_of_copies(self._backups)]
-
-
-def housing_of(
-    store: SqliteStore,
-    origin_of: Callable[[str], Origin],
-    truth: GitTruth,
-    changed: Changed,
-    clean: Callable[[str], str],
-    alone: Alone,
-) -> ProjectManager:
-    def has_commit(root: str, commit: str) -> bool:
-        facts = truth.facts(root)
-        return facts is not None and commit in facts.commits
-
-    return ProjectManager(
-        SqliteProjects(store.readers, store.writer),
-        SqliteSessions(store.readers),
-        origin_of,
-        lambda root: bool(root) and Path(root).is_dir(),
-        has_commit,
-        truth.look_again,
-        changed,
-        clean,
-        alone,
-    )
 
 
 def _item(what: str, count: int, bytes_: int) -> Data:

@@ -13,7 +13,7 @@ from claude_mem.model.jobs import Spent
 from claude_mem.model.memory import Batch, Memory
 from claude_mem.models import registry
 from claude_mem.models.registry import Access, Choice, Model
-from claude_mem.observe import mode
+from claude_mem.observe import mode as modes
 from claude_mem.observe.observer import Limits, Observer, ObserverOptions
 from claude_mem.observe.policy import due_at
 from claude_mem.observe.tool_calls import Seen
@@ -44,14 +44,14 @@ def _access(settings: Settings) -> Access:
     )
 
 
-def mode_of(settings: Settings) -> mode.Mode:
+def mode_of(settings: Settings) -> modes.Mode:
     """What is worth remembering, as the user has it. Raises SettingsError, naming the file."""
-    return mode.load(settings.mode, [settings.place(paths.MODES)])
+    return modes.load(settings.mode, [settings.place(paths.MODES)])
 
 
-def mode_in_force(settings: Settings) -> tuple[mode.Mode, str | None]:
+def mode_in_force(settings: Settings) -> tuple[modes.Mode, str | None]:
     """The user's; or the one that ships, and why."""
-    return mode.load_or_usual(settings.mode, [settings.place(paths.MODES)])
+    return modes.load_or_usual(settings.mode, [settings.place(paths.MODES)])
 
 
 def observe_offline(batch: Batch, seen: Sequence[Seen]) -> Memory:
@@ -98,11 +98,13 @@ class Observing:
             self.asked.close()
 
 
-def assemble(settings: Settings, store: SqliteStore, tell: Callable[[str], None]) -> Observing:
+def assemble(
+    settings: Settings, store: SqliteStore, *, mode: modes.Mode, tell: Callable[[str], None]
+) -> Observing:
     chosen = choice(settings)
     asked = model(settings, chosen.provider)
     options = ObserverOptions(
-        mode=mode_in_force(settings)[0],
+        mode=mode,
         verbosity=settings.verbosity,
         language=settings.language,
         limits=Limits(

@@ -21,7 +21,13 @@ from claude_mem.wiring.cleaning import cleaned
 def rehearsing(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes], dict[str, Any]]]:
     """Answers lines as `POST /api/import` does."""
     with scratch(settings.database, now) as copy:
-        arriving = Importer(copy.absorb, now, lambda text: cleaned(text, settings), _counted, _nothing)
+        arriving = Importer(
+            into=copy.absorb,
+            clock=now,
+            clean=lambda text: cleaned(text, settings),
+            import_observations=_counted,
+            catch_up=_nothing,
+        )
 
         def absorb(lines: bytes) -> dict[str, Any]:
             try:

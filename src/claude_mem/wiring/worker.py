@@ -13,12 +13,15 @@ from claude_mem.hook import drop_counters, notices, paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
+from claude_mem.observe import prompt
+from claude_mem.recall import fence
 from claude_mem.serve import data_dir
 from claude_mem.serve.services import Services
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import session_notice, summarized
 from claude_mem.store.sqlite import Recovered, SqliteStore
 from claude_mem.wiring import observer, recall
+from claude_mem.wiring.exclusion import unless_excluded
 from claude_mem.wiring.intake import Intake, is_wholly_private
 from claude_mem.wiring.past import Retelling
 
@@ -37,7 +40,8 @@ def build(settings: Settings) -> Services:
 
 
 def _build(settings: Settings) -> Services:
-    settings = _warned(settings)
+    mode, problem = observer.mode_in_force(settings)
+    settings = _warned(settings, problem)
     store = _open(settings)
     try:
         store.reclaim()  # every lease belonged to a worker that is gone
@@ -47,8 +51,15 @@ def _build(settings: Settings) -> Services:
             log.warning("%s", message)
             leave_notice(settings.data_dir, f"claude-mem: {message}")
 
-        observing = observer.assemble(settings, store, tell)
-        recalling = recall.assemble(settings, store, intake.origin_of, intake.cleaned, intake.drain)
+        observing = observer.assemble(settings, store, mode=mode, tell=tell)
+        recalling = recall.assemble(
+            settings,
+            store,
+            origin_of=intake.origin_of,
+            clean=intake.cleaned,
+            drain=intake.drain,
+            instructions=prompt.system(mode, settings.verbosity, settings.language),
+        )
         intake.on_shown = recalling.shown_at_start
         past = Retelling(settings, store, intake.place_of, intake.is_wanted)
     except BaseException:
@@ -93,24 +104,29 @@ def _build(settings: Settings) -> Services:
         observing=observing.shown,
         resume=observing.resume,
         drop=store.drop,
-        house=recalling.house,
         past=past,
         follow=follow() if settings.watch else None,
         is_private=is_wholly_private,
-        ask=recalling.ask,
+        ask=unless_excluded(settings, recalling.injector.answer),
         keep_ready=recalling.step,
-        recalling=recalling.shown,
-        desk=recalling.desk,
-        correcting=recalling.correcting,
-        viewing=recalling.viewing,
+        recalling=recalling.progress,
+        memory=recalling.memory,
+        writer=recalling.writer,
+        corrections=recalling.corrections,
+        exporter=recalling.exporter,
+        importer=recalling.importer,
+        injector=recalling.injector,
+        costs=recalling.costs,
+        stats=recalling.stats,
+        projects=recalling.projects,
+        retention=recalling.house,
         check_settings=observer.mode_of,
-        fence=recalling.fence,
+        fence=fence.fenced,
     )
 
 
-def _warned(settings: Settings) -> Settings:
+def _warned(settings: Settings, problem: str | None) -> Settings:
     """Say what was set and does not hold: in the log at every start, to the user once."""
-    _, problem = observer.mode_in_force(settings)
     if problem:
         more = SettingWarning("bad", "CLAUDE_MEM_MODE", problem)
         settings = replace(settings, warnings=(*settings.warnings, more))

@@ -188,8 +188,7 @@ def test_with_default_settings_an_answer_to_a_question_becomes_a_decision(
         tool_input={"questions": [question]},
         tool_response={"questions": [question], "answers": answers},
     )
-    assert parts.desk is not None
-    (decision,) = parts.desk.listed("observations", SearchFilters(types=("decision",)), Page())["items"]
+    (decision,) = parts.memory.listed("observations", SearchFilters(types=("decision",)), Page())["items"]
     assert "PostgreSQL" in decision["title"]
 
 
@@ -204,8 +203,7 @@ def test_with_default_settings_an_open_to_do_becomes_a_next_step(parts: Services
         tool_input={"todos": todos},
         tool_response={"oldTodos": [], "newTodos": todos},
     )
-    assert parts.desk is not None
-    (summary,) = parts.desk.listed("summaries", SearchFilters(), Page())["items"]
+    (summary,) = parts.memory.listed("summaries", SearchFilters(), Page())["items"]
     assert "Load the test data" in summary["next_steps"]
     assert "Write the schema" not in summary["next_steps"]
 

@@ -19,11 +19,12 @@ from claude_mem.recall.edit import MemoryWriter
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import InjectionLimits, Injector
 from claude_mem.recall.search import Search, SearchResults, Similarity
-from claude_mem.recall.service import Reading, Sources
+from claude_mem.recall.service import MemoryReader
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.forget import SqliteKeeping
 from claude_mem.store.sqlite.memories import SqliteMemories
 from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.sqlite.statistics import SqliteStatistics
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.values import CopyReport, ForgetRequest, Injection, Project
 
@@ -68,49 +69,50 @@ class House:
         self.keeping = SqliteKeeping(store.readers, store.writer, clock)
         self.indexing = TextIndex(store.readers, store.writer)
         self.search = Search(self.library, clock, near, self.truth)
-        self.questions = FilterResolver(
-            self.library,
-            self.shelves,
-            clock,
-            lambda: UTC,
-            lambda cwd: self.origin_of(cwd).key,
-            lambda _root: None,
+        self.resolver = FilterResolver(
+            library=self.library,
+            shelves=self.shelves,
+            clock=clock,
+            zone=lambda: UTC,
+            key_of=lambda cwd: self.origin_of(cwd).key,
+            facts_of=lambda _root: None,
         )
-        self.reading = Reading(
-            Sources(
-                self.library,
-                self.shelves,
-                self.keeping,
-                self.search,
-                self.questions,
-                self.truth,
-                clock,
-                self.indexing.catch_up,
-            )
+        self.reading = MemoryReader(
+            library=self.library,
+            shelves=self.shelves,
+            keeping=self.keeping,
+            ledgers=SqliteStatistics(store.readers),
+            engine=self.search,
+            resolver=self.resolver,
+            truth=self.truth,
+            clock=clock,
+            catch_up=self.indexing.catch_up,
         )
-        self.changes = 0
+        self.changes = self.forgettings = 0
         self.writing = MemoryWriter(
-            self.library,
-            self.keeping,
-            self.questions,
-            self.origin_of,
-            clock,
-            lambda: None,
-            lambda text: text.replace("hunter2", ""),
-            self._changed,
-            TwoBackups(),
+            library=self.library,
+            keeping=self.keeping,
+            resolver=self.resolver,
+            origin_of=self.origin_of,
+            clock=clock,
+            drain=lambda: 0,
+            clean=lambda text: text.replace("hunter2", ""),
+            changed=self._changed,
+            elsewhere=TwoBackups(),
+            forgotten=self._forgotten,
         )
-        self.occasions = Injector(
-            self.library,
-            self.shelves,
-            self.keeping,
-            self.search,
-            self.truth,
-            self.origin_of,
-            clock,
-            lambda: UTC,
-            self.keeping.note_injection,
-            size,
+        self.injector = Injector(
+            library=self.library,
+            shelves=self.shelves,
+            keeping=self.keeping,
+            search=self.search,
+            resolver=self.resolver,
+            truth=self.truth,
+            origin_of=self.origin_of,
+            clock=clock,
+            zone=lambda: UTC,
+            note=self.keeping.note_injection,
+            size=size,
         )
         self.events = Events()
 
@@ -189,6 +191,9 @@ class House:
 
     def told(self, session: str) -> list[Injection]:
         return list(self.keeping.injections(session=session))
+
+    def _forgotten(self) -> None:
+        self.forgettings += 1
 
     def _changed(self, projects: Collection[int] | None) -> None:
         del projects

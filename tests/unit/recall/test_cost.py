@@ -43,12 +43,12 @@ def costing() -> CostReport:
         return SPENT
 
     return CostReport(
-        spending,
-        lambda: Spent(daily_tokens=1_650, daily_usd=0.01),
-        Ledgers(),
-        lambda: NOON,
-        CostBudget(5_000, 2.0),
-        800,
+        spending=spending,
+        today=lambda: Spent(daily_tokens=1_650, daily_usd=0.01),
+        ledgers=Ledgers(),
+        clock=lambda: NOON,
+        budget=CostBudget(5_000, 2.0),
+        instructions=800,
     )
 
 

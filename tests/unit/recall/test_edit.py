@@ -61,15 +61,6 @@ def test_what_cannot_be_kept_is_refused_by_its_field(
     assert error.value.field == field
 
 
-def test_only_observations_are_pinned(memory: House) -> None:
-    memory.keep("one")
-    assert memory.writing.pin("1", pinned=True) == {"ref": "1", "pinned": True}
-    with pytest.raises(NotThere):
-        memory.writing.pin("9", pinned=True)
-    with pytest.raises(BadQuestion):
-        memory.writing.pin("s1", pinned=True)
-
-
 def test_forgetting_is_tried_first_and_then_done(memory: House) -> None:
     memory.keep("old heron", days_ago=9)
     memory.keep("new heron")
@@ -124,7 +115,7 @@ def test_an_import_tells_what_it_took_what_it_knew_and_what_was_wrong(memory: Ho
         "no object",
         {"title": "x", "project": "y", "type": "z"},
     ]
-    answer = memory.writing.take_in(records)
+    answer = memory.writing.import_observations(records)
     assert (answer["imported"], answer["skipped"]) == (1, 1)
     assert [(error["index"], error["field"]) for error in answer["errors"]] == [
         (2, "text"),
@@ -149,7 +140,15 @@ def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Corrections]:
         keeping = SqliteKeeping(store.readers, store.writer, clock)
         keeping.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
         library, revising = SqliteMemories(store.readers), SqliteRevising(store.writer)
-        yield Corrections(library, revising, clock, str, lambda _projects: None)
+        yield Corrections(
+            library=library, revising=revising, clock=clock, clean=str, changed=lambda _projects: None
+        )
+
+
+def test_only_observations_are_pinned(correcting: Corrections) -> None:
+    assert correcting.pin(["1", "9"], pinned=True)["missing"] == ["9"]
+    with pytest.raises(BadQuestion):
+        correcting.pin(["s1"], pinned=True)
 
 
 def test_for_an_hour(correcting: Corrections, clock: SettableClock) -> None:

@@ -18,9 +18,10 @@ from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.memory import Summary
 from claude_mem.model.refs import Filters, ref_at
 from claude_mem.recall.search import Search
-from claude_mem.store.sqlite.memories import BESIDE
+from claude_mem.store.sqlite.memories import BESIDE, SqliteMemories
 from claude_mem.store.sqlite.memory_filters import FEW, MANY_WRONG
 from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
+from claude_mem.store.values import Passing
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import NEAREST, Similarity, VectorIndexer
 
@@ -228,6 +229,31 @@ def test_a_path_leads_to_what_passes_however_much_else_was_done_there(memory: Ho
     beside = memory.library.beside("src/shop", 1, memory.library.passing(decisions))
     assert [(ref_at(place), how) for place, how in touched] == [(needle, "modified")]
     assert [(ref_at(place), path) for place, path in beside] == [(needle, "src/shop/till.py")]
+
+
+class Counting(SqliteMemories):
+    """Counts the questions about files."""
+
+    touched_times = beside_times = 0
+
+    def touched(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
+        self.touched_times += 1
+        return super().touched(path, filters, limit)
+
+    def beside(
+        self, folder: str, project_id: int | None, passing: Passing | None = None, *, limit: int = BESIDE
+    ) -> list[tuple[int, str]]:
+        self.beside_times += 1
+        return super().beside(folder, project_id, passing, limit=limit)
+
+
+def test_a_filtered_search_asks_once_about_a_file_of_which_little_is_known(memory: House) -> None:
+    memory.keep("One", type="decision", files_modified=("src/shop/till.py",))
+    library = Counting(memory.store.readers)
+    search = Search(library, memory.clock, None, memory.truth)
+    found = search("src/shop/till.py", Filters(project_id=1, types=("decision",)), 5)
+    assert [hit.card.title for hit in found.hits] == ["One"]
+    assert (library.touched_times, library.beside_times) == (1, 2)  # the file; src/shop and src
 
 
 def test_a_files_history_is_narrowed_before_it_is_cut_off(memory: House) -> None:

@@ -28,7 +28,7 @@ def asked(memory: House) -> House:
     ids=["by name", "by key", "by directory"],
 )
 def test_a_project_goes_by_several_names(asked: House, narrowing: SearchFilters) -> None:
-    assert asked.questions.filters(narrowing).project_id == asked.project().id
+    assert asked.resolver.filters(narrowing).project_id == asked.project().id
 
 
 def test_a_directory_nothing_is_remembered_of_finds_nothing_rather_than_everything(asked: House) -> None:
@@ -37,7 +37,7 @@ def test_a_directory_nothing_is_remembered_of_finds_nothing_rather_than_everythi
 
 
 def test_dates_are_given_in_words(asked: House) -> None:
-    filters = asked.questions.filters(SearchFilters(since="yesterday", until="yesterday"))
+    filters = asked.resolver.filters(SearchFilters(since="yesterday", until="yesterday"))
     assert filters.since is not None
     assert filters.until is not None
     assert filters.until - filters.since == DAY
@@ -55,7 +55,7 @@ def test_what_cannot_be_meant_is_said_in_a_sentence_that_names_the_field(
     asked: House, narrowing: SearchFilters, field: str, said: str
 ) -> None:
     with pytest.raises(BadQuestion) as error:
-        asked.questions.filters(narrowing)
+        asked.resolver.filters(narrowing)
     assert error.value.field == field
     assert said in str(error.value)
 

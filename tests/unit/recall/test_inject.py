@@ -21,9 +21,7 @@ OPENING = fenced("x").partition("x")[0].splitlines()[0]
 
 
 def ask(memory: House, event: str, session: str = "now", **payload: str | int) -> str:
-    return memory.occasions.answer(
-        {"event": event, "payload": {"session_id": session, "cwd": CWD, **payload}}
-    )
+    return memory.injector.answer({"event": event, "payload": {"session_id": session, "cwd": CWD, **payload}})
 
 
 def prompt(memory: House, text: str, session: str = "now") -> str:
@@ -58,7 +56,7 @@ def in_order(text: str, *parts: str) -> bool:
 
 
 def test_a_start_is_told_the_last_session_open_steps_pins_and_what_matters_in_that_order(busy: House) -> None:
-    told = busy.occasions.start(busy.project())
+    told = busy.injector.start(busy.project())
     assert in_order(
         told.text, "paint the fence", "buy a brush", "feed the heron", "Never use port 80", "asked to paint"
     )
@@ -70,14 +68,14 @@ def test_a_start_is_told_the_last_session_open_steps_pins_and_what_matters_in_th
 def test_a_session_that_only_greeted_does_not_hide_the_last_work(memory: House) -> None:
     worked(memory, "first", "tame the heron", NOON, completed="The heron is tame")
     worked(memory, "second", "say hello", NOON + HOUR)
-    told = memory.occasions.start(memory.project()).text
+    told = memory.injector.start(memory.project()).text
     assert in_order(told, "Last session", "say hello", "Before that", "tame the heron", "The heron is tame")
 
 
 def test_a_session_that_ended_with_thanks_is_told_by_what_it_did(memory: House) -> None:
     worked(memory, "first", "tame the heron", NOON, completed="The heron is tame")
     worked(memory, "first", "thank you", NOON + HOUR)
-    told = memory.occasions.start(memory.project()).text
+    told = memory.injector.start(memory.project()).text
     assert in_order(told, "Last session", "Asked: tame the heron", "The heron is tame")
     assert "Asked: thank you" not in told
 
@@ -86,19 +84,19 @@ def test_however_much_is_remembered_a_start_is_told_within_its_budget(memory: Ho
     for number in range(300):
         memory.keep(f"Thing {number} {'about a heron ' * 9}", session=f"s{number}", indexed=False)
     worked(memory, "last", "x" * 5_000, NOON, next_steps="y" * 5_000)
-    assert 1_000 < length(memory.occasions.start(memory.project()).text) <= 9_500
+    assert 1_000 < length(memory.injector.start(memory.project()).text) <= 9_500
 
 
 def test_a_start_of_another_project_is_told_nothing_of_ours(busy: House) -> None:
     busy.keep("Ground the flour", origin=ELSEWHERE, session="m")
-    told = busy.occasions.start(busy.project(ELSEWHERE)).text
+    told = busy.injector.start(busy.project(ELSEWHERE)).text
     assert "flour" in told
     assert "heron" not in told
 
 
 @pytest.mark.parametrize("source", ["startup", "clear", ""])
 def test_a_worker_that_is_asked_tells_a_start_the_same(busy: House, source: str) -> None:
-    assert ask(busy, "SessionStart", source=source) == busy.occasions.start(busy.project()).text
+    assert ask(busy, "SessionStart", source=source) == busy.injector.start(busy.project()).text
     (noted,) = busy.told("now")
     assert (noted.event, noted.about, noted.at) == ("SessionStart", None, busy.clock())
     assert noted.tokens > 0
@@ -109,7 +107,7 @@ def test_a_compaction_carries_the_sessions_own_memory_before_all_else(busy: Hous
     worked(busy, "now", "count the eggs", NOON + DAY, completed="counted seven eggs")
     worked(busy, "meanwhile", "hatch the eggs", NOON + DAY + HOUR)
     for told in (
-        busy.occasions.start(busy.project(), "now").text,
+        busy.injector.start(busy.project(), "now").text,
         ask(busy, "SessionStart", source="compact"),
     ):
         assert in_order(told, "count the eggs", "hatch the eggs")
@@ -131,7 +129,7 @@ def test_a_resumed_session_is_told_only_what_others_did_since(busy: House) -> No
 
 
 def test_a_session_that_was_never_told_anything_is_told_all_when_resumed(busy: House) -> None:
-    assert ask(busy, "SessionStart", source="resume") == busy.occasions.start(busy.project()).text
+    assert ask(busy, "SessionStart", source="resume") == busy.injector.start(busy.project()).text
 
 
 def test_but_for_its_own_work_which_the_client_repeats_to_it(memory: House) -> None:
@@ -156,7 +154,7 @@ def test_a_fork_is_told_only_what_was_done_since_the_session_it_carries_on_was_a
 
 
 def test_a_fork_of_a_session_that_was_never_answered_is_told_all(busy: House) -> None:
-    assert ask(busy, "SessionStart", "forked", source="fork") == busy.occasions.start(busy.project()).text
+    assert ask(busy, "SessionStart", "forked", source="fork") == busy.injector.start(busy.project()).text
 
 
 @pytest.fixture
@@ -279,7 +277,7 @@ def test_no_characters_mean_nothing_is_told(tmp_path: Path) -> None:
     ids=str,
 )
 def test_a_question_that_is_none_is_answered_with_nothing(busy: House, question: dict[str, object]) -> None:
-    assert busy.occasions.answer(question) == ""
+    assert busy.injector.answer(question) == ""
 
 
 def test_a_title_in_the_starts_index_does_not_keep_the_whole_from_being_told(filed: House) -> None:
@@ -307,6 +305,6 @@ def test_a_compaction_in_mid_turn_puts_the_sessions_own_work_before_the_last_ses
     worked(memory, "first", "paint the zebra", NOON, completed="The zebra is painted")
     seen = [Observation("bugfix", "The heron is tame")]
     memory.turn("tame the heron", session="now", observed=seen, at=NOON + HOUR)
-    told = memory.occasions.start(memory.project(), "now").text
+    told = memory.injector.start(memory.project(), "now").text
     assert "The heron is tame" in told
     assert "The zebra is painted" not in told.partition("The heron is tame")[0]

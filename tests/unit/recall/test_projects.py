@@ -34,15 +34,15 @@ class House:
         self.library = SqliteMemories(store.readers)
         self.keeping = SqliteKeeping(store.readers, store.writer, SettableClock())
         self.housing = ProjectManager(
-            SqliteProjects(store.readers, store.writer),
-            SqliteSessions(store.readers),
-            lambda cwd: self.origins[cwd],
-            self.there.__contains__,
-            lambda root, commit: False,
-            lambda: self.told.append("moved"),
-            lambda _projects: self.told.append("changed"),
-            lambda text: text.replace("hunter2", ""),
-            lambda work: work(),
+            projects=SqliteProjects(store.readers, store.writer),
+            shelves=SqliteSessions(store.readers),
+            origin_of=lambda cwd: self.origins[cwd],
+            is_there=self.there.__contains__,
+            has_commit=lambda root, commit: False,
+            moved=lambda: self.told.append("moved"),
+            changed=lambda _projects: self.told.append("changed"),
+            clean=lambda text: text.replace("hunter2", ""),
+            alone=lambda work: work(),
         )
 
     def keep(self, origin: Origin) -> None:

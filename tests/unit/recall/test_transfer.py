@@ -24,23 +24,27 @@ from claude_mem.store.values import ExportSelection
 @pytest.fixture
 def leaving(memory: House) -> Callable[..., list[Any]]:
     portable = SqliteTransfer(memory.store.readers, memory.store.writer, memory.clock)
-    desk = Exporter(
-        portable.records, memory.library, memory.questions, memory.search, memory.indexing.catch_up
+    exporter = Exporter(
+        records=portable.records,
+        library=memory.library,
+        resolver=memory.resolver,
+        search=memory.search,
+        catch_up=memory.indexing.catch_up,
     )
-    return lambda query="", **narrowed: list(desk.export(query, SearchFilters(**narrowed)))
+    return lambda query="", **narrowed: list(exporter.export(query, SearchFilters(**narrowed)))
 
 
 @pytest.fixture
 def arriving(memory: House) -> Callable[..., dict[str, Any]]:
     portable = SqliteTransfer(memory.store.readers, memory.store.writer, memory.clock)
-    desk = Importer(
-        portable.absorb,
-        memory.clock,
-        lambda text: text.replace("hunter2", ""),
-        memory.writing.take_in,
-        memory.indexing.catch_up,
+    importer = Importer(
+        into=portable.absorb,
+        clock=memory.clock,
+        clean=lambda text: text.replace("hunter2", ""),
+        import_observations=memory.writing.import_observations,
+        catch_up=memory.indexing.catch_up,
     )
-    return lambda *records, own=False: desk.absorb(records, own=own)
+    return lambda *records, own=False: importer.absorb(records, own=own)
 
 
 def titles(records: list[dict[str, Any]]) -> list[str]:

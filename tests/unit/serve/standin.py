@@ -224,11 +224,17 @@ def build(settings: Settings, version: str = "0.1.0") -> Services:
         check_settings=str,
         fence=str,
         follow=None,
-        desk=absent,
-        correcting=absent,
-        viewing=absent,
+        memory=absent,
+        writer=absent,
+        corrections=absent,
+        exporter=absent,
+        importer=absent,
+        injector=absent,
+        costs=absent,
+        stats=absent.stats,
         past=absent,
-        house=absent,
+        projects=absent,
+        retention=absent,
     )
 
 

@@ -23,7 +23,7 @@ from claude_mem.wiring.freshness import COMPACTED, Freshness
 class Rendering:
     def __init__(self, memory: House, data: Path) -> None:
         self.memory, self.data = memory, data
-        self.contexts = Contexts(data, memory.shelves, memory.keeping, memory.occasions.start, memory.clock)
+        self.contexts = Contexts(data, memory.shelves, memory.keeping, memory.injector.start, memory.clock)
         self.fresh = Freshness(memory.store.readers, memory.library, self.contexts)
 
     def work(self, request: str, session: str = "s1", *, cwd: str = ORIGIN.root) -> None:

@@ -14,14 +14,16 @@ from claude_mem.model.clock import now
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.recall.git_facts import GitTruth
+from claude_mem.recall.projects import ProjectManager, is_directory
 from claude_mem.recall.render import Rendered
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.forget import SqliteKeeping
 from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite.projects import SqliteProjects
 from claude_mem.store.sqlite.sessions import SqliteSessions
 from claude_mem.wiring.contexts import Contexts
-from claude_mem.wiring.house import House, housing_of
+from claude_mem.wiring.house import House
 
 DAY_MS = 24 * 60 * 60 * 1000
 
@@ -44,8 +46,18 @@ def house_of(data: Path, store: SqliteStore, **settings: int) -> House:
     contexts = Contexts(data, shelves, keeping, lambda _project, _session: Rendered(), now)
     origin_of = {"": Origin("k", "n", "")}.__getitem__
     truth = GitTruth(SqliteMemories(store.readers), origin_of)
-    housing = housing_of(store, origin_of, truth, lambda _projects: None, str, lambda work: work())
-    return House(Settings(data, **settings), store, keeping, contexts, housing)  # type: ignore[arg-type]
+    projects = ProjectManager(
+        projects=SqliteProjects(store.readers, store.writer),
+        shelves=shelves,
+        origin_of=origin_of,
+        is_there=is_directory,
+        has_commit=truth.has_commit,
+        moved=truth.look_again,
+        changed=lambda _projects: None,
+        clean=str,
+        alone=lambda work: work(),
+    )
+    return House(Settings(data, **settings), store, keeping, contexts, projects)  # type: ignore[arg-type]
 
 
 def sessions(store: SqliteStore, many: int, characters: int, *, days_ago: int = 0) -> None:

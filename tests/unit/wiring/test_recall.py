@@ -33,7 +33,9 @@ def origin_of(cwd: str) -> Origin:
 def recalling(data: Path) -> Iterator[tuple[recall.Recalling, SqliteStore]]:
     with SqliteStore.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
         settings = Settings(data, vectors="off")
-        assembled = recall.assemble(settings, store, origin_of, str, lambda: 0)
+        assembled = recall.assemble(
+            settings, store, origin_of=origin_of, clean=str, drain=lambda: 0, instructions=""
+        )
         try:
             yield assembled, store
         finally:
@@ -41,7 +43,7 @@ def recalling(data: Path) -> Iterator[tuple[recall.Recalling, SqliteStore]]:
 
 
 def remember(store: SqliteStore, title: str, number: int = 0) -> None:
-    """Past the desk: nothing indexes it."""
+    """Past the writer: nothing indexes it."""
     seen = Observation("change", f"{title} {number}", narrative="z" * 3000, files_modified=("src/till.py",))
     SqliteKeeping(store.readers, store.writer, now).remember(seen, ORIGIN, session="s", at=NOON + number)
 
@@ -60,15 +62,15 @@ def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
         with pytest.raises(StoreUnavailable):
             TextIndex(store.readers, store.writer).step()
 
-        found = assembled.desk.search("heron", SearchFilters(), Page())
+        found = assembled.memory.search("heron", SearchFilters(), Page())
         assert [result["title"] for result in found["results"]] == ["heron 0"]
-        assert assembled.desk.timeline("", SearchFilters(), query="heron")["anchor"]["title"] == "heron 0"
-        assert len(assembled.desk.file_history("till.py", SearchFilters())["results"]) == 1
-        assert len(assembled.desk.search("", SearchFilters(file="till.py"), Page())["results"]) == 1
+        assert assembled.memory.timeline("", SearchFilters(), query="heron")["anchor"]["title"] == "heron 0"
+        assert len(assembled.memory.file_history("till.py", SearchFilters())["results"]) == 1
+        assert len(assembled.memory.search("", SearchFilters(file="till.py"), Page())["results"]) == 1
 
         hog.unlink()
         store.checkpoint()
-        assert len(assembled.desk.search("heron", SearchFilters(), Page())["results"]) > 1
+        assert len(assembled.memory.search("heron", SearchFilters(), Page())["results"]) > 1
 
 
 def worked(store: SqliteStore, *origins: Origin) -> None:
@@ -88,13 +90,14 @@ def rendered(data: Path) -> dict[str, bytes]:
 
 
 CHANGES: dict[str, Callable[[recall.Recalling], object]] = {
-    "pin": lambda made: made.desk.pin("1", pinned=True),
-    "pins": lambda made: made.correcting.pin(["1"], pinned=True),
-    "edit": lambda made: made.correcting.edit("1", {"title": "Did another thing"}),
-    "wrong": lambda made: made.correcting.mark_wrong(["1"], wrong=True),
-    "remember": lambda made: made.desk.remember("the till rounds up", {"project": ORIGIN.key}),
-    "import": lambda made: made.desk.take_in([{"text": "the till rounds up", "project": ORIGIN.key}]),
-    "rename": lambda made: made.house.rename(ORIGIN.key, "store"),
+    "pin": lambda made: made.corrections.pin(["1"], pinned=True),
+    "edit": lambda made: made.corrections.edit("1", {"title": "Did another thing"}),
+    "wrong": lambda made: made.corrections.mark_wrong(["1"], wrong=True),
+    "remember": lambda made: made.writer.remember("the till rounds up", {"project": ORIGIN.key}),
+    "import": lambda made: made.writer.import_observations(
+        [{"text": "the till rounds up", "project": ORIGIN.key}]
+    ),
+    "rename": lambda made: made.projects.rename(ORIGIN.key, "store"),
 }
 
 
@@ -110,14 +113,14 @@ def test_what_changes_in_one_project_leaves_the_context_of_the_others_alone(
         assert before.keys() == {ORIGIN.name, ELSEWHERE.name}
         CHANGES[change](made)
         assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}, "what is out of date is gone"
-        assert made.shown()["context"] == {"fresh": False}
+        assert made.progress()["context"] == {"fresh": False}
         while made.step():
             pass
         after = rendered(tmp_path)
         assert after[ELSEWHERE.name] == before[ELSEWHERE.name]
         assert after.keys() == before.keys()
         assert after[ORIGIN.name] != before[ORIGIN.name]
-        assert made.shown()["context"] == {"fresh": True}
+        assert made.progress()["context"] == {"fresh": True}
 
 
 def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:
@@ -126,8 +129,8 @@ def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:
         while made.step():
             pass
         before = rendered(tmp_path)
-        undo = made.correcting.edit("1", {"title": "Did another thing"})["undo"]
-        made.correcting.undo(undo["token"])
+        undo = made.corrections.edit("1", {"title": "Did another thing"})["undo"]
+        made.corrections.undo(undo["token"])
         assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}
         while made.step():
             pass
@@ -139,7 +142,7 @@ def test_merged_projects_are_both_rendered_anew(tmp_path: Path) -> None:
         worked(store, ORIGIN, ELSEWHERE)
         while made.step():
             pass
-        made.house.merge(ELSEWHERE.key, ORIGIN.key, dry_run=False)
+        made.projects.merge(ELSEWHERE.key, ORIGIN.key, dry_run=False)
         assert rendered(tmp_path) == {}
         while made.step():
             pass
@@ -153,5 +156,5 @@ def test_after_a_forgetting_no_context_is_left(tmp_path: Path) -> None:
         worked(store, ORIGIN, ELSEWHERE)
         while made.step():
             pass
-        made.desk.forget({"refs": ["1"]}, dry_run=False)
+        made.writer.forget({"refs": ["1"]}, dry_run=False)
         assert rendered(tmp_path) == {}

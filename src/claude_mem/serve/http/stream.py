@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.errors import StoreError
 from claude_mem.model.refs import MemoryKind, Ref
-from claude_mem.ports.desk import Desk
+from claude_mem.recall.service import MemoryReader
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import Call
 from claude_mem.serve.requests import Refusal
@@ -84,7 +84,7 @@ def listen(call: Call, project: str) -> Response:
         retry = {"Retry-After": "5"}
         raise Refusal(503, "too_many", f"{MOST_LISTENERS} callers listen already.", headers=retry)
     since = Cursor.parse(call.request.headers.get("last-event-id", "").strip())
-    teller = _Teller(running, call.services.desk, project, since, visitor=visitor(call))
+    teller = _Teller(running, call.services.memory, project, since, visitor=visitor(call))
     return _Stream(running, teller.events())
 
 
@@ -115,7 +115,7 @@ class _Teller:
     """What one listener was told so far."""
 
     running: Running
-    desk: Desk
+    memory: MemoryReader
     project: str  # empty: of all
     since: Cursor | None  # None: it has only just come
     cursor: Cursor = field(default_factory=Cursor)
@@ -150,7 +150,7 @@ class _Teller:
         return self.visitor is None or self.running.visitors.knows(self.visitor)
 
     def _first(self) -> list[bytes]:
-        last = self.desk.last_ids()
+        last = self.memory.last_ids()
         newest = Cursor(**{kind: last[kind] for kind in KINDS})
         cursor, events = self.since or newest, [f"retry: {RETRY_MS}\n\n".encode()]
         behind = max(newest.of(kind) - cursor.of(kind) for kind in KINDS)
@@ -161,7 +161,7 @@ class _Teller:
         self.cursor = cursor
         states = self._new_sessions()
         self.queue, self.observer = self._queue(), self._observer()
-        projects = self.desk.listed("projects", SearchFilters(), Page(100))["items"]
+        projects = self.memory.listed("projects", SearchFilters(), Page(100))["items"]
         standing = {"queue": self.queue, "observer": self.observer}
         events.append(self._event("initial", projects=projects, sessions=states, **standing))
         if behind > MOST_BEHIND:
@@ -177,7 +177,7 @@ class _Teller:
         for kind in KINDS:
             last = self.cursor.of(kind)
             results = self._after(kind, last)
-            if not results and self.desk.last_ids()[kind] > last + WINDOW:
+            if not results and self.memory.last_ids()[kind] > last + WINDOW:
                 # Looked at again: what lies before the newest is there by now, or is forgotten.
                 results = self._after(kind, last)
                 if not results:
@@ -207,14 +207,14 @@ class _Teller:
 
     def _after(self, kind: MemoryKind, last: int) -> list[dict[str, Any]]:
         refs = [str(Ref(kind, id)) for id in range(last + 1, last + WINDOW + 1)]
-        results: list[dict[str, Any]] = self.desk.details(refs)["results"]
+        results: list[dict[str, Any]] = self.memory.details(refs)["results"]
         return results
 
     def _new_sessions(self) -> list[dict[str, Any]]:
         """Those that stand otherwise than when it was last told."""
         latest = [
             item
-            for item in self.desk.listed("sessions", SearchFilters(), Page(SESSIONS))["items"]
+            for item in self.memory.listed("sessions", SearchFilters(), Page(SESSIONS))["items"]
             if self._concerns(item)
         ]
         new = [item for item in latest if self.sessions.get(item["id"]) != item.get("status")]

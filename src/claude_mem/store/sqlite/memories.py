@@ -346,6 +346,19 @@ class SqliteMemories:
             by_ref = {card.ref: card for card in cards.cards(db, chosen)}
         return [by_ref[ref] for ref in chosen if ref in by_ref]
 
+    def refs(
+        self,
+        filters: Filters,
+        *,
+        limit: int,
+        offset: int = 0,
+        newest_first: bool = True,
+        after: ListPosition | None = None,
+    ) -> list[Ref]:
+        with self._readers.read() as db:
+            options = memory_filters.ListOptions(limit, offset, newest_first, after)
+            return list(memory_filters.list_refs(db, filters, options))
+
     def count(self, filters: Filters) -> int:
         with self._readers.read() as db:
             return memory_filters.count_memories(db, filters)
@@ -365,20 +378,20 @@ class SqliteMemories:
         return [FileMemory(by_ref[ref], how) for ref, (_, how) in found.items() if ref in by_ref]
 
     def beside(
-        self, folder: str, project_id: int | None, passing: Passing | None = None
+        self, folder: str, project_id: int | None, passing: Passing | None = None, *, limit: int = BESIDE
     ) -> list[tuple[int, str]]:
         first, last = span(project_id) if project_id is not None else text_index.EVERYWHERE
         folder, _ = placed(f"{folder}/x")
-        limit = BESIDE if passing is None else -1
+        rows_read = limit if passing is None else -1
         found: list[tuple[int, str]] = []
         with self._readers.read() as db:
-            rows = execute(db, "files_under", folder=folder, first=first, last=last, limit=limit)
-            while len(found) < BESIDE and (some := list(islice(rows, BESIDE))):
+            rows = execute(db, "files_under", folder=folder, first=first, last=last, limit=rows_read)
+            while len(found) < limit and (some := list(islice(rows, limit))):
                 passed = passing(row["spot"] for row in some) if passing is not None else None
                 found += [
                     (row["spot"], row["path"]) for row in some if passed is None or row["spot"] in passed
                 ]
-        return found[:BESIDE]
+        return found[:limit]
 
     def counted(self, session: str) -> dict[MemoryKind, int]:
         with self._readers.read() as db:

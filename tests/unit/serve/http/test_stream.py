@@ -15,7 +15,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from claude_mem.ports.desk import Desk
+from claude_mem.recall.service import MemoryReader
 from claude_mem.serve.http import stream
 from claude_mem.serve.http.router import Call
 from claude_mem.serve.http.stream import Cursor, format_event
@@ -38,25 +38,24 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]
 
 
 class Counting:
-    """Passes every question on to a desk, and counts them by name."""
+    """Passes every question on to a reader, and counts them by name."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, memory: MemoryReader) -> None:
         self.questions: Counter[str] = Counter()
-        self._desk = desk
+        self._memory = memory
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         self.questions[name] += 1
-        asked: Callable[..., Any] = getattr(self._desk, name)
+        asked: Callable[..., Any] = getattr(self._memory, name)
         return asked
 
 
 def imported(parts: Services, what: str, count: int, **more: object) -> None:
-    assert parts.desk is not None
     records = [
         {"title": sha256(f"{what} {number}".encode()).hexdigest(), "project": "shop"} | more
         for number in range(count)
     ]
-    assert parts.desk.take_in(records)["imported"] == count
+    assert parts.writer.import_observations(records)["imported"] == count
 
 
 async def listening(running: Running, since: str = "") -> AsyncIterator[bytes]:
@@ -77,12 +76,13 @@ async def until(name: str, events: AsyncIterator[bytes]) -> str:
 
 
 def first_event(parts: Services) -> tuple[str, Counter[str]]:
-    """The id of the first event, and what the desk was asked for it."""
-    assert parts.desk is not None
-    counting = Counting(parts.desk)
+    """The id of the first event, and what the reader was asked for it."""
+    counting = Counting(parts.memory)
 
     async def listen() -> str:
-        return await until("initial", await listening(Running(replace(parts, desk=counting))))
+        return await until(
+            "initial", await listening(Running(replace(parts, memory=cast(MemoryReader, counting))))
+        )
 
     return asyncio.run(listen()).splitlines()[0].removeprefix("id: "), counting.questions
 
@@ -97,11 +97,10 @@ def test_the_first_event_asks_no_more_after_a_backfill_and_is_past_all_of_it(par
 
 
 def test_what_was_backfilled_beyond_a_gap_that_forgetting_left_is_sent(parts: Services) -> None:
-    assert parts.desk is not None
     imported(parts, "recent", RECENT)
     since = first_event(parts)[0]
     imported(parts, "forgotten", 2 * stream.WINDOW, project="gap", created_at_epoch=LONG_AGO)
-    parts.desk.forget({"project": "gap"}, dry_run=False)
+    parts.writer.forget({"project": "gap"}, dry_run=False)
     imported(parts, "backfilled", 1, created_at_epoch=LONG_AGO)
 
     async def listen() -> str:

@@ -38,7 +38,7 @@ _MEMORY = {"id": ("A memory: `12` an observation, `s12` a summary, `p12` a promp
     *READS,
 )
 def search(call: Call, query: api.SearchQuery) -> Data:
-    return call.services.desk.search(query.q, query, query.page, explain=query.explain)
+    return call.services.memory.search(query.q, query, query.page, explain=query.explain)
 
 
 @routes.get(
@@ -49,8 +49,8 @@ def search(call: Call, query: api.SearchQuery) -> Data:
     *READS,
 )
 def timeline(call: Call, query: api.TimelineQuery) -> Data:
-    desk = call.services.desk
-    return desk.timeline(query.anchor, query, before=query.before, after=query.after, query=query.q)
+    memory = call.services.memory
+    return memory.timeline(query.anchor, query, before=query.before, after=query.after, query=query.q)
 
 
 @routes.get(
@@ -61,7 +61,7 @@ def timeline(call: Call, query: api.TimelineQuery) -> Data:
 )
 def file(call: Call, query: api.FileQuery) -> Data:
     filters = SearchFilters(project=query.project, cwd=query.cwd, wrong=query.wrong)
-    return call.services.desk.file_history(query.path, filters, limit=query.limit)
+    return call.services.memory.file_history(query.path, filters, limit=query.limit)
 
 
 def _add_list(kind: str) -> None:
@@ -72,7 +72,7 @@ def _add_list(kind: str) -> None:
         *READS,
     )
     def listed(call: Call, query: api.ListQuery) -> Data:
-        return call.services.desk.listed(kind, query, query.page)
+        return call.services.memory.listed(kind, query, query.page)
 
 
 for _kind in ("observations", "summaries", "prompts", "sessions"):
@@ -89,7 +89,7 @@ for _kind in ("observations", "summaries", "prompts", "sessions"):
 )
 def observation(call: Call) -> Data:
     ref = Ref.parse(call.id)
-    found = call.services.desk.details([str(ref)])["results"] if ref else []
+    found = call.services.memory.details([str(ref)])["results"] if ref else []
     if not found:
         raise Refusal(404, "not_found", f"No memory with id {call.id[:40]}.")
     memory: Data = found[0]
@@ -105,7 +105,7 @@ def observation(call: Call) -> Data:
     **_MEMORY,
 )
 def provenance(call: Call) -> Data:
-    return call.services.viewing.provenance(call.id)
+    return call.services.memory.provenance(call.id)
 
 
 @routes.post(
@@ -115,7 +115,7 @@ def provenance(call: Call) -> Data:
     *READS,
 )
 def batch(call: Call, body: api.BatchRequest) -> Data:
-    found = call.services.desk.details(_some(body.ids))
+    found = call.services.memory.details(_some(body.ids))
     results: list[dict[str, Any]] = found["results"]
     if body.order_by is not None:
         newest_first = body.order_by == "date_desc"
@@ -131,7 +131,7 @@ def batch(call: Call, body: api.BatchRequest) -> Data:
     *READS,
 )
 def session(call: Call) -> Data:
-    return call.services.desk.session(call.id)
+    return call.services.memory.session(call.id)
 
 
 @routes.get(
@@ -142,12 +142,12 @@ def session(call: Call) -> Data:
     *READS,
 )
 def events(call: Call, query: EventsQuery) -> Data:
-    return call.services.viewing.events(call.id, query.kinds, query.page)
+    return call.services.memory.events(call.id, query.kinds, query.page)
 
 
 @routes.get("/api/stats", "Statistics of what is stored.", Answer(200, "Figures."), *READS)
 def stats(call: Call) -> Data:
-    return call.services.desk.stats()
+    return call.services.stats()
 
 
 # -- Saving and correcting --
@@ -164,7 +164,7 @@ async def save(call: Call, body: api.SaveRequest) -> Data:
         name: value for name, value in structs.asdict(body).items() if name != "text" and value is not None
     }
     given |= {name: list(given[name]) for name in ("files", "concepts") if name in given}
-    saved = await asyncio.to_thread(call.services.desk.remember, body.text, given)
+    saved = await asyncio.to_thread(call.services.writer.remember, body.text, given)
     call.running.tell_change()
     return saved
 
@@ -178,7 +178,7 @@ async def save(call: Call, body: api.SaveRequest) -> Data:
 )
 async def pin(call: Call, body: api.PinRequest) -> Data:
     refs = _some(body.ids)
-    changed = await asyncio.to_thread(call.services.correcting.pin, refs, pinned=body.pinned)
+    changed = await asyncio.to_thread(call.services.corrections.pin, refs, pinned=body.pinned)
     return _announced(call, "pin", changed)
 
 
@@ -191,7 +191,7 @@ async def pin(call: Call, body: api.PinRequest) -> Data:
 )
 async def mark_wrong(call: Call, body: api.WrongRequest) -> Data:
     refs = _some(body.ids)
-    changed = await asyncio.to_thread(call.services.correcting.mark_wrong, refs, wrong=body.wrong)
+    changed = await asyncio.to_thread(call.services.corrections.mark_wrong, refs, wrong=body.wrong)
     return _announced(call, "wrong", changed)
 
 
@@ -208,8 +208,8 @@ async def edit(call: Call, body: api.EditRequest) -> Struct:
         for name, value in structs.asdict(body).items()
         if name != "id" and value is not UNSET
     }
-    edited = await asyncio.to_thread(call.services.correcting.edit, str(body.id), given)
-    found = await asyncio.to_thread(call.services.desk.details, [edited["ref"]])
+    edited = await asyncio.to_thread(call.services.corrections.edit, str(body.id), given)
+    found = await asyncio.to_thread(call.services.memory.details, [edited["ref"]])
     call.running.tell_correction("edit", [edited["ref"]])
     return api.EditAnswer(next(iter(found["results"]), None), edited["undo"])
 
@@ -222,7 +222,7 @@ async def edit(call: Call, body: api.EditRequest) -> Struct:
     *READS,
 )
 async def merge(call: Call, body: api.MergeRequest) -> Data:
-    merged = await asyncio.to_thread(call.services.correcting.merge, str(body.into), _some(body.ids))
+    merged = await asyncio.to_thread(call.services.corrections.merge, str(body.into), _some(body.ids))
     call.running.tell_correction("merge", [merged["into"], *merged["merged"]])
     return merged
 
@@ -237,7 +237,7 @@ async def merge(call: Call, body: api.MergeRequest) -> Data:
     id=("The `token` of an `undo`.", "Zm9v"),
 )
 async def undo(call: Call) -> Data:
-    undone = await asyncio.to_thread(call.services.correcting.undo, call.id)
+    undone = await asyncio.to_thread(call.services.corrections.undo, call.id)
     call.running.tell_correction("undo", undone["refs"])
     return undone
 
@@ -249,7 +249,7 @@ async def undo(call: Call) -> Data:
     *READS,
 )
 def select(call: Call, body: api.SelectRequest) -> Data:
-    return call.services.viewing.select(body.q, body, cursor=body.cursor)
+    return call.services.memory.select(body.q, body, cursor=body.cursor)
 
 
 @routes.post(
@@ -273,10 +273,9 @@ async def forget(call: Call, body: api.ForgetRequest) -> Data:
         raise Refusal(400, "missing_field", "Nothing is selected: give at least `ids`.", field="ids")
     dry_run = body.dry_run is True or not body.confirm
     gone = await asyncio.to_thread(
-        call.services.desk.forget, selection, dry_run=dry_run, exports=body.exports
+        call.services.writer.forget, selection, dry_run=dry_run, exports=body.exports
     )
     if not dry_run:
-        await asyncio.to_thread(call.services.correcting.forgot)
         # Of a session or a project it is not known here which went: whoever listens reads all again.
         call.running.tell_correction("forget" if selection == {"refs": refs} else "all", refs)
     return gone
@@ -294,7 +293,7 @@ async def forget(call: Call, body: api.ForgetRequest) -> Data:
 def export(call: Call, query: api.ExportQuery) -> Response:
     if call.request.method == "HEAD":
         return Response(media_type=LINES)
-    return StreamingResponse(_pieces(call.services.desk.export(query.q, query)), media_type=LINES)
+    return StreamingResponse(_pieces(call.services.exporter.export(query.q, query)), media_type=LINES)
 
 
 @routes.post(
@@ -305,11 +304,11 @@ def export(call: Call, query: api.ExportQuery) -> Response:
     takes_lines=True,
 )
 async def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> Data:
-    desk = call.services.desk
     if body is None:
-        done = await asyncio.to_thread(absorbed, call.lines or b"", partial(desk.absorb, own=query.own))
+        absorb = partial(call.services.importer.absorb, own=query.own)
+        done = await asyncio.to_thread(absorbed, call.lines or b"", absorb)
     else:
-        done = await asyncio.to_thread(desk.take_in, body.records)
+        done = await asyncio.to_thread(call.services.writer.import_observations, body.records)
     call.running.tell_change()
     return done
 

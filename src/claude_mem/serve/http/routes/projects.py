@@ -24,7 +24,7 @@ routes = Routes()
     *READS,
 )
 def listed(call: Call, query: api.ProjectsQuery) -> Data:
-    return call.services.desk.listed("projects", SearchFilters(), Page(query.limit, query.offset))
+    return call.services.memory.listed("projects", SearchFilters(), Page(query.limit, query.offset))
 
 
 @routes.get(
@@ -34,7 +34,7 @@ def listed(call: Call, query: api.ProjectsQuery) -> Data:
     UNAVAILABLE,
 )
 def overview(call: Call) -> Data:
-    return call.services.house.overview()
+    return call.services.projects.overview()
 
 
 @routes.get(
@@ -45,7 +45,7 @@ def overview(call: Call) -> Data:
     *READS,
 )
 def project(call: Call, query: api.ProjectQuery) -> Data:
-    return call.services.viewing.project(_one_project(query), days=query.days)
+    return call.services.memory.project(_one_project(query), days=query.days)
 
 
 @routes.get(
@@ -55,7 +55,7 @@ def project(call: Call, query: api.ProjectQuery) -> Data:
     *READS,
 )
 def facets(call: Call, query: api.FacetsQuery) -> Data:
-    return call.services.viewing.facets(query.filters) | {"filters": to_builtins(filter_infos())}
+    return call.services.memory.facets(query.filters) | {"filters": to_builtins(filter_infos())}
 
 
 @routes.get(
@@ -65,7 +65,7 @@ def facets(call: Call, query: api.FacetsQuery) -> Data:
     *READS,
 )
 def cost(call: Call, query: api.CostQuery) -> Data:
-    return call.services.viewing.cost(query.project, days=query.days)
+    return call.services.costs.cost(query.project, days=query.days)
 
 
 @routes.get(
@@ -76,7 +76,7 @@ def cost(call: Call, query: api.CostQuery) -> Data:
     *READS,
 )
 def context(call: Call, query: api.ContextQuery) -> Data | Response:
-    found = call.services.desk.context(_one_project(query), source=query.source, session=query.session)
+    found = call.services.injector.context(_one_project(query), source=query.source, session=query.session)
     return found if query.format == "json" else PlainTextResponse(str(found["text"]))
 
 
@@ -88,7 +88,7 @@ def context(call: Call, query: api.ContextQuery) -> Data | Response:
     *READS,
 )
 def preview(call: Call, body: api.PreviewRequest) -> Data:
-    return call.services.viewing.preview(_one_project(body), body.prompt, body.sizes)
+    return call.services.injector.preview(_one_project(body), body.prompt, body.sizes)
 
 
 @routes.post(
@@ -99,7 +99,7 @@ def preview(call: Call, body: api.PreviewRequest) -> Data:
     *READS,
 )
 async def rename(call: Call, body: api.RenameRequest) -> Data:
-    renamed = await asyncio.to_thread(call.services.house.rename, body.project, body.name)
+    renamed = await asyncio.to_thread(call.services.projects.rename, body.project, body.name)
     call.running.tell_change()
     return renamed
 
@@ -114,7 +114,7 @@ async def rename(call: Call, body: api.RenameRequest) -> Data:
 async def merge(call: Call, body: api.MergeProjectsRequest) -> Data:
     """It cannot be undone, so it takes two words, as forgetting does."""
     dry_run = body.dry_run is True or not body.confirm
-    merged = await asyncio.to_thread(call.services.house.merge, body.from_, body.into, dry_run=dry_run)
+    merged = await asyncio.to_thread(call.services.projects.merge, body.from_, body.into, dry_run=dry_run)
     call.running.tell_change()
     return merged
 
@@ -126,7 +126,7 @@ async def merge(call: Call, body: api.MergeProjectsRequest) -> Data:
     *READS,
 )
 def collect(call: Call, body: api.GcRequest) -> Data:
-    return call.services.house.collect(dry_run=body.dry_run is True)
+    return call.services.retention.collect(dry_run=body.dry_run is True)
 
 
 def _one_project(given: api.ProjectParams) -> SearchFilters:

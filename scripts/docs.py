@@ -1,4 +1,5 @@
-"""Writes the pages that are made of the code: docs/cli.md from --help, docs/settings.md from SETTINGS.
+"""Writes what is made of the code: docs/cli.md from --help, docs/settings.md from SETTINGS, and the viewer's
+list of filters from `api.filters`.
 
 With --check it changes nothing, and fails if a page no longer says what the code does.
 """
@@ -12,7 +13,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from claude_mem import settings
+from claude_mem.api.filters import filter_infos
 from claude_mem.cli import commands as command_line
 from claude_mem.models import registry
 
@@ -134,7 +138,18 @@ def _shown(value: object) -> str:
     return f"`{value}`"
 
 
-PAGES = {"cli.md": cli_page, "settings.md": settings_page}
+def filter_list() -> str:
+    """The viewer's constant: a filter that is declared is shown."""
+    rows = "".join(f"  {msgspec.json.encode(each).decode()},\n" for each in filter_infos())
+    head = "// Made of the code by scripts/docs.py; run `make docs` after a change."
+    return f"{head}\nexport const FILTERS = [\n{rows}];\n"
+
+
+PAGES = {
+    "cli.md": cli_page,
+    "settings.md": settings_page,
+    "../src/claude_mem/serve/viewer/filter_list.js": filter_list,
+}
 
 
 def main() -> int:

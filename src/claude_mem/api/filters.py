@@ -50,15 +50,15 @@ class FilterFields(Params, frozen=True, kw_only=True):
             aliases=("dateStart",),
         ),
     ] = ""
-    until: Annotated[str, doc("Not after: written in the same way.", "yesterday", aliases=("dateEnd",))] = ""
-    superseded: Annotated[
-        bool | None, doc("true: only what newer memory replaced; false: none of it.", False)
-    ] = None
+    until: Annotated[str, doc("Not after: in the same words.", "yesterday", aliases=("dateEnd",))] = ""
+    superseded: Annotated[bool | None, doc("Only what newer memory replaced; false: none of it.", False)] = (
+        None
+    )
     wrong: Annotated[
         bool | None,
-        doc("true: only what was marked wrong; false, and always in a search: none of it.", False),
+        doc("Only what was marked wrong; false, and in a search always: none of it.", False),
     ] = None
-    pinned: Annotated[bool, doc("true: only what is pinned.", False)] = False
+    pinned: Annotated[bool, doc("Only what is pinned.", False)] = False
 
 
 class SearchFilters(FilterFields, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from claude_mem.api.base import Params, doc
-from claude_mem.api.filters import FilterInfo, SearchFilters
+from claude_mem.api.filters import SearchFilters
 from claude_mem.api.memories import Confirm, DryRun, Limit, Memory, Offset
 from claude_mem.api.sessions import SESSION_ALIASES
 
@@ -173,7 +173,6 @@ class FacetsAnswer(Struct, kw_only=True):
     branches: list[str]
     clients: list[str]
     concepts: list[str]
-    filters: Annotated[list[FilterInfo], doc("Every filter there is: its name, kind, choices and help.")]
 
 
 class CostAnswer(Struct, kw_only=True):

@@ -4,36 +4,56 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from claude_mem.model.refs import KINDS
+if TYPE_CHECKING:
+    from claude_mem.api.filters import FilterInfo
 
 MOST = 100
+METAVARS = {"file": "PATH", "session": "ID", "since": "WHEN", "until": "WHEN"}
 
 
 def project(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--project", metavar="P", help="only of this project: its name or key")
-    where.add_argument("--here", action="store_true", help="only of this directory's project")
+    where.add_argument("--project", metavar="P", help="only this project: its name or key")
+    where.add_argument("--here", action="store_true", help="only this directory's project")
 
 
 def flags(parser: argparse.ArgumentParser) -> None:
+    """Every filter there is, as `api.filters` declares it."""
     project(parser)
-    parser.add_argument("--kind", action="append", choices=KINDS, help="only of this kind; may come again")
-    parser.add_argument("--type", action="append", metavar="T", help="only of this type: bugfix, decision, …")
-    parser.add_argument("--concept", action="append", metavar="C", help="only with this concept: gotcha, …")
-    parser.add_argument("--file", metavar="F", help="a path, the end of one, src/, or src/*.py")
-    parser.add_argument("--branch", metavar="B", help="only from work on this branch")
-    parser.add_argument("--session", metavar="ID", help="only of this session")
-    parser.add_argument("--client", metavar="NAME", help="only from this coding agent")
-    period(parser)
-    parser.add_argument(
-        "--superseded", action=argparse.BooleanOptionalAction, help="only what was replaced; or none of it"
-    )
+    for each in _filters().values():
+        _add(parser, each)
 
 
 def period(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--since", metavar="WHEN", help="yesterday, 'last week', 2026-01-31, v2, …")
-    parser.add_argument("--until", metavar="WHEN", help="in the same words")
+    for name in ("since", "until"):
+        _add(parser, _filters()[name])
+
+
+def _filters() -> dict[str, FilterInfo]:
+    from claude_mem.api.filters import filter_infos
+
+    return {each.name: each for each in filter_infos() if each.name != "project"}
+
+
+def _add(parser: argparse.ArgumentParser, each: FilterInfo) -> None:
+    flag, about = f"--{each.name}", each.help[0].lower() + each.help[1:].rstrip(".")
+    metavar = METAVARS.get(each.name, each.name.upper())
+    match each.kind:
+        case "text":
+            parser.add_argument(flag, metavar=metavar, help=about)
+        case "list":
+            choices = f": {', '.join(each.choices)}" if each.choices else ""
+            about = f"{about}{choices}; may be repeated"
+            parser.add_argument(
+                flag, action="append", choices=each.choices or None, metavar=metavar, help=about
+            )
+        case "flag":
+            parser.add_argument(flag, action="store_true", default=None, help=about)
+        case "switch":
+            about = f"{about.partition(';')[0]}; or none of it"
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=about)
 
 
 def paging(parser: argparse.ArgumentParser, limit: int) -> None:
@@ -42,11 +62,10 @@ def paging(parser: argparse.ArgumentParser, limit: int) -> None:
 
 
 def query(args: argparse.Namespace) -> dict[str, object]:
-    """What was said, in the words of the HTTP API."""
-    names = ("kind", "type", "concept", "file", "branch", "session", "client", "since", "until")
-    said = {name: getattr(args, name, None) for name in (*names, "limit", "offset")}
-    superseded = getattr(args, "superseded", None)
-    return where(args) | said | {"superseded": str(superseded).lower() if superseded is not None else None}
+    """The filters given, as parameters of the HTTP API."""
+    given = {name: getattr(args, name, None) for name in (*_filters(), "limit", "offset")}
+    words = {name: str(value).lower() for name, value in given.items() if isinstance(value, bool)}
+    return where(args) | given | words
 
 
 def where(args: argparse.Namespace) -> dict[str, object]:

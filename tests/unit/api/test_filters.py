@@ -1,7 +1,11 @@
+import argparse
+
 from msgspec import structs
 
 from claude_mem.api.filters import SearchFilters, filter_infos
+from claude_mem.cli import narrow
 from claude_mem.model.refs import KINDS
+from claude_mem.serve.http.routes import viewer
 
 
 def test_every_filter_but_the_directory_is_told_to_every_face() -> None:
@@ -17,3 +21,18 @@ def test_a_filter_says_what_it_takes() -> None:
     assert (found["concept"].kind, found["concept"].choices) == ("list", ())
     kinds = {name: found[name].kind for name in ("file", "pinned", "superseded", "wrong")}
     assert kinds == {"file": "text", "pinned": "flag", "superseded": "switch", "wrong": "switch"}
+
+
+def test_the_command_line_has_a_flag_for_every_filter() -> None:
+    parser = argparse.ArgumentParser()
+    narrow.flags(parser)
+    flags = ["--kind", "summary", "--type", "bugfix", "--pinned", "--no-wrong", "--superseded"]
+    query = narrow.query(parser.parse_args([*flags, "--here"]))
+    assert {each.name for each in filter_infos()} <= set(query)
+    assert (query["kind"], query["type"], query["cwd"]) == (["summary"], ["bugfix"], narrow.here())
+    assert (query["pinned"], query["wrong"], query["superseded"]) == ("true", "false", "true")
+
+
+def test_the_viewer_has_the_same_filters() -> None:
+    listed = (viewer.FOLDER / "filter_list.js").read_text()
+    assert all(f'"name":"{each.name}"' in listed for each in filter_infos())

@@ -1,11 +1,15 @@
-// The fields that narrow a search; each is a choice where the choices are known.
+// The controls of the filters in filter_list.js; each is a choice where the choices are known.
 
 import { h, labelled, put } from "./dom.js";
 import { get } from "./api.js";
 import { projectOptions } from "./choices.js";
+import { FILTERS } from "./filter_list.js";
 import { kindOf } from "./row.js";
 import { brief } from "./words.js";
 
+const LABELS = { wrong: "Marked wrong" };
+const HINTS = { file: "src/login.py", since: "last week", until: "yesterday" };
+const FACETS = { type: "types", concept: "concepts", branch: "branches", client: "clients" }; // in /api/facets
 // All kinds but raw tool uses.
 const UNDERSTOOD = "observation,summary,prompt";
 const ALL = `${UNDERSTOOD},evidence`;
@@ -41,26 +45,28 @@ export function filters(asked, change, signal) {
     return labelled(label, selects[name]);
   };
   const any = (label) => [h("option", { value: "" }, label)];
+  const option = (value, label = value) => h("option", { value }, label);
+  function control({ name, kind, choices }) {
+    const label = LABELS[name] || name[0].toUpperCase() + name.slice(1);
+    if (name === "kind")
+      return choice(name, label, [
+        option(ALL, "all"),
+        option(UNDERSTOOD, "all but raw"),
+        ...choices.map((each) => option(each, kindOf({ kind: each }))),
+      ]);
+    if (kind === "flag") return choice(name, label, [any("all"), option("true", "only those")]);
+    if (kind === "switch")
+      return choice(name, label, [
+        any(name === "wrong" ? "in lists of one kind" : "all"),
+        option("true", "only those"),
+        option("false", "left out"),
+      ]);
+    return name in FACETS || name === "project" ? choice(name, label, any("all")) : typed(name, label, HINTS[name]);
+  }
   const element = h(
     "form",
     { class: "filters", "aria-label": "Narrow", onsubmit: (event) => event.preventDefault() },
-    choice("project", "Project", any("all")),
-    choice("kind", "Kind", [
-      h("option", { value: ALL }, "all"),
-      h("option", { value: UNDERSTOOD }, "all but raw"),
-      ...["observation", "summary", "prompt", "evidence"].map((kind) => h("option", { value: kind }, kindOf({ kind }))),
-    ]),
-    choice("type", "Type", any("all")),
-    typed("file", "File", "src/login.py"),
-    choice("branch", "Branch", any("all")),
-    choice("client", "Client", any("all")),
-    typed("since", "Since", "last week"),
-    typed("until", "Until", "yesterday"),
-    choice("wrong", "Marked wrong", [
-      h("option", { value: "" }, "in lists of one kind"),
-      h("option", { value: "true" }, "only those"),
-      h("option", { value: "false" }, "left out"),
-    ]),
+    FILTERS.filter(({ name }) => name !== "session").map(control),
   );
   const session = h("span", { class: "chips" });
   element.append(session);
@@ -89,15 +95,11 @@ export function filters(asked, change, signal) {
       .then(([found, { items }]) => {
         if (known !== project) return;
         put(selects.project, any("all"), projectOptions(items, project));
-        for (const [name, list] of [
-          ["type", found.types],
-          ["branch", found.branches],
-          ["client", found.clients],
-        ])
+        for (const [name, facet] of Object.entries(FACETS))
           put(
             selects[name],
             any("all"),
-            list.map((value) => h("option", { value }, value)),
+            found[facet].map((value) => option(value)),
           );
         fill();
       })

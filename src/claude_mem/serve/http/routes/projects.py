@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from msgspec import to_builtins
 from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import projects as api
-from claude_mem.api.filters import Page, SearchFilters, filter_infos
+from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.api.memories import ListAnswer
 from claude_mem.ports.desk import Data
 from claude_mem.serve.http.router import NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
@@ -50,12 +49,12 @@ def project(call: Call, query: api.ProjectQuery) -> Data:
 
 @routes.get(
     "/api/facets",
-    "The filters there are, and what they can be set to.",
-    Answer(200, "The filters and their values.", api.FacetsAnswer),
+    "What the filters can be set to.",
+    Answer(200, "Their values.", api.FacetsAnswer),
     *READS,
 )
 def facets(call: Call, query: api.FacetsQuery) -> Data:
-    return call.services.memory.facets(query.filters) | {"filters": to_builtins(filter_infos())}
+    return call.services.viewing.facets(query.filters)
 
 
 @routes.get(

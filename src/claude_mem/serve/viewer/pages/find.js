@@ -9,25 +9,14 @@ import { renewed } from "../renewed.js";
 import { go, link, memoryLink, rename } from "../router.js";
 import { hit } from "../row.js";
 import { Windowed } from "../windowed.js";
+import { FILTERS } from "../filter_list.js";
 import { filters, usual } from "../filters.js";
 import { bulk } from "../bulk.js";
 import { many } from "../words.js";
 
 const MOST_FOUND = 200; // of a search; a list has no end
 const LISTS = { observation: "observations", summary: "summaries", prompt: "prompts" }; // of one kind
-const NARROWING = [
-  "project",
-  "kind",
-  "type",
-  "file",
-  "branch",
-  "client",
-  "session",
-  "since",
-  "until",
-  "wrong",
-  "pinned",
-];
+const NARROWING = FILTERS.map(({ name }) => name);
 const left = new Map(); // what was selected and marked at each step of the way, when it was left
 
 export async function show(place, main, signal) {

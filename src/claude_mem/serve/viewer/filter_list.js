@@ -1,0 +1,16 @@
+// Made of the code by scripts/docs.py; run `make docs` after a change.
+export const FILTERS = [
+  {"name":"project","kind":"text","choices":[],"help":"Only this project: its name or key."},
+  {"name":"kind","kind":"list","choices":["observation","summary","prompt","evidence"],"help":"Only these kinds of memory."},
+  {"name":"type","kind":"list","choices":["bugfix","feature","refactor","change","discovery","decision"],"help":"Only observations of these types."},
+  {"name":"concept","kind":"list","choices":[],"help":"Only with one of these concepts."},
+  {"name":"file","kind":"text","choices":[],"help":"Only about a path, the end of one, a directory (src/) or a glob (src/*.py)."},
+  {"name":"branch","kind":"text","choices":[],"help":"Only from work on this git branch."},
+  {"name":"session","kind":"text","choices":[],"help":"Only from this session."},
+  {"name":"client","kind":"text","choices":[],"help":"Only from this coding agent."},
+  {"name":"since","kind":"text","choices":[],"help":"Not before: yesterday, last week, 3 days ago, 2026-01-31, or a git tag."},
+  {"name":"until","kind":"text","choices":[],"help":"Not after: in the same words."},
+  {"name":"superseded","kind":"switch","choices":[],"help":"Only what newer memory replaced; false: none of it."},
+  {"name":"wrong","kind":"switch","choices":[],"help":"Only what was marked wrong; false, and in a search always: none of it."},
+  {"name":"pinned","kind":"flag","choices":[],"help":"Only what is pinned."},
+];

@@ -54,7 +54,7 @@ def project(call: Call, query: api.ProjectQuery) -> Data:
     *READS,
 )
 def facets(call: Call, query: api.FacetsQuery) -> Data:
-    return call.services.viewing.facets(query.filters)
+    return call.services.memory.facets(query.filters)
 
 
 @routes.get(

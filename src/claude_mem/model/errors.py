@@ -11,6 +11,8 @@ ClaudeMemError
 └── WorkerError
     ├── WorkerHung         the lock is held, but nobody answers
     └── WorkerFailed       it was started and did not come up
+
+InvalidInput (a ValueError) and NotFound (a LookupError): what a caller asked for is not valid, or not there.
 """
 
 from __future__ import annotations
@@ -81,3 +83,15 @@ class WorkerFailed(WorkerError):
     def __init__(self, detail: str) -> None:
         self.detail = detail
         super().__init__(f"The worker did not come up: {detail}. Look at: claude-mem worker logs")
+
+
+class InvalidInput(ValueError):
+    """`field` is not valid; `str()` is one sentence that says what to change."""
+
+    def __init__(self, field: str, sentence: str) -> None:
+        self.field = field
+        super().__init__(sentence)
+
+
+class NotFound(LookupError):
+    """Nothing goes by that name; `str()` is one sentence."""

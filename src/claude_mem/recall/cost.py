@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from claude_mem.model.jobs import Spent
-from claude_mem.ports.desk import Data
+from claude_mem.recall.json_shapes import Json
 from claude_mem.store.values import InjectionCount, Ledgers, Spending
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -49,7 +49,7 @@ class CostReport:
         self._spending, self._today, self._ledgers, self._clock = spending, today, ledgers, clock
         self._budget, self._instructions = budget, instructions
 
-    def cost(self, project: str, *, days: int) -> Data:
+    def cost(self, project: str, *, days: int) -> Json:
         """The days are those of UTC, as the budget's are; today is the last of them."""
         now = self._clock()
         since = now - now % DAY_MS - (days - 1) * DAY_MS
@@ -82,7 +82,7 @@ class CostReport:
             },
         }
 
-    def _batching(self, rows: list[Spending], uses: int) -> Data:
+    def _batching(self, rows: list[Spending], uses: int) -> Json:
         total = _sum(rows)
         calls, sent = total["calls"], total["input_tokens"] + total["cached_tokens"]
         more = max(0, uses - calls) if calls else 0
@@ -104,7 +104,7 @@ class CostReport:
         }
 
 
-def _row(row: Spending) -> Data:
+def _row(row: Spending) -> Json:
     return {
         "day": row.day,
         "project": row.project,
@@ -114,7 +114,7 @@ def _row(row: Spending) -> Data:
     }
 
 
-def _sum(rows: Iterable[Spending]) -> Data:
+def _sum(rows: Iterable[Spending]) -> Json:
     rows = list(rows)
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
     return {
@@ -124,7 +124,7 @@ def _sum(rows: Iterable[Spending]) -> Data:
     }
 
 
-def _grouped(rows: list[Spending], *names: str) -> list[Data]:
+def _grouped(rows: list[Spending], *names: str) -> list[Json]:
     groups: dict[tuple[str, ...], list[Spending]] = {}
     for row in rows:
         groups.setdefault(tuple(getattr(row, name) for name in names), []).append(row)
@@ -136,7 +136,7 @@ def _many(count: int, one: str) -> str:
     return f"{count:,} {one}{'' if count == 1 else 's'}"
 
 
-def _injection_sum(told: Iterable[InjectionCount]) -> Data:
+def _injection_sum(told: Iterable[InjectionCount]) -> Json:
     told = list(told)
     return {"times": sum(each.times for each in told), "tokens": sum(each.tokens for each in told)}
 

@@ -13,12 +13,14 @@ from dataclasses import asdict, dataclass
 from typing import cast
 
 from claude_mem.api.filters import SearchFilters
+from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation, ObservationType
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref, Source
-from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
 from claude_mem.recall import json_shapes
+from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.filters import TYPES, FilterResolver
+from claude_mem.recall.json_shapes import Json
 from claude_mem.store.values import (
     CopyReport,
     Elsewhere,
@@ -55,7 +57,7 @@ class MemoryWriter:
         clock: Callable[[], int],
         drain: Callable[[], int],
         clean: Callable[[str], str],
-        changed: Changed,
+        changed: OnChange,
         elsewhere: Elsewhere,
         forgotten: Callable[[], None],
     ) -> None:
@@ -64,12 +66,12 @@ class MemoryWriter:
         self._drain, self._changed, self._elsewhere = drain, changed, elsewhere
         self._forgotten = forgotten
 
-    def remember(self, text: str, given: Mapping[str, object]) -> Data:
+    def remember(self, text: str, given: Mapping[str, object]) -> Json:
         ref, new, title = self._keep(text, given, source="user", provider="user")
         self._tell([ref])
         return {"status": "saved" if new else "known", "id": ref.id, "ref": str(ref), "title": title}
 
-    def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Data:
+    def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Json:
         selected = self._selection(selection)
         while self._drain():
             pass
@@ -107,14 +109,14 @@ class MemoryWriter:
             traces=tuple(self._keeping.traces(doomed.refs)),
         )
 
-    def import_observations(self, records: Sequence[Mapping[str, object]]) -> Data:
+    def import_observations(self, records: Sequence[Mapping[str, object]]) -> Json:
         if len(records) > MOST_RECORDS:
-            raise BadQuestion("records", f"At most {MOST_RECORDS:,} records at a time.")
+            raise InvalidInput("records", f"At most {MOST_RECORDS:,} records at a time.")
         imported, skipped, errors = [], 0, []
         for index, record in enumerate(records):
             try:
                 ref, new, _ = self._keep(_narrative_of(record), record, source="external", provider="import")
-            except BadQuestion as error:
+            except InvalidInput as error:
                 errors.append({"index": index, "field": error.field, "message": str(error)})
             else:
                 imported += [ref] if new else []
@@ -131,12 +133,12 @@ class MemoryWriter:
     ) -> tuple[Ref, bool, str]:
         narrative = self._clean(text).strip()
         if not narrative:
-            raise BadQuestion("text", "There is nothing to remember in it, once private text is taken out.")
+            raise InvalidInput("text", "There is nothing to remember in it, once private text is taken out.")
         if len(narrative) > LONGEST_TEXT:
-            raise BadQuestion("text", f"It is longer than {LONGEST_TEXT:,} characters.")
+            raise InvalidInput("text", f"It is longer than {LONGEST_TEXT:,} characters.")
         type_ = _text(given, "type") or "discovery"
         if type_ not in TYPES:
-            raise BadQuestion("type", f"{type_!r} is no type of observation: {', '.join(TYPES)}.")
+            raise InvalidInput("type", f"{type_!r} is no type of observation: {', '.join(TYPES)}.")
         title = self._clean(_text(given, "title")).strip() or _first_line(narrative)
         observation = Observation(
             type=cast(ObservationType, type_),
@@ -169,7 +171,7 @@ class MemoryWriter:
         if name:
             return Origin(key=f"name:{name}", name=name, root="")
         if not cwd:
-            raise BadQuestion("project", "Whose memory is it? Name a project, or a directory (cwd) of one.")
+            raise InvalidInput("project", "Whose memory is it? Name a project, or a directory (cwd) of one.")
         return self._origin_of(cwd)
 
     def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:
@@ -177,7 +179,7 @@ class MemoryWriter:
         if isinstance(items, str):
             items = (items,)
         if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
-            raise BadQuestion(name, f"{name} is no list of texts.")
+            raise InvalidInput(name, f"{name} is no list of texts.")
         return tuple(filter(None, (self._clean(item[:LONGEST_TEXT]).strip() for item in items[:MOST_ITEMS])))
 
     def _check(self, refs: Sequence[Ref]) -> None:
@@ -185,7 +187,7 @@ class MemoryWriter:
         there = {card.ref for card in self._library.cards(refs)} if refs else set()
         missing = [str(ref) for ref in refs if ref not in there]
         if missing:
-            raise NotThere(f"There is no memory {', '.join(missing)}; nothing was forgotten.")
+            raise NotFound(f"There is no memory {', '.join(missing)}; nothing was forgotten.")
 
     def _sample(self, doomed: ForgetPlan) -> list[Card]:
         if doomed.refs:
@@ -210,12 +212,12 @@ class MemoryWriter:
     def _selection(self, given: Mapping[str, object]) -> Selection:
         chosen = {name: given[name] for name in SELECTORS if given.get(name)}
         if not chosen:
-            raise BadQuestion("refs", f"What is to be forgotten? At least one of {', '.join(SELECTORS)}.")
+            raise InvalidInput("refs", f"What is to be forgotten? At least one of {', '.join(SELECTORS)}.")
         refs = []
         for text in _list(chosen.get("refs")):
             ref = Ref.parse(str(text))
             if ref is None:
-                raise BadQuestion("refs", f"{text!r} is no memory's name, such as 12 or s3.")
+                raise InvalidInput("refs", f"{text!r} is no memory's name, such as 12 or s3.")
             refs.append(ref)
         narrowing = SearchFilters(
             project=_text(chosen, "project"),
@@ -251,7 +253,7 @@ def _own_session(provider: str, origin: Origin) -> str:
 
 def _narrative_of(record: object) -> str:
     if not isinstance(record, Mapping):
-        raise BadQuestion("records", "It is no object.")
+        raise InvalidInput("records", "It is no object.")
     return _text(record, "narrative") or _text(record, "text") or _text(record, "title")
 
 
@@ -293,14 +295,14 @@ class Corrections:
         revising: Revising,
         clock: Callable[[], int],
         clean: Callable[[str], str],
-        changed: Changed,
+        changed: OnChange,
     ) -> None:
         self._library, self._revising, self._clock = library, revising, clock
         self._clean, self._changed = clean, changed
         self._undos: dict[str, _Undo] = {}
         self._mutex = threading.Lock()
 
-    def edit(self, ref: str, given: Mapping[str, object]) -> Data:
+    def edit(self, ref: str, given: Mapping[str, object]) -> Json:
         meant = _observation(ref)
         values: dict[str, FieldValue] = {
             name: self._text(given, name, TEXTS[name]) for name in TEXTS if name in given
@@ -309,40 +311,40 @@ class Corrections:
         if "type" in given:
             values["type"] = _type(given["type"])
         if not values:
-            raise BadQuestion("title", "There is nothing to change: say at least one field.")
+            raise InvalidInput("title", "There is nothing to change: say at least one field.")
         if "title" in values and not values["title"]:
-            raise BadQuestion("title", "A memory needs a title.")
+            raise InvalidInput("title", "A memory needs a title.")
         values["edited_at_epoch"] = self._clock()
         undo = self._revise("edit", [Revision(meant.id, values)])
         if undo is None:
-            raise NotThere(f"There is no observation {ref}.")
+            raise NotFound(f"There is no observation {ref}.")
         return {"ref": str(meant), "undo": undo}
 
-    def pin(self, refs: Sequence[str], *, pinned: bool) -> Data:
+    def pin(self, refs: Sequence[str], *, pinned: bool) -> Json:
         return self._flag("pinned", refs, pinned)
 
-    def mark_wrong(self, refs: Sequence[str], *, wrong: bool) -> Data:
+    def mark_wrong(self, refs: Sequence[str], *, wrong: bool) -> Json:
         return self._flag("wrong", refs, wrong)
 
-    def merge(self, into: str, refs: Sequence[str]) -> Data:
+    def merge(self, into: str, refs: Sequence[str]) -> Json:
         kept = _observation(into, "into")
         others = [ref for ref in dict.fromkeys(map(_observation, refs)) if ref != kept]
         if not others:
-            raise BadQuestion("ids", "Merge what with it? Say at least one other observation.")
+            raise InvalidInput("ids", "Merge what with it? Say at least one other observation.")
         cards = {card.ref: card for card in self._library.cards([kept, *others])}
         missing = [str(ref) for ref in (kept, *others) if ref not in cards]
         if missing:
-            raise NotThere(f"There is no observation {', '.join(missing)}; nothing was merged.")
+            raise NotFound(f"There is no observation {', '.join(missing)}; nothing was merged.")
         if len({card.project_id for card in cards.values()}) > 1:
-            raise BadQuestion("ids", "They are of different projects; each remembers its own.")
+            raise InvalidInput("ids", "They are of different projects; each remembers its own.")
         undo = self._revise("merge", _merged(cards[kept], [cards[ref] for ref in others]))
         return {"into": str(kept), "merged": [str(ref) for ref in others], "undo": undo}
 
-    def undo(self, token: str) -> Data:
+    def undo(self, token: str) -> Json:
         with self._mutex:
             undo = self._undos.get(token)
             if undo is None or undo.until < self._clock():
-                raise NotThere("It cannot be undone any more: that was done already, or is too long ago.")
+                raise NotFound("It cannot be undone any more: that was done already, or is too long ago.")
             self._revising.revise(undo.before, expected=undo.after)
             del self._undos[token]
         self._tell(undo.before)
@@ -359,7 +361,7 @@ class Corrections:
                 if all(each.id in there for each in undo.before)
             }
 
-    def _flag(self, name: str, refs: Sequence[str], value: bool) -> Data:
+    def _flag(self, name: str, refs: Sequence[str], value: bool) -> Json:
         meant = [_observation(ref) for ref in refs]
         there = {card.ref for card in self._library.cards(meant)}
         undo = self._revise(name, [Revision(ref.id, {name: int(value)}) for ref in meant if ref in there])
@@ -369,7 +371,7 @@ class Corrections:
             "undo": undo,
         }
 
-    def _revise(self, what: str, revisions: Sequence[Revision]) -> Data | None:
+    def _revise(self, what: str, revisions: Sequence[Revision]) -> Json | None:
         """What it takes to undo it; None: nothing was there to be changed."""
         if not revisions:
             return None
@@ -393,18 +395,18 @@ class Corrections:
     def _text(self, given: Mapping[str, object], name: str, most: int) -> str | None:
         value = given[name]
         if value is not None and not isinstance(value, str):
-            raise BadQuestion(name, f"{name} is no text.")
+            raise InvalidInput(name, f"{name} is no text.")
         text = self._clean(value or "").strip()
         if len(text) > most:
-            raise BadQuestion(name, f"{name} is longer than {most:,} characters.")
+            raise InvalidInput(name, f"{name} is longer than {most:,} characters.")
         return text or None
 
     def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:
         items = given[name] or []
         if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
-            raise BadQuestion(name, f"{name} is no list of texts.")
+            raise InvalidInput(name, f"{name} is no list of texts.")
         if len(items) > MOST_ITEMS or any(len(item) > LONGEST_TEXT for item in items):
-            raise BadQuestion(name, f"{name} holds more than {MOST_ITEMS}, or one that is too long.")
+            raise InvalidInput(name, f"{name} holds more than {MOST_ITEMS}, or one that is too long.")
         return tuple(filter(None, (self._clean(item).strip() for item in items)))
 
 
@@ -422,11 +424,11 @@ def _merged(kept: Card, others: Sequence[Card]) -> list[Revision]:
 def _observation(text: str, field: str = "ids") -> Ref:
     ref = Ref.parse(text)
     if ref is None or ref.kind != "observation":
-        raise BadQuestion(field, f"{text!r} cannot be corrected: only observations can, by their number.")
+        raise InvalidInput(field, f"{text!r} cannot be corrected: only observations can, by their number.")
     return ref
 
 
 def _type(value: object) -> str:
     if not isinstance(value, str) or value not in TYPES:
-        raise BadQuestion("type", f"{value!r} is no type of observation: {', '.join(TYPES)}.")
+        raise InvalidInput("type", f"{value!r} is no type of observation: {', '.join(TYPES)}.")
     return value

@@ -9,9 +9,9 @@ from datetime import tzinfo
 from typing import get_args
 
 from claude_mem.api.filters import SearchFilters
+from claude_mem.model.errors import InvalidInput
 from claude_mem.model.memory import ObservationType
 from claude_mem.model.refs import KINDS, Card, Filters, is_of_file
-from claude_mem.ports.desk import BadQuestion
 from claude_mem.recall.dates import interval
 from claude_mem.recall.truth import RepoFacts, when_tagged
 from claude_mem.store.values import Library, Project, Shelves
@@ -41,7 +41,7 @@ class FilterResolver:
         if asked.project:
             found = self._library.project(asked.project)
             if found is None:
-                raise BadQuestion(
+                raise InvalidInput(
                     "project",
                     f"No project is called {asked.project!r}. To see all, type claude-mem projects.",
                 )
@@ -72,7 +72,7 @@ class FilterResolver:
         """The client's own id of a session that is named by it, or by the beginning of it."""
         found = self._shelves.session(given.strip())
         if found is None:
-            raise BadQuestion(
+            raise InvalidInput(
                 "session", f"There is no session {given!r}. To see all, type claude-mem sessions."
             )
         return str(found["claude_session_id"])
@@ -88,7 +88,7 @@ class FilterResolver:
         try:
             return interval(words, self._clock(), self._zone(), tagged)
         except ValueError as error:
-            raise BadQuestion(field, str(error)) from None
+            raise InvalidInput(field, str(error)) from None
 
 
 def fits(card: Card, filters: Filters) -> bool:

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from claude_mem.api.filters import SearchFilters
-from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.errors import ClaudeMemError, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.full_text import STOP_WORDS, expressions
 from claude_mem.model.refs import Card, Filters, Hit, Ref, plain_path
-from claude_mem.ports.desk import Data, NotThere
 from claude_mem.privacy import tags
 from claude_mem.recall import json_shapes, paths, rank
 from claude_mem.recall import render as recall_render
 from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.render import LastSession, NextStep, Rendered, StartMaterial
 from claude_mem.recall.search import Search, Truth
@@ -73,7 +73,7 @@ class Injector:
     placed: Callable[[Project, Origin], Project] = as_it_is
     """A project with where it lies now, by where a session of it begins."""
 
-    def context(self, narrowing: SearchFilters, *, source: str = "startup", session: str = "") -> Data:
+    def context(self, narrowing: SearchFilters, *, source: str = "startup", session: str = "") -> Json:
         """What the next session start gets, without the fence: for people."""
         project = self.resolver.project(narrowing)
         if project is None:
@@ -84,12 +84,12 @@ class Injector:
         refs = [str(ref) for ref in told.refs]
         return {"text": told.text, "tokens": told.tokens, "refs": refs, "project": project.name}
 
-    def preview(self, narrowing: SearchFilters, prompt: str, sizes: Mapping[str, int]) -> Data:
+    def preview(self, narrowing: SearchFilters, prompt: str, sizes: Mapping[str, int]) -> Json:
         """What the next session start and, if it is given, a prompt would get; with these sizes where they
         are named. Nothing is recorded."""
         project = self.resolver.project(narrowing)
         if project is None:
-            raise NotThere("No memories of that directory; a session there gets no context.")
+            raise NotFound("No memories of that directory; a session there gets no context.")
         size = replace(self.size, **{SIZES[name]: value for name, value in sizes.items()})
         tried, session = replace(self, size=size), narrowing.session
         return {
@@ -103,7 +103,7 @@ class Injector:
             "in_force": _limits_json(self.size),
         }
 
-    def _prompt_preview(self, project: Project, session: str, prompt: str) -> Data:
+    def _prompt_preview(self, project: Project, session: str, prompt: str) -> Json:
         considered = self.considered(project, session, project.root, prompt[:LONGEST_PROMPT])
         rendered = self.told_at(prompt, [hit for hit, told in considered if told])
         return {
@@ -344,7 +344,7 @@ SIZES = {
 """Settings that decide how much is told, and what they are called where it is packed."""
 
 
-def _rendered_json(told: Rendered) -> Data:
+def _rendered_json(told: Rendered) -> Json:
     return {
         "text": told.text,
         "characters": len(told.text),

@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Card, Hit, Ref
-from claude_mem.ports.desk import BadQuestion, Data
 from claude_mem.recall import label
 from claude_mem.store.values import Injection, ListPosition, Project
+
+Json = dict[str, Any]
+
 
 SNIPPET = 240
 _OWN = ("id", "session_id", "project", "project_id", "title", "created_at", "created_at_epoch")
 _HIDDEN = ("claude_session_id", "content_key", "seen_again", *_OWN)
 
 
-def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Data:
+def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Json:
     card = hit.card
     data = {
         "id": card.ref.id,
@@ -45,7 +48,7 @@ def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Dat
     return data
 
 
-def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] | None = None) -> Data:
+def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] | None = None) -> Json:
     """A result with all that is kept of it. `injected`: None, if that was not looked up."""
     kept = {name: value for name, value in columns.items() if name not in _HIDDEN}
     told = [
@@ -60,7 +63,7 @@ def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] |
     }
 
 
-def session(row: Mapping[str, Any]) -> Data:
+def session(row: Mapping[str, Any]) -> Json:
     return {
         "id": row["claude_session_id"],
         "session_id": row["claude_session_id"],
@@ -83,7 +86,7 @@ def session(row: Mapping[str, Any]) -> Data:
     }
 
 
-def project(each: Project) -> Data:
+def project(each: Project) -> Json:
     return {
         "id": each.id,
         "name": each.name,
@@ -123,7 +126,7 @@ def next_cursor(cards: Sequence[Card], limit: int) -> str | None:
     return memory_cursor(cards[limit - 1]) if len(cards) > limit else None
 
 
-def cursor_after(items: Sequence[Data]) -> str | None:
+def cursor_after(items: Sequence[Json]) -> str | None:
     """Where a list goes on after these."""
     return f"{max(0, items[-1]['created_at_epoch'])}-{items[-1]['ref']}" if items else None
 
@@ -139,7 +142,7 @@ def parse_cursor(text: str) -> ListPosition | None:
     found = _CURSOR.fullmatch(text)
     ref = Ref.parse(found[2]) if found else None
     if found is None or ref is None:
-        raise BadQuestion("cursor", "That is no `next` of a page.")
+        raise InvalidInput("cursor", "That is no `next` of a page.")
     return ListPosition(int(found[1]), ref)
 
 

@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin, around, worktree_of
-from claude_mem.ports.desk import BadQuestion, Changed, Data, NotThere
 from claude_mem.recall import json_shapes
+from claude_mem.recall.context_files import OnChange
+from claude_mem.recall.json_shapes import Json
 from claude_mem.store.values import Project, Projects, ProjectSummary, Shelves
 
 MOST_ASKED = 8
@@ -98,11 +100,11 @@ class ProjectManager:
     is_there: Callable[[str], bool]
     has_commit: Callable[[str, str], bool]
     moved: Callable[[], None]
-    changed: Changed
+    changed: OnChange
     clean: Callable[[str], str]
     alone: Callable[[Callable[[], int]], int]
 
-    def overview(self) -> Data:
+    def overview(self) -> Json:
         found = self.projects.all()
         return {
             "items": [_project_json(project, is_there=self.is_there(project.root)) for project in found],
@@ -113,21 +115,21 @@ class ProjectManager:
             ],
         }
 
-    def rename(self, given: str, name: str) -> Data:
+    def rename(self, given: str, name: str) -> Json:
         project = self._one("project", given)
         name = " ".join(self.clean(name).split())
         if not name:
-            raise BadQuestion("name", "What is it to be called? The name is empty.")
+            raise InvalidInput("name", "What is it to be called? The name is empty.")
         if len(name) > LONGEST_NAME:
-            raise BadQuestion("name", f"The name is longer than {LONGEST_NAME} characters.")
+            raise InvalidInput("name", f"The name is longer than {LONGEST_NAME} characters.")
         self.projects.rename(project.id, name)
         self.changed([project.id])
         return {"key": project.key, "before": project.name, "name": name}
 
-    def merge(self, given: str, into: str, *, dry_run: bool) -> Data:
+    def merge(self, given: str, into: str, *, dry_run: bool) -> Json:
         gone, stays = self._one("from", given), self._one("into", into)
         if gone.id == stays.id:
-            raise BadQuestion("into", f"{given!r} and {into!r} are the same project.")
+            raise InvalidInput("into", f"{given!r} and {into!r} are the same project.")
         told = {
             "dry_run": dry_run,
             "from": {"key": gone.key, "name": gone.name},
@@ -173,10 +175,10 @@ class ProjectManager:
         by_key = [one for one in found if given == one.key or given in one.merged]
         named = by_key or [one for one in found if given == one.name]
         if not named:
-            raise NotThere(f"There is no project {given!r}. See: claude-mem projects")
+            raise NotFound(f"There is no project {given!r}. See: claude-mem projects")
         if len(named) > 1:
             keys = ", ".join(one.key for one in named)
-            raise BadQuestion(
+            raise InvalidInput(
                 field, f"{len(named)} projects are called {given!r}; say which by its key: {keys}."
             )
         return named[0]
@@ -186,7 +188,7 @@ def is_directory(root: str) -> bool:
     return bool(root) and Path(root).is_dir()
 
 
-def _project_json(project: ProjectSummary, *, is_there: bool) -> Data:
+def _project_json(project: ProjectSummary, *, is_there: bool) -> Json:
     return {
         "id": project.id,
         "name": project.name,

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.full_text import expressions
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, MemoryKind, Ref
-from claude_mem.ports.desk import BadQuestion, Data, NotThere
 from claude_mem.recall import json_shapes
 from claude_mem.recall.filters import TYPES, FilterResolver
+from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search, SearchResults, Truth
 from claude_mem.store.values import Keeping, Ledgers, Library, Project, Shelves
 
@@ -52,7 +53,7 @@ class MemoryReader:
     catch_up: Callable[[], None]
     """Brings the index in step, if the store can be written: what was saved a moment ago is found."""
 
-    def search(self, query: str, narrowing: SearchFilters, page: Page, *, explain: bool = False) -> Data:
+    def search(self, query: str, narrowing: SearchFilters, page: Page, *, explain: bool = False) -> Json:
         filters = self.resolver.filters(narrowing)
         if query.strip():
             self.catch_up()
@@ -85,7 +86,7 @@ class MemoryReader:
 
     def timeline(
         self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
-    ) -> Data:
+    ) -> Json:
         filters = self.resolver.filters(narrowing)
         middle, at = self._anchor(anchor.strip(), query, filters, narrowing)
         if filters.project_id is None and middle is not None:
@@ -108,7 +109,7 @@ class MemoryReader:
             "after": [json_shapes.result(self._hit(card)) for card in later[:after]],
         }
 
-    def details(self, refs: Sequence[str]) -> Data:
+    def details(self, refs: Sequence[str]) -> Json:
         asked = [(text, Ref.parse(str(text))) for text in refs]
         whole = self.library.whole([ref for _, ref in asked if ref is not None])
         results = []
@@ -120,12 +121,12 @@ class MemoryReader:
         missing = [str(text) for text, ref in asked if ref not in whole]
         return {"results": results, "missing": missing}
 
-    def session(self, id: str) -> Data:
+    def session(self, id: str) -> Json:
         found = self.shelves.session(id.strip())
         if found is None:
-            raise NotThere(f"There is no session {id!r}.")
+            raise NotFound(f"There is no session {id!r}.")
         filters = Filters(session=found["claude_session_id"])
-        kept: dict[str, list[Data]] = {}
+        kept: dict[str, list[Json]] = {}
         for name in ("prompts", "observations", "summaries"):
             kind = replace(filters, kinds=(LISTS[name],))
             kept[name] = self._details(self.library.refs(kind, limit=MOST_RESULTS, newest_first=False))
@@ -135,9 +136,9 @@ class MemoryReader:
         }
         return {"session": json_shapes.session(found), **kept, **beside}
 
-    def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> Data:
+    def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> Json:
         if not path.strip():
-            raise BadQuestion("path", "Which file? A path or the end of one is needed.")
+            raise InvalidInput("path", "Which file? A path or the end of one is needed.")
         filters = _right(self.resolver.filters(narrowing))
         self.catch_up()
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
@@ -146,7 +147,7 @@ class MemoryReader:
         results = [json_shapes.result(self._hit(each.card)) | {"how": each.how} for each in chosen]
         return {"path": path, "results": results}
 
-    def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> Data:
+    def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> Json:
         filters = self.resolver.filters(narrowing)
         if kind == "projects":
             projects = self.library.projects(page.limit + 1, page.offset)
@@ -154,7 +155,7 @@ class MemoryReader:
         if kind == "sessions":
             return self._sessions(filters, page)
         if kind not in LISTS:
-            raise BadQuestion("kind", f"{kind!r} is no list: {', '.join((*LISTS, 'sessions', 'projects'))}.")
+            raise InvalidInput("kind", f"{kind!r} is no list: {', '.join((*LISTS, 'sessions', 'projects'))}.")
         filters = replace(filters, kinds=(LISTS[kind],))
         self._index_files(filters)
         after = json_shapes.parse_cursor(page.cursor)
@@ -172,7 +173,7 @@ class MemoryReader:
     def last_ids(self) -> dict[MemoryKind, int]:
         return self.library.last_ids()
 
-    def _sessions(self, filters: Filters, page: Page) -> Data:
+    def _sessions(self, filters: Filters, page: Page) -> Json:
         after = json_shapes.parse_session_cursor(page.cursor)
         rows = self.shelves.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
         last = rows[page.limit - 1] if len(rows) > page.limit else None
@@ -188,7 +189,7 @@ class MemoryReader:
         if ref is not None:
             cards = self.library.cards([ref])
             if not cards:
-                raise NotThere(f"There is no memory {anchor!r}.")
+                raise NotFound(f"There is no memory {anchor!r}.")
             return self._hit(cards[0]), cards[0].created_at
         if anchor:
             session = self.shelves.session(anchor)
@@ -200,7 +201,7 @@ class MemoryReader:
             self.catch_up()
             hits = self.engine(query, filters, 1).hits
             if not hits:
-                raise NotThere(f"Nothing was found for {query!r}.")
+                raise NotFound(f"Nothing was found for {query!r}.")
             return hits[0], hits[0].card.created_at
         return None, self.clock()
 
@@ -209,7 +210,7 @@ class MemoryReader:
         if filters.file:
             self.catch_up()
 
-    def _details(self, refs: Sequence[Ref]) -> list[Data]:
+    def _details(self, refs: Sequence[Ref]) -> list[Json]:
         found = self.library.whole(refs)
         whole = [found[ref] for ref in refs if ref in found]
         return [json_shapes.detail(self._hit(card), columns) for card, columns in whole]
@@ -220,11 +221,11 @@ class MemoryReader:
 
     # -- The viewer's pages --
 
-    def provenance(self, ref: str) -> Data:
+    def provenance(self, ref: str) -> Json:
         meant = Ref.parse(ref)
         found = self.library.whole([meant]) if meant else {}
         if meant is None or not found:
-            raise NotThere(f"There is no memory {ref!r}.")
+            raise NotFound(f"There is no memory {ref!r}.")
         card, columns = found[meant]
         session = self.shelves.session(card.session)
         asked = None
@@ -258,10 +259,10 @@ class MemoryReader:
             "duplicates": self._like(meant, card.title, card.project_id) if is_observation else [],
         }
 
-    def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> Data:
+    def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> Json:
         found = self.shelves.session(session.strip())
         if found is None:
-            raise NotThere(f"There is no session {session!r}.")
+            raise NotFound(f"There is no session {session!r}.")
         counts = {
             kind: self.library.count(Filters(session=found["claude_session_id"], kinds=(kind,)))
             for kind in KINDS
@@ -281,10 +282,10 @@ class MemoryReader:
             "last_at_epoch": found["updated_at_epoch"],
         }
 
-    def project(self, narrowing: SearchFilters, *, days: int) -> Data:
+    def project(self, narrowing: SearchFilters, *, days: int) -> Json:
         project = self.resolver.project(narrowing)
         if project is None:
-            raise NotThere("Nothing is remembered of that directory.")
+            raise NotFound("Nothing is remembered of that directory.")
         since = self.clock() - days * DAY_MS
         activity = self.ledgers.activity(project.id, since)
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
@@ -304,7 +305,7 @@ class MemoryReader:
             "sessions": [json_shapes.session(each) for each in sessions],
         }
 
-    def facets(self, narrowing: SearchFilters) -> Data:
+    def facets(self, narrowing: SearchFilters) -> Json:
         project = self.resolver.project(narrowing)
         found = self.ledgers.facets(project.id if project else None)
         return {
@@ -315,7 +316,7 @@ class MemoryReader:
             "concepts": list(found.concepts),
         }
 
-    def select(self, query: str, narrowing: SearchFilters, *, cursor: str = "") -> Data:
+    def select(self, query: str, narrowing: SearchFilters, *, cursor: str = "") -> Json:
         filters = self.resolver.filters(narrowing)
         if query.strip():
             self.catch_up()
@@ -333,12 +334,12 @@ class MemoryReader:
             "next": further,
         }
 
-    def _figures(self, project: Project, sessions: Sequence[Data]) -> Data:
+    def _figures(self, project: Project, sessions: Sequence[Json]) -> Json:
         count, observations = self.shelves.figures(project.id)
         last = sessions[0]["updated_at_epoch"] if sessions else None
         return json_shapes.project(replace(project, sessions=count, observations=observations, last_at=last))
 
-    def _changed_files(self, project_id: int) -> list[Data]:
+    def _changed_files(self, project_id: int) -> list[Json]:
         files = self.ledgers.changed_files(project_id, FILES)
         last = {card.ref: card.created_at for card in self.library.cards([each.last for each in files])}
         return [
@@ -352,7 +353,7 @@ class MemoryReader:
             if each.last in last
         ]
 
-    def _next_steps(self, project_id: int) -> list[Data]:
+    def _next_steps(self, project_id: int) -> list[Json]:
         refs = [Ref("summary", id) for id in self.shelves.last_summaries(project_id, "", NEXT_STEPS)]
         whole = self.library.whole(refs)
         return [
@@ -366,7 +367,7 @@ class MemoryReader:
             if columns["next_steps"]
         ]
 
-    def _like(self, ref: Ref, title: str, project_id: int) -> list[Data]:
+    def _like(self, ref: Ref, title: str, project_id: int) -> list[Json]:
         """Others that may say the same; whether they do, a person sees."""
         filters = Filters(project_id=project_id, kinds=("observation",), superseded=False)
         hits = self.engine(title, filters, 2 * DUPLICATES, hurried=True).hits
@@ -379,7 +380,7 @@ class MemoryReader:
         ]
         return [json_shapes.result(hit) for hit in alike[:DUPLICATES]]
 
-    def _shown(self, refs: Sequence[Ref]) -> list[Data]:
+    def _shown(self, refs: Sequence[Ref]) -> list[Json]:
         cards = {card.ref: card for card in self.library.cards(refs)} if refs else {}
         return [json_shapes.result(self._hit(cards[ref])) for ref in refs if ref in cards]
 
@@ -394,7 +395,7 @@ def _understood(filters: Filters) -> Filters:
     return filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
 
 
-def _page(items: list[Data], page: Page) -> Data:
+def _page(items: list[Json], page: Page) -> Json:
     return {
         "items": items[: page.limit],
         "offset": page.offset,

@@ -10,10 +10,11 @@ from typing import Protocol
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model import records
+from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
 from claude_mem.model.refs import Filters, MemoryKind, Ref
-from claude_mem.ports.desk import BadQuestion, Data
 from claude_mem.recall.filters import FilterResolver, fits
+from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search
 from claude_mem.store.values import ExportSelection, ImportReport, Library
 
@@ -145,13 +146,13 @@ class Importer:
         into: Absorb,
         clock: Callable[[], int],
         clean: Callable[[str], str],
-        import_observations: Callable[[Sequence[Mapping[str, object]]], Data],
+        import_observations: Callable[[Sequence[Mapping[str, object]]], Json],
         catch_up: Callable[[], None],
     ) -> None:
         self._into, self._clock, self._clean = into, clock, clean
         self._import_observations, self._catch_up = import_observations, catch_up
 
-    def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> Data:
+    def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> Json:
         now = self._clock()
         places: list[int] = []
         fitting: list[Record] = []
@@ -191,7 +192,7 @@ def check_head(record: Mapping[str, object]) -> None:
         return
     version = record.get("version")
     if not isinstance(version, int) or version > records.VERSION:
-        raise BadQuestion(
+        raise InvalidInput(
             "version",
             f"It is in version {str(version)[:20]} of the format, and this claude-mem reads up to "
             f"{records.VERSION}. Upgrade claude-mem to import it.",

@@ -18,8 +18,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.types import Message
 
 from claude_mem.api.tools import input_schema
-from claude_mem.model.errors import StoreError
-from claude_mem.ports.desk import BadQuestion, NotThere
+from claude_mem.model.errors import InvalidInput, NotFound, StoreError
 from claude_mem.serve import mcp_tools
 from claude_mem.serve.http import guard
 from claude_mem.serve.mcp import Headers, Visitor
@@ -97,7 +96,7 @@ async def _called(
         given = read_arguments(tool.arguments, arguments)
         found = await asyncio.to_thread(tool.run, running.services, given, visitor.cwd)
         text = tool.tell(found).in_words(running.services.fence)
-    except (Refusal, BadQuestion, NotThere, StoreError) as error:
+    except (Refusal, InvalidInput, NotFound, StoreError) as error:
         return _failed(str(error))
     except Exception as error:  # the client is told that it failed, not what memory said
         running.swallow("mcp", error)

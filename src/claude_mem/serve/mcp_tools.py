@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from claude_mem.api import tools
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Ref
-from claude_mem.ports.desk import BadQuestion, Data
+from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.services import Services
 
 # Tells a model what was found, in few tokens: a line for each, whole only where it is asked for.
@@ -211,53 +212,53 @@ class Tool:
     title: str
     about: str
     arguments: type[Struct]
-    run: Callable[[Services, Any, str], Data]
+    run: Callable[[Services, Any, str], Json]
     """(services, the arguments as their struct, the client's directory)"""
-    tell: Callable[[Data], ToolText]
+    tell: Callable[[Json], ToolText]
     only_reads: bool = True
     destroys: bool = False
 
 
-def _search(services: Services, given: tools.SearchArguments, cwd: str) -> Data:
+def _search(services: Services, given: tools.SearchArguments, cwd: str) -> Json:
     _known_place(given.project, cwd)
     return services.memory.search(given.query, given.filters(cwd), Page(given.limit, given.offset))
 
 
-def _timeline(services: Services, given: tools.TimelineArguments, cwd: str) -> Data:
+def _timeline(services: Services, given: tools.TimelineArguments, cwd: str) -> Json:
     filters = _in_project(given.project, cwd)
     return services.memory.timeline(
         given.anchor, filters, before=given.before, after=given.after, query=given.query
     )
 
 
-def _read(services: Services, given: tools.ReadArguments, cwd: str) -> Data:
+def _read(services: Services, given: tools.ReadArguments, cwd: str) -> Json:
     del cwd
     return services.memory.details(_refs(given.ids))
 
 
-def _session(services: Services, given: tools.SessionArguments, cwd: str) -> Data:
+def _session(services: Services, given: tools.SessionArguments, cwd: str) -> Json:
     del cwd
     return services.memory.session(given.id)
 
 
-def _file_history(services: Services, given: tools.FileArguments, cwd: str) -> Data:
+def _file_history(services: Services, given: tools.FileArguments, cwd: str) -> Json:
     return services.memory.file_history(given.path, _in_project(given.project, cwd), limit=given.limit)
 
 
-def _remember(services: Services, given: tools.RememberArguments, cwd: str) -> Data:
+def _remember(services: Services, given: tools.RememberArguments, cwd: str) -> Json:
     more: dict[str, object] = {"title": given.title, "type": given.type, "files": list(given.files)}
     more |= tools.place(given.project or tools.HERE, cwd)
     return services.writer.remember(given.text, {name: value for name, value in more.items() if value})
 
 
-def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Data:
+def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Json:
     """The confirmation names what goes, so that it cannot be given for something else."""
     del cwd
     refs = _refs(given.ids)
     text = f"forget {' '.join(refs)}"
     confirmed = " ".join(given.confirm.replace("#", "").replace(",", " ").split()).lower()
     if confirmed and confirmed != text:
-        raise BadQuestion("confirm", f'Nothing was forgotten: confirm must be exactly "{text}".')
+        raise InvalidInput("confirm", f'Nothing was forgotten: confirm must be exactly "{text}".')
     found = services.writer.forget({"refs": refs}, dry_run=not confirmed)
     return found if confirmed else found | {"confirm": text}
 
@@ -270,7 +271,7 @@ def _in_project(project: str, cwd: str) -> SearchFilters:
 
 def _known_place(project: str, cwd: str) -> None:
     if project == tools.HERE and not cwd:
-        raise BadQuestion("project", "Which project you work in is not known here; give its name.")
+        raise InvalidInput("project", "Which project you work in is not known here; give its name.")
 
 
 def _refs(ids: Sequence[int | str]) -> list[str]:
@@ -279,12 +280,12 @@ def _refs(ids: Sequence[int | str]) -> list[str]:
     for item in ids:
         ref = Ref.parse(str(item))
         if ref is None:
-            raise BadQuestion("ids", f"{str(item)[:40]!r} is not an id; ids are written 12, s3 or p4.")
+            raise InvalidInput("ids", f"{str(item)[:40]!r} is not an id; ids are written 12, s3 or p4.")
         found[str(ref)] = None
     if not found:
-        raise BadQuestion("ids", "`ids` is empty.")
+        raise InvalidInput("ids", "`ids` is empty.")
     if len(found) > tools.MOST_IDS:
-        raise BadQuestion(
+        raise InvalidInput(
             "ids", f"{len(found)} ids are more than the {tools.MOST_IDS} that are allowed at once."
         )
     return list(found)

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from claude_mem.model.errors import InvalidInput
 from claude_mem.model.events import Origin
-from claude_mem.ports.desk import BadQuestion
 from claude_mem.privacy import excluded_projects
 from claude_mem.settings import Settings
 
@@ -56,7 +56,7 @@ def refusing_excluded(settings: Settings, origin_of: Callable[[str], Origin]) ->
 
     def origin(cwd: str) -> Origin:
         if is_excluded(cwd, None):
-            raise BadQuestion("cwd", f"Nothing is recorded there: {excluded_projects.KEY} names it.")
+            raise InvalidInput("cwd", f"Nothing is recorded there: {excluded_projects.KEY} names it.")
         return origin_of(cwd)
 
     return origin

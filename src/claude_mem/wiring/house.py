@@ -9,14 +9,14 @@ from pathlib import Path
 
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
-from claude_mem.ports.desk import Data
 from claude_mem.queue.spool_reader import Spool
+from claude_mem.recall.context_files import ContextFiles
+from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.projects import ProjectManager
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore, backup, copies
 from claude_mem.store.sqlite.forget import SqliteKeeping
 from claude_mem.store.sqlite.retention import Evidence, SqliteEvidence, SqliteRoom
-from claude_mem.wiring.contexts import Contexts
 
 DAY_MS = 24 * 60 * 60 * 1000
 MEGABYTE = 1_000_000
@@ -28,7 +28,7 @@ class House:
         settings: Settings,
         store: SqliteStore,
         keeping: SqliteKeeping,
-        contexts: Contexts,
+        contexts: ContextFiles,
         housing: ProjectManager,
     ) -> None:
         self._settings, self._store = settings, store
@@ -48,7 +48,7 @@ class House:
             "room": self._room.keep,
         }
 
-    def collect(self, *, dry_run: bool) -> Data:
+    def collect(self, *, dry_run: bool) -> Json:
         old, large = self._old(), self._excess()
         contexts, markers, surplus = self._contexts.old(), self._spool.stale(time.time()), self._surplus()
         items = [
@@ -112,7 +112,7 @@ class House:
         return [*backup.surplus_backups(self._backups), *aside, *copies.drafts_of_copies(self._backups)]
 
 
-def _item(what: str, count: int, bytes_: int) -> Data:
+def _item(what: str, count: int, bytes_: int) -> Json:
     return {"what": what, "count": count, "bytes": bytes_}
 
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 from claude_mem.model.clock import now
 from claude_mem.model.events import Origin
-from claude_mem.ports.desk import Data
 from claude_mem.recall.background import BackgroundWork
+from claude_mem.recall.context_files import ContextFiles, ContextUpdater
 from claude_mem.recall.cost import CostBudget, CostReport
 from claude_mem.recall.dates import local_zone
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.git_facts import GitTruth
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
+from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.label import estimate_tokens
 from claude_mem.recall.projects import ProjectManager, is_directory
 from claude_mem.recall.render import Rendered
@@ -36,10 +37,8 @@ from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
 from claude_mem.store.values import Project
 from claude_mem.vectors import indexer
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
-from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.elsewhere import Elsewhere
 from claude_mem.wiring.exclusion import refusing_excluded
-from claude_mem.wiring.freshness import Freshness
 from claude_mem.wiring.house import House
 
 
@@ -54,8 +53,8 @@ class Recalling:
     costs: CostReport
     projects: ProjectManager
     house: House
-    stats: Callable[[], Data]
-    progress: Callable[[], Data]
+    stats: Callable[[], Json]
+    progress: Callable[[], Json]
     """How far the indexes and the rendered contexts are, and what sessions were told; cheap."""
     step: Callable[[], bool]
     """Does some of what is to be kept ready; False: all of it is."""
@@ -141,8 +140,8 @@ def assemble(
         ),
         placed=projects.placed,
     )
-    contexts = Contexts(settings.data_dir, shelves, keeping, _by_git(truth_of, injector.start), now)
-    contexts_updater = Freshness(store.readers, library, contexts, projects.looked_for)
+    contexts = ContextFiles(settings.data_dir, shelves, keeping, _by_git(truth_of, injector.start), now)
+    contexts_updater = ContextUpdater(store.readers, library, contexts, projects.looked_for)
     injected = InjectionFigures(store.readers)
     copying = threading.Lock()
     corrections = Corrections(
@@ -166,11 +165,11 @@ def assemble(
     )
     transfer = SqliteTransfer(store.readers, store.writer, now)
 
-    def stats() -> Data:
+    def stats() -> Json:
         waiting = {"waiting": contexts_updater.waiting()}
         return {"index": waiting, **contexts_updater.figures(), "vectors": _vectors(embedding)}
 
-    def progress() -> Data:
+    def progress() -> Json:
         return {
             "index": {"waiting": contexts_updater.waiting()},
             "vectors": _vectors(embedding),
@@ -246,7 +245,7 @@ def _by_git(
     return started
 
 
-def _vectors(embedding: VectorIndexer | None) -> Data:
+def _vectors(embedding: VectorIndexer | None) -> Json:
     if embedding is None:
         return {"state": "off", "waiting": 0, "trouble": None}
     state = "unavailable" if embedding.trouble else "on"

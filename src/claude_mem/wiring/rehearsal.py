@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from claude_mem.model.clock import now
-from claude_mem.model.errors import ClaudeMemError
-from claude_mem.ports.desk import BadQuestion, Data
+from claude_mem.model.errors import ClaudeMemError, InvalidInput
+from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.transfer import Importer
 from claude_mem.serve.http.routes.memories import absorbed
 from claude_mem.settings import Settings
@@ -32,13 +32,13 @@ def rehearsing(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes], d
         def absorb(lines: bytes) -> dict[str, Any]:
             try:
                 return absorbed(lines, partial(arriving.absorb, own=own))
-            except BadQuestion as error:
+            except InvalidInput as error:
                 raise ClaudeMemError(str(error)) from None
 
         yield absorb
 
 
-def _counted(records: Sequence[Mapping[str, object]]) -> Data:
+def _counted(records: Sequence[Mapping[str, object]]) -> Json:
     """What other tools wrote is looked at more closely when it is taken in."""
     return {"imported": len(records), "skipped": 0, "errors": []}
 

@@ -11,9 +11,9 @@ from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
 from tests.unit.recall.remembering import DAY, House
 
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
-from claude_mem.ports.desk import BadQuestion, NotThere
 from claude_mem.recall.edit import MOST_UNDOS, UNDO_MS, Corrections
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.forget import SqliteKeeping
@@ -56,7 +56,7 @@ def test_secrets_are_taken_out_of_every_field(memory: House) -> None:
 def test_what_cannot_be_kept_is_refused_by_its_field(
     memory: House, text: str, given: dict[str, object], field: str
 ) -> None:
-    with pytest.raises(BadQuestion) as error:
+    with pytest.raises(InvalidInput) as error:
         memory.writing.remember(text, given)
     assert error.value.field == field
 
@@ -80,7 +80,7 @@ def test_forgetting_is_tried_first_and_then_done(memory: House) -> None:
 )
 def test_nothing_is_forgotten_by_mistake(memory: House, selection: dict[str, object]) -> None:
     memory.keep("one")
-    with pytest.raises(BadQuestion):
+    with pytest.raises(InvalidInput):
         memory.writing.forget(selection, dry_run=False)
     assert memory.found("one") == ["1"]
 
@@ -98,9 +98,9 @@ def test_a_session_is_forgotten_by_the_beginning_of_its_id_and_what_is_in_it_is_
 
 def test_whoever_names_what_is_not_there_forgets_nothing(memory: House) -> None:
     memory.keep("heron")
-    with pytest.raises(NotThere, match="99"):
+    with pytest.raises(NotFound, match="99"):
         memory.writing.forget({"refs": ["1", "99"]}, dry_run=False)
-    with pytest.raises(BadQuestion, match="no session"):
+    with pytest.raises(InvalidInput, match="no session"):
         memory.writing.forget({"session": "nobodys"}, dry_run=False)
     assert memory.found("heron") == ["1"]
 
@@ -147,7 +147,7 @@ def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Corrections]:
 
 def test_only_observations_are_pinned(correcting: Corrections) -> None:
     assert correcting.pin(["1", "9"], pinned=True)["missing"] == ["9"]
-    with pytest.raises(BadQuestion):
+    with pytest.raises(InvalidInput):
         correcting.pin(["s1"], pinned=True)
 
 
@@ -157,13 +157,13 @@ def test_for_an_hour(correcting: Corrections, clock: SettableClock) -> None:
     assert correcting.undo(second["token"])["refs"] == ["1"]
     correcting.pin(["1"], pinned=True)
     clock.now += 1
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         correcting.undo(first["token"])
 
 
 def test_the_last_so_many(correcting: Corrections) -> None:
     undos = [correcting.pin(["1"], pinned=True)["undo"] for _ in range(MOST_UNDOS + 1)]
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         correcting.undo(undos[0]["token"])
     assert correcting.undo(undos[1]["token"])["status"] == "undone"
 

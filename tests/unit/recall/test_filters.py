@@ -10,8 +10,8 @@ from tests.unit.recall.cards import NOW, card
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Filters
-from claude_mem.ports.desk import BadQuestion
 from claude_mem.recall.filters import fits
 
 
@@ -54,7 +54,7 @@ def test_dates_are_given_in_words(asked: House) -> None:
 def test_what_cannot_be_meant_is_said_in_a_sentence_that_names_the_field(
     asked: House, narrowing: SearchFilters, field: str, said: str
 ) -> None:
-    with pytest.raises(BadQuestion) as error:
+    with pytest.raises(InvalidInput) as error:
         asked.resolver.filters(narrowing)
     assert error.value.field == field
     assert said in str(error.value)

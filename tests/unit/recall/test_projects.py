@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tests.contracts.store_contract import NOON, SettableClock
 
+from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
-from claude_mem.ports.desk import BadQuestion, NotThere
 from claude_mem.recall.projects import MergeHint, ProjectManager, merge_hints
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.forget import SqliteKeeping
@@ -65,14 +65,14 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 def test_a_name_that_two_projects_have_is_refused_with_their_keys(house: House) -> None:
-    with pytest.raises(BadQuestion, match="/b/shop") as error:
+    with pytest.raises(InvalidInput, match="/b/shop") as error:
         house.housing.merge("shop", "mill", dry_run=False)
     assert error.value.field == "from"
-    with pytest.raises(BadQuestion, match=r"git\.example/a/shop"):
+    with pytest.raises(InvalidInput, match=r"git\.example/a/shop"):
         house.housing.rename("shop", "x")
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         house.housing.rename("nobodys", "x")
-    with pytest.raises(BadQuestion, match="same project"):
+    with pytest.raises(InvalidInput, match="same project"):
         house.housing.merge("mill", "/c/mill", dry_run=False)
     assert len(house.housing.overview()["items"]) == 3
     house.housing.merge("/b/shop", SHOP.key, dry_run=False)
@@ -88,7 +88,7 @@ def test_a_dry_run_merges_nothing(house: House) -> None:
 
 @pytest.mark.parametrize("name", ["", "  ", "hunter2", "x" * 201])
 def test_a_name_is_checked_like_any_text_of_a_caller(house: House, name: str) -> None:
-    with pytest.raises(BadQuestion):
+    with pytest.raises(InvalidInput):
         house.housing.rename("mill", name)
     assert house.housing.rename("mill", " the \n mill ")["name"] == "the mill"
 

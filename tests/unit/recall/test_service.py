@@ -9,8 +9,9 @@ from tests.contracts.store_contract import NOON
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied
 
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.memory import Observation, Summary
-from claude_mem.ports.desk import BadQuestion, Data, NotThere
+from claude_mem.recall.json_shapes import Json
 from claude_mem.store.values import Injection
 
 ANYTHING = SearchFilters()
@@ -36,7 +37,7 @@ RESULT = [
 ]
 
 
-def refs(results: list[Data]) -> list[str]:
+def refs(results: list[Json]) -> list[str]:
     return [result["ref"] for result in results]
 
 
@@ -54,7 +55,7 @@ def days(memory: House) -> House:
     return memory
 
 
-def titles(results: list[Data]) -> list[str]:
+def titles(results: list[Json]) -> list[str]:
     return [result["title"] for result in results]
 
 
@@ -124,17 +125,17 @@ def test_a_timeline_stays_in_its_anchors_project(days: House) -> None:
 
 
 def test_what_is_not_there_is_said(days: House) -> None:
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         days.reading.timeline("999", ANYTHING)
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         days.reading.timeline("", ANYTHING, query="zzz")
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         days.reading.session("nobody")
-    with pytest.raises(BadQuestion):
+    with pytest.raises(InvalidInput):
         days.reading.timeline("half past never", ANYTHING)
-    with pytest.raises(BadQuestion):
+    with pytest.raises(InvalidInput):
         days.reading.file_history(" ", ANYTHING)
-    with pytest.raises(BadQuestion):
+    with pytest.raises(InvalidInput):
         days.reading.listed("thoughts", ANYTHING, Page())
 
 

@@ -11,10 +11,10 @@ from tests.contracts.store_contract import NOON
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.errors import InvalidInput
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.model.records import FOREIGN
 from claude_mem.model.refs import Ref
-from claude_mem.ports.desk import BadQuestion
 from claude_mem.recall import transfer
 from claude_mem.recall.transfer import Exporter, Importer, UnfitRecord
 from claude_mem.store.sqlite.transfer import SqliteTransfer
@@ -103,7 +103,7 @@ class TestLeaving:
     def test_a_project_that_nobody_knows_is_refused_before_the_first_record(
         self, leaving: Callable[..., Any]
     ) -> None:
-        with pytest.raises(BadQuestion, match="nope"):
+        with pytest.raises(InvalidInput, match="nope"):
             leaving(project="nope")
 
 
@@ -155,7 +155,7 @@ class TestArriving:
     def test_a_newer_format_is_refused_whole(
         self, memory: House, arriving: Callable[..., Any], version: object
     ) -> None:
-        with pytest.raises(BadQuestion, match="Upgrade claude-mem"):
+        with pytest.raises(InvalidInput, match="Upgrade claude-mem"):
             arriving(PROJECT, SESSION, {"kind": "claude-mem", "version": version})
         assert memory.store.find("theirs") is None
         arriving({"kind": "claude-mem", "version": 1}, PROJECT, SESSION)

@@ -13,6 +13,7 @@ from tests.contracts.store_contract import Events, arrivals
 from claude_mem.model.clock import now
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.memory import Memory, Observation
+from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.git_facts import GitTruth
 from claude_mem.recall.projects import ProjectManager, is_directory
 from claude_mem.recall.render import Rendered
@@ -22,7 +23,6 @@ from claude_mem.store.sqlite.forget import SqliteKeeping
 from claude_mem.store.sqlite.memories import SqliteMemories
 from claude_mem.store.sqlite.projects import SqliteProjects
 from claude_mem.store.sqlite.sessions import SqliteSessions
-from claude_mem.wiring.contexts import Contexts
 from claude_mem.wiring.house import House
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -43,7 +43,7 @@ def store(data: Path) -> Iterator[SqliteStore]:
 
 def house_of(data: Path, store: SqliteStore, **settings: int) -> House:
     keeping, shelves = SqliteKeeping(store.readers, store.writer, now), SqliteSessions(store.readers)
-    contexts = Contexts(data, shelves, keeping, lambda _project, _session: Rendered(), now)
+    contexts = ContextFiles(data, shelves, keeping, lambda _project, _session: Rendered(), now)
     origin_of = {"": Origin("k", "n", "")}.__getitem__
     truth = GitTruth(SqliteMemories(store.readers), origin_of)
     projects = ProjectManager(

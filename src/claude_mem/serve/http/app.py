@@ -15,8 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from claude_mem.model.errors import EventUnreadable, StoreError
-from claude_mem.ports.desk import BadQuestion, NotThere
+from claude_mem.model.errors import EventUnreadable, InvalidInput, NotFound, StoreError
 from claude_mem.serve.http import guard, openapi
 from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Routes, respond, routed_path
 from claude_mem.serve.http.routes import memories, projects, sessions, settings, system, viewer
@@ -62,8 +61,8 @@ def build(running: Running) -> Starlette:
         exception_handlers={
             Refusal: _refused,
             EventUnreadable: _unreadable,
-            BadQuestion: _bad_question,
-            NotThere: _not_there,
+            InvalidInput: _bad_question,
+            NotFound: _not_there,
             ChangedMeanwhile: _changed_meanwhile,
             StoreError: _unavailable,
             HTTPException: _not_routed,
@@ -140,7 +139,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 async def _bad_question(_: Request, error: Exception) -> Response:
-    assert isinstance(error, BadQuestion)
+    assert isinstance(error, InvalidInput)
     return _refusal(Refusal(400, "bad_field", str(error), field=error.field or None))
 
 

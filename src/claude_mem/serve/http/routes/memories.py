@@ -16,7 +16,7 @@ from claude_mem.api.base import Error
 from claude_mem.api.filters import SearchFilters
 from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer
 from claude_mem.model.refs import Ref
-from claude_mem.ports.desk import Data
+from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.http.router import LINES, NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
 from claude_mem.serve.requests import Refusal, parse
 
@@ -37,7 +37,7 @@ _MEMORY = {"id": ("A memory: `12` an observation, `s12` a summary, `p12` a promp
     Answer(200, "What was found, the best first.", api.SearchAnswer),
     *READS,
 )
-def search(call: Call, query: api.SearchQuery) -> Data:
+def search(call: Call, query: api.SearchQuery) -> Json:
     return call.services.memory.search(query.q, query, query.page, explain=query.explain)
 
 
@@ -48,7 +48,7 @@ def search(call: Call, query: api.SearchQuery) -> Data:
     NOT_FOUND,
     *READS,
 )
-def timeline(call: Call, query: api.TimelineQuery) -> Data:
+def timeline(call: Call, query: api.TimelineQuery) -> Json:
     memory = call.services.memory
     return memory.timeline(query.anchor, query, before=query.before, after=query.after, query=query.q)
 
@@ -59,7 +59,7 @@ def timeline(call: Call, query: api.TimelineQuery) -> Data:
     Answer(200, "The newest first.", api.FileAnswer),
     *READS,
 )
-def file(call: Call, query: api.FileQuery) -> Data:
+def file(call: Call, query: api.FileQuery) -> Json:
     filters = SearchFilters(project=query.project, cwd=query.cwd, wrong=query.wrong)
     return call.services.memory.file_history(query.path, filters, limit=query.limit)
 
@@ -71,7 +71,7 @@ def _add_list(kind: str) -> None:
         Answer(200, "The newest first.", api.ListAnswer),
         *READS,
     )
-    def listed(call: Call, query: api.ListQuery) -> Data:
+    def listed(call: Call, query: api.ListQuery) -> Json:
         return call.services.memory.listed(kind, query, query.page)
 
 
@@ -87,12 +87,12 @@ for _kind in ("observations", "summaries", "prompts", "sessions"):
     UNAVAILABLE,
     **_MEMORY,
 )
-def observation(call: Call) -> Data:
+def observation(call: Call) -> Json:
     ref = Ref.parse(call.id)
     found = call.services.memory.details([str(ref)])["results"] if ref else []
     if not found:
         raise Refusal(404, "not_found", f"No memory with id {call.id[:40]}.")
-    memory: Data = found[0]
+    memory: Json = found[0]
     return memory
 
 
@@ -104,7 +104,7 @@ def observation(call: Call) -> Data:
     UNAVAILABLE,
     **_MEMORY,
 )
-def provenance(call: Call) -> Data:
+def provenance(call: Call) -> Json:
     return call.services.memory.provenance(call.id)
 
 
@@ -114,7 +114,7 @@ def provenance(call: Call) -> Data:
     Answer(200, "Each with all its fields.", api.MemoriesAnswer),
     *READS,
 )
-def batch(call: Call, body: api.BatchRequest) -> Data:
+def batch(call: Call, body: api.BatchRequest) -> Json:
     found = call.services.memory.details(_some(body.ids))
     results: list[dict[str, Any]] = found["results"]
     if body.order_by is not None:
@@ -130,7 +130,7 @@ def batch(call: Call, body: api.BatchRequest) -> Data:
     NOT_FOUND,
     *READS,
 )
-def session(call: Call) -> Data:
+def session(call: Call) -> Json:
     return call.services.memory.session(call.id)
 
 
@@ -141,12 +141,12 @@ def session(call: Call) -> Data:
     NOT_FOUND,
     *READS,
 )
-def events(call: Call, query: EventsQuery) -> Data:
+def events(call: Call, query: EventsQuery) -> Json:
     return call.services.memory.events(call.id, query.kinds, query.page)
 
 
 @routes.get("/api/stats", "Statistics of what is stored.", Answer(200, "Figures."), *READS)
-def stats(call: Call) -> Data:
+def stats(call: Call) -> Json:
     return call.services.stats()
 
 
@@ -159,7 +159,7 @@ def stats(call: Call) -> Data:
     Answer(200, "Committed.", api.SavedAnswer),
     *READS,
 )
-async def save(call: Call, body: api.SaveRequest) -> Data:
+async def save(call: Call, body: api.SaveRequest) -> Json:
     given = {
         name: value for name, value in structs.asdict(body).items() if name != "text" and value is not None
     }
@@ -176,7 +176,7 @@ async def save(call: Call, body: api.SaveRequest) -> Data:
     NOT_FOUND,
     *READS,
 )
-async def pin(call: Call, body: api.PinRequest) -> Data:
+async def pin(call: Call, body: api.PinRequest) -> Json:
     refs = _some(body.ids)
     changed = await asyncio.to_thread(call.services.corrections.pin, refs, pinned=body.pinned)
     return _announced(call, "pin", changed)
@@ -189,7 +189,7 @@ async def pin(call: Call, body: api.PinRequest) -> Data:
     NOT_FOUND,
     *READS,
 )
-async def mark_wrong(call: Call, body: api.WrongRequest) -> Data:
+async def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
     refs = _some(body.ids)
     changed = await asyncio.to_thread(call.services.corrections.mark_wrong, refs, wrong=body.wrong)
     return _announced(call, "wrong", changed)
@@ -221,7 +221,7 @@ async def edit(call: Call, body: api.EditRequest) -> Struct:
     NOT_FOUND,
     *READS,
 )
-async def merge(call: Call, body: api.MergeRequest) -> Data:
+async def merge(call: Call, body: api.MergeRequest) -> Json:
     merged = await asyncio.to_thread(call.services.corrections.merge, str(body.into), _some(body.ids))
     call.running.tell_correction("merge", [merged["into"], *merged["merged"]])
     return merged
@@ -236,7 +236,7 @@ async def merge(call: Call, body: api.MergeRequest) -> Data:
     *READS,
     id=("The `token` of an `undo`.", "Zm9v"),
 )
-async def undo(call: Call) -> Data:
+async def undo(call: Call) -> Json:
     undone = await asyncio.to_thread(call.services.corrections.undo, call.id)
     call.running.tell_correction("undo", undone["refs"])
     return undone
@@ -248,7 +248,7 @@ async def undo(call: Call) -> Data:
     Answer(200, "The ids.", api.SelectAnswer),
     *READS,
 )
-def select(call: Call, body: api.SelectRequest) -> Data:
+def select(call: Call, body: api.SelectRequest) -> Json:
     return call.services.memory.select(body.q, body, cursor=body.cursor)
 
 
@@ -259,7 +259,7 @@ def select(call: Call, body: api.SelectRequest) -> Data:
     NOT_FOUND,
     *READS,
 )
-async def forget(call: Call, body: api.ForgetRequest) -> Data:
+async def forget(call: Call, body: api.ForgetRequest) -> Json:
     """It cannot be undone, so it takes two words: a selection alone only reports what would go."""
     if body.dry_run is False and not body.confirm:
         message = "`confirm` must be true: what is deleted does not come back."
@@ -303,7 +303,7 @@ def export(call: Call, query: api.ExportQuery) -> Response:
     *READS,
     takes_lines=True,
 )
-async def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> Data:
+async def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> Json:
     if body is None:
         absorb = partial(call.services.importer.absorb, own=query.own)
         done = await asyncio.to_thread(absorbed, call.lines or b"", absorb)
@@ -363,7 +363,7 @@ def _some(ids: Iterable[int | str]) -> list[str]:
     return refs
 
 
-def _announced(call: Call, what: str, changed: Data) -> Data:
+def _announced(call: Call, what: str, changed: Json) -> Json:
     if not changed["results"]:
         raise Refusal(404, "not_found", "There is no memory with these ids.")
     call.running.tell_correction(what, [each["ref"] for each in changed["results"]])

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 from claude_mem.api import projects as api
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.api.memories import ListAnswer
-from claude_mem.ports.desk import Data
+from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.http.router import NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
 from claude_mem.serve.requests import Refusal
 
@@ -22,7 +22,7 @@ routes = Routes()
     Answer(200, "The newest first.", ListAnswer),
     *READS,
 )
-def listed(call: Call, query: api.ProjectsQuery) -> Data:
+def listed(call: Call, query: api.ProjectsQuery) -> Json:
     return call.services.memory.listed("projects", SearchFilters(), Page(query.limit, query.offset))
 
 
@@ -32,7 +32,7 @@ def listed(call: Call, query: api.ProjectsQuery) -> Data:
     Answer(200, "All of them, and which may be the same.", api.ProjectsOverview),
     UNAVAILABLE,
 )
-def overview(call: Call) -> Data:
+def overview(call: Call) -> Json:
     return call.services.projects.overview()
 
 
@@ -43,7 +43,7 @@ def overview(call: Call) -> Data:
     NOT_FOUND,
     *READS,
 )
-def project(call: Call, query: api.ProjectQuery) -> Data:
+def project(call: Call, query: api.ProjectQuery) -> Json:
     return call.services.memory.project(_one_project(query), days=query.days)
 
 
@@ -53,8 +53,13 @@ def project(call: Call, query: api.ProjectQuery) -> Data:
     Answer(200, "Their values.", api.FacetsAnswer),
     *READS,
 )
+<<<<<<< HEAD
 def facets(call: Call, query: api.FacetsQuery) -> Data:
     return call.services.memory.facets(query.filters)
+=======
+def facets(call: Call, query: api.FacetsQuery) -> Json:
+    return call.services.memory.facets(query.filters) | {"filters": to_builtins(filter_infos())}
+>>>>>>> 82fb454 (Rendered contexts are recall's; errors of callers are InvalidInput and NotFound)
 
 
 @routes.get(
@@ -63,7 +68,7 @@ def facets(call: Call, query: api.FacetsQuery) -> Data:
     Answer(200, "The costs.", api.CostAnswer),
     *READS,
 )
-def cost(call: Call, query: api.CostQuery) -> Data:
+def cost(call: Call, query: api.CostQuery) -> Json:
     return call.services.costs.cost(query.project, days=query.days)
 
 
@@ -74,7 +79,7 @@ def cost(call: Call, query: api.CostQuery) -> Data:
     Answer(200, "With format=json.", api.ContextAnswer),
     *READS,
 )
-def context(call: Call, query: api.ContextQuery) -> Data | Response:
+def context(call: Call, query: api.ContextQuery) -> Json | Response:
     found = call.services.injector.context(_one_project(query), source=query.source, session=query.session)
     return found if query.format == "json" else PlainTextResponse(str(found["text"]))
 
@@ -86,7 +91,7 @@ def context(call: Call, query: api.ContextQuery) -> Data | Response:
     NOT_FOUND,
     *READS,
 )
-def preview(call: Call, body: api.PreviewRequest) -> Data:
+def preview(call: Call, body: api.PreviewRequest) -> Json:
     return call.services.injector.preview(_one_project(body), body.prompt, body.sizes)
 
 
@@ -97,7 +102,7 @@ def preview(call: Call, body: api.PreviewRequest) -> Data:
     NOT_FOUND,
     *READS,
 )
-async def rename(call: Call, body: api.RenameRequest) -> Data:
+async def rename(call: Call, body: api.RenameRequest) -> Json:
     renamed = await asyncio.to_thread(call.services.projects.rename, body.project, body.name)
     call.running.tell_change()
     return renamed
@@ -110,7 +115,7 @@ async def rename(call: Call, body: api.RenameRequest) -> Data:
     NOT_FOUND,
     *READS,
 )
-async def merge(call: Call, body: api.MergeProjectsRequest) -> Data:
+async def merge(call: Call, body: api.MergeProjectsRequest) -> Json:
     """It cannot be undone, so it takes two words, as forgetting does."""
     dry_run = body.dry_run is True or not body.confirm
     merged = await asyncio.to_thread(call.services.projects.merge, body.from_, body.into, dry_run=dry_run)
@@ -124,7 +129,7 @@ async def merge(call: Call, body: api.MergeProjectsRequest) -> Data:
     Answer(200, "What was freed, or would be.", api.GcAnswer),
     *READS,
 )
-def collect(call: Call, body: api.GcRequest) -> Data:
+def collect(call: Call, body: api.GcRequest) -> Json:
     return call.services.retention.collect(dry_run=body.dry_run is True)
 
 

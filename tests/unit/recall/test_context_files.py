@@ -6,7 +6,9 @@ import json
 import os
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, arrivals
@@ -15,16 +17,19 @@ from tests.unit.recall.remembering import DAY, House, house
 from claude_mem.hook import paths
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
+from claude_mem.recall.context_files import COMPACTED, KEEP_S, ContextFiles, ContextUpdater
 from claude_mem.recall.inject import InjectionLimits, InjectionLog
-from claude_mem.wiring.contexts import KEEP_S, Contexts
-from claude_mem.wiring.freshness import COMPACTED, Freshness
+from claude_mem.recall.render import Rendered
+from claude_mem.store.values import Project
 
 
 class Rendering:
     def __init__(self, memory: House, data: Path) -> None:
         self.memory, self.data = memory, data
-        self.contexts = Contexts(data, memory.shelves, memory.keeping, memory.injector.start, memory.clock)
-        self.fresh = Freshness(memory.store.readers, memory.library, self.contexts)
+        self.contexts = ContextFiles(
+            data, memory.shelves, memory.keeping, memory.injector.start, memory.clock
+        )
+        self.fresh = ContextUpdater(memory.store.readers, memory.library, self.contexts)
 
     def work(self, request: str, session: str = "s1", *, cwd: str = ORIGIN.root) -> None:
         event = self.memory.events.prompt(request, session, cwd=cwd)
@@ -190,3 +195,28 @@ def test_a_project_of_which_nothing_may_be_told_has_a_file_that_says_nothing(tmp
         rendering.work("tame the heron")
         rendering.settle()
         assert rendering.told(HERE) == ""
+
+
+# No rendering outlives a forgetting, however the two fall.
+
+
+def test_what_is_just_being_rendered_when_something_is_forgotten_is_cleared_too(tmp_path: Path) -> None:
+    reading, forgotten = Event(), Event()
+
+    def slow_start(project: Project, session: str) -> Rendered:
+        reading.set()
+        forgotten.wait(0.2)  # a forgetting does not wait for us to read; it may only wait to clear
+        return Rendered("the secret")
+
+    with house(tmp_path) as memory, ThreadPoolExecutor(2) as threads:
+        memory.turn("x")
+        contexts = ContextFiles(tmp_path / "data", memory.shelves, memory.keeping, slow_start, memory.clock)
+        fresh = ContextUpdater(memory.store.readers, memory.library, contexts)
+        step = threads.submit(fresh.step)
+        assert reading.wait(10)
+        fresh.anew()
+        forgotten.set()
+        step.result(10)
+        left = [file.read_text() for file in (tmp_path / "data" / "context").glob("*")]
+        assert left == []
+        assert fresh.is_due(), "and what is left of it is rendered next"

@@ -14,7 +14,6 @@ from claude_mem.models.registry import CHEAP_CLAUDE, Absent, Access, Found, Prom
 
 BASE_URL = "https://api.anthropic.com"
 OBSERVE_MODEL = CHEAP_CLAUDE  # the cheap tier: what Claude Code itself calls `haiku`
-SUMMARY_MODEL = "claude-sonnet-5-5"  # the better tier, for those who want it for summaries
 MOST_TOKENS = 8192  # with room for the thinking that some models do unasked
 VERSION = "2023-06-01"
 

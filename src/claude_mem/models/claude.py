@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 WHO = "Claude Code"
 OBSERVE_MODEL = "haiku"  # Claude Code knows which one that is, for this account and where it is served from
-SUMMARY_MODEL = "sonnet"
 GRACE_S = 10.0  # for the SDK to notice that its child was killed
 PATIENCE_MS = 2000  # a Retry-After up to this is the client's to wait, a longer one the queue's
 

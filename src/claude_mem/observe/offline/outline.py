@@ -50,7 +50,6 @@ _KEY = re.compile(r"^\s*(?:-\s+)?[\"']?([\w.$/@-]{1,80})[\"']?\s*[:=](?:\s|$|[\"
 _NAMED_STEP = re.compile(r"^\s*-\s+name:\s*[\"']?(.{2,80}?)[\"']?\s*$")
 _TARGET = re.compile(r"^([\w./%-]+)\s*:(?!=)")
 _STYLES = frozenset({"css", "scss", "less", "sass"})
-_INDENT_ONLY = re.compile(r"^\s*")
 
 
 def defines(line: str, path: str) -> str | None:

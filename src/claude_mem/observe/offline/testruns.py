@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from claude_mem.observe.offline.wording import clip, unique
@@ -208,6 +207,3 @@ def _numbers(pattern: re.Pattern[str] | None, output: str) -> int:
 
 def _lines(pattern: re.Pattern[str] | None, output: str) -> int:
     return sum(1 for _ in pattern.finditer(output)) if pattern else 0
-
-
-Reader = Callable[[str, str, bool], TestRun | None]

@@ -1,19 +1,158 @@
-"""What a shell command was for, and which files it surely changed, by its words alone."""
+"""Shell command lines: which programs they run, what they were for, which files they surely changed."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
+
+LONGEST = 20_000
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
+_PIECE = re.compile(
+    r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|\\.|&&|\|\||\d?>&\d|[;|\n]|&|[^\s'\"`\\;|&]+|\s|.", re.S
+)
+_ASSIGNED = re.compile(r"^[A-Za-z_]\w*=")
+_WRAPPED_BY = "nohup command rtk sudo bunx doas else ! nice env then npx time xargs do exec"
+_WRAPPERS = frozenset(_WRAPPED_BY.split())
+_RUNNERS = {
+    **dict.fromkeys(("uv", "poetry", "pipenv", "hatch", "pdm", "rye"), "run"),
+    **dict.fromkeys(("bundle", "pnpm"), "exec"),
+}
+_REDIRECT = re.compile(r"^\d?>{1,2}(?!&)(.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
+    """One program and its words, quotes taken off."""
+
+    words: tuple[str, ...]
+    piped: bool = False  # what it said went into another program
+    into: str | None = None  # or a file
+    heredoc: str | None = None
+
+    @property
+    def program(self) -> str:
+        return re.split(r"[\\/]", self.words[0])[-1].removesuffix(".exe") if self.words else ""
+
+    def plain(self) -> list[str]:
+        """The words after the program that are not options."""
+        return [word for word in self.words[1:] if not word.startswith("-")]
+
+    @property
+    def sub(self) -> str:
+        return next(iter(self.plain()), "")
+
+
+def commands(line: str) -> list[SimpleCommand]:
+    """The programs a line runs, in their order. Total: an odd line gives odd words, never an error."""
+    text, bodies = _without_heredocs(line[:LONGEST])
+    found: list[SimpleCommand] = []
+    words: list[str] = []
+    word: list[str] = []
+    documents = iter(bodies)
+
+    def flush() -> None:
+        if word:
+            words.append("".join(word))
+            word.clear()
+
+    def close(piped: bool) -> None:
+        flush()
+        if words:
+            found.append(_simple(words, piped, documents))
+        words.clear()
+
+    for piece in _PIECE.findall(text):
+        if piece in ("&&", "||", ";", "|", "\n", "&"):
+            close(piece == "|")
+        elif piece.isspace():
+            flush()
+        elif piece[0] in "'\"" and len(piece) > 1:
+            word.append(piece[1:-1].replace('\\"', '"') if piece[0] == '"' else piece[1:-1])
+        elif piece == "\\\n":
+            flush()
+        elif piece[0] == "\\" and len(piece) == 2 and not piece[1].isalnum():
+            word.append(piece[1])
+        else:
+            word.append(piece)
+    close(False)
+    return [simple for simple in found if simple.words]
+
+
+def quoted_command(line: str, limit: int = 80) -> str:
+    """The line as a person would quote it: without changes of folder and without where its output went."""
+    text, _ = _without_heredocs(line[:2000])
+    text = re.sub(r"^\s*(?:cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*)+", "", text)
+    text = re.sub(
+        r"\s*\d?>&\d|\s*\d?>\s*/dev/null|\s*\|\s*(?:head|tail|Select-Object|cat|less|tee)\b[^|;&\n]*",
+        "",
+        text,
+    )
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _without_heredocs(line: str) -> tuple[str, list[str]]:
+    bodies: list[str] = []
+    kept: list[str] = []
+    at = 0
+    while found := _HEREDOC.search(line, at):
+        end_of_line = line.find("\n", found.end())
+        if end_of_line < 0:
+            break
+        closing = re.compile(rf"^\s*{found[2]}\s*$", re.M).search(line, end_of_line)
+        kept.append(line[at : found.start()] + f" <<HEREDOC{len(bodies)} " + line[found.end() : end_of_line])
+        bodies.append(line[end_of_line + 1 : closing.start() if closing else len(line)])
+        at = closing.end() if closing else len(line)
+        if len(bodies) > 50:
+            break
+    kept.append(line[at:])
+    return "".join(kept), bodies
+
+
+_MARK = re.compile(r"<<HEREDOC\d+")
+
+
+def _simple(words: list[str], piped: bool, documents: Iterator[str]) -> SimpleCommand:
+    heredoc, into = None, None
+    kept: list[str] = []
+    take_next = False
+    for word in words:
+        if take_next:
+            into, take_next = word, False
+            continue
+        if _MARK.search(word):
+            heredoc = next(documents, None)
+            if word == _MARK.search(word)[0]:  # type: ignore[index]  # it was just found
+                continue
+        redirect = _REDIRECT.match(word)
+        if redirect and kept:
+            into, take_next = redirect[1] or None, not redirect[1]
+            continue
+        kept.append(word)
+    while kept and (_ASSIGNED.match(kept[0]) or kept[0] in _WRAPPERS or kept[0] in "({" or kept[0] == "$("):
+        kept.pop(0)
+    if len(kept) > 2 and _RUNNERS.get(kept[0]) == kept[1]:
+        kept = kept[2:]
+    if len(kept) > 2 and re.match(r"^(?:python[\d.]*|py)$", kept[0].rsplit("/", 1)[-1]) and kept[1] == "-m":
+        kept = kept[2:]
+    if kept and kept[0] == "git":  # `git -C path commit` is `git commit`
+        while len(kept) > 2 and kept[1] in ("-C", "-c"):
+            del kept[1:3]
+        while len(kept) > 2 and kept[1].startswith("--"):
+            del kept[1]
+    return SimpleCommand(tuple(kept), piped, into, heredoc)
+
 
 _LOOKS = """
     ls dir tree find fd cat bat head tail less sed awk nl grep rg ag wc sort uniq cut file stat du df pwd
     which where type echo printf env date get-childitem get-content select-string get-command test-path gci
     gc get-item resolve-path measure-object select-object
 """
-_STEPS = "cd pushd popd export set true source . sleep xargs time"
+_STEPS = "cd pushd popd export set true source . sleep"
 LOOKS = frozenset(f"{_LOOKS} {_STEPS}".split())
 GIT_LOOKS = frozenset(("status", "rev-parse", "ls-files", "describe", "remote"))
 
@@ -26,7 +165,6 @@ _COMMITS = re.compile(
     r"\bgit\s++(?:-[cC]\s++\S++\s++)?(?:commit|merge|revert|cherry-pick|tag|push)\b|\bgh\s++(?:pr|release)\s"
 )
 _CHANGES = re.compile(r">(?!&|\s*/dev/null|\s*\$null)|\s-i\b|\s-exec\b|\s-delete\b|\btee\b")
-_PARTS = re.compile(r"&&|\|\||[;|\n]")
 
 MOST_CHARS = 4_000
 _DOUBTFUL = ("`", "$", "<<", "||", "(", "{", "~", "\\")
@@ -48,18 +186,16 @@ class Purpose(Enum):
 def purpose(command: str) -> Purpose:
     if _COMMITS.search(command):
         return Purpose.COMMIT
-    if not _CHANGES.search(command) and all(map(_looks, _PARTS.split(command))):
+    is_known = len(command) <= LONGEST and not _CHANGES.search(command)
+    if is_known and all(map(_looks, commands(command))):
         return Purpose.LOOK
     return Purpose.PROVE if _PROVES.search(command) else Purpose.WORK
 
 
-def _looks(part: str) -> bool:
-    words = part.split(maxsplit=2)
-    if not words:
-        return True
-    if words[0] == "git" and len(words) > 1:
-        return words[1] in GIT_LOOKS
-    return words[0].lower() in LOOKS
+def _looks(command: SimpleCommand) -> bool:
+    if command.program == "git":
+        return command.sub in GIT_LOOKS
+    return command.program.lower() in LOOKS
 
 
 def surely_changed(command: str) -> Iterator[str]:

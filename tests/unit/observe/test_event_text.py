@@ -59,6 +59,8 @@ def test_a_read_is_its_path_and_size_and_a_few_lines() -> None:
             "Bash cd x && git status | head: 1 lines",
         ),
         ("Bash", {"command": "cat a.py"}, {"stdout": "", "stderr": ""}, "Bash cat a.py: 0 lines"),
+        ("Bash", {"command": "grep 'a; rm b' f"}, {"stdout": "x"}, "Bash grep 'a; rm b' f: 1 lines"),
+        ("Bash", {"command": "git -C sub status"}, {"stdout": "x"}, "Bash git -C sub status: 1 lines"),
     ],
 )
 def test_looking_around_is_told_in_a_line_with_its_hits(
@@ -69,7 +71,16 @@ def test_looking_around_is_told_in_a_line_with_its_hits(
 
 
 @pytest.mark.parametrize(
-    "command", ["cat > a <<X", "find . -delete", "sed -i s/a/b/ f", "git stash", "python x.py"]
+    "command",
+    [
+        "cat > a <<X",
+        "find . -delete",
+        "sed -i s/a/b/ f",
+        "git stash",
+        "python x.py",
+        "ls | xargs rm",
+        "time rm a",
+    ],
 )
 def test_what_changes_something_is_not_mere_looking(command: str) -> None:
     assert told("Bash", {"command": command}, "").value is not Value.LOW

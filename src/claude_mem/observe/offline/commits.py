@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 from claude_mem.model.memory import ObservationType, type_of_commit
-from claude_mem.observe.offline.command_lines import Simple
 from claude_mem.observe.offline.steps import Ran
+from claude_mem.observe.shell import SimpleCommand
 
 _MADE = re.compile(
     r"^\[(?P<branch>[^\]]{1,200}?)(?: \(root-commit\))? (?P<sha>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.M
@@ -37,7 +37,7 @@ class Commit:
         return type_of_commit(self.subject)
 
 
-def read(at: int, ran: Ran, simples: list[Simple]) -> list[Commit]:
+def read(at: int, ran: Ran, simples: list[SimpleCommand]) -> list[Commit]:
     """The commits a command made; none if git says it made none."""
     calls = [
         simple
@@ -73,7 +73,7 @@ def read(at: int, ran: Ran, simples: list[Simple]) -> list[Commit]:
     return found
 
 
-def _message(call: Simple) -> tuple[str, str]:
+def _message(call: SimpleCommand) -> tuple[str, str]:
     parts: list[str] = []
     words = call.words
     for index, word in enumerate(words):
@@ -95,7 +95,7 @@ def _without_trailers(body: str) -> str:
     ).strip()
 
 
-def undone(simple: Simple) -> int:
+def undone(simple: SimpleCommand) -> int:
     """How many of the last commits this takes back to be made again."""
     if simple.program != "git" or simple.sub != "reset" or "--hard" in simple.words:
         return 0
@@ -103,7 +103,7 @@ def undone(simple: Simple) -> int:
     return 0 if not found else int(found[1]) if found[1] else len(found[2] or "")
 
 
-def staged(simples: list[Simple], output: str) -> list[str]:
+def staged(simples: list[SimpleCommand], output: str) -> list[str]:
     """The files that were named to `git add`, or listed as staged."""
     found: list[str] = []
     for simple in simples:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from claude_mem.observe.offline.command_lines import Simple
 from claude_mem.observe.offline.wording import words
+from claude_mem.observe.shell import SimpleCommand
 
 _ADDS: dict[str, tuple[str, ...]] = {
     "pip": ("install",),
@@ -57,7 +57,7 @@ class Install:
     errors: tuple[str, ...] = ()
 
 
-def read(simple: Simple) -> tuple[str, tuple[str, ...]] | None:
+def read(simple: SimpleCommand) -> tuple[str, tuple[str, ...]] | None:
     """The manager and what it was asked to add; None if this adds nothing by name."""
     verbs = _ADDS.get(simple.program)
     words = list(simple.words[1:])

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from claude_mem.observe.offline.command_lines import Simple
+from claude_mem.observe.shell import SimpleCommand
 
 Weight = Literal["main", "minor"]  # minor: worth a fact beside something else, not a memory of its own
 
@@ -75,7 +75,7 @@ class Operation:
     paths: tuple[str, ...] = ()
 
 
-def read(at: int, simple: Simple, output: str) -> Operation | None:
+def read(at: int, simple: SimpleCommand, output: str) -> Operation | None:
     program, words, plain = simple.program, simple.words, simple.plain()
     said = " ".join(words)[:100]
     if program == "gh" and len(plain) > 1 and plain[1] in _GH.get(plain[0], ()):
@@ -94,7 +94,7 @@ def read(at: int, simple: Simple, output: str) -> Operation | None:
     return None
 
 
-def _forge(at: int, simple: Simple, output: str) -> Operation:
+def _forge(at: int, simple: SimpleCommand, output: str) -> Operation:
     noun, verb = simple.plain()[:2]
     title = _option(simple, "--title", "-t")
     url = _URL.search(output)
@@ -122,7 +122,7 @@ def _forge(at: int, simple: Simple, output: str) -> Operation:
     return Operation(at, f"{subject} {past}" + (f": {title}" if title else ""), tuple(facts))
 
 
-def _git(at: int, simple: Simple, output: str) -> Operation | None:
+def _git(at: int, simple: SimpleCommand, output: str) -> Operation | None:
     plain, words = simple.plain(), set(simple.words)
     said = " ".join(simple.words)[:100]
     match simple.sub:
@@ -147,7 +147,7 @@ def _git(at: int, simple: Simple, output: str) -> Operation | None:
     return found
 
 
-def _files(at: int, simple: Simple) -> Operation | None:
+def _files(at: int, simple: SimpleCommand) -> Operation | None:
     targets = [
         word
         for word in simple.plain()
@@ -168,7 +168,7 @@ def _files(at: int, simple: Simple) -> Operation | None:
     )
 
 
-def _option(simple: Simple, *names: str) -> str:
+def _option(simple: SimpleCommand, *names: str) -> str:
     for index, word in enumerate(simple.words):
         if word in names and index + 1 < len(simple.words):
             return simple.words[index + 1]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
+from claude_mem.observe import shell
 from claude_mem.observe.offline import (
-    command_lines,
     commits,
     diffs,
     file_names,
@@ -135,7 +135,7 @@ def _take(turn: Turn, step: Step, where: Place) -> None:
 
 
 def _ran(turn: Turn, at: int, ran: Ran, where: Place) -> None:
-    simples = command_lines.commands(ran.command)
+    simples = shell.commands(ran.command)
     verdict = verdicts.judge(at, ran, simples)
     if verdict:
         turn.verdicts.append(verdict)
@@ -163,7 +163,7 @@ def _ran(turn: Turn, at: int, ran: Ran, where: Place) -> None:
             turn.edits += [(at, edit) for edit in _written(simple, where)]
 
 
-def _written(simple: command_lines.Simple, where: Place) -> Iterator[Edited]:
+def _written(simple: shell.SimpleCommand, where: Place) -> Iterator[Edited]:
     """Files a shell wrote: a here-document into a file, an edit in place."""
     if simple.heredoc is not None and (simple.into or simple.program == "tee"):
         target = simple.into or simple.sub

@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from claude_mem.observe.offline import command_lines, failures, testruns
-from claude_mem.observe.offline.command_lines import Simple
+from claude_mem.observe import shell
+from claude_mem.observe.offline import failures, testruns
 from claude_mem.observe.offline.steps import Ran
 from claude_mem.observe.offline.testruns import TestRun
 from claude_mem.observe.offline.wording import words
+from claude_mem.observe.shell import SimpleCommand
 
 Sort = Literal["test", "check", "command"]
 
@@ -116,7 +117,7 @@ class Verdict:
         return f"{self.command}: {self.outcome}"
 
 
-def judge(at: int, ran: Ran, simples: list[Simple]) -> Verdict | None:
+def judge(at: int, ran: Ran, simples: list[SimpleCommand]) -> Verdict | None:
     """None for a command that only looks."""
     telling = [
         simple
@@ -127,7 +128,7 @@ def judge(at: int, ran: Ran, simples: list[Simple]) -> Verdict | None:
         return None
     if any(simple.program == "git" and simple.sub == "stash" for simple in simples):
         return None  # run without the changes, to compare
-    quoted = command_lines.short(ran.command)
+    quoted = shell.quoted_command(ran.command)
     for simple in telling:
         framework = _framework(simple)
         if framework is None and not _may_test(simple):
@@ -184,7 +185,7 @@ def judge(at: int, ran: Ran, simples: list[Simple]) -> Verdict | None:
     )
 
 
-def _filtered(simples: list[Simple], of: Simple) -> bool:
+def _filtered(simples: list[SimpleCommand], of: SimpleCommand) -> bool:
     """Whether what it said was sifted before anybody saw it: then silence proves nothing."""
     following = simples[simples.index(of) + 1 : simples.index(of) + 3]
     return of.into is not None or (
@@ -193,7 +194,7 @@ def _filtered(simples: list[Simple], of: Simple) -> bool:
     )
 
 
-def _framework(simple: Simple) -> str | None:
+def _framework(simple: SimpleCommand) -> str | None:
     program, words = simple.program, simple.words
     if program in _TESTERS:
         return _TESTERS[program]
@@ -210,7 +211,7 @@ def _framework(simple: Simple) -> str | None:
     return None
 
 
-def _may_test(simple: Simple) -> bool:
+def _may_test(simple: SimpleCommand) -> bool:
     return simple.program in (
         "make",
         "just",
@@ -230,7 +231,7 @@ def _may_test(simple: Simple) -> bool:
     )
 
 
-def _checks(simple: Simple) -> bool:
+def _checks(simple: SimpleCommand) -> bool:
     return (
         simple.program in _CHECKERS
         or (simple.program, simple.sub) in _CHECK_WORDS
@@ -238,7 +239,7 @@ def _checks(simple: Simple) -> bool:
     )
 
 
-def _looks(simple: Simple) -> bool:
+def _looks(simple: SimpleCommand) -> bool:
     if simple.program in _LOOKERS:
         return True
     return (simple.program == "git" and simple.sub in _LOOKING_GIT) or (

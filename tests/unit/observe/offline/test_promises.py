@@ -12,7 +12,8 @@ from tests.unit.observe.offline.acting import Acting, everything, observed
 
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Batch
-from claude_mem.observe.offline import command_lines, markdown, tool_steps, user_request
+from claude_mem.observe import shell
+from claude_mem.observe.offline import markdown, tool_steps, user_request
 
 CONCEPTS = {
     "how-it-works",
@@ -153,6 +154,6 @@ def test_deeply_nested_and_endless_text_is_observed() -> None:
 def test_a_million_characters_are_observed_without_the_bounds_too(
     finish: Finish, piece: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (markdown, tool_steps, user_request, command_lines):
+    for module in (markdown, tool_steps, user_request, shell):
         monkeypatch.setattr(module, "LONGEST", LONG)
     finish(observe, piece)

@@ -53,13 +53,8 @@ def project(call: Call, query: api.ProjectQuery) -> Json:
     Answer(200, "Their values.", api.FacetsAnswer),
     *READS,
 )
-<<<<<<< HEAD
-def facets(call: Call, query: api.FacetsQuery) -> Data:
-    return call.services.memory.facets(query.filters)
-=======
 def facets(call: Call, query: api.FacetsQuery) -> Json:
-    return call.services.memory.facets(query.filters) | {"filters": to_builtins(filter_infos())}
->>>>>>> 82fb454 (Rendered contexts are recall's; errors of callers are InvalidInput and NotFound)
+    return call.services.memory.facets(query.filters)
 
 
 @routes.get(

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
+from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.render import Rendered
@@ -98,7 +99,9 @@ class ContextFiles:
             self._keeping.note_rendering(stamp, [str(ref) for ref in told.refs], told.tokens, self._clock())
         content = f"{stamp}\n{hook_answer(told.text)}" if told.text else f"{stamp}\n"
         for name in fresh:
-            _write_atomically(self._data_dir / name, content.encode())
+            path = self._data_dir / name
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            write_file(path, content.encode())
             self._known[name] = project_id, told.text
 
 
@@ -106,16 +109,6 @@ def hook_answer(text: str) -> str:
     """A hook's whole answer. The hook looks for exactly this beginning."""
     told = {"hookEventName": "SessionStart", "additionalContext": text}
     return json.dumps({"continue": True, "suppressOutput": True, "hookSpecificOutput": told}) + "\n"
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.unlink(missing_ok=True)
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(content)
-    temporary.rename(path)
 
 
 OnChange = Callable[[Collection[int] | None], None]

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths, worker_link
 from claude_mem.model.errors import WorkerFailed, WorkerHung
-from claude_mem.serve import data_dir, lock
+from claude_mem.serve import lock
 
 # Starts a process that outlives this one: in a session of its own, holding nothing of ours open.
 
@@ -60,7 +61,7 @@ LONGEST_START_S = 600.0
 
 def mark_starting(folder: Path, doing: str) -> None:
     """Raises OSError."""
-    data_dir.write_atomic(folder / STARTING_FILE, json.dumps({"doing": doing, "since": _now()}).encode())
+    write_file(folder / STARTING_FILE, json.dumps({"doing": doing, "since": _now()}).encode())
 
 
 def clear_starting(folder: Path) -> None:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import WorkerError
 
@@ -76,23 +77,6 @@ def _tighten(entry: os.DirEntry[str]) -> str | None:
     return None
 
 
-# Writes a small file whole or not at all, readable by its owner alone.
-
-
-def write_atomic(path: Path, content: bytes) -> None:
-    """Replace `path` in one step. A symlink planted there is replaced, never followed."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.unlink(missing_ok=True)  # left by a process of the same number that was killed just here
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor has no path
-            file.write(content)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 # Keeps the key to the TCP port: made once, kept over restarts, readable by its owner alone.
 
 
@@ -104,7 +88,7 @@ def ensure_token(path: Path) -> str:
     token = read_token(path)
     if token is None:
         token = secrets.token_urlsafe(32)
-        write_atomic(path, token.encode() + b"\n")
+        write_file(path, token.encode() + b"\n")
     return token
 
 

@@ -13,7 +13,7 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from claude_mem.serve import data_dir
+from claude_mem.atomic_write import write_file
 
 HONOURED_MS = 60 * 60 * 1000
 """For how long a worker started by an older hook stays away after a handover."""
@@ -91,4 +91,4 @@ def read(path: Path) -> Handover | None:
 
 
 def write(path: Path, handover: Handover) -> None:
-    data_dir.write_atomic(path, json.dumps(asdict(handover)).encode())
+    write_file(path, json.dumps(asdict(handover)).encode())

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.hook import pause as hook_pause
-from claude_mem.serve.data_dir import write_atomic
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def pause(data_dir: Path, session: str | None = None) -> bool:
         switch.parent.mkdir(mode=0o700)
     if paths.is_there(str(switch)):
         return False
-    write_atomic(switch, f"{session or ''}\n".encode(errors="replace"))
+    write_file(switch, f"{session or ''}\n".encode(errors="replace"))
     for path in (switch, switch.parent, data_dir):
         _sync(path)
     return True

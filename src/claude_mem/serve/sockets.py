@@ -12,8 +12,8 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 
+from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
-from claude_mem.serve import data_dir
 from claude_mem.serve.hooks import HookListener
 from claude_mem.serve.http.guard import Guard, Key
 from claude_mem.serve.http.routes import viewer
@@ -150,7 +150,7 @@ class Listeners:
             await self._web.start()
             self._remember(WORKER_SOCK)
         if self._is_gone(WORKER_JSON):
-            data_dir.write_atomic(WORKER_JSON, self._announcement())
+            write_file(WORKER_JSON, self._announcement())
             self._remember(WORKER_JSON)
 
     def _bind_tcp(self) -> socket.socket | None:

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from claude_mem.agents.claude_code import transcript_watch
+from claude_mem.atomic_write import write_file
 from claude_mem.privacy.private_turns import Turns
-from claude_mem.serve import data_dir
 from claude_mem.settings import Settings
 from claude_mem.wiring.past import Retelling
 
@@ -46,7 +46,7 @@ class Following:
                 log.warning("%s cannot be read: %s", path, error.strerror)
         if grown or not self._begun:
             self._begun = True
-            data_dir.write_atomic(self._path, transcript_watch.write_marks(self._watch.marks()))
+            write_file(self._path, transcript_watch.write_marks(self._watch.marks()))
         return fresh > 0
 
     def _marks(self) -> dict[str, transcript_watch.Mark] | None:

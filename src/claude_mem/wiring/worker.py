@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from claude_mem import __version__
+from claude_mem.atomic_write import write_file
 from claude_mem.hook import drop_counters, notices, paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
 from claude_mem.observe import prompt
 from claude_mem.recall import fence
-from claude_mem.serve import data_dir
 from claude_mem.serve.services import Services
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import session_notice, summarized
@@ -138,7 +137,7 @@ def _warned(settings: Settings, problem: str | None) -> Settings:
             told.unlink(missing_ok=True)
         elif message != (told.read_text(encoding="utf-8", errors="replace") if told.is_file() else None):
             leave_notice(settings.data_dir, message)
-            data_dir.write_atomic(told, message.encode(errors="replace"))
+            write_file(told, message.encode(errors="replace"))
     except OSError as error:
         log.warning("%s cannot be written, so it is told again: %s", told.name, error.strerror)
     return settings
@@ -168,16 +167,12 @@ def describe(recovered: Recovered) -> str:
 def leave_notice(data_dir: Path, message: str) -> None:
     """To be shown at the next session start, after what was not shown yet; each once. A worker that fails in
     ever new ways leaves the newest of them."""
-    path, temporary = data_dir / paths.NOTICE, data_dir / f"{paths.NOTICE}.tmp"
+    path = data_dir / paths.NOTICE
     line = " ".join(message.split())[: notices.LONGEST_LINE]
     try:
         is_ours = path.is_file() and not path.is_symlink()
         waiting = path.read_text(encoding="utf-8", errors="replace").splitlines() if is_ours else []
         lines = [*(other for other in waiting if other != line), line][-notices.MOST_LINES :]
-        temporary.unlink(missing_ok=True)
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
-            file.write("\n".join(lines))
-        temporary.rename(path)
+        write_file(path, "\n".join(lines).encode(errors="replace"))
     except OSError:
         log.exception("the notice could not be left: %s", message)

@@ -176,7 +176,7 @@ def test_what_is_no_file_is_left_alone(tmp_path: Path, data: Path, force: bool) 
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     os.mkfifo(tmp_path / "pipe")
     for name in ("folder", "link", "pipe"):
-        with pytest.raises(UsageError, match="no file"):
+        with pytest.raises(UsageError, match="regular file"):
             write(tmp_path / name, data, force=force)
     assert not (tmp_path / "elsewhere").exists()
     with pytest.raises(UsageError, match="no folder"):

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
+from claude_mem.atomic_write import atomic_file
 from claude_mem.cli import client, narrow, output
 from claude_mem.cli.client import Sent, kind_counts
 from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
@@ -261,18 +262,12 @@ def output_file(path: Path, data_dir: Path, *, force: bool) -> Iterator[IO[bytes
     """To be written to; in its place once the block ends without an error. Forgetting can name it then."""
     path = path.expanduser().absolute()
     _check(path, force)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.unlink(missing_ok=True)  # left by a process of the same number that was killed just here
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor has no path
+        with atomic_file(path, durable=True, overwrite=force) as file:
             yield file
-            file.flush()
-            os.fsync(fd)
-        _note(data_dir, path)  # before it is there: one that is noted and missing does no harm
-        _put(temporary, path, force)
-    finally:
-        temporary.unlink(missing_ok=True)
+            _note(data_dir, path)  # before it is there: one that is noted and missing does no harm
+    except FileExistsError:
+        raise UsageError(f"{path} already exists. Use --force to replace it.") from None
 
 
 def _check(path: Path, force: bool) -> None:
@@ -280,25 +275,12 @@ def _check(path: Path, force: bool) -> None:
         mode = path.lstat().st_mode
     except FileNotFoundError:
         if not path.parent.is_dir():
-            raise UsageError(f"there is no folder {path.parent}.") from None
+            raise UsageError(f"There is no folder {path.parent}.") from None
         return
     if not stat.S_ISREG(mode):
-        raise UsageError(f"{path} is there, and no file; say another name.")
+        raise UsageError(f"{path} is not a regular file. Choose another name.")
     if not force:
-        raise UsageError(f"{path} is there already; --force replaces it.")
-
-
-def _put(temporary: Path, path: Path, force: bool) -> None:
-    if not force:
-        try:
-            path.hardlink_to(temporary)  # unlike a rename, it fails if somebody made the file meanwhile
-        except FileExistsError:
-            raise UsageError(f"{path} is there already; --force replaces it.") from None
-        except OSError:
-            _check(path, force)  # a file system without links
-        else:
-            return
-    temporary.replace(path)
+        raise UsageError(f"{path} already exists. Use --force to replace it.")
 
 
 def _note(data_dir: Path, path: Path) -> None:

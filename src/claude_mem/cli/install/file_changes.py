@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from claude_mem.atomic_write import atomic_file
 from claude_mem.cli import output
 from claude_mem.cli.install.client_paths import ClientPaths
 from claude_mem.cli.install.plan import Step
@@ -46,18 +47,8 @@ def write_text(path: Path, text: str, *, is_new: bool = False) -> None:
             mode = stat.S_IMODE(target.stat().st_mode)
             if not os.access(target, os.W_OK):  # replacing it would work, and be rude
                 raise PermissionError(13, "it is read-only")
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode("utf-8"))
-                file.flush()
-                if not is_new:
-                    os.fsync(file.fileno())
-            os.chmod(name, mode)  # noqa: PTH101 - of the name that mkstemp gave
-            os.replace(name, target)  # noqa: PTH105
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with atomic_file(target, mode=mode, durable=not is_new) as file:
+            file.write(text.encode("utf-8"))
     except OSError as error:
         raise ClaudeMemError(f"{path} cannot be written: {error.strerror}. Nothing was changed.") from error
 

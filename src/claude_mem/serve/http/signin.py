@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from claude_mem.serve import data_dir
+from claude_mem.atomic_write import write_file
 
 LINK_MS = 60_000
 COOKIE_S = 30 * 24 * 60 * 60
@@ -70,7 +70,7 @@ class Visitors:
     def _write(self) -> None:
         """Raises OSError."""
         if self._path is not None:
-            data_dir.write_atomic(self._path, json.dumps(self._cookies).encode() + b"\n")
+            write_file(self._path, json.dumps(self._cookies).encode() + b"\n")
 
 
 def _standing(kept: dict[str, int], now: int, most: int) -> dict[str, int]:

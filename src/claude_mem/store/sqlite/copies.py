@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from claude_mem.atomic_write import atomic_file
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign, StoreTooNew
 from claude_mem.model.records import FORMAT, parse_name
@@ -257,26 +258,15 @@ def _report_of_export(path: Path, wanted: ForgetRequest) -> CopyReport | None:
 def _rewrite_export(path: Path, lying: CopyReport, wanted: ForgetRequest) -> CopyReport:
     if lying.note:
         return CopyReport(lying.path, "export", "left", lying.note)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    lost = _Lost()
     try:
-        lost = _Lost()
-        with path.open(
-            encoding="utf-8", errors="replace"
-        ) as file:  # what goes is known before its session is told
-            for _ in _sifted(file, wanted, lost):
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for _ in _sifted(file, wanted, lost):  # what goes is known before its session is rewritten
                 pass
-        draft.unlink(missing_ok=True)
-        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with (
-            path.open(encoding="utf-8", errors="replace") as file,
-            os.fdopen(fd, "w", encoding="utf-8", errors="replace") as new,
-        ):
-            new.writelines(left for _, left in _sifted(file, wanted, lost))
-            new.flush()
-            os.fsync(new.fileno())
-        draft.replace(path)
+        with path.open(encoding="utf-8", errors="replace") as file, atomic_file(path, durable=True) as new:
+            for _, left in _sifted(file, wanted, lost):
+                new.write(left.encode(errors="replace"))
     except OSError as error:
-        draft.unlink(missing_ok=True)
         return CopyReport(str(path), "export", "left", error.strerror or "it cannot be written")
     return CopyReport(str(path), "export", "rewritten")
 

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from claude_mem.api import system as api
 from claude_mem.api.base import Error
+from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import SettingsError
-from claude_mem.serve import data_dir
 from claude_mem.serve.http.router import READS, Answer, Call, Routes
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running, log
@@ -85,7 +85,7 @@ def _write(file: Path, table: dict[str, object]) -> None:
             400, "bad_field", f"settings.json would be larger than {MOST_BYTES:,} bytes.", field="changes"
         )
     try:
-        data_dir.write_atomic(file, content)
+        write_file(file, content)
     except OSError as error:
         raise Refusal(503, "unavailable", f"settings.json cannot be written: {error.strerror}.") from None
 

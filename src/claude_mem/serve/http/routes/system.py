@@ -12,9 +12,10 @@ from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import system as api
 from claude_mem.api.base import Error
+from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.ports.past import NotFromTheStart
-from claude_mem.serve import data_dir, mcp, pause_switches, worker_log
+from claude_mem.serve import mcp, pause_switches, worker_log
 from claude_mem.serve.health import prometheus, queue_page, worker_health, worker_state
 from claude_mem.serve.http.router import BAD, READS, UNAVAILABLE, Answer, Call, Routes, respond
 from claude_mem.serve.requests import Refusal
@@ -102,7 +103,7 @@ def set_processing(call: Call, body: api.ProcessingRequest) -> Struct:
         flag["project"] = body.project
     flag["timestamp"] = call.services.clock()
     try:
-        data_dir.write_atomic(_flag(call), json.dumps(flag).encode())
+        write_file(_flag(call), json.dumps(flag).encode())
     except OSError as error:
         message = f"activity.flag cannot be written: {error.strerror}."
         raise Refusal(503, "unavailable", message, headers={"Retry-After": "5"}) from error

@@ -1,0 +1,53 @@
+"""Writes a file atomically: readers see the old content or the new, never a part of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Replace `path`, readable by its owner alone. Not synced: for what can be made again."""
+    with atomic_file(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def atomic_file(
+    path: Path, *, mode: int = 0o600, durable: bool = False, overwrite: bool = True
+) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the name `path` when the block ends without an error. A link planted
+    there is replaced, never followed. `durable`: on the disk before it takes the name. Without `overwrite` it
+    raises FileExistsError if somebody made the file meanwhile."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)  # left by a process of the same number that was killed just here
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor has no path
+            yield file
+            file.flush()
+            if mode != 0o600:
+                os.fchmod(fd, mode)
+            if durable:
+                os.fsync(fd)
+        if overwrite:
+            temporary.replace(path)
+        else:
+            _link(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _link(temporary: Path, path: Path) -> None:
+    """Unlike a rename, a link fails if the name is taken."""
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(path):
+            raise FileExistsError(f"{path} already exists") from None
+        temporary.replace(path)

@@ -13,10 +13,10 @@ from pathlib import Path
 from claude_mem.agents.claude_code.events import KINDS
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, ToolCall
 from claude_mem.privacy import tags
+from claude_mem.queue.intake import PastIntake
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import Arrival
-from claude_mem.wiring.past import Retelling
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 CODE = ("oh-my-posh", "context-evaluator")
@@ -117,7 +117,7 @@ def fill(
 def backfill(store: SqliteStore, project: str, sessions: Iterable[Session]) -> None:
     """As if all of it were told long after: the newest first, by the way of `claude-mem backfill`."""
     origin = Origin(key=f"bench/{project}", name=project, root="")
-    listener = Retelling(Settings(store.path.parent), store, lambda _: origin, lambda _: True)
+    listener = PastIntake(Settings(store.path.parent), store, lambda _: origin, lambda _: True)
     for session in sorted(sessions, key=lambda session: session.started, reverse=True):
         lines = [_line(_told_by_its_own_end(event)) for event in _events(session)]
         listener.take(b"\n".join(lines), offline=True)

@@ -9,11 +9,14 @@ No hook comes here unless `settings.json` names the setting.
 from __future__ import annotations
 
 import posix
+import time
 
 from claude_mem.hook import json_peek
 from claude_mem.privacy import excluded_files
 
 KEY = "CLAUDE_MEM_EXCLUDED_PROJECTS"
+HOLDS_S = 2.0
+MOST_REMEMBERED = 256
 _GIT_FILE = 4096
 _LONGEST = 4096  # characters of a path that a system opens; looking at all above it takes their square
 
@@ -31,6 +34,30 @@ def is_hook_excluded(
     home = posix.environ.get(b"HOME", b"").decode(errors="surrogateescape")
     cwd = _directory(event, head, tail, whole)
     return cwd is None or is_excluded(cwd, globs, home)
+
+
+class ExcludedProjects:
+    """For the worker, which asks with every event: an answer holds for a moment."""
+
+    def __init__(self, globs: tuple[str, ...]) -> None:
+        from os.path import expanduser
+
+        self._globs, self._home = globs, expanduser("~")
+        self._known: dict[tuple[str, str], tuple[float, bool]] = {}
+
+    def holds(self, cwd: str | None, name: str | None) -> bool:
+        """Whether nothing is recorded of a working directory, or of a project of that name. Each may be
+        missing."""
+        if not self._globs:
+            return False
+        key, now = (cwd or "", name or ""), time.monotonic()
+        at, answer = self._known.get(key, (-HOLDS_S, False))
+        if now - at >= HOLDS_S:
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.clear()
+            answer = is_excluded(key[0], self._globs, self._home, key[1])
+            self._known[key] = now, answer
+        return answer
 
 
 def read(settings: bytes) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ def _marker(elided: int) -> str:
 # Applies tags, secrets, exclusions and trimming to one payload, before anything of it touches the disk.
 
 
+FIELD_CAP = 64 << 10
 DEEPEST = 64
 TOO_DEEP = "[too deep]"
 MARGIN = 16 << 10  # read beyond what is kept: longer than any secret, a private key included
@@ -52,6 +53,15 @@ def scrub(
     scrubber = _Scrubber(payload, field_cap, extra_rules, globs)
     clean = scrubber.mapping(payload, 1, IDENTITY_KEYS)
     return clean, scrubber.hid_private
+
+
+def scrub_text(
+    text: str, *, extra_rules: tuple[tuple[str, str], ...] = (), extra_globs: tuple[str, ...] = ()
+) -> str:
+    """A text of any length without what must not be kept: by our rules and the user's own."""
+    globs = (*excluded_files.DEFAULT_GLOBS, *extra_globs)
+    kept, _ = scrub({"text": text}, field_cap=max(len(text), FIELD_CAP), extra_rules=extra_rules, globs=globs)
+    return str(kept["text"])
 
 
 class _Scrubber:

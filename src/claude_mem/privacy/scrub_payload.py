@@ -9,7 +9,7 @@ from claude_mem.hook import paths
 from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.hook.spool_writer import CUT_OFF, PRIVATE, SCRUB_AGAIN
 from claude_mem.privacy import excluded_files, private_turns, scrub, tags
-from claude_mem.privacy.scrub import IDENTITY_KEYS, PATH_KEYS, RESPONSE_KEYS
+from claude_mem.privacy.scrub import FIELD_CAP, IDENTITY_KEYS, PATH_KEYS, RESPONSE_KEYS
 
 
 def parse(text: str) -> dict[str, object] | None:
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         def clear(self, session: str) -> None: ...
 
 
-FIELD_CAP = 64 << 10
 PAYLOAD_CAP = 1 << 20
 OWN_COMMANDS = ("/mem", "/mem:mem", "/claude-mem:mem")
 """What they ask and answer is of memory, or about it; nothing of their turn becomes memory again."""

@@ -9,12 +9,12 @@ from typing import Any
 
 from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError, InvalidInput
+from claude_mem.privacy.scrub import scrub_text
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.transfer import Importer
 from claude_mem.serve.http.routes.memories import absorbed
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite.transfer import scratch
-from claude_mem.wiring.cleaning import cleaned
 
 
 @contextmanager
@@ -24,7 +24,9 @@ def rehearsing(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes], d
         arriving = Importer(
             into=copy.absorb,
             clock=now,
-            clean=lambda text: cleaned(text, settings),
+            clean=partial(
+                scrub_text, extra_rules=settings.secret_patterns, extra_globs=settings.exclude_paths
+            ),
             import_observations=_counted,
             catch_up=_nothing,
         )

@@ -14,6 +14,7 @@ from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
 from claude_mem.observe import prompt
+from claude_mem.queue.intake import Intake, PastIntake, is_wholly_private
 from claude_mem.recall import fence
 from claude_mem.serve.services import Services
 from claude_mem.settings import Settings, SettingWarning
@@ -21,8 +22,6 @@ from claude_mem.settings.resolution import session_notice, summarized
 from claude_mem.store.sqlite import Recovered, SqliteStore
 from claude_mem.wiring import observer, recall
 from claude_mem.wiring.exclusion import unless_excluded
-from claude_mem.wiring.intake import Intake, is_wholly_private
-from claude_mem.wiring.past import Retelling
 
 log = logging.getLogger("claude_mem")
 
@@ -60,15 +59,20 @@ def _build(settings: Settings) -> Services:
             instructions=prompt.system(mode, settings.verbosity, settings.language),
         )
         intake.on_shown = recalling.shown_at_start
-        past = Retelling(settings, store, intake.place_of, intake.is_wanted)
+        past = PastIntake(settings, store, intake.place_of, intake.is_wanted)
     except BaseException:
         store.close()
         raise
 
     def follow() -> Callable[[], bool]:
-        from claude_mem.wiring.following import Following
+        from claude_mem.agents.claude_code.transcript_watch import MARKS_FILE, TranscriptFollower
 
-        return Following(settings, past, intake.drain).step
+        return TranscriptFollower(
+            [Path(folder).expanduser() for folder in settings.watch],
+            settings.place(MARKS_FILE),
+            accept=past.accept,
+            drain=intake.drain,
+        ).step
 
     def backup() -> None:
         recalling.finish_forgetting()  # else what was to be forgotten would live on in the copy

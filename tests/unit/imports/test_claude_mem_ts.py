@@ -13,9 +13,8 @@ from tests.unit.imports.absorbing import Memory
 from claude_mem.imports import claude_mem_ts
 from claude_mem.imports.report import ImportReport, Project, folders, named
 from claude_mem.model.records import Record
-from claude_mem.settings import Settings
+from claude_mem.privacy.scrub import scrub_text
 from claude_mem.store import foreign_tables
-from claude_mem.wiring import cleaning
 
 SECRET = "ghp_" + "a1B2" * 9
 ProjectOf = Callable[[str, Sequence[str]], Project]
@@ -31,12 +30,12 @@ def by_name(name: str, paths: Sequence[str]) -> Project:
 
 
 def read(path: Path, project_of: ProjectOf = by_name) -> tuple[list[Record], ImportReport]:
-    settings, gained = Settings(data_dir=path.parent), ImportReport()
+    gained = ImportReport()
     with foreign_tables.opened(path) as tables:
         assert claude_mem_ts.is_one(tables)
         found = claude_mem_ts.read(
             tables,
-            clean=lambda text: cleaning.cleaned(text, settings),
+            clean=scrub_text,
             project_of=project_of,
             is_excluded=lambda project: project.name == "hush",
             gained=gained,

@@ -10,15 +10,22 @@ left to `claude-mem backfill`, until it grows.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from claude_mem.agents.claude_code import transcript_files, transcripts
+from claude_mem.atomic_write import write_file
 from claude_mem.model.events import TranscriptEvent
+from claude_mem.privacy.private_turns import Turns
 
+log = logging.getLogger("claude_mem")
+
+MARKS_FILE = "watch.json"
 SHARE = 20
 """A file is read again when so many times as long has passed as reading it took."""
 MOST_AT_ONCE = 500  # events handed over together
@@ -130,3 +137,47 @@ def read_marks(raw: bytes) -> dict[str, Mark]:
 
 def write_marks(marks: Mapping[str, Mark]) -> bytes:
     return json.dumps(marks).encode()
+
+
+class TranscriptFollower:
+    """Takes in what is new in watched folders. `accept` takes events and the private turns known of their
+    session, and returns how many were new; `drain` takes in what hooks have reported, so that a session that
+    has hooks is known before it is watched. `marks_file` holds what was seen until now."""
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        marks_file: Path,
+        *,
+        accept: Callable[[Sequence[TranscriptEvent], Turns], int],
+        drain: Callable[[], int],
+    ) -> None:
+        self._accept, self._drain = accept, drain
+        self._marks_file = marks_file
+        self._watch = Watch(folders, self._marks())
+        self._turns: dict[Path, Turns] = {}
+        self._begun = False
+
+    def step(self) -> bool:
+        """Whether anything was new."""
+        grown = self._watch.grown()
+        if grown:
+            while self._drain():
+                pass
+        fresh = 0
+        for path in grown:
+            turns = self._turns.setdefault(path, Turns())
+            try:
+                for piece in self._watch.news(path):
+                    fresh += self._accept(piece, turns)
+            except OSError as error:
+                log.warning("%s cannot be read: %s", path, error.strerror)
+        if grown or not self._begun:
+            self._begun = True
+            write_file(self._marks_file, write_marks(self._watch.marks()))
+        return fresh > 0
+
+    def _marks(self) -> dict[str, Mark] | None:
+        with suppress(OSError, ValueError, AttributeError, TypeError):
+            return read_marks(self._marks_file.read_bytes())
+        return None

@@ -173,13 +173,15 @@ class Commits:
         """Raises ClaudeMemError."""
         from claude_mem import git
         from claude_mem.imports import git_history
-        from claude_mem.wiring.cleaning import cleaned
+        from claude_mem.privacy.scrub import scrub_text
 
         try:
             yield from git_history.read(
                 Path(self.project.root),
                 self.project,
-                clean=lambda text: cleaned(text, self.chosen),
+                clean=partial(
+                    scrub_text, extra_rules=self.chosen.secret_patterns, extra_globs=self.chosen.exclude_paths
+                ),
                 gained=gained,
                 session_of=session_of,
                 since=self.since,
@@ -191,12 +193,12 @@ class Commits:
 def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> Commits:
     from claude_mem import git
     from claude_mem.imports.report import ImportReport, Project
-    from claude_mem.wiring.exclusion import exclusion
+    from claude_mem.privacy.excluded_projects import ExcludedProjects
 
     repo = Path(given).expanduser().resolve()
     place = git.resolve(repo)
     project = Project(place.key, place.name, place.root, place.remote)
-    is_excluded = exclusion(chosen)(str(repo), place.name)
+    is_excluded = ExcludedProjects(chosen.excluded_projects).holds(str(repo), place.name)
     found = Commits(repo, project, since_when(since, now), chosen, ImportReport(), is_excluded)
     if not is_excluded:
         for _ in found.records(found.gained):

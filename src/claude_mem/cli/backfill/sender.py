@@ -203,7 +203,7 @@ def _line(told: TranscriptEvent) -> bytes:
     # hidden is said, for it is no longer there to be seen.
     from claude_mem.privacy import scrub, scrub_payload
 
-    kept, hid_private = scrub.scrub(told.payload, field_cap=scrub_payload.FIELD_CAP)
+    kept, hid_private = scrub.scrub(told.payload, field_cap=scrub.FIELD_CAP)
     line = _encoded(fields | {"payload": kept, "hid_private": hid_private})
     if len(line) <= LONGEST_LINE:
         return line

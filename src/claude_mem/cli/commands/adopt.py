@@ -78,7 +78,7 @@ def project_finder(*, starting: bool) -> Callable[[str, Sequence[str]], Project]
     """Others know a project only by its name. Of ours the one of that name, if there is only one; else what
     the directory is in which its files lay; else one with nothing but that name."""
     from claude_mem.imports.report import Project, named
-    from claude_mem.wiring.adopting import project_under
+    from claude_mem.imports.sources import project_under
 
     ours: dict[str, list[Project]] = {}
     for each in _projects(starting=starting):
@@ -227,7 +227,7 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
 def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, dry_run: bool) -> Source:
     from claude_mem.hook import paths
     from claude_mem.imports.report import ImportReport
-    from claude_mem.wiring.adopting import adoptable, adopting
+    from claude_mem.imports.sources import adoptable, adopting
 
     path = given / paths.DATABASE if given and given.is_dir() else given or adoptable(chosen)
     if path is None:
@@ -248,16 +248,16 @@ def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, dry_run
 def _notes(given: Path | None, chosen: Settings, *, dry_run: bool) -> Source:
     from claude_mem.agents.claude_code import transcript_files
     from claude_mem.imports.report import ImportReport
-    from claude_mem.wiring.adopting import noted
+    from claude_mem.imports.sources import notes_in
 
     path, gained = given or transcript_files.projects_folder(os.environ), ImportReport()
-    records = list(noted(chosen, path, known_contents(starting=not dry_run), gained))
+    records = list(notes_in(chosen, path, known_contents(starting=not dry_run), gained))
     return Source(path, records, gained, found={"observation": gained.read["observation"]})
 
 
 def _lines(path: Path, chosen: Settings, *, dry_run: bool) -> Source:
     from claude_mem.imports.report import ImportReport
-    from claude_mem.wiring.adopting import lines_of
+    from claude_mem.imports.sources import lines_of
 
     if path.is_dir():
         raise UsageError(f"{path} is a directory.")

@@ -260,7 +260,7 @@ def _dry_run(plans: list[Plan], args: argparse.Namespace) -> int:
 
 def _report(chosen: Settings, here: ClientPaths, planned: Plan, args: argparse.Namespace) -> int:
     from claude_mem import wiring
-    from claude_mem.wiring.adopting import adoptable
+    from claude_mem.imports.sources import adoptable
 
     provider = wiring.choice(chosen).provider
     for note in planned.notes:

@@ -15,9 +15,9 @@ from claude_mem import agents
 from claude_mem.hook import spool_writer
 from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
+from claude_mem.queue.intake import Intake
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.wiring.intake import Intake
 
 DRAINERS = 8
 

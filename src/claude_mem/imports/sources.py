@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from claude_mem import git
@@ -14,11 +15,11 @@ from claude_mem.imports import claude_mem_ts, jsonl, memory_notes
 from claude_mem.imports.claude_mem_ts import ProjectOf
 from claude_mem.imports.report import ImportReport, Project, folders, named
 from claude_mem.model.records import Record
+from claude_mem.privacy import scrub
+from claude_mem.privacy.excluded_projects import ExcludedProjects
 from claude_mem.settings import Settings, foreign_database
 from claude_mem.store import foreign_tables
 from claude_mem.store.foreign_tables import ForeignDatabase
-from claude_mem.wiring import cleaning
-from claude_mem.wiring.exclusion import exclusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def project_under(name: str, paths: Sequence[str]) -> Project | None:
     return None
 
 
-def noted(
+def notes_in(
     settings: Settings, folder: Path, known: Callable[[str], Collection[str]], gained: ImportReport
 ) -> Iterator[Record]:
     """The notes in a folder of Claude Code's, of one project or of all. `known`: the content keys of what a
@@ -105,9 +106,9 @@ def _project_at(folder: str) -> Project:
 
 
 def _cleaner(settings: Settings) -> Callable[[str], str]:
-    return lambda text: cleaning.cleaned(text, settings)
+    return partial(scrub.scrub_text, extra_rules=settings.secret_patterns, extra_globs=settings.exclude_paths)
 
 
 def _excluder(settings: Settings) -> Callable[[Project], bool]:
-    is_excluded = exclusion(settings)
+    is_excluded = ExcludedProjects(settings.excluded_projects).holds
     return lambda project: is_excluded(project.root or None, project.name)

@@ -1,14 +1,21 @@
-"""Keeps memory quick to find and ready to inject: the text index, the rendered contexts, the vectors,
-in steps."""
+"""Keeps memory quick to find and ready to inject, in steps: the text index, the rendered contexts of
+what changed, the vectors."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from threading import Lock
 
 from claude_mem.model.errors import StoreUnavailable
+from claude_mem.recall.context_files import ContextFiles
+from claude_mem.recall.json_shapes import Json
+from claude_mem.store.sqlite import text_index
+from claude_mem.store.sqlite.connection import Readers
+from claude_mem.store.sqlite.statistics import News, NewsMarks, memory_figures, news_since
+from claude_mem.store.values import Library, Project
 
 MOST_STEPS = 16
 """Of the index, while somebody waits: some two thousand memories."""
@@ -57,3 +64,90 @@ class BackgroundWork:
 
     def _embedded(self) -> bool:
         return self._embed is not None and bool(self.without_embedding(self._embed))
+
+
+AT_START = 50
+"""Projects whose context is rendered when the worker starts: those last worked in."""
+
+COMPACTED = 8
+"""Sessions whose own memory is kept rendered: those last compacted."""
+
+
+class ContextUpdater:
+    """`placed`: a project with where it lies now."""
+
+    def __init__(
+        self,
+        readers: Readers,
+        library: Library,
+        contexts: ContextFiles,
+        placed: Callable[[Project], Project] = lambda project: project,
+    ) -> None:
+        self._readers, self._library, self._contexts, self._placed = readers, library, contexts, placed
+        self._marks: NewsMarks | None = None  # None: nothing was rendered yet
+        self._again: set[int] = set()  # projects whose memory was changed since
+        self._compacted: dict[str, int] = {}  # session: project
+        self._rendering = Lock()
+
+    def anew(self, projects: Collection[int] | None = None) -> None:
+        """Something was forgotten or changed in these projects (None: in any): what was rendered of them is
+        gone on return, also what is just being written by one who read it before."""
+        with self._rendering:
+            self._contexts.clear(projects)
+            if projects is None:
+                self._marks = None
+            else:
+                self._again.update(projects)
+
+    def step(self) -> bool:
+        """Render what changed; False: nothing did."""
+        with self._rendering:
+            return self._step()
+
+    def _step(self) -> bool:
+        with self._readers.read() as db:
+            news: News = news_since(db, self._marks)
+        if news.marks == self._marks and not self._again:
+            return False
+        changed = {project.id: project for project in self._changed(news)}
+        for project in changed.values():
+            self._contexts.render(project)
+        self._render_compacted(news, changed)
+        if self._marks is None:
+            self._contexts.drop_others()  # of an earlier worker: what they say may be forgotten by now
+        self._marks = news.marks
+        self._again.clear()
+        return True
+
+    def _render_compacted(self, news: News, changed: Mapping[int, Project]) -> None:
+        """Again with each piece of news: what led to a compaction is mostly understood while it runs."""
+        for project_id, session in news.compacted:
+            self._compacted.pop(session, None)
+            self._compacted[session] = project_id
+        for session in list(self._compacted)[:-COMPACTED]:
+            del self._compacted[session]
+        just_now = {session for _, session in news.compacted}
+        for session, project_id in self._compacted.items():
+            if session in just_now or project_id in changed:
+                project = changed.get(project_id) or self._library.project_by_id(project_id)
+                if project is not None:
+                    self._contexts.render_session(project, session)
+
+    def _changed(self, news: News) -> list[Project]:
+        if self._marks is None:
+            return list(map(self._placed, self._library.projects(AT_START)))
+        found = map(self._library.project_by_id, {*news.projects, *self._again})
+        return [self._placed(project) for project in found if project is not None]
+
+    def waiting(self) -> int:
+        with self._readers.read() as db:
+            return text_index.unindexed_count(db)
+
+    def is_due(self) -> bool:
+        """Whether something changed that is not rendered yet."""
+        with self._readers.read() as db:
+            return bool(self._again) or news_since(db, self._marks).marks != self._marks
+
+    def figures(self) -> Json:
+        with self._readers.read() as db:
+            return memory_figures(db)

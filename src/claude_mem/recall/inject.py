@@ -5,7 +5,7 @@ been injected; and a preview of it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -13,12 +13,11 @@ from datetime import tzinfo
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import ClaudeMemError, NotFound
 from claude_mem.model.events import Origin
-from claude_mem.model.full_text import STOP_WORDS, expressions
-from claude_mem.model.refs import Card, Filters, Hit, Ref, plain_path
-from claude_mem.privacy import tags
-from claude_mem.recall import json_shapes, paths, rank
-from claude_mem.recall import render as recall_render
+from claude_mem.model.refs import Card, Filters, Hit, Ref
+from claude_mem.recall import injection_rules as rules
+from claude_mem.recall import json_shapes, rank, render
 from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.injection_rules import HookQuestion
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.render import LastSession, NextStep, Rendered, StartMaterial
@@ -26,29 +25,18 @@ from claude_mem.recall.search import Search, Truth
 from claude_mem.store.values import Injection, Keeping, Library, Project, Shelves
 
 LOOKED_AT = 200
+MOST_CONSIDERED = 12
 SUMMARIES = 4
 """The last session's, and those whose open steps are told with it."""
-
-FEWEST_WORDS = 2
-FLOOR = 0.7
-"""What words, coverage and files must come to: below it, the prompt only happens to use the same words."""
-BESIDE_THE_BEST = 0.7
-"""Of what the best comes to: beside a memory that answers, one that hardly does is noise."""
-MOST_CONSIDERED = 12
-
-START = "SessionStart"
-
-ROUNDED_MS = 1_000
-"""The client's seconds are whole ones; and an answer is remembered a moment after it was given."""
 
 
 @dataclass(frozen=True, slots=True)
 class InjectionLimits:
     """How much a session may be told."""
 
-    start_characters: int = recall_render.START_CHARACTERS
-    start_tokens: int = recall_render.START_TOKENS
-    prompt_characters: int = recall_render.PROMPT_CHARACTERS
+    start_characters: int = render.START_CHARACTERS
+    start_tokens: int = render.START_TOKENS
+    prompt_characters: int = render.PROMPT_CHARACTERS
 
 
 def as_it_is(project: Project, origin: Origin) -> Project:
@@ -108,40 +96,33 @@ class Injector:
         rendered = self.told_at(prompt, [hit for hit, told in considered if told])
         return {
             **_rendered_json(rendered),
-            "floor": FLOOR,
-            "beside": BESIDE_THE_BEST,
+            "floor": rules.FLOOR,
+            "beside": rules.BESIDE_THE_BEST,
             "hits": [
                 json_shapes.result(hit, explain=True)
-                | {"relevance": round(relevance(hit), 4), "told": hit.card.ref in rendered.refs}
+                | {"relevance": round(rules.relevance(hit), 4), "told": hit.card.ref in rendered.refs}
                 for hit, _ in considered
             ],
         }
 
     def answer(self, question: dict[str, object]) -> str:
-        """A hook's question: its event, and what is known of the session."""
-        payload = question.get("payload")
-        if not isinstance(payload, dict):
-            return ""
-        given = {name: value for name, value in payload.items() if isinstance(value, str)}
-        session, cwd = given.get("session_id", ""), given.get("cwd", "")
-        origin = self.origin_of(cwd) if cwd else None
+        """A hook's question; what to inject, or nothing. What was injected is recorded."""
+        asked = HookQuestion.parse(question)
+        origin = self.origin_of(asked.cwd) if asked else None
         project = self.library.project(origin.key) if origin else None
-        if project is None or origin is None or not session:
+        if asked is None or origin is None or project is None:
             return ""
-        match question.get("event"):
-            case "SessionStart":
-                told, about = self._started(self.placed(project, origin), session, payload), None
-            case "UserPromptSubmit":
-                told, about = self.prompted(project, session, cwd, given.get("prompt", "")), None
-            case "PreToolUse":
-                about = given.get("file_path", "")
-                told = self.before_file(project, session, cwd, about)
+        match asked.event:
+            case rules.START:
+                told = self._started(self.placed(project, origin), asked)
+            case rules.PROMPT:
+                told = self.prompted(project, asked.session, asked.cwd, asked.prompt)
             case _:
-                return ""
+                told = self.before_file(project, asked.session, asked.cwd, asked.file)
         if told.text:
+            about = asked.file if asked.event == rules.FILE else None
             refs = tuple(map(str, told.refs))
-            event = str(question["event"])
-            self.note(Injection(session, event, refs, told.tokens, self.clock(), about))
+            self.note(Injection(asked.session, asked.event, refs, told.tokens, self.clock(), about))
         return told.text
 
     def start(self, project: Project, session: str = "", *, plain: bool = False) -> Rendered:
@@ -153,8 +134,8 @@ class Injector:
         return self._rendered(material, plain=plain)
 
     def _rendered(self, material: StartMaterial, *, plain: bool = False) -> Rendered:
-        render = recall_render.render_plain if plain else recall_render.render_start
-        return render(
+        to_text = render.render_plain if plain else render.render_start
+        return to_text(
             material,
             now=self.clock(),
             budget_chars=self.size.start_characters,
@@ -169,92 +150,63 @@ class Injector:
         return self.told_at(prompt, [hit for hit, told in considered if told])
 
     def told_at(self, prompt: str, hits: Sequence[Hit]) -> Rendered:
-        words, budget = _words(prompt), self.size.prompt_characters
-        return recall_render.render_prompt(hits, now=self.clock(), budget=budget, tz=self.zone(), words=words)
+        words, budget = rules.prompt_words(prompt), self.size.prompt_characters
+        return render.render_prompt(hits, now=self.clock(), budget=budget, tz=self.zone(), words=words)
 
     def considered(
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
     ) -> list[tuple[Hit, bool]]:
         """What a prompt brings to mind, the best first, and whether it is worth telling."""
-        if tags.is_task_notification(prompt):
-            return []  # nobody asked; and the agent knows what it sent out
-        if len(set(_words(prompt)) - STOP_WORDS) < FEWEST_WORDS and not paths.paths_in(prompt):
+        if not rules.is_worth_searching(prompt):
             return []
         filters = Filters(
             project_id=project.id, kinds=("observation", "summary"), until=asked_at, superseded=False
         )
         work = WorkContext(branch=self.origin_of(cwd).branch)
         found = self.search(prompt, filters, MOST_CONSIDERED, work, hurried=True)
-        known = _refs(self._told(session))
-        floor = max(FLOOR, BESIDE_THE_BEST * max(map(relevance, found.hits), default=0.0))
-        return [
-            (
-                hit,
-                hit.card.session != session and hit.card.ref not in known and relevance(hit) >= floor,
-            )
-            for hit in found.hits
-        ]
+        return rules.considered(found.hits, session, rules.injected_refs(self._injected(session)))
 
     def before_file(self, project: Project, session: str, cwd: str, path: str) -> Rendered:
         """Once for each file and session, and again after a compaction."""
-        told = self._told(session)
-        if not path or any(each.about == path for each in told):
+        injected = self._injected(session)
+        if not path or any(each.about == path for each in injected):
             return Rendered()
-        short = _inside(path, cwd, project.root)
-        known = _refs(told)
+        short, known = rules.path_inside(path, cwd, project.root), rules.injected_refs(injected)
         observed = Filters(project_id=project.id, kinds=("observation",), wrong=False)
         hits = [
             self._hit(each.card)
             for each in self.library.touching(short, observed, LOOKED_AT)
             if each.card.session != session
             and each.card.ref not in known
-            and any(file == path or _is_it(file, short) for file in each.card.files)
+            and rules.is_about(each.card, path, short)
         ]
-        return recall_render.render_file(short, hits, self.clock(), tz=self.zone())
+        return render.render_file(short, hits, self.clock(), tz=self.zone())
 
-    def _started(self, project: Project, session: str, payload: dict[str, object]) -> Rendered:
-        """The client repeats to a resumed session what it was told, and what it did: so only what others did
-        since, or, if it was never told anything, what others did."""
-        source = payload.get("source")
-        if source not in ("resume", "fork"):
-            return self.start(project, session if source == "compact" else "")
-        since = self._told_until(session) if source == "resume" else self._forked_at(payload)
-        material = self._material(project, session)
-        others = replace(
-            material,
-            last=tuple(last for last in material.last if not last.goes_on),
-            relevant=tuple(hit for hit in material.relevant if hit.card.session != session),
-        )
-        if since is None:
-            return self._rendered(others)
-        fresh = replace(
-            others,
-            last=tuple(last for last in others.last if last.when > since),
-            next_steps=(),
-            pinned=(),
-            relevant=tuple(hit for hit in others.relevant if hit.card.created_at > since),
-        )
-        return self._rendered(fresh) if fresh.last or fresh.relevant else Rendered()
+    def _started(self, project: Project, asked: HookQuestion) -> Rendered:
+        if asked.source not in ("resume", "fork"):
+            return self.start(project, asked.session if asked.source == "compact" else "")
+        since = self._last_told(asked.session) if asked.source == "resume" else self._forked_at(asked)
+        material = rules.of_others(self._material(project, asked.session), asked.session, since)
+        if since is not None and not material.last and not material.relevant:
+            return Rendered()
+        return self._rendered(material)
 
-    def _told_until(self, session: str) -> int | None:
-        return max((told.at for told in self.keeping.injections(session=session, limit=50)), default=None)
+    def _last_told(self, session: str) -> int | None:
+        return max((each.at for each in self.keeping.injections(session=session, limit=50)), default=None)
 
-    def _forked_at(self, payload: dict[str, object]) -> int | None:
+    def _forked_at(self, asked: HookQuestion) -> int | None:
         """When the session that a fork carries on was last answered. Nobody names it, and all it was told and
         did is before that; None: never."""
-        seconds = payload.get("seconds_since_last_response")
-        return self.clock() - seconds * 1000 + ROUNDED_MS if isinstance(seconds, int) else None
+        return None if asked.idle_s is None else self.clock() - asked.idle_s * 1000 + rules.ROUNDED_MS
 
     def _material(self, project: Project, session: str) -> StartMaterial:
         own = self._own(session)
         ids = self.shelves.last_summaries(project.id, session, SUMMARIES)
         whole = self.library.whole([Ref("summary", id) for id in ids])
         summaries = [
-            recall_render.last_session(*whole[ref])
-            for ref in (Ref("summary", id) for id in ids)
-            if ref in whole
+            render.last_session(*whole[ref]) for ref in (Ref("summary", id) for id in ids) if ref in whole
         ]
-        last, earlier = recall_render.last_sessions(summaries)
+        last, earlier = render.last_sessions(summaries)
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
         pinned = self.library.listed(replace(standing, pinned=True), limit=LOOKED_AT)
@@ -280,10 +232,7 @@ class Injector:
         of_it = Filters(session=session, kinds=("summary",))
         cards = self.library.listed(of_it, limit=1)
         whole = self.library.whole([card.ref for card in cards])
-        return [
-            replace(recall_render.last_session(card, columns), goes_on=True)
-            for card, columns in whole.values()
-        ]
+        return [replace(render.last_session(card, columns), goes_on=True) for card, columns in whole.values()]
 
     def _current(self, cards: Collection[Card], session: str, work: WorkContext) -> list[Hit]:
         """What matters now, without a question: the session's own first, then by what speaks for each."""
@@ -295,44 +244,13 @@ class Injector:
             hits.append(Hit(card, score, marks=marks))
         return rank.spread(rank.ordered(hits))
 
-    def _told(self, session: str) -> list[Injection]:
-        """What it was told of more than a title, and still has: a compaction takes it away."""
+    def _injected(self, session: str) -> list[Injection]:
         since = self.shelves.compacted_at(session)
-        injections = self.keeping.injections(session=session)
-        return [each for each in injections if each.event != START and each.at > since]
+        return rules.still_present(self.keeping.injections(session=session), since)
 
     def _hit(self, card: Card) -> Hit:
         marks, _ = self.truth(card)
         return Hit(card, 0.0, marks=marks)
-
-
-def _words(prompt: str) -> list[str]:
-    return [word.strip('"') for word in expressions(prompt)[0]]
-
-
-def _refs(told: Iterable[Injection]) -> set[Ref]:
-    refs = {ref for each in told for ref in each.refs}
-    return {ref for ref in map(Ref.parse, refs) if ref is not None}
-
-
-def _inside(path: str, *roots: str) -> str:
-    """A path as seen from where the work is done, if it lies there."""
-    for root in roots:
-        if root and path.startswith(f"{root.rstrip('/')}/"):
-            return path[len(root.rstrip("/")) + 1 :]
-    return path
-
-
-def _is_it(remembered: str, short: str) -> bool:
-    """The same file, not one of the same name elsewhere. Remembered from another worktree it has a longer
-    path; a name without a folder is too little to tell it by."""
-    ours, theirs = plain_path(short), plain_path(remembered)
-    return ours == theirs or ("/" in ours and remembered.startswith("/") and theirs.endswith(f"/{ours}"))
-
-
-def relevance(hit: Hit) -> float:
-    """What speaks for it in the words of the question alone, without what speaks for it anyway."""
-    return sum(hit.parts.get(name, 0.0) for name in ("words", "coverage", "vectors", "file"))
 
 
 LONGEST_PROMPT = 20_000

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from claude_mem.model.clock import now
 from claude_mem.model.events import Origin
-from claude_mem.recall.background import BackgroundWork
-from claude_mem.recall.context_files import ContextFiles, ContextUpdater
+from claude_mem.recall.background import BackgroundWork, ContextUpdater
+from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.cost import CostBudget, CostReport
 from claude_mem.recall.dates import local_zone
 from claude_mem.recall.edit import Corrections, MemoryWriter

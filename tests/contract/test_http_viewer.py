@@ -124,7 +124,8 @@ class TestPages:
         page = worker.get("/api/project", project="shop")
         assert page["project"]["name"] == "shop"
         assert page["project"]["sessions"] >= 2
-        assert sum(day["prompts"] for day in page["activity"]) == 2
+        prompts = worker.get("/api/prompts", project="shop", limit=100)["items"]
+        assert sum(day["prompts"] for day in page["activity"]) == len(prompts) >= 2
         assert page["types"]["bugfix"] >= 1
         assert {file["path"] for file in page["files"]} >= {"src/login.py", "src/basket.py"}
         assert refs(page["pinned"]) == [ref]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import re
@@ -67,6 +68,12 @@ class _LogFile(RotatingFileHandler):
 
 
 class _WithoutMessages(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """Another handler's formatter leaves its text in the record, with the message: it is not used."""
+        record = copy.copy(record)
+        record.exc_text = None
+        return super().format(record)
+
     def formatException(  # noqa: N802 - logging's name
         self,
         ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None],

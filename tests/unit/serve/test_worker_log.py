@@ -2,6 +2,7 @@
 
 import logging
 import stat
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,22 @@ def test_an_exception_is_written_by_type_and_place_and_never_quoted(tmp_path: Pa
     assert "builtins.ValueError" in text
     assert "builtins.KeyError" in text
     assert "test_worker_log.py" in text
+    assert SECRET not in text
+
+
+def test_an_exception_that_another_handler_wrote_first_is_not_quoted_either(tmp_path: Path) -> None:
+    logger, first = logging.getLogger("claude_mem.serve"), logging.StreamHandler(StringIO())
+    logger.addHandler(first)
+    try:
+        with worker_log.open_log(tmp_path, "INFO"):
+            try:
+                fail(SECRET)
+            except ValueError:
+                logger.exception("something failed")
+    finally:
+        logger.removeHandler(first)
+    text = (tmp_path / "worker.log").read_text()
+    assert "builtins.ValueError" in text
     assert SECRET not in text
 
 

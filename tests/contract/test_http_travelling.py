@@ -12,6 +12,7 @@ from tests.harness import workers
 
 from claude_mem.cli import client
 from claude_mem.cli.client import Sent
+from claude_mem.cli.output import Progress
 from claude_mem.serve import control
 from claude_mem.serve.http.routes import memories
 
@@ -139,7 +140,7 @@ def test_what_the_command_line_sends_is_added_up_from_the_workers_own_answers(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDE_MEM_DATA_DIR", str(worker.data))
-    monkeypatch.setattr(client, "MOST_RECORDS", 3)
+    monkeypatch.setattr(client, "BATCH_LINES", 3)
     project = {"kind": "project", "key": "/home/ada/sent", "name": "sent"}
     session = {"kind": "session", "session_id": "sent-1", "project": project["key"], "created_at": 1}
     told = {"kind": "observation", "session_id": "sent-1", "type": "decision", "title": "Sent", "at": 1}
@@ -152,7 +153,8 @@ def test_what_the_command_line_sends_is_added_up_from_the_workers_own_answers(
         {"kind": "x"},
     ]
     for taken, known in (({"project": 1, "session": 1, "observation": 2}, {}), ({}, {"observation": 2})):
-        sent = client.send(records, Sent(), own=True)
+        lines, absorb = client.encoded(records), client.posted(own=True)
+        sent = client.send(lines, Sent(), absorb, Progress())
         assert (sent.records, sent.refused, [number for number, _ in sent.reasons]) == (6, 2, [4, 6])
         assert sent.code != 0
         assert dict(sent.taken) == taken

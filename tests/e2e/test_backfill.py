@@ -171,7 +171,7 @@ def test_what_is_shown_first_costs_nothing_and_changes_nothing(past: Past) -> No
     assert "about 4 calls" in shown
     data = json.loads(past.backfill("--dry-run", "--json").stdout)
     assert (data["sessions"], data["estimates"][0]["usd"]) == (2, 0.0)
-    assert "say --yes" in past.backfill(code=2).stderr
+    assert "--yes" in past.backfill(code=2).stderr
     assert past.rows("SELECT count(*) FROM sdk_sessions") == [(0,)]
 
 

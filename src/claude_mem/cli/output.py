@@ -15,16 +15,12 @@ from typing import IO
 
 from claude_mem.cli.commands import USAGE, WRONG, terminal_width
 
-# How things are said to a person: colour, ages, sizes, columns, and patience.
-
-
 PATIENCE_S = 1.0
 ELLIPSIS = "…"
 _COLOURS = {"green": "32", "yellow": "33", "red": "31", "bold": "1", "dim": "2"}
 
 
 def print_json(value: object) -> None:
-    """Data, for programs and for people who like it raw."""
     print(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False))
 
 
@@ -33,7 +29,7 @@ def message(sentence: str) -> None:
 
 
 class Paint:
-    """Colours text, where the stream is a terminal and nobody objects."""
+    """Colors text if the stream is a terminal and NO_COLOR is not set."""
 
     def __init__(self, stream: IO[str], environ: Mapping[str, str] = os.environ) -> None:
         self.on = stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
@@ -44,7 +40,7 @@ class Paint:
 
 @contextmanager
 def waiting(sentence: str, after_s: float = PATIENCE_S) -> Iterator[None]:
-    """Says on standard error what is being waited for, if it takes longer than a moment."""
+    """Say on stderr what is being waited for, if it takes longer than a moment."""
     timer = threading.Timer(after_s, message, [sentence])
     timer.daemon = True
     timer.start()
@@ -66,12 +62,6 @@ def size(count: float) -> str:
 def plural(count: int, one: str, more: str | None = None) -> str:
     """`1 event`, `2 events`."""
     return f"{count:,} {one if count == 1 else more or one + 's'}"
-
-
-def fit_chars(text: str, width: int) -> str:
-    """One line of at most `width` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: max(0, width - 1)].rstrip() + ELLIPSIS
 
 
 WIDEST = 140
@@ -179,39 +169,48 @@ EVERY_S = 0.2
 
 
 class Progress:
-    """On a terminal one line that is written over, and wiped at the end; elsewhere one sentence, once."""
+    """How far something is, once it takes longer than a moment. On a terminal one line that is overwritten,
+    and erased at the end; elsewhere a line once, or every `plain_every_s`."""
 
-    def __init__(self, sentence: str, after_s: float = AFTER_S) -> None:
-        self._sentence, self._next_at = sentence, time.monotonic() + after_s
-        self._moves = sys.stderr.isatty()
+    def __init__(
+        self, sentence: str = "", *, after_s: float = AFTER_S, plain_every_s: float | None = None
+    ) -> None:
+        self._sentence, self._began = sentence, time.monotonic()
+        self._overwrites = sys.stderr.isatty()
+        self._every_s = EVERY_S if self._overwrites else plain_every_s
+        self._next_at = self._began + (after_s if self._overwrites or not plain_every_s else plain_every_s)
         self._shown = False
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self._began
 
     def __enter__(self) -> Progress:
         return self
 
+    def __exit__(self, *_: object) -> None:
+        self.erase()
+
     def show(self, how_far: str) -> None:
         now = time.monotonic()
-        if now < self._next_at or (self._shown and not self._moves):
+        if now < self._next_at or (self._shown and self._every_s is None):
             return
-        self._shown, self._next_at = True, now + EVERY_S
-        said = f"{self._sentence} {how_far}"
-        print(f"\r\x1b[K{said}" if self._moves else said, end="" if self._moves else "\n", file=sys.stderr)
-        sys.stderr.flush()
+        self._shown, self._next_at = True, now + (self._every_s or 0.0)
+        line = f"{self._sentence} {how_far}".lstrip()
+        start, end = ("\r\x1b[K", "") if self._overwrites else ("", "\n")
+        print(f"{start}{line}", end=end, file=sys.stderr, flush=True)
 
-    def __exit__(self, *_: object) -> None:
-        self.wipe()
-
-    def wipe(self) -> None:
-        if self._shown and self._moves:
+    def erase(self) -> None:
+        if self._shown and self._overwrites:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def confirm(question: str, what: str, *, yes: bool) -> int | None:
-    """None: go on. Else the exit code to leave with: nobody was there to be asked, or the answer was no."""
+    """None: go on. Else the exit code: nobody is there to be asked, or the answer was no."""
     if yes:
         return None
     if not sys.stdin.isatty():
-        message(f"claude-mem: {what}; say --yes to do so without being asked.")
+        message(f"claude-mem: {what}. Use --yes to skip this question.")
         return USAGE
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() in ("y", "yes"):

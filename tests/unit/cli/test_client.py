@@ -9,23 +9,24 @@ from claude_mem.cli.client import Sent
 
 
 def test_a_batch_is_bounded_in_number_and_in_bytes() -> None:
-    many = list(client.batches({"kind": "project", "key": str(number)} for number in range(1_201)))
-    assert [count for _, count in many] == [500, 500, 201]
+    records = ({"kind": "project", "key": str(number)} for number in range(1_201))
+    many = list(client.batches(client.encoded(records)))
+    assert [count for _, count in many] == [300, 300, 300, 300, 1]
     assert all(body.count(b"\n") == count for body, count in many)
-    large = list(client.batches({"text": "x" * 400_000} for _ in range(5)))
+    large = list(client.batches(client.encoded({"text": "x" * 400_000} for _ in range(5))))
     assert [count for _, count in large] == [2, 2, 1]
     assert all(len(body) <= client.BATCH_BYTES for body, _ in large)
 
 
 def test_a_record_larger_than_a_batch_goes_alone() -> None:
     texts = ["small", "x" * (client.BATCH_BYTES + 1), "small"]
-    found = list(client.batches({"text": text} for text in texts))
+    found = list(client.batches(client.encoded({"text": text} for text in texts)))
     assert [count for _, count in found] == [1, 1, 1]
 
 
 def test_nothing_is_no_batch_and_any_text_is_one_line() -> None:
     assert list(client.batches([])) == []
-    ((body, _),) = client.batches([{"text": "one\ntwo\u2028 \ud800 ä"}])
+    ((body, _),) = client.batches(client.encoded([{"text": "one\ntwo\u2028 \ud800 ä"}]))
     assert body.count(b"\n") == 1
     assert json.loads(body)["text"] == "one\ntwo\u2028 ? ä"
 
@@ -39,9 +40,9 @@ def test_reasons_are_bounded_and_what_was_refused_is_counted_all_the_same() -> N
 
 
 def test_progress_is_told_with_its_pace_and_what_is_left() -> None:
-    assert client.send_progress(Sent(records=1_500), 4_500, 3.0) == "1,500 of 4,500 records, 500/s, 6 s left"
-    assert client.send_progress(Sent(records=10), None, 0.0) == "10 records, 0/s"
-    assert client.send_progress(Sent(records=10), 5, 1.0) == "10 of 5 records, 10/s"
+    assert client.pace(Sent(records=1_500), 4_500, 3.0) == "1,500 of 4,500 records, 500/s, 6 s left"
+    assert client.pace(Sent(records=10), None, 0.0) == "10 records, 0/s"
+    assert client.pace(Sent(records=10), 5, 1.0) == "10 of 5 records, 10/s"
 
 
 def test_counts_are_said_in_the_order_of_what_matters() -> None:

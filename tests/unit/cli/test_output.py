@@ -34,9 +34,9 @@ def test_a_size_is_said_in_the_unit_a_person_would_use(count: int, said: str) ->
 
 
 def test_a_text_is_made_to_fit_one_line() -> None:
-    assert output.fit_chars("one\n two   three", 20) == "one two three"
-    assert output.fit_chars("one two three", 8) == "one two…"
-    assert len(output.fit_chars("word " * 50, 30)) <= 30
+    assert output.fit("one\n two   three", 20) == "one two three"
+    assert output.fit("one two three", 8) == "one two…"
+    assert len(output.fit("word " * 50, 30)) <= 30
 
 
 def test_one_thing_is_singular() -> None:

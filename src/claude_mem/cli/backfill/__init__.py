@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,6 @@ from claude_mem.cli import INTERRUPTED, client, output
 from claude_mem.cli.backfill import scan, sender, summary
 from claude_mem.cli.backfill.scan import Scan
 from claude_mem.cli.backfill.sender import TranscriptSender
-from claude_mem.cli.backfill.summary import Bar
 from claude_mem.cli.client import Sent
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
 from claude_mem.cli.narrow import up_to
@@ -88,7 +86,7 @@ class BackfillRun:
     args: argparse.Namespace
     began: int
     teller: TranscriptSender
-    bar: Bar
+    progress: output.Progress
     sessions: int = 0
     size: int = 0
     stopped: str | None = None  # why not all of it was told
@@ -116,7 +114,17 @@ class BackfillRun:
         self.settle(MOST_WAITING)
 
     def show(self, doing: str = "") -> None:
-        self.bar.show(self.sessions, self.size, self.teller.came.events, doing)
+        self.progress.show(
+            summary.progress_text(
+                self.sessions,
+                len(self.seen.fresh),
+                self.size,
+                self.seen.size,
+                self.teller.came.events,
+                self.progress.elapsed_s,
+                doing,
+            )
+        )
 
     def settle(self, most: int) -> None:
         """Wait until no more than so many events wait."""
@@ -172,18 +180,18 @@ def backfill(args: argparse.Namespace) -> int:
 
 def _import(args: argparse.Namespace, seen: Scan, commits: scan.Commits | None) -> int:
     began = time.time_ns() // 1_000_000
-    with Bar(sys.stderr, len(seen.fresh), seen.size) as bar:
+    with output.Progress(after_s=0.0, plain_every_s=10.0) as progress:
         run = BackfillRun(
-            seen, args, began, TranscriptSender(offline=args.provider == "offline", now=seen.now), bar
+            seen, args, began, TranscriptSender(offline=args.provider == "offline", now=seen.now), progress
         )
         run.teller.sent = run.sent
         try:
             run.go()
             indexed(run)
-            bar.wipe()
+            progress.erase()
             sent = commits.send() if commits else None
         except KeyboardInterrupt:
-            bar.wipe()
+            progress.erase()
             output.message(summary.interrupted_text(run.sessions, len(seen.fresh)))
             return INTERRUPTED
     return _report(args, seen, run, sent, sender.progress(began))
@@ -211,5 +219,5 @@ def _report(
     else:
         print(summary.end_text(seen, told, came, sent, spent, stopped))
         if sent:
-            sent.say_refused()
+            sent.print_refused()
     return WRONG if stopped or (sent and sent.refused) else OK

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem.cli import output
 from claude_mem.cli.backfill import sender
-from claude_mem.cli.client import Sent, send
+from claude_mem.cli.client import Sent, encoded, posted, send
 from claude_mem.cli.commands import UsageError
 from claude_mem.model.errors import ClaudeMemError
 
@@ -167,7 +167,9 @@ class Commits:
         if self.is_excluded:
             output.message(self.found())
             return Sent()
-        return send(self.records(ImportReport(), makers(self.project.key)), Sent(), own=True)
+        lines = encoded(self.records(ImportReport(), makers(self.project.key)))
+        with output.Progress("Importing commits ...", after_s=0.0) as progress:
+            return send(lines, Sent(), posted(own=True), progress)
 
     def records(self, gained: ImportReport, session_of: SessionOf | None = None) -> Iterator[Record]:
         """Raises ClaudeMemError."""

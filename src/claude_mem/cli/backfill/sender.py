@@ -11,12 +11,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
-from claude_mem import settings
-from claude_mem.cli import client, output
-from claude_mem.model.errors import ClaudeMemError, WorkerHung
-from claude_mem.serve import control
+from claude_mem.cli import client
+from claude_mem.cli.client import Refused
+from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,18 +24,18 @@ if TYPE_CHECKING:
 
 
 WITHIN_S = 120.0
-ATTEMPTS = 4
+STARTS = 3
 AT_ONCE = 500
 
 
 class BeginAgain(Exception):
-    """The worker that heard the beginning is not the one that was told the rest."""
+    """The worker that received the first part is no longer running."""
 
 
 def post_events(
     lines: bytes, *, offline: bool, story: str | None = None, part: str | None = None
 ) -> dict[str, Any]:
-    """Taken in and durable on return. Raises BeginAgain."""
+    """Durable on return. Raises BeginAgain."""
     said = {"offline": str(offline).lower(), "story": story, "part": part}
     return _request("POST", "/api/backfill", said, lines)
 
@@ -49,12 +47,12 @@ def progress(since: int) -> dict[str, Any]:
 def known_sessions(sessions: Sequence[str]) -> dict[str, dict[str, Any] | None]:
     found: dict[str, dict[str, Any] | None] = {}
     for some in _some(sessions):
-        found |= _request("POST", "/api/backfill/known", {}, {"sessions": list(some)})["sessions"]
+        found |= _request("POST", "/api/backfill/known", body={"sessions": list(some)})["sessions"]
     return found
 
 
 def health() -> dict[str, Any]:
-    return _request("GET", "/health", {})
+    return _request("GET", "/health")
 
 
 def _some(sessions: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -62,34 +60,15 @@ def _some(sessions: Sequence[str]) -> Iterator[Sequence[str]]:
         yield sessions[start : start + AT_ONCE]
 
 
-def _request(method: str, path: str, query: dict[str, str | None], body: object = None) -> dict[str, Any]:
-    said = urlencode({name: value for name, value in query.items() if value is not None})
-    path = f"{path}?{said}" if said else path
-    data_dir = settings.data_directory()
-    for _ in range(ATTEMPTS):
-        try:
-            status, answer = control.request(data_dir, method, path, body, deadline_s=WITHIN_S)
-        except TimeoutError:
-            raise WorkerHung(control.status(data_dir).pid) from None
-        except OSError:
-            with output.waiting("Starting the worker ..."):
-                control.start(client.load_settings().data_dir)
-            continue
-        return _answered(status, answer)
-    raise ClaudeMemError("The worker does not stay up. Look at: claude-mem worker logs")
-
-
-def _answered(status: int, answer: dict[str, Any]) -> dict[str, Any]:
-    if status < 400:
-        return answer
-    error = answer.get("error")
-    error = error if isinstance(error, dict) else {"message": answer}
-    match error.get("code"):
-        case "not_from_the_start":
-            raise BeginAgain
-        case "no_route":
-            raise ClaudeMemError("The worker is of another version. Run: claude-mem worker restart")
-    raise ClaudeMemError(str(error["message"]))
+def _request(
+    method: str, path: str, query: dict[str, str | None] | None = None, body: object = None
+) -> dict[str, Any]:
+    try:
+        return client.request(method, path, query, body, starts=STARTS, within_s=WITHIN_S)
+    except Refused as error:
+        if error.code == "not_from_the_start":
+            raise BeginAgain from None
+        raise ClaudeMemError(str(error)) from None  # nothing that was typed is wrong
 
 
 MOST_BYTES = 1 << 20
@@ -101,7 +80,7 @@ MOST_SHOWN = 20
 
 @dataclass(slots=True)
 class SendReport:
-    """What became of what was told so far."""
+    """The outcome of what was sent so far."""
 
     events: int = 0
     fresh: int = 0
@@ -137,7 +116,7 @@ class TranscriptSender:
                 self.came.unreadable += 1
                 self.came.lost(transcript.path, 0, error.strerror or str(error))
                 return None
-        raise ClaudeMemError("The worker does not stay up. Look at: claude-mem worker logs")
+        raise ClaudeMemError("The worker keeps exiting. See its log: claude-mem worker logs")
 
     def flush(self) -> None:
         if self._lines:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from claude_mem.cli import output
 from claude_mem.hook import notices
@@ -127,7 +126,7 @@ def end_data(
             ],
         },
         "spent": {"tokens": spent.get("tokens", 0), "usd": spent.get("usd", 0.0)},
-        "git": sent.shown() if sent else None,
+        "git": sent.as_data() if sent else None,
         "stopped": stopped,
     }
 
@@ -158,10 +157,10 @@ def _unreadable_lines(came: SendReport | None) -> list[str]:
 
 
 def _totals() -> list[str]:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
-    stats = recall("GET", "/api/stats")
-    newest = recall("GET", "/api/observations", {"limit": 1})["items"]
+    stats = request("GET", "/api/stats")
+    newest = request("GET", "/api/observations", {"limit": 1})["items"]
     words = str(newest[0].get("title") or "").split()[:5] if newest else []
     example = f"claude-mem search {_quoted(' '.join(words))}" if words else "claude-mem timeline"
     kinds = ("session", "observation", "project")
@@ -221,56 +220,18 @@ def _short(path: Path) -> str:
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)
 
 
-EVERY_S = 0.2
-PLAIN_EVERY_S = 10.0
-WIDTH = 24
+BAR_WIDTH = 24
 
 
-class Bar:
-    def __init__(self, stream: IO[str], sessions: int, size: int) -> None:
-        self._stream, self._sessions, self._size = stream, sessions, size
-        self._began = time.monotonic()
-        self._moves = stream.isatty()
-        self._next_at = self._began + (0.0 if self._moves else PLAIN_EVERY_S)
-        self._dirty = False
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.wipe()
-
-    def show(self, sessions: int, size: int, events: int, doing: str = "") -> None:
-        now = time.monotonic()
-        if now < self._next_at:
-            return
-        self._next_at = now + (EVERY_S if self._moves else PLAIN_EVERY_S)
-        said = line(sessions, self._sessions, size, self._size, events, now - self._began, doing)
-        if self._moves:
-            self._stream.write(f"\r\x1b[K{drawn(size, self._size)} {said}")
-            self._dirty = True
-        else:
-            self._stream.write(f"{said}\n")
-        self._stream.flush()
-
-    def wipe(self) -> None:
-        if self._dirty:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-            self._dirty = False
-
-
-def drawn(size: int, of: int) -> str:
-    full = WIDTH if of <= 0 else min(WIDTH, size * WIDTH // of)
-    return f"[{'#' * full}{'.' * (WIDTH - full)}]"
-
-
-def line(sessions: int, of: int, size: int, of_size: int, events: int, took_s: float, doing: str = "") -> str:
-    """`12 of 40 sessions, 5.1 MB/s, 310 events/s, 8 s left`."""
-    said = [f"{sessions:,} of {output.plural(of, 'session')}"]
+def progress_text(
+    sessions: int, of: int, size: int, of_size: int, events: int, took_s: float, doing: str = ""
+) -> str:
+    """`[####....] 12 of 40 sessions, 5.1 MB/s, 310 events/s, 8 s left`."""
+    full = BAR_WIDTH if of_size <= 0 else min(BAR_WIDTH, size * BAR_WIDTH // of_size)
+    parts = [f"[{'#' * full}{'.' * (BAR_WIDTH - full)}] {sessions:,} of {output.plural(of, 'session')}"]
     if took_s > 0 and size:
         rate = size / took_s
-        said += [f"{rate / 1e6:.1f} MB/s", f"{events / took_s:,.0f} events/s"]
+        parts += [f"{rate / 1e6:.1f} MB/s", f"{events / took_s:,.0f} events/s"]
         if size < of_size:
-            said.append(f"{notices.age((of_size - size) / rate)} left")
-    return ", ".join(said) + (f" ({doing})" if doing else "")
+            parts.append(f"{notices.age((of_size - size) / rate)} left")
+    return ", ".join(parts) + (f" ({doing})" if doing else "")

@@ -36,7 +36,7 @@ def report(path: Path, gained: ImportReport, sent: Sent | None, left: int, *, as
                 "path": str(path),
                 "dry_run": sent is None,
                 "read": dict(gained.read),
-                **(sent.shown() if sent is not None else {}),
+                **(sent.as_data() if sent is not None else {}),
                 "passed_over": _listed(gained.passed_over, "kind", "why"),
                 "retyped": _listed(gained.retyped, "theirs", "ours"),
                 "projects": gained.projects,
@@ -50,7 +50,7 @@ def report(path: Path, gained: ImportReport, sent: Sent | None, left: int, *, as
         print(f"Adopted: {kind_counts(sent.taken) or 'nothing new'}.")
         if known := kind_counts(sent.known):
             print(f"Known already: {known}.")
-        sent.say_refused()
+        sent.print_refused()
     for (kind, why), count in gained.passed_over.most_common(SHOWN):
         print(f"Passed over {kind_counts({kind: count})}: {why}.")
     for (theirs, ours), count in gained.retyped.most_common(SHOWN):
@@ -133,14 +133,14 @@ def _projects(*, starting: bool) -> list[dict[str, Any]]:
 
 def _ask_if_running(path: str, query: dict[str, object], *, starting: bool) -> dict[str, Any] | None:
     """`starting`: the worker is started if it must be. Else nothing is changed, and None: nobody answers."""
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
     from claude_mem.serve import control
     from claude_mem.settings import data_directory
 
     if not starting and control.status(data_directory()).state != "running":
         return None
     try:
-        return recall("GET", path, query)
+        return request("GET", path, query)
     except ClaudeMemError:
         if starting:
             raise
@@ -216,7 +216,10 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
         if code is not None:
             return code
         try:
-            client.send(source.records, sent, own=source.own, expected=sum(source.found.values()))
+            with output.Progress("Importing ...", after_s=0.0) as progress:
+                lines = client.encoded(source.records)
+                absorb = client.posted(own=source.own)
+                client.send(lines, sent, absorb, progress, expected=sum(source.found.values()))
         except KeyboardInterrupt:
             so_far = kind_counts(sent.taken) or "nothing"
             output.message(f"\nInterrupted. Kept so far: {so_far}. Run it again to go on.")

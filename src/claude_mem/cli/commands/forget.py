@@ -61,11 +61,11 @@ def _run(args: argparse.Namespace) -> int:
 
 def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     """`args`: dry_run, yes, json and also_exports."""
-    from claude_mem.cli.client import SLOW_S, recall
+    from claude_mem.cli.client import SLOW_S, request
 
     with output.waiting("Looking for it, in backups too ..."):
         body = selection | {"dry_run": True}
-        found = recall("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
+        found = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
     nothing = not any(found.get(name) for name, _, _ in COUNTED) and not _touched(found, args)
     if args.dry_run or nothing:
         return _say(found, as_data=args.json)
@@ -77,7 +77,7 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
         return code
     with output.waiting("Forgetting; backups are rewritten ..."):
         body = selection | {"confirm": True, "exports": args.also_exports}
-        gone = recall("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
+        gone = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
     return _say(gone, as_data=args.json)
 
 

@@ -114,10 +114,10 @@ def _add_context(commands: Commands) -> None:
 
 
 def _run_context(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
     where = {"project": args.project} if args.project else {"cwd": narrow.here()}
-    found = recall("GET", "/api/context/inject", {**where, "source": args.source, "format": "json"})
+    found = request("GET", "/api/context/inject", {**where, "source": args.source, "format": "json"})
     if args.json:
         output.print_json(found)
     else:

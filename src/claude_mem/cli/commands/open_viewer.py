@@ -44,13 +44,13 @@ def _add_open(commands: Commands) -> None:
 
 def _run_open(args: argparse.Namespace) -> int:
     from claude_mem import settings
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
     from claude_mem.cli.doctor import gather
 
     if args.sign_out:
-        return _signed_out(recall("POST", "/api/signout", body={"everywhere": True}), as_json=args.json)
+        return _signed_out(request("POST", "/api/signout", body={"everywhere": True}), as_json=args.json)
     place = _place(args.what)
-    answer = recall("POST", "/api/signin", body={})
+    answer = request("POST", "/api/signin", body={})
     link = f"{answer['link']}{place}"
     if args.json:
         output.print_json(answer | {"link": link})

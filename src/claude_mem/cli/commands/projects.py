@@ -74,10 +74,10 @@ def _dry(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import SLOW_S, recall
+    from claude_mem.cli.client import SLOW_S, request
 
     with output.waiting("Weighing ..."):
-        found = recall("GET", "/api/projects/overview", within_s=SLOW_S)
+        found = request("GET", "/api/projects/overview", within_s=SLOW_S)
     if args.json:
         output.print_json(found)
         return OK
@@ -116,14 +116,14 @@ def hinted(hint: dict[str, Any]) -> str:
 
 
 def _rename(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import SLOW_S, recall
+    from claude_mem.cli.client import SLOW_S, request
 
     if args.dry_run:
         item = _one(args.old)
         told = {"dry_run": True, "key": item["key"], "before": item["name"], "name": args.new}
     else:
         body = {"project": args.old, "name": args.new}
-        told = recall("POST", "/api/projects/rename", body=body, within_s=SLOW_S)
+        told = request("POST", "/api/projects/rename", body=body, within_s=SLOW_S)
     if args.json:
         output.print_json(told)
     else:
@@ -133,17 +133,17 @@ def _rename(args: argparse.Namespace) -> int:
 
 
 def _merge(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import SLOW_S, recall
+    from claude_mem.cli.client import SLOW_S, request
 
     body: dict[str, object] = {"from": args.gone, "into": args.into}
-    told = recall("POST", "/api/projects/merge", body=body | {"dry_run": True})
+    told = request("POST", "/api/projects/merge", body=body | {"dry_run": True})
     if not args.dry_run:
         question = f"Make {_what(told)} part of {_named(told['into'])}? It cannot be taken apart again."
         code = output.confirm(question, "merge cannot be taken back", yes=args.yes)
         if code is not None:
             return code
         with output.waiting("Merging ..."):
-            told = recall("POST", "/api/projects/merge", body=body | {"confirm": True}, within_s=SLOW_S)
+            told = request("POST", "/api/projects/merge", body=body | {"confirm": True}, within_s=SLOW_S)
     if args.json:
         output.print_json(told)
     else:
@@ -158,9 +158,9 @@ def _remove(args: argparse.Namespace) -> int:
 
 def _one(given: str) -> dict[str, Any]:
     """By its key, or by its name if only one has it."""
-    from claude_mem.cli.client import SLOW_S, recall
+    from claude_mem.cli.client import SLOW_S, request
 
-    items = recall("GET", "/api/projects/overview", within_s=SLOW_S)["items"]
+    items = request("GET", "/api/projects/overview", within_s=SLOW_S)["items"]
     named = [item for item in items if given == item["key"] or given in item["merged"]]
     named = named or [item for item in items if given == item["name"]]
     if not named:

@@ -76,13 +76,13 @@ def _list(args: argparse.Namespace) -> int:
 
 def _jobs(state: str, most: int) -> tuple[list[dict[str, Any]], int]:
     """The first of them, and how many there are."""
-    from claude_mem.cli.client import ask
+    from claude_mem.cli.client import request
 
     jobs: list[dict[str, Any]] = []
     after = 0
     while True:
         limit = min(PAGE, most - len(jobs))
-        page = ask("GET", f"/api/queue?state={state}&limit={limit}&after={after}")
+        page = request("GET", "/api/queue", {"state": state, "limit": limit, "after": after}, starts=0)
         jobs += page["jobs"]
         if page["next"] is None or len(jobs) >= most:
             return jobs, max(int(page[state]), len(jobs))
@@ -96,21 +96,21 @@ def table(jobs: list[dict[str, Any]], now: float) -> str:
     for job in jobs:
         what = job["toolName"] or str(job["kind"]).replace("_", " ")
         row = (
-            f"{job['id']:>{digits}}  {job['claudeSessionId'][:8]:<8}  {output.fit_chars(what, 12):<12}  "
+            f"{job['id']:>{digits}}  {job['claudeSessionId'][:8]:<8}  {output.fit(what, 12):<12}  "
             f"{notices.age(now - job['at'] / 1000):<7}  {job['attempts']:>5}  "
         )
-        lines.append((row + output.fit_chars(job["reason"] or "", WIDTH - len(row))).rstrip())
+        lines.append((row + output.fit(job["reason"] or "", WIDTH - len(row))).rstrip())
     return "\n".join(lines)
 
 
 def _retry(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import ask
+    from claude_mem.cli.client import request
 
     if args.all and args.ids:
         output.message("claude-mem: say either --all or which ones.")
         return USAGE
     ids = list(dict.fromkeys(args.ids)) or None
-    resumed = int(ask("POST", "/api/queue/retry", {"ids": ids})["resumed"])
+    resumed = int(request("POST", "/api/queue/retry", body={"ids": ids}, starts=0)["resumed"])
     if args.json:
         output.print_json({"resumed": resumed})
     elif resumed or ids:
@@ -121,14 +121,14 @@ def _retry(args: argparse.Namespace) -> int:
 
 
 def _drop(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import ask
+    from claude_mem.cli.client import request
 
     ids = list(dict.fromkeys(args.ids))
     question = f"Give {output.plural(len(ids), 'event')} up? Nothing will be remembered of them."
     code = output.confirm(question, "drop gives events up for good", yes=args.yes)
     if code is not None:
         return code
-    dropped = int(ask("POST", "/api/queue/drop", {"ids": ids})["dropped"])
+    dropped = int(request("POST", "/api/queue/drop", body={"ids": ids}, starts=0)["dropped"])
     if args.json:
         output.print_json({"dropped": dropped})
     else:

@@ -47,7 +47,7 @@ def _add_remember(commands: Commands) -> None:
 
 
 def _run_remember(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
     text = _stdin() if args.text == ["-"] else " ".join(args.text)
     if not text.strip():
@@ -66,7 +66,7 @@ def _run_remember(args: argparse.Namespace) -> int:
         "cwd": None if args.project else narrow.here(),
     }
     body = {name: value for name, value in given.items() if value is not None}
-    saved = recall("POST", "/api/memory/save", body=body)
+    saved = request("POST", "/api/memory/save", body=body)
     if args.json:
         output.print_json(saved)
     elif saved["status"] == "known":
@@ -78,12 +78,12 @@ def _run_remember(args: argparse.Namespace) -> int:
 
 def _know(project: str) -> None:
     """A slip of the finger must not become a project nobody looks into."""
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
     try:
-        recall("GET", "/api/sessions", {"project": project, "limit": 1})
+        request("GET", "/api/sessions", {"project": project, "limit": 1})
     except UsageError:
-        listed = recall("GET", "/api/projects", {"limit": narrow.MOST})["items"]
+        listed = request("GET", "/api/projects", {"limit": narrow.MOST})["items"]
         names = {str(each["name"]).lower(): str(each["name"]) for each in listed}
         meant = [names[near] for near in get_close_matches(project.lower(), names, NEAR)]
         hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
@@ -111,9 +111,9 @@ def _add_pin(commands: Commands) -> None:
 
 
 def _run_pin(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
-    answer = recall("POST", "/api/memory/pin", body={"ids": args.refs, "pinned": not args.off})
+    answer = request("POST", "/api/memory/pin", body={"ids": args.refs, "pinned": not args.off})
     if args.json:
         output.print_json(answer)
     else:

@@ -43,10 +43,10 @@ def _add_search(commands: Commands) -> None:
 
 
 def _run_search(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
     query = {"q": " ".join(args.query), "explain": "true" if args.explain else None}
-    found = recall("GET", "/api/search", query | narrow.query(args))
+    found = request("GET", "/api/search", query | narrow.query(args))
     if args.json:
         output.print_json(found)
         return OK
@@ -96,10 +96,10 @@ def _add_timeline(commands: Commands) -> None:
 
 
 def _run_timeline(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
     query = {"anchor": args.anchor, "q": args.query, "before": args.before, "after": args.after}
-    found = recall("GET", "/api/timeline", query | narrow.query(args))
+    found = request("GET", "/api/timeline", query | narrow.query(args))
     if args.json:
         output.print_json(found)
         return OK
@@ -136,10 +136,10 @@ def _add_file(commands: Commands) -> None:
 
 
 def _run_file(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
     query = {"path": args.path, "limit": args.limit}
-    found = recall("GET", "/api/file", query | narrow.where(args))
+    found = request("GET", "/api/file", query | narrow.where(args))
     if args.json:
         output.print_json(found)
     elif found["results"]:

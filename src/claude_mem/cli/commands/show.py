@@ -54,9 +54,9 @@ def _run_show(args: argparse.Namespace) -> int:
 
 
 def _memories(refs: list[str], *, as_data: bool) -> int:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
-    found = recall("POST", "/api/observations/batch", body={"ids": refs})
+    found = request("POST", "/api/observations/batch", body={"ids": refs})
     if as_data:
         output.print_json(found)
     elif found["results"]:
@@ -68,9 +68,9 @@ def _memories(refs: list[str], *, as_data: bool) -> int:
 
 
 def _session(id: str, *, as_data: bool) -> int:
-    from claude_mem.cli.client import quoted, recall
+    from claude_mem.cli.client import quoted, request
 
-    found = recall("GET", f"/api/session/{quoted(id)}")
+    found = request("GET", f"/api/session/{quoted(id)}")
     if as_data:
         output.print_json(found)
     else:
@@ -105,12 +105,12 @@ def _with_prompt(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _prompts(session: str) -> Iterator[dict[str, Any]]:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
     offset = 0
     while True:
         query = {"session": session, "limit": narrow.MOST, "offset": offset}
-        page = recall("GET", "/api/prompts", query)
+        page = request("GET", "/api/prompts", query)
         yield from page["items"]
         offset += len(page["items"])
         if not page["hasMore"]:
@@ -139,9 +139,9 @@ def _add_sessions(commands: Commands) -> None:
 
 
 def _run_sessions(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
-    found = recall("GET", "/api/sessions", narrow.query(args))
+    found = request("GET", "/api/sessions", narrow.query(args))
     if args.json:
         output.print_json(found)
         return OK

@@ -181,9 +181,9 @@ def _project(here: Path) -> dict[str, Any] | None:
 
 
 def _items(path: str, **query: object) -> list[dict[str, Any]]:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
 
-    return list(recall("GET", path, query, within_s=SLASH_S)["items"])
+    return list(request("GET", path, query, within_s=SLASH_S)["items"])
 
 
 def _chosen() -> str:

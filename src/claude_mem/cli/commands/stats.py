@@ -158,7 +158,7 @@ def render(since: date, counted: Tally, chosen: Settings) -> str:
 
 
 def _listed(counts: dict[str, int]) -> str:
-    return output.fit_chars(", ".join(f"{name} {count:,}" for name, count in counts.items()), 69)
+    return output.fit(", ".join(f"{name} {count:,}" for name, count in counts.items()), 69)
 
 
 def _injected(injected: dict[str, InjectionTotals]) -> list[str]:
@@ -198,7 +198,7 @@ def _row(name: str, cost: Cost) -> str:
         _dollars(cost) or "unknown",
     )
     columns = "".join(f"{figure:>{width}}" for figure, (_, width) in zip(figures, COLUMNS, strict=True))
-    return f"  {output.fit_chars(name, NAME - 1):<{NAME}}{columns}"
+    return f"  {output.fit(name, NAME - 1):<{NAME}}{columns}"
 
 
 def tokens(count: int) -> str:

@@ -131,10 +131,10 @@ def _add_gc(commands: Commands) -> None:
 
 
 def _run_gc(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import SLOW_S, recall
+    from claude_mem.cli.client import SLOW_S, request
 
     with output.waiting("Looking through the house ..."):
-        told = recall("POST", "/api/gc", body={"dry_run": args.dry_run}, within_s=SLOW_S)
+        told = request("POST", "/api/gc", body={"dry_run": args.dry_run}, within_s=SLOW_S)
     if args.json:
         output.print_json(told)
     else:

@@ -10,7 +10,7 @@ import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from claude_mem.atomic_write import atomic_file
 from claude_mem.cli import client, narrow, output
-from claude_mem.cli.client import Sent, kind_counts
+from claude_mem.cli.client import Absorb, Sent, kind_counts
 from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 from claude_mem.cli.output import Progress
 from claude_mem.hook import paths
@@ -143,11 +143,7 @@ def _kind(line: bytes) -> str:
     return line[len(b'{"kind":"') : 64].partition(b'"')[0].decode(errors="replace")
 
 
-MOST_LINES = 300
-MOST_BYTES = 2 << 20  # of a batch that another line would still be added to
 LONGEST_LINE = 8 << 20
-
-Absorb = Callable[[bytes], dict[str, Any]]
 
 
 def _add_import(commands: Commands) -> None:
@@ -176,17 +172,15 @@ def _run_import(args: argparse.Namespace) -> int:
     sent = Sent("line")
     with ExitStack() as stack:
         source = _source(args.file, stack)
-        absorb = stack.enter_context(_rehearsing(args.own)) if args.dry_run else _sending(args.own)
-        ticker = stack.enter_context(Progress("Looking ..." if args.dry_run else "Importing ..."))
+        absorb = stack.enter_context(_rehearsing(args.own)) if args.dry_run else client.posted(own=args.own)
+        progress = stack.enter_context(Progress("Checking ..." if args.dry_run else "Importing ..."))
         try:
-            for first, batch in _batches(source, sent):
-                sent.add(first, absorb(batch))
-                ticker.show(f"{sent.records:,} lines")
+            client.send(_lines_of(source, sent), sent, absorb, progress)
         except KeyboardInterrupt:
-            ticker.wipe()
+            progress.erase()
             if not args.dry_run:
-                kept = kind_counts(sent.taken) or "nothing new"
-                output.message(f"Interrupted. Taken so far: {kept}. Run it again to go on.")
+                imported = kind_counts(sent.taken) or "nothing new"
+                output.message(f"Interrupted. Imported so far: {imported}. Run it again to continue.")
             raise
     return _report(args, sent)
 
@@ -200,24 +194,12 @@ def _source(name: str, stack: ExitStack) -> IO[bytes]:
     return stack.enter_context(path.open("rb"))
 
 
-def _sending(own: bool) -> Absorb:
-    from claude_mem.cli.client import recall
-
-    def absorb(batch: bytes) -> dict[str, Any]:
-        try:
-            return recall("POST", "/api/import", {"own": "1" if own else None}, batch)
-        except UsageError as error:  # it is the file that is wrong, not what was typed
-            raise ClaudeMemError(str(error)) from None
-
-    return absorb
-
-
 @contextmanager
 def _rehearsing(own: bool) -> Iterator[Absorb]:
-    from claude_mem.cli.client import recall
+    from claude_mem.cli.client import request
     from claude_mem.wiring.rehearsal import rehearsing
 
-    recall("GET", "/health")  # whoever starts it sees to it that the database is there, and of this version
+    request("GET", "/health")  # whoever starts it sees to it that the database is there, and of this version
     with output.waiting("Copying the database, to try it on the copy ..."), ExitStack() as stack:
         absorb = stack.enter_context(rehearsing(client.load_settings(), own=own))
         left = stack.pop_all()
@@ -225,35 +207,29 @@ def _rehearsing(own: bool) -> Iterator[Absorb]:
         yield absorb
 
 
-def _batches(source: IO[bytes], sent: Sent) -> Iterator[tuple[int, bytes]]:
-    """The number of its first line, and lines; of an endless file no more is held than one batch."""
-    first, lines, size = 1, list[bytes](), 0
+def _lines_of(source: IO[bytes], sent: Sent) -> Iterator[bytes]:
+    """A line that is too long is refused; an empty one in its place keeps the numbers of the others."""
+    number = 0
     while line := source.readline(LONGEST_LINE + 1):
-        sent.records += 1
+        number += 1
         if len(line) > LONGEST_LINE:
-            sent.refuse(sent.records, f"It is longer than {output.size(LONGEST_LINE)}.")
+            sent.refuse(number, f"It is longer than {output.size(LONGEST_LINE)}.")
             while line and not line.endswith(b"\n"):
                 line = source.readline(LONGEST_LINE)
-            line = b"\n"  # its place, so that the numbers of the others hold
-        lines.append(line)
-        size += len(line)
-        if len(lines) == MOST_LINES or size > MOST_BYTES:
-            yield first, b"".join(lines)
-            first, lines, size = sent.records + 1, [], 0
-    if lines:
-        yield first, b"".join(lines)
+            line = b"\n"
+        yield line
 
 
 def _report(args: argparse.Namespace, sent: Sent) -> int:
     if args.json:
-        output.print_json({"dry_run": args.dry_run, "own": args.own, "lines": sent.records, **sent.shown()})
+        output.print_json({"dry_run": args.dry_run, "own": args.own, "lines": sent.records, **sent.as_data()})
         return sent.code
     if not sent.records:
         raise ClaudeMemError("There is nothing in it.")
     print(f"{'Would import' if args.dry_run else 'Imported'}: {kind_counts(sent.taken) or 'nothing new'}.")
     if known := kind_counts(sent.known):
         print(f"Known already: {known}.")
-    sent.say_refused()
+    sent.print_refused()
     return sent.code
 
 

@@ -228,7 +228,7 @@ def events(report: Report, paint: output.Paint) -> str:
 def _row(turn: str, event: StoredEvent, paint: output.Paint) -> str:
     row = f"  {turn:>2}  {event.tool or WORDS.get(event.kind, event.kind):<9}"
     room = WIDTH - len(row) - 6
-    row += f"{output.fit_chars(_event_text(event), room - 1):<{room}}{event.state}"
+    row += f"{output.fit(_event_text(event), room - 1):<{room}}{event.state}"
     return paint("bold" if event.kind == "prompt" else "dim", row)
 
 
@@ -243,16 +243,14 @@ def remembered(report: Report, paint: output.Paint) -> str:
     summaries = output.plural(len(report.summaries), "summary", "summaries")
     lines = [f"What became of them, by the offline observer: {observations}, {summaries}", ""]
     for observation in report.observations:
-        lines.append(
-            f"  {observation.type:<8}" + paint("bold", output.fit_chars(observation.title, WIDTH - 10))
-        )
+        lines.append(f"  {observation.type:<8}" + paint("bold", output.fit(observation.title, WIDTH - 10)))
         for line in (observation.subtitle, ", ".join(observation.files)):
-            lines += [" " * 10 + output.fit_chars(line, WIDTH - 10)] if line else []
+            lines += [" " * 10 + output.fit(line, WIDTH - 10)] if line else []
     for summary in report.summaries:
         lines.append("")
         for place, (name, said) in enumerate(summary.fields.items()):
             turn = "" if place else str(summary.prompt)
-            lines.append(f"  {turn:>2}  {name.replace('_', ' '):<14}{output.fit_chars(said, WIDTH - 20)}")
+            lines.append(f"  {turn:>2}  {name.replace('_', ' '):<14}{output.fit(said, WIDTH - 20)}")
     return "\n".join(lines)
 
 
@@ -322,7 +320,7 @@ def history(report: Report, now: float, paint: output.Paint) -> str:
 
 
 def _quoted(introduction: str, text: str) -> str:
-    lines = [output.fit_chars(introduction, WIDTH), ""]
+    lines = [output.fit(introduction, WIDTH), ""]
     for line in text.splitlines():
         item = line.removeprefix("- ")
         indent = "  " if item == line else "    "
@@ -333,6 +331,4 @@ def _quoted(introduction: str, text: str) -> str:
 
 def _listed(introduction: str, results: Sequence[memories.Result], now: float, paint: output.Paint) -> str:
     table = memories.table(results, now, WIDTH - 2, paint)
-    return "\n".join(
-        [output.fit_chars(introduction, WIDTH), "", *(f"  {line}" for line in table.splitlines())]
-    )
+    return "\n".join([output.fit(introduction, WIDTH), "", *(f"  {line}" for line in table.splitlines())])

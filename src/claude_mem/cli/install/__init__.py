@@ -41,7 +41,7 @@ def plan_summary(how: Plan) -> str:
     lines = [f"  change {change.path}" for change in changed]
     lines += [f"  write {output.plural(len(new), 'new file')}, such as {new[0]}"] if new else []
     lines += [f"  remove {output.plural(len(gone), 'file')}, such as {gone[0]}"] if gone else []
-    lines += [f"  run claude {output.fit_chars(shlex.join(step.words), 90)}" for step in how.steps]
+    lines += [f"  run claude {output.fit(shlex.join(step.words), 90)}" for step in how.steps]
     return "\n".join(lines)
 
 

@@ -176,7 +176,7 @@ MISSING = {
     "#/session/nobody": ("Not there", "nobody"),
     "#/project/nobody": (
         "Not there",
-        "No project is called 'nobody'. To see all, type claude-mem projects.",
+        "No project named 'nobody'. To list all: claude-mem projects",
     ),
     "#/find?project=nobody": ("", "nobody"),
     "#/badger": ("That did not work", "badger"),

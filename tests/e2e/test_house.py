@@ -110,7 +110,7 @@ def test_projects_are_listed_renamed_merged_and_removed(house: Path, tmp_path: P
     mem(house, "projects", "remove", "scratch", "--yes")
     assert set(named(house)) == {"the shop"}
     assert "no project 'scratch'" in mem(house, "projects", "remove", "scratch", "--yes", code=2).stderr
-    assert "There is no project" in mem(house, "projects", "merge", "scratch", "shop", "--yes", code=1).stderr
+    assert "No project" in mem(house, "projects", "merge", "scratch", "shop", "--yes", code=1).stderr
 
 
 def test_projects_that_drifted_apart_are_noticed_and_the_command_works(house: Path, tmp_path: Path) -> None:

@@ -133,12 +133,12 @@ class MemoryWriter:
     ) -> tuple[Ref, bool, str]:
         narrative = self._clean(text).strip()
         if not narrative:
-            raise InvalidInput("text", "There is nothing to remember in it, once private text is taken out.")
+            raise InvalidInput("text", "Nothing is left to save once private text is removed.")
         if len(narrative) > LONGEST_TEXT:
-            raise InvalidInput("text", f"It is longer than {LONGEST_TEXT:,} characters.")
+            raise InvalidInput("text", f"`text` is longer than {LONGEST_TEXT:,} characters.")
         type_ = _text(given, "type") or "discovery"
         if type_ not in TYPES:
-            raise InvalidInput("type", f"{type_!r} is no type of observation: {', '.join(TYPES)}.")
+            raise InvalidInput("type", f"Unknown type {type_!r}. Use one of: {', '.join(TYPES)}.")
         title = self._clean(_text(given, "title")).strip() or _first_line(narrative)
         observation = Observation(
             type=cast(ObservationType, type_),
@@ -171,7 +171,7 @@ class MemoryWriter:
         if name:
             return Origin(key=f"name:{name}", name=name, root="")
         if not cwd:
-            raise InvalidInput("project", "Whose memory is it? Name a project, or a directory (cwd) of one.")
+            raise InvalidInput("project", "Specify a project or a working directory (cwd).")
         return self._origin_of(cwd)
 
     def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ class MemoryWriter:
         if isinstance(items, str):
             items = (items,)
         if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
-            raise InvalidInput(name, f"{name} is no list of texts.")
+            raise InvalidInput(name, f"`{name}` must be a list of strings.")
         return tuple(filter(None, (self._clean(item[:LONGEST_TEXT]).strip() for item in items[:MOST_ITEMS])))
 
     def _check(self, refs: Sequence[Ref]) -> None:
@@ -187,7 +187,7 @@ class MemoryWriter:
         there = {card.ref for card in self._library.cards(refs)} if refs else set()
         missing = [str(ref) for ref in refs if ref not in there]
         if missing:
-            raise NotFound(f"There is no memory {', '.join(missing)}; nothing was forgotten.")
+            raise NotFound(f"No memory with id {', '.join(missing)}. Nothing was deleted.")
 
     def _sample(self, doomed: ForgetPlan) -> list[Card]:
         if doomed.refs:
@@ -212,12 +212,12 @@ class MemoryWriter:
     def _selection(self, given: Mapping[str, object]) -> Selection:
         chosen = {name: given[name] for name in SELECTORS if given.get(name)}
         if not chosen:
-            raise InvalidInput("refs", f"What is to be forgotten? At least one of {', '.join(SELECTORS)}.")
+            raise InvalidInput("refs", f"Specify at least one of: {', '.join(SELECTORS)}.")
         refs = []
         for text in _list(chosen.get("refs")):
             ref = Ref.parse(str(text))
             if ref is None:
-                raise InvalidInput("refs", f"{text!r} is no memory's name, such as 12 or s3.")
+                raise InvalidInput("refs", f"{text!r} is not a memory id such as 12 or s3.")
             refs.append(ref)
         narrowing = SearchFilters(
             project=_text(chosen, "project"),
@@ -253,7 +253,7 @@ def _own_session(provider: str, origin: Origin) -> str:
 
 def _narrative_of(record: object) -> str:
     if not isinstance(record, Mapping):
-        raise InvalidInput("records", "It is no object.")
+        raise InvalidInput("records", "A record must be an object.")
     return _text(record, "narrative") or _text(record, "text") or _text(record, "title")
 
 
@@ -311,13 +311,13 @@ class Corrections:
         if "type" in given:
             values["type"] = _type(given["type"])
         if not values:
-            raise InvalidInput("title", "There is nothing to change: say at least one field.")
+            raise InvalidInput("title", "Nothing to change: specify at least one field.")
         if "title" in values and not values["title"]:
-            raise InvalidInput("title", "A memory needs a title.")
+            raise InvalidInput("title", "The title must not be empty.")
         values["edited_at_epoch"] = self._clock()
         undo = self._revise("edit", [Revision(meant.id, values)])
         if undo is None:
-            raise NotFound(f"There is no observation {ref}.")
+            raise NotFound(f"No observation with id {ref}.")
         return {"ref": str(meant), "undo": undo}
 
     def pin(self, refs: Sequence[str], *, pinned: bool) -> Json:
@@ -330,13 +330,13 @@ class Corrections:
         kept = _observation(into, "into")
         others = [ref for ref in dict.fromkeys(map(_observation, refs)) if ref != kept]
         if not others:
-            raise InvalidInput("ids", "Merge what with it? Say at least one other observation.")
+            raise InvalidInput("ids", "Specify at least one other observation to merge.")
         cards = {card.ref: card for card in self._library.cards([kept, *others])}
         missing = [str(ref) for ref in (kept, *others) if ref not in cards]
         if missing:
-            raise NotFound(f"There is no observation {', '.join(missing)}; nothing was merged.")
+            raise NotFound(f"No observation with id {', '.join(missing)}. Nothing was merged.")
         if len({card.project_id for card in cards.values()}) > 1:
-            raise InvalidInput("ids", "They are of different projects; each remembers its own.")
+            raise InvalidInput("ids", "Observations of different projects cannot be merged.")
         undo = self._revise("merge", _merged(cards[kept], [cards[ref] for ref in others]))
         return {"into": str(kept), "merged": [str(ref) for ref in others], "undo": undo}
 
@@ -344,7 +344,7 @@ class Corrections:
         with self._mutex:
             undo = self._undos.get(token)
             if undo is None or undo.until < self._clock():
-                raise NotFound("It cannot be undone any more: that was done already, or is too long ago.")
+                raise NotFound("It was undone already, or is too long ago to be undone.")
             self._revising.revise(undo.before, expected=undo.after)
             del self._undos[token]
         self._tell(undo.before)
@@ -395,18 +395,18 @@ class Corrections:
     def _text(self, given: Mapping[str, object], name: str, most: int) -> str | None:
         value = given[name]
         if value is not None and not isinstance(value, str):
-            raise InvalidInput(name, f"{name} is no text.")
+            raise InvalidInput(name, f"`{name}` must be a string.")
         text = self._clean(value or "").strip()
         if len(text) > most:
-            raise InvalidInput(name, f"{name} is longer than {most:,} characters.")
+            raise InvalidInput(name, f"`{name}` is longer than {most:,} characters.")
         return text or None
 
     def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:
         items = given[name] or []
         if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
-            raise InvalidInput(name, f"{name} is no list of texts.")
+            raise InvalidInput(name, f"`{name}` must be a list of strings.")
         if len(items) > MOST_ITEMS or any(len(item) > LONGEST_TEXT for item in items):
-            raise InvalidInput(name, f"{name} holds more than {MOST_ITEMS}, or one that is too long.")
+            raise InvalidInput(name, f"`{name}` has more than {MOST_ITEMS} items, or one that is too long.")
         return tuple(filter(None, (self._clean(item).strip() for item in items)))
 
 
@@ -424,11 +424,11 @@ def _merged(kept: Card, others: Sequence[Card]) -> list[Revision]:
 def _observation(text: str, field: str = "ids") -> Ref:
     ref = Ref.parse(text)
     if ref is None or ref.kind != "observation":
-        raise InvalidInput(field, f"{text!r} cannot be corrected: only observations can, by their number.")
+        raise InvalidInput(field, f"{text!r} cannot be changed: only observations can, by their number.")
     return ref
 
 
 def _type(value: object) -> str:
     if not isinstance(value, str) or value not in TYPES:
-        raise InvalidInput("type", f"{value!r} is no type of observation: {', '.join(TYPES)}.")
+        raise InvalidInput("type", f"Unknown type {value!r}. Use one of: {', '.join(TYPES)}.")
     return value

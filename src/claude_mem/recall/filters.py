@@ -43,7 +43,7 @@ class FilterResolver:
             if found is None:
                 raise InvalidInput(
                     "project",
-                    f"No project is called {asked.project!r}. To see all, type claude-mem projects.",
+                    f"No project named {asked.project!r}. To list all: claude-mem projects",
                 )
             return found
         return self._library.project(self._key_of(asked.cwd)) if asked.cwd else None
@@ -72,9 +72,7 @@ class FilterResolver:
         """The client's own id of a session that is named by it, or by the beginning of it."""
         found = self._shelves.session(given.strip())
         if found is None:
-            raise InvalidInput(
-                "session", f"There is no session {given!r}. To see all, type claude-mem sessions."
-            )
+            raise InvalidInput("session", f"No session {given!r}. To list all: claude-mem sessions")
         return str(found["claude_session_id"])
 
     def time(self, field: str, words: str, project: Project | None) -> tuple[int | None, int | None]:

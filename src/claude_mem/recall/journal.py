@@ -27,7 +27,6 @@ SUMMED_UP = (
     ("Next steps", "next_steps"),
     ("Notes", "notes"),
 )
-ORIGINS = {"external": "read, not verified", "user": "kept by the user"}
 
 _CODE = re.compile("(`[^`]+`)")
 _SPECIAL = re.compile(r"([\\`*\[\]<])")
@@ -106,7 +105,7 @@ def _where(about: Record, tz: tzinfo) -> str:
     if about.get("branch"):
         said.append(f"branch {_code(about['branch'])}")
     if about.get("client") == FOREIGN:
-        said.append("imported from a stranger")
+        said.append("imported, not trusted")
     return f"{', '.join(said)}, session {_code(about['session_id'])}"
 
 
@@ -124,7 +123,7 @@ def _noted(observations: list[Record], replaced: set[str]) -> Iterator[str]:
     for each in observations:
         title = _line(each.get("title") or "")
         narrative = _line(each.get("narrative") or each.get("text") or "")
-        marks = [ORIGINS[each["source"]]] if each.get("source") in ORIGINS else []
+        marks = [label.ORIGINS[each["source"]]] if each.get("source") in label.ORIGINS else []
         marks += ["pinned"] if each.get("pinned") else []
         marks += ["replaced by a later one"] if _name(each) in replaced else []
         said = f"- **{each['type']}:** {title or narrative}"

@@ -142,7 +142,7 @@ def parse_cursor(text: str) -> ListPosition | None:
     found = _CURSOR.fullmatch(text)
     ref = Ref.parse(found[2]) if found else None
     if found is None or ref is None:
-        raise InvalidInput("cursor", "That is no `next` of a page.")
+        raise InvalidInput("cursor", "Invalid `next` cursor.")
     return ListPosition(int(found[1]), ref)
 
 

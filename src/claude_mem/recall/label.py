@@ -23,7 +23,7 @@ def estimate_tokens(text: str) -> int:
 
 
 _KINDS = {"observation": "note", "summary": "session", "prompt": "request", "evidence": "evidence"}
-_ORIGINS = {"external": "read, not verified", "user": "kept by the user"}
+ORIGINS = {"external": "read, not verified", "user": "kept by the user"}
 # Names that say nothing without their folder.
 _COMMON = frozenset(
     ("__init__", "index", "main", "mod", "readme", "package", "lib", "conftest", "settings", "test")
@@ -104,8 +104,8 @@ def marks(hit: Hit) -> str:
     """` (files changed since; read, not verified)`, or nothing."""
     card = hit.card
     said = [f"{mark}: {card.branch}" if mark == NEVER_MERGED and card.branch else mark for mark in hit.marks]
-    if card.source in _ORIGINS:
-        said.append(_ORIGINS[card.source])
+    if card.source in ORIGINS:
+        said.append(ORIGINS[card.source])
     if card.superseded_by is not None:
         said.append(f"superseded by #{card.superseded_by}")
     told = dict.fromkeys(quoted(mark, _LONGEST_MARK) for mark in said)

@@ -119,7 +119,7 @@ class ProjectManager:
         project = self._one("project", given)
         name = " ".join(self.clean(name).split())
         if not name:
-            raise InvalidInput("name", "What is it to be called? The name is empty.")
+            raise InvalidInput("name", "The name must not be empty.")
         if len(name) > LONGEST_NAME:
             raise InvalidInput("name", f"The name is longer than {LONGEST_NAME} characters.")
         self.projects.rename(project.id, name)
@@ -175,11 +175,11 @@ class ProjectManager:
         by_key = [one for one in found if given == one.key or given in one.merged]
         named = by_key or [one for one in found if given == one.name]
         if not named:
-            raise NotFound(f"There is no project {given!r}. See: claude-mem projects")
+            raise NotFound(f"No project {given!r}. To list all: claude-mem projects")
         if len(named) > 1:
             keys = ", ".join(one.key for one in named)
             raise InvalidInput(
-                field, f"{len(named)} projects are called {given!r}; say which by its key: {keys}."
+                field, f"{len(named)} projects are named {given!r}. Use the key instead: {keys}."
             )
         return named[0]
 

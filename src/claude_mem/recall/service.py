@@ -124,7 +124,7 @@ class MemoryReader:
     def session(self, id: str) -> Json:
         found = self.shelves.session(id.strip())
         if found is None:
-            raise NotFound(f"There is no session {id!r}.")
+            raise NotFound(f"No session {id!r}.")
         filters = Filters(session=found["claude_session_id"])
         kept: dict[str, list[Json]] = {}
         for name in ("prompts", "observations", "summaries"):
@@ -138,7 +138,7 @@ class MemoryReader:
 
     def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> Json:
         if not path.strip():
-            raise InvalidInput("path", "Which file? A path or the end of one is needed.")
+            raise InvalidInput("path", "Specify a file: its path, or the end of it.")
         filters = _right(self.resolver.filters(narrowing))
         self.catch_up()
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
@@ -155,7 +155,8 @@ class MemoryReader:
         if kind == "sessions":
             return self._sessions(filters, page)
         if kind not in LISTS:
-            raise InvalidInput("kind", f"{kind!r} is no list: {', '.join((*LISTS, 'sessions', 'projects'))}.")
+            lists = ", ".join((*LISTS, "sessions", "projects"))
+            raise InvalidInput("kind", f"Unknown list {kind!r}. Use one of: {lists}.")
         filters = replace(filters, kinds=(LISTS[kind],))
         self._index_files(filters)
         after = json_shapes.parse_cursor(page.cursor)
@@ -189,7 +190,7 @@ class MemoryReader:
         if ref is not None:
             cards = self.library.cards([ref])
             if not cards:
-                raise NotFound(f"There is no memory {anchor!r}.")
+                raise NotFound(f"No memory with id {anchor}.")
             return self._hit(cards[0]), cards[0].created_at
         if anchor:
             session = self.shelves.session(anchor)
@@ -201,7 +202,7 @@ class MemoryReader:
             self.catch_up()
             hits = self.engine(query, filters, 1).hits
             if not hits:
-                raise NotFound(f"Nothing was found for {query!r}.")
+                raise NotFound(f"No results for {query!r}.")
             return hits[0], hits[0].card.created_at
         return None, self.clock()
 
@@ -225,7 +226,7 @@ class MemoryReader:
         meant = Ref.parse(ref)
         found = self.library.whole([meant]) if meant else {}
         if meant is None or not found:
-            raise NotFound(f"There is no memory {ref!r}.")
+            raise NotFound(f"No memory with id {ref}.")
         card, columns = found[meant]
         session = self.shelves.session(card.session)
         asked = None
@@ -262,7 +263,7 @@ class MemoryReader:
     def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> Json:
         found = self.shelves.session(session.strip())
         if found is None:
-            raise NotFound(f"There is no session {session!r}.")
+            raise NotFound(f"No session {session!r}.")
         counts = {
             kind: self.library.count(Filters(session=found["claude_session_id"], kinds=(kind,)))
             for kind in KINDS
@@ -285,7 +286,7 @@ class MemoryReader:
     def project(self, narrowing: SearchFilters, *, days: int) -> Json:
         project = self.resolver.project(narrowing)
         if project is None:
-            raise NotFound("Nothing is remembered of that directory.")
+            raise NotFound("No memories of that directory.")
         since = self.clock() - days * DAY_MS
         activity = self.ledgers.activity(project.id, since)
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)

@@ -56,7 +56,7 @@ def fit_untrusted(record: Record, clean: Callable[[str], str], now: int) -> Reco
             items = [clean(item[:LONGEST_ITEM]) for item in value[:MOST_ITEMS] if isinstance(item, str)]
             kept[name] = [item for item in items if item.strip()]
         elif shape == INT and name.endswith("at") and isinstance(value, int) and value > now + A_DAY_MS:
-            raise UnfitRecord(f"{name} is in the future; it would be the newest for as long.")
+            raise UnfitRecord(f"`{name}` is in the future.")
     if record.get("kind") == "session":
         kept["client"] = FOREIGN
     return kept
@@ -64,7 +64,7 @@ def fit_untrusted(record: Record, clean: Callable[[str], str], now: int) -> Reco
 
 def _fit_name(name: str, value: str, clean: Callable[[str], str]) -> str:
     if len(value) > LONGEST_NAME:
-        raise UnfitRecord(f"{name} is longer than {LONGEST_NAME:,} characters.")
+        raise UnfitRecord(f"`{name}` is longer than {LONGEST_NAME:,} characters.")
     return clean(value)
 
 
@@ -194,7 +194,7 @@ def check_head(record: Mapping[str, object]) -> None:
     if not isinstance(version, int) or version > records.VERSION:
         raise InvalidInput(
             "version",
-            f"It is in version {str(version)[:20]} of the format, and this claude-mem reads up to "
+            f"The file is in version {str(version)[:20]} of the format; this claude-mem reads up to version "
             f"{records.VERSION}. Upgrade claude-mem to import it.",
         )
 

@@ -31,7 +31,7 @@ def refusing_excluded(settings: Settings, origin_of: Callable[[str], Origin]) ->
 
     def origin(cwd: str) -> Origin:
         if is_excluded(cwd, None):
-            raise InvalidInput("cwd", f"Nothing is recorded there: {excluded_projects.KEY} names it.")
+            raise InvalidInput("cwd", f"{excluded_projects.KEY} excludes this directory.")
         return origin_of(cwd)
 
     return origin

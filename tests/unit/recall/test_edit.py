@@ -100,7 +100,7 @@ def test_whoever_names_what_is_not_there_forgets_nothing(memory: House) -> None:
     memory.keep("heron")
     with pytest.raises(NotFound, match="99"):
         memory.writing.forget({"refs": ["1", "99"]}, dry_run=False)
-    with pytest.raises(InvalidInput, match="no session"):
+    with pytest.raises(InvalidInput, match="nobodys"):
         memory.writing.forget({"session": "nobodys"}, dry_run=False)
     assert memory.found("heron") == ["1"]
 

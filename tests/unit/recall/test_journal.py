@@ -104,7 +104,7 @@ def test_where_words_come_from_and_what_was_replaced_is_said() -> None:
     )
     assert "Odd ports (read, not verified; pinned; replaced by a later one)" in text
     assert "Even ports (kept by the user)" in text
-    assert "imported from a stranger" in text
+    assert "imported, not trusted" in text
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)

@@ -71,7 +71,7 @@ def worker_health(running: Running) -> Health:
         queue=queue,
         mishaps=dict(running.mishaps),
         hung_asks=running.hung_asks(),
-        observer=services.observing(),
+        observer=services.observer_state(),
         recall=_progress(services),
     )
 
@@ -79,7 +79,7 @@ def worker_health(running: Running) -> Health:
 def _progress(services: Services) -> dict[str, object] | None:
     """None: how far recall is cannot be read now; what is wrong then is told above."""
     with suppress(StoreError, OSError):
-        return services.recalling()
+        return services.recall_progress()
     return None
 
 
@@ -136,7 +136,7 @@ def prometheus(running: Running) -> str:
             ),
             _single("uptime_seconds", "gauge", "Since the worker started.", round(running.uptime_s, 3)),
             _single("resident_memory_bytes", "gauge", "Memory the worker occupies.", resident_bytes()),
-            *_recall_families(services.recalling()),
+            *_recall_families(services.recall_progress()),
         ]
     )
 
@@ -198,9 +198,9 @@ def worker_state(running: Running) -> WorkerState:
     except (StoreError, OSError) as error:
         trouble = trouble or str(error)
     paused = pause_switches.look(services.settings.data_dir)
-    observer = services.observing()
+    observer = services.observer_state()
     # An event is proof, wherever the agent keeps its settings; and transcripts are followed without hooks.
-    connected = running.heard or services.follow is not None or services.is_connected()
+    connected = running.events_seen or services.follow is not None or services.is_connected()
     found = banners(trouble, paused, observer, queue, drops, services.clock(), connected=connected)
     is_off = trouble or not connected
     return WorkerState(

@@ -59,10 +59,12 @@ class _Lookup:
 
 
 class AskPool:
-    """`ask` is called in threads; `swallow` hears what it raises. Belongs to one event loop."""
+    """`ask` is called in threads; `record_mishap` hears what it raises. Belongs to one event loop."""
 
-    def __init__(self, ask: Callable[[Question], str], swallow: Callable[[str, BaseException], None]) -> None:
-        self._ask, self._swallow = ask, swallow
+    def __init__(
+        self, ask: Callable[[Question], str], record_mishap: Callable[[str, BaseException], None]
+    ) -> None:
+        self._ask, self._record_mishap = ask, record_mishap
         self._loop = asyncio.get_running_loop()
         self._lookups: queue.SimpleQueue[_Lookup | None] = queue.SimpleQueue()
         self._open: set[asyncio.Future[str]] = set()
@@ -114,7 +116,7 @@ class AskPool:
                 try:
                     threading.Thread(target=self._work, name=name, daemon=True).start()
                 except RuntimeError as error:  # the machine has none to spare; the next asker tries again
-                    self._swallow("ask", error)
+                    self._record_mishap("ask", error)
                     return
                 self._threads += 1
 
@@ -167,7 +169,7 @@ class AskPool:
 
     def _settle(self, answer: asyncio.Future[str], found: str | Exception) -> None:
         if isinstance(found, Exception):
-            self._swallow("ask", found)
+            self._record_mishap("ask", found)
         if not answer.done():
             answer.set_result("" if isinstance(found, Exception) else found)
 
@@ -195,7 +197,7 @@ class HookListener:
 
     def __init__(self, running: Running, on_wake: Callable[[str], None]) -> None:
         self._running, self._on_wake = running, on_wake
-        self._ask = ask = AskPool(running.services.ask, running.swallow)
+        self._ask = ask = AskPool(running.services.ask, running.record_mishap)
         running.hung_asks = lambda: ask.hung
         self._server: asyncio.Server | None = None
         self._busy: set[asyncio.Task[None]] = set()
@@ -272,7 +274,7 @@ class HookListener:
         except StoreError as error:
             return {"error": str(error), "retry": True}
         except Exception as error:  # one bad message must not end the line for everybody
-            self._running.swallow("hookline", error)
+            self._running.record_mishap("hookline", error)
             return {"error": "Something went wrong; see the worker's log."}
 
     async def _serve(self, said: dict[str, object]) -> Answer:

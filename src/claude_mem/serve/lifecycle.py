@@ -59,8 +59,8 @@ async def _drain(running: Running) -> bool:
         while not running.stopping.is_set():
             if await asyncio.to_thread(running.services.drain) == 0:
                 break
-            running.heard = True
-            running.tell_news()
+            running.events_seen = True
+            running.notify_queued()
     except StoreDamaged as error:
         _leave_it_to_the_next(running, error)
     except StoreError as error:
@@ -69,7 +69,7 @@ async def _drain(running: Running) -> bool:
         running.trouble = str(error)
     except Exception as error:  # the pump's top: it may not end while the worker lives
         running.trouble = f"The spool cannot be drained ({type(error).__name__}); see the worker's log."
-        running.swallow("drain", error)
+        running.record_mishap("drain", error)
     else:
         running.trouble = None
         return True
@@ -86,10 +86,10 @@ async def keep_observing(running: Running) -> None:
             _leave_it_to_the_next(running, error)
             continue
         except Exception as error:  # the pump's top: the batch went back to the queue
-            running.swallow("pump", error)
+            running.record_mishap("pump", error)
             await _until(running.stopping, AFTER_FAILURE_S)
             continue
-        running.tell_change()  # a batch may have become memory
+        running.notify_change()  # a batch may have become memory
         now = running.services.clock()
         wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - now) / 1000
         if wait_s > 0:
@@ -103,11 +103,11 @@ async def keep_following(running: Running) -> None:
     while follow is not None and not running.stopping.is_set():
         try:
             if await asyncio.to_thread(follow):
-                running.tell_news()
+                running.notify_queued()
         except StoreDamaged as error:
             _leave_it_to_the_next(running, error)
         except Exception as error:  # a folder may be away for a while
-            running.swallow("follow", error)
+            running.record_mishap("follow", error)
         await _until(running.stopping, FOLLOW_EVERY_S)
 
 
@@ -116,12 +116,12 @@ async def keep_ready(running: Running) -> None:
     while not running.stopping.is_set():
         changed = running.changed
         try:
-            more = await asyncio.to_thread(running.services.keep_ready)
+            more = await asyncio.to_thread(running.services.prepare_recall)
         except StoreDamaged as error:
             _leave_it_to_the_next(running, error)
             continue
         except Exception as error:  # searching goes on with what is indexed
-            running.swallow("recall", error)
+            running.record_mishap("recall", error)
             await _until(running.stopping, AFTER_FAILURE_S)
             continue
         if not more:
@@ -134,7 +134,7 @@ async def keep_house(running: Running, root: Path) -> None:
         for left in await asyncio.to_thread(data_dir.tighten_permissions, root):
             log.warning("left as it is: %s", left)
     except OSError as error:
-        running.swallow("tighten", error)
+        running.record_mishap("tighten", error)
     while not running.stopping.is_set():
         for name, step in running.services.maintain.items():
             if running.stopping.is_set():
@@ -144,7 +144,7 @@ async def keep_house(running: Running, root: Path) -> None:
             except StoreDamaged as error:
                 _leave_it_to_the_next(running, error)
             except Exception as error:  # it is tried again in an hour; the other steps are done now
-                running.swallow(f"maintain.{name}", error)
+                running.record_mishap(f"maintain.{name}", error)
         await _until(running.stopping, MAINTAIN_EVERY_S)
 
 
@@ -161,7 +161,7 @@ async def keep_watch(running: Running, faces: Listeners, held: Held, lock: Path)
             failing = False
         except OSError as error:
             if not failing:
-                running.swallow("heal", error)
+                running.record_mishap("heal", error)
             failing = True
         await _until(running.stopping, WATCH_EVERY_S)
 
@@ -169,7 +169,7 @@ async def keep_watch(running: Running, faces: Listeners, held: Held, lock: Path)
 def _leave_it_to_the_next(running: Running, error: StoreDamaged) -> None:
     """A damaged database is mended when it is opened: stop, and the next hook starts a worker that does."""
     running.trouble = str(error)
-    running.swallow("store", error)
+    running.record_mishap("store", error)
     running.stop()
 
 
@@ -300,7 +300,7 @@ def _make_way(running: Running, version: str, hook_version: str) -> None:
         handover.write(HANDOVER, Handover(hook_version, now))
     except OSError as error:
         # Without the record nothing would keep two installs from handing over for ever: stay.
-        running.swallow("handover", error)
+        running.record_mishap("handover", error)
         return
     log.info("a hook of version %s called; handing over", hook_version)
     running.handing_over_to = hook_version
@@ -312,7 +312,7 @@ async def _wind_down(
 ) -> bool:
     """Finish what is running, within bounds; False when something will not end."""
     deadline = time.monotonic() + GRACE_S
-    let_go = _aside(parts.let_go)
+    let_go = _aside(parts.interrupt_work)
     await faces.close()
     await asyncio.wait(loops, timeout=max(0.0, deadline - time.monotonic()))
     # Not the loop's own way: in Python 3.11 that cannot be given up on.

@@ -17,7 +17,6 @@ from starlette.responses import JSONResponse, Response
 
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import Call
-from claude_mem.serve.requests import parse
 from claude_mem.serve.services import Running
 
 SESSION_ID = "Mcp-Session-Id"
@@ -42,7 +41,7 @@ class Visitor:
 
 
 async def post(call: Call) -> Response:
-    said = parse(await call.request.body())
+    said = call.json or {}
     if not isinstance(said.get("method"), str) and not said.keys() & {"result", "error"}:
         return JSONResponse(_invalid(said), status_code=400)
     answer = await asyncio.to_thread(_sdk)
@@ -53,7 +52,7 @@ async def post(call: Call) -> Response:
     headers = _headers(said, meta, version) if trusted else call.request.headers.raw
     status, body = await answer(call.running, visitor, headers, json.dumps(said).encode())
     if said.get("method") == "tools/call":
-        call.running.tell_change()  # something may be remembered or forgotten; listeners look for themselves
+        call.running.notify_change()  # something may be saved or forgotten; listeners look for themselves
     if "method" in said and "id" not in said:
         return Response(status_code=202)  # nobody waits for an answer, whatever became of it
     more = {}

@@ -99,7 +99,7 @@ async def _called(
     except (Refusal, InvalidInput, NotFound, StoreError) as error:
         return _failed(str(error))
     except Exception as error:  # the client is told that it failed, not what memory said
-        running.swallow("mcp", error)
+        running.record_mishap("mcp", error)
         return _failed(WENT_WRONG)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],

@@ -31,8 +31,8 @@ async def report(running: Running, event: str, session: object, **payload: objec
         accepted = await asyncio.to_thread(running.services.receive, event, {"session_id": session, **said})
     except RecursionError:
         raise Refusal(400, "too_deep", "The event nests too deep to be kept.") from None
-    running.heard = True
-    running.tell_news()
+    running.events_seen = True
+    running.notify_queued()
     return accepted
 
 

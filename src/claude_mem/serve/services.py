@@ -75,15 +75,15 @@ class Services:
     abort: Callable[[int], bool]
     """Asks for a session's running work to be let go of; True once nobody works on it. Does not block: the
     worker asks again until the user's time for it is over."""
-    observing: Callable[[], dict[str, object]]
+    observer_state: Callable[[], dict[str, object]]
     """Who observes and why, and what holds it up."""
     resume: Callable[[Sequence[int] | None], int]
     """Makes parked jobs ready again (None: all of them) and ends a pause; returns how many were parked."""
-    let_go: Callable[[], None]
+    interrupt_work: Callable[[], None]
     """The worker begins to stop: ends what would keep it waiting, as a model's answer does."""
-    keep_ready: Callable[[], bool]
+    prepare_recall: Callable[[], bool]
     """Does some of what makes memory quick to find and ready to tell; False: all of it is done."""
-    recalling: Callable[[], dict[str, object]]
+    recall_progress: Callable[[], dict[str, object]]
     """How far the indexes and the rendered contexts are, and what sessions were told."""
     memory: MemoryReader
     """Search, lists and pages."""
@@ -101,7 +101,7 @@ class Services:
     """Whether a worker would start with them. Raises SettingsError."""
     fence: Callable[[str], str]
     """Marks what memory says as a quotation, for a model to read. Does not block."""
-    past: Listener
+    backfill: Listener
     """Takes in what happened before anybody listened."""
     projects: ProjectManager
     retention: Retention
@@ -142,7 +142,7 @@ class Running:
     """Browsers that have signed in."""
     handing_over_to: str | None = None
     trouble: str | None = None  # why nothing can be taken in just now, as one sentence
-    heard: bool = False
+    events_seen: bool = False
     """Events came in since it runs, also such as had waited for it: somebody is, or was, connected."""
     recording: object = None
     """How recording stood when it was last looked at; None: nobody has."""
@@ -162,22 +162,22 @@ class Running:
     def stop(self) -> None:
         self.stopping.set()
         self.wake.set()  # the loops look up, and see that it is over
-        self.tell_news()
+        self.notify_queued()
 
-    def tell_news(self) -> None:
+    def notify_queued(self) -> None:
         self.news.set()
         self.news = asyncio.Event()
-        self.tell_change()
+        self.notify_change()
 
-    def tell_change(self) -> None:
+    def notify_change(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
 
-    def tell_correction(self, what: str, refs: Sequence[str]) -> None:
+    def announce(self, what: str, refs: Sequence[str]) -> None:
         self.corrections.append(Correction(self.last_correction + 1, what, tuple(refs)))
-        self.tell_change()
+        self.notify_change()
 
-    def swallow(self, where: str, error: BaseException) -> None:
+    def record_mishap(self, where: str, error: BaseException) -> None:
         """The worker's loops outlive any one failure; each is counted, and shown by /health and /metrics."""
         self.mishaps[where] += 1
         log.error("%s failed", where, exc_info=error)

@@ -32,7 +32,7 @@ def running(tmp_path: Path) -> Running:
 
 
 def recalling(running: Running, found: Callable[[], dict[str, object]]) -> Running:
-    running.services = replace(running.services, recalling=found)
+    running.services = replace(running.services, recall_progress=found)
     return running
 
 

@@ -11,7 +11,7 @@ def test_news_between_the_look_and_the_wait_is_missed_by_nobody_however_many_loo
     async def look() -> bool:
         running = Running(build(Settings(data_dir=tmp_path)))
         taken_by_two = running.news, running.news
-        running.tell_news()
+        running.notify_queued()
         for news in taken_by_two:
             async with asyncio.timeout(5):
                 await news.wait()

@@ -103,13 +103,12 @@ async def answer(endpoint: Endpoint, running: Running, request: Request) -> Resp
     """Read the request into the structs its handler takes, and make a response of what it returns."""
     lines = await request.body() if endpoint.takes_lines and _media_type(request) == LINES else None
     given: dict[str, object] = {}
-    if endpoint.method == "POST":
-        body = await _body(request, endpoint) if lines is None else None
-        if endpoint.body:
-            given["body"] = read(endpoint.body, body) if body is not None else None
+    body = await _body(request, endpoint) if endpoint.method == "POST" and lines is None else None
+    if endpoint.body:
+        given["body"] = read(endpoint.body, body) if body is not None else None
     if endpoint.query:
         given["query"] = read_query(endpoint.query, request.query_params)
-    call = Call(running, request, lines)
+    call = Call(running, request, lines, body)
     if iscoroutinefunction(endpoint.handler):
         return respond(await endpoint.handler(call, **given))
     return respond(await asyncio.to_thread(endpoint.handler, call, **given))

@@ -180,7 +180,7 @@ class Guard:
         try:
             await self._app(scope, _replay(body, receive), send_guarded)
         except Exception as error:  # the application has answered 500 and raised it on, for us to write down
-            self._running.swallow("request", error)
+            self._running.record_mishap("request", error)
             if not started:
                 await _refuse(
                     send_guarded, Refusal(500, "internal", "Something went wrong; see the worker's log.")

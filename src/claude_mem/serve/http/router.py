@@ -35,6 +35,7 @@ class Call:
     running: Running
     request: Request
     lines: bytes | None = None  # a body of one JSON object a line, where the endpoint takes such
+    json: dict[str, object] | None = None  # or the body's object as it came
 
     @property
     def services(self) -> Services:

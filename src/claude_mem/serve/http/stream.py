@@ -226,7 +226,7 @@ class _Teller:
 
     def _observer(self) -> dict[str, object]:
         """Whether somebody observes this moment, who, and what holds them up."""
-        shown = self.running.services.observing()
+        shown = self.running.services.observer_state()
         told = {name: shown.get(name) for name in ("provider", "paused", "spentUp")}
         return told | {"working": bool(self.queue.get("leased"))}
 

@@ -124,12 +124,12 @@ class OfOneThread(deque[Correction]):
 def test_corrections_are_read_in_the_thread_that_adds_them_and_sent_once(parts: Services) -> None:
     async def listen() -> list[str]:
         running = Running(parts, corrections=OfOneThread())
-        running.tell_correction("edit", ["1"])  # before anybody listens
+        running.announce("edit", ["1"])  # before anybody listens
         events = await listening(running)
         await until("initial", events)
         sent = []
         for ref in ("2", "3"):
-            running.tell_correction("edit", [ref])
+            running.announce("edit", [ref])
             sent.append(await until("changed", events))
         return sent
 

@@ -165,7 +165,7 @@ async def save(call: Call, body: api.SaveRequest) -> Json:
     }
     given |= {name: list(given[name]) for name in ("files", "concepts") if name in given}
     saved = await asyncio.to_thread(call.services.writer.remember, body.text, given)
-    call.running.tell_change()
+    call.running.notify_change()
     return saved
 
 
@@ -210,7 +210,7 @@ async def edit(call: Call, body: api.EditRequest) -> Struct:
     }
     edited = await asyncio.to_thread(call.services.corrections.edit, str(body.id), given)
     found = await asyncio.to_thread(call.services.memory.details, [edited["ref"]])
-    call.running.tell_correction("edit", [edited["ref"]])
+    call.running.announce("edit", [edited["ref"]])
     return api.EditAnswer(next(iter(found["results"]), None), edited["undo"])
 
 
@@ -223,7 +223,7 @@ async def edit(call: Call, body: api.EditRequest) -> Struct:
 )
 async def merge(call: Call, body: api.MergeRequest) -> Json:
     merged = await asyncio.to_thread(call.services.corrections.merge, str(body.into), _some(body.ids))
-    call.running.tell_correction("merge", [merged["into"], *merged["merged"]])
+    call.running.announce("merge", [merged["into"], *merged["merged"]])
     return merged
 
 
@@ -238,7 +238,7 @@ async def merge(call: Call, body: api.MergeRequest) -> Json:
 )
 async def undo(call: Call) -> Json:
     undone = await asyncio.to_thread(call.services.corrections.undo, call.id)
-    call.running.tell_correction("undo", undone["refs"])
+    call.running.announce("undo", undone["refs"])
     return undone
 
 
@@ -277,7 +277,7 @@ async def forget(call: Call, body: api.ForgetRequest) -> Json:
     )
     if not dry_run:
         # Of a session or a project it is not known here which went: whoever listens reads all again.
-        call.running.tell_correction("forget" if selection == {"refs": refs} else "all", refs)
+        call.running.announce("forget" if selection == {"refs": refs} else "all", refs)
     return gone
 
 
@@ -309,7 +309,7 @@ async def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQ
         done = await asyncio.to_thread(absorbed, call.lines or b"", absorb)
     else:
         done = await asyncio.to_thread(call.services.writer.import_observations, body.records)
-    call.running.tell_change()
+    call.running.notify_change()
     return done
 
 
@@ -366,5 +366,5 @@ def _some(ids: Iterable[int | str]) -> list[str]:
 def _announced(call: Call, what: str, changed: Json) -> Json:
     if not changed["results"]:
         raise Refusal(404, "not_found", "There is no memory with these ids.")
-    call.running.tell_correction(what, [each["ref"] for each in changed["results"]])
+    call.running.announce(what, [each["ref"] for each in changed["results"]])
     return changed

@@ -99,7 +99,7 @@ def preview(call: Call, body: api.PreviewRequest) -> Json:
 )
 async def rename(call: Call, body: api.RenameRequest) -> Json:
     renamed = await asyncio.to_thread(call.services.projects.rename, body.project, body.name)
-    call.running.tell_change()
+    call.running.notify_change()
     return renamed
 
 
@@ -114,7 +114,7 @@ async def merge(call: Call, body: api.MergeProjectsRequest) -> Json:
     """It cannot be undone, so it takes two words, as forgetting does."""
     dry_run = body.dry_run is True or not body.confirm
     merged = await asyncio.to_thread(call.services.projects.merge, body.from_, body.into, dry_run=dry_run)
-    call.running.tell_change()
+    call.running.notify_change()
     return merged
 
 

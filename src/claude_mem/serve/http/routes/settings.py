@@ -65,7 +65,7 @@ async def change(call: Call, body: api.SettingsRequest) -> Struct:
         raise Refusal(400, "bad_field", f"It cannot be used: {error.strerror}.", field="changes") from None
     _write(_file(call.running), new)
     log.info("settings changed: %s", ", ".join(sorted(changes)))
-    call.running.tell_correction("settings", [])
+    call.running.announce("settings", [])
     found = {each.setting.key: each for each in _described(call.running, new)}
     return api.SettingsSaved(
         "saved",

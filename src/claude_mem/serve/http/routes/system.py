@@ -74,7 +74,7 @@ def queue(call: Call, query: api.QueueQuery) -> Struct:
 async def retry(call: Call, body: api.RetryRequest) -> Struct:
     ids = None if body.ids is None else list(dict.fromkeys(body.ids))
     resumed = await asyncio.to_thread(call.services.resume, ids)
-    call.running.tell_news()  # now, not when the pump would have looked again
+    call.running.notify_queued()  # now, not when the pump would have looked again
     return api.RetryAnswer("ok", resumed)
 
 
@@ -162,7 +162,7 @@ async def _state(call: Call) -> api.WorkerState:
     now = (found.recording, found.paused)
     before, call.running.recording = call.running.recording, now
     if before is not None and before != now:
-        call.running.tell_correction("recording", ())
+        call.running.announce("recording", ())
     return found
 
 
@@ -196,11 +196,11 @@ async def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillPa
         raise Refusal(400, "missing_field", "`story` and `part` come together.", field="part")
     try:
         taken = await asyncio.to_thread(
-            call.services.past.take, raw, offline=query.offline, story=query.story, part=query.part
+            call.services.backfill.take, raw, offline=query.offline, story=query.story, part=query.part
         )
     except NotFromTheStart:
         raise Refusal(409, "not_from_the_start", "Its first part is not known here. Start again.") from None
-    call.running.tell_news()
+    call.running.notify_queued()
     return taken
 
 
@@ -211,8 +211,8 @@ async def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillPa
     *READS,
 )
 def backfill_progress(call: Call, query: api.BackfillQuery) -> Struct:
-    found = call.services.past.progress(int(query.since or 0))
-    paused = call.services.observing().get("paused")
+    found = call.services.backfill.progress(int(query.since or 0))
+    paused = call.services.observer_state().get("paused")
     return api.BackfillProgress(found.waiting, found.tokens, found.usd, paused)
 
 
@@ -223,7 +223,7 @@ def backfill_progress(call: Call, query: api.BackfillQuery) -> Struct:
     *READS,
 )
 def backfill_known(call: Call, body: api.KnownRequest) -> Struct:
-    found = call.services.past.known(body.sessions)
+    found = call.services.backfill.known(body.sessions)
     return api.KnownAnswer(
         {
             session: api.KnownSession(one.state, one.events, one.seal)

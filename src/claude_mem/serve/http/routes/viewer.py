@@ -135,7 +135,7 @@ async def sign_out(call: Call, body: api.SignOutRequest) -> Response:
         message = f"They may come in again once the worker has restarted: {error.strerror}."
         raise Refusal(503, "unavailable", message) from None
     finally:
-        call.running.tell_change()  # who listens by it, is told nothing more
+        call.running.notify_change()  # who listens by it, is told nothing more
     response = respond(api.SignedOut("signed_out", count))
     response.delete_cookie(guard.cookie_name(call.running.port), path="/", httponly=True, samesite="strict")
     return response

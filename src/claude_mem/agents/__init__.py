@@ -5,7 +5,9 @@ Another agent is another folder (see `base`) and a row here.
 
 from __future__ import annotations
 
+CLAUDE_CODE = "claude-code"
+
 FOLDERS = {
-    "claude-code": "claude_code",
+    CLAUDE_CODE: "claude_code",
 }
 """By the name that a hook's command line, the spool's envelope and `sessions.client` have for an agent."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from claude_mem.agents import CLAUDE_CODE
 from claude_mem.agents.claude_code import hooks, plugin
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.privacy import tags
 
-NAME = hooks.NAME
+NAME = CLAUDE_CODE
 
 OURS = (f"mcp__{hooks.SERVER}__", f"mcp__plugin_{plugin.NAME}_{hooks.SERVER}__")
 """Our own tools, by settings and by plugin. That memory was asked is an event like any other; what it was

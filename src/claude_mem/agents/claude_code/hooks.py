@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-NAME = "claude-code"
+from claude_mem.agents import CLAUDE_CODE
+
 SERVER = "claude-mem"
 RECORDED = (
     "SessionStart",
@@ -69,7 +70,7 @@ def launcher(machine: Machine, verb: str = "hook") -> str:
     return _LAUNCHER.format(package=ascii(machine.package), place=place, otherwise=otherwise)
 
 
-def hook(machine: Machine, verb: str = "hook", agent: str = NAME) -> list[str]:
+def hook(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> list[str]:
     """-I keeps the project's own modules out, -S saves the site-packages scan."""
     return [machine.interpreter, "-I", "-S", "-c", launcher(machine, verb), verb, agent]
 

@@ -20,11 +20,11 @@ from mcp_types import CallToolResult, Implementation
 from tests.harness import hook_process, payloads, workers
 from tests.harness.commands import Mem
 
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents import launcher
 from claude_mem.serve import control
 
 MODES = ("legacy", "auto")  # the handshake of 2025 and before; the one without of 2026
-SERVER = hooks.server(hooks.here())
+SERVER = launcher.mcp_server(launcher.this_machine())
 IN_TURN = (pytest.param("legacy", marks=pytest.mark.prove), "auto")  # where a worker is started for each
 WITHIN_S = 120
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from tests.harness import faults
 
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents import launcher
 from claude_mem.privacy.scrub_payload import integer
 
-MACHINE = hooks.here()
+MACHINE = launcher.this_machine()
 DEADLINE_S = 60  # for the test, not the hook: a hang fails instead of blocking the suite
 
 
@@ -37,7 +37,7 @@ class Answered:
 
 
 def command(verb: str = "hook") -> list[str]:
-    return hooks.hook(MACHINE, verb)
+    return launcher.hook_command(MACHINE, verb)
 
 
 def environment(data_dir: Path, **more: str) -> dict[str, str]:

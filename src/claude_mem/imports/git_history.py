@@ -73,7 +73,7 @@ def read(
         if why is None:
             kept.append(commit)
         else:
-            gained.pass_over("commit", why)
+            gained.skip("commit", why)
     kept.reverse()
     if kept:
         yield from _records(kept, project, clean, gained, session_of)
@@ -89,9 +89,9 @@ def _records(
     own = session_id(project)
     made = [(session_of(each.sha, each.subject, each.at) if session_of else None, each) for each in commits]
     alone = [commit.at for session, commit in made if session is None]
-    yield gained.take({"kind": "project", **project.record(), "created_at": commits[0].at})
+    yield gained.count({"kind": "project", **project.record(), "created_at": commits[0].at})
     if alone:
-        yield gained.take(
+        yield gained.count(
             {
                 "kind": "session",
                 "session_id": own,
@@ -108,7 +108,7 @@ def _records(
         )
     for session, commit in made:
         is_known = session not in (None, own)
-        yield gained.take(_observation(commit, session or own, clean, is_known=is_known))
+        yield gained.count(_observation(commit, session or own, clean, is_known=is_known))
 
 
 def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) -> dict[str, object]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import get_args
 
 from claude_mem.agents.claude_code import transcript_lines
-from claude_mem.imports.report import ImportReport, Project, named
+from claude_mem.imports.report import ImportReport, Project, project_named
 from claude_mem.model.memory import ObservationType
 from claude_mem.model.records import Record
 
@@ -120,7 +120,7 @@ def read(
     at: int,
     clean: Clean,
     gained: ImportReport,
-    project_of: Callable[[str], Project] = named,
+    project_of: Callable[[str], Project] = project_named,
     unnamed: str = "unknown",
 ) -> Iterator[Record]:
     """`at`: the time of a line that tells none. `unnamed`: the project of a line that names none."""
@@ -129,12 +129,12 @@ def read(
         said = _parsed(line)
         if said is None:
             if line.strip():
-                gained.pass_over("line", "cannot be read")
+                gained.skip("line", "cannot be read")
             continue
         row = Fields(said, clean)
         text, title = _first(row, TEXT), _first(row, TITLE)
         if not (text or title):
-            gained.pass_over("line", "has no text")
+            gained.skip("line", "has no text")
             continue
         project = project_of(row.name(*PROJECT) or unnamed)
         when = row.at(*AT) or at
@@ -142,7 +142,7 @@ def read(
         if session not in sessions:
             sessions.add(session)
             yield from _begun(session, project, when, gained)
-        yield gained.take(_observation(row, session, title, text, when, gained))
+        yield gained.count(_observation(row, session, title, text, when, gained))
 
 
 def session_id(project: Project) -> str:
@@ -151,8 +151,8 @@ def session_id(project: Project) -> str:
 
 
 def _begun(session: str, project: Project, at: int, gained: ImportReport) -> Iterator[Record]:
-    yield gained.take({"kind": "project", **project.record(), "created_at": at})
-    yield gained.take(
+    yield gained.count({"kind": "project", **project.record(), "created_at": at})
+    yield gained.count(
         {
             "kind": "session",
             "session_id": session,
@@ -171,7 +171,7 @@ def _observation(
     type, concepts = row.name(*TYPE).lower(), _all(row, CONCEPTS)
     if type not in TYPES:
         if type:
-            gained.retype(type, "discovery")
+            gained.remap(type, "discovery")
             concepts = [*concepts, type]
         type = "discovery"
     return {

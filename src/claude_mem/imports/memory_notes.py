@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from claude_mem.agents.claude_code.project_folders import INDEX
+from claude_mem.agents.claude_code.transcript_files import INDEX
 from claude_mem.imports.report import ImportReport, Project
 from claude_mem.model.memory import Observation, ObservationType, content_key
 from claude_mem.model.records import Record
@@ -57,12 +57,12 @@ def read(
     for file in _files(index, gained):
         text, at = _text(file)
         if text is None:
-            gained.pass_over("note", "cannot be read")
+            gained.skip("note", "cannot be read")
             continue
         for section in sections(text, file.stem if file != index else project.name):
             said = _observation(section, clean)
             if content_key(said) in known:
-                gained.pass_over("note", "known already")
+                gained.skip("note", "known already")
             else:
                 observations.append((at, said))
     if not observations:
@@ -70,8 +70,8 @@ def read(
     observations.sort(key=lambda each: each[0])
     first, last = observations[0][0], observations[-1][0]
     session = session_id(project)
-    yield gained.take({"kind": "project", **project.record(), "created_at": first})
-    yield gained.take(
+    yield gained.count({"kind": "project", **project.record(), "created_at": first})
+    yield gained.count(
         {
             "kind": "session",
             "session_id": session,
@@ -86,7 +86,7 @@ def read(
         }
     )
     for at, said in observations:
-        yield gained.take(
+        yield gained.count(
             {
                 "kind": "observation",
                 "session_id": session,
@@ -186,7 +186,7 @@ def _files(index: Path, gained: ImportReport) -> list[Path]:
             if linked.name.lower() in INSTRUCTIONS or linked.name == INDEX or linked in found:
                 continue
             if not linked.resolve().is_relative_to(folder) or len(found) >= MOST_FILES:
-                gained.pass_over("note", "not in the folder" if len(found) < MOST_FILES else "too many")
+                gained.skip("note", "not in the folder" if len(found) < MOST_FILES else "too many")
                 continue
             found.append(linked)
     return found

@@ -28,30 +28,30 @@ class Project:
 @dataclass(slots=True)
 class ImportReport:
     read: Counter[str] = field(default_factory=Counter)  # records, by kind
-    passed_over: Counter[tuple[str, str]] = field(default_factory=Counter)  # by kind and why
-    retyped: Counter[tuple[str, str]] = field(default_factory=Counter)  # by its type and ours
+    skipped: Counter[tuple[str, str]] = field(default_factory=Counter)  # by kind and why
+    remapped: Counter[tuple[str, str]] = field(default_factory=Counter)  # by its type and ours
     projects: dict[str, str] = field(default_factory=dict)  # by name: the key
 
-    def take(self, record: dict[str, object]) -> Record:
+    def count(self, record: dict[str, object]) -> Record:
         kind = str(record["kind"])
         self.read[kind] += 1
         if kind == "project":
             self.projects[str(record["name"])] = str(record["key"])
         return record
 
-    def pass_over(self, kind: str, why: str) -> None:
-        self._count(self.passed_over, (kind, why))
+    def skip(self, kind: str, why: str) -> None:
+        self._tally(self.skipped, (kind, why))
 
-    def retype(self, theirs: str, ours: str) -> None:
-        self._count(self.retyped, (theirs[:40] or "none", ours))
+    def remap(self, theirs: str, ours: str) -> None:
+        self._tally(self.remapped, (theirs[:40] or "none", ours))
 
     @staticmethod
-    def _count(counter: Counter[tuple[str, str]], key: tuple[str, str]) -> None:
+    def _tally(counter: Counter[tuple[str, str]], key: tuple[str, str]) -> None:
         full = len(counter) >= MOST_REASONS and key not in counter
         counter[(key[0], "other") if full else key] += 1
 
 
-def named(name: str) -> Project:
+def project_named(name: str) -> Project:
     """One of which no more is known than its name."""
     return Project(f"name:{name}", name)
 

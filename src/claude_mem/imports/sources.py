@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from claude_mem import git
-from claude_mem.agents.claude_code import project_folders
+from claude_mem.agents.claude_code import transcript_files
 from claude_mem.hook import paths
 from claude_mem.imports import claude_mem_ts, jsonl, memory_notes
 from claude_mem.imports.claude_mem_ts import ProjectOf
-from claude_mem.imports.report import ImportReport, Project, folders, named
+from claude_mem.imports.report import ImportReport, Project, folders, project_named
 from claude_mem.model.records import Record
 from claude_mem.privacy import scrub
 from claude_mem.privacy.excluded_projects import ExcludedProjects
@@ -76,11 +76,11 @@ def notes_in(
     """The notes in a folder of Claude Code's, of one project or of all. `known`: the content keys of what a
     session, by its id, holds."""
     is_excluded = _excluder(settings)
-    for index in project_folders.indexes(folder):
-        where = project_folders.directory_of(index.parent.parent)
-        project = _project_at(where) if where else named(index.parent.parent.name)
+    for index in transcript_files.indexes(folder):
+        where = transcript_files.directory_of(index.parent.parent)
+        project = _project_at(where) if where else project_named(index.parent.parent.name)
         if is_excluded(project):
-            gained.pass_over("note", "of an excluded project")
+            gained.skip("note", "of an excluded project")
             continue
         holds = known(memory_notes.session_id(project))
         yield from memory_notes.read(index, project, clean=_cleaner(settings), gained=gained, known=holds)

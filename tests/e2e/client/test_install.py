@@ -12,8 +12,8 @@ from tests.harness.home_snapshot import BOOKKEEPING, picture
 from tests.harness.model_script import Request, Say, Use
 from tests.harness.model_server import ModelServer
 
+from claude_mem.agents import launcher
 from claude_mem.agents.claude_code import hooks as claude_code_hooks
-from claude_mem.agents.claude_code import plugin
 
 USERS = (
     '{\n\t"model": "sonnet",\n\t"hooks": {"Stop": [{"hooks": '
@@ -21,7 +21,7 @@ USERS = (
 )
 ONCE = {"SessionStart": 1, "UserPromptSubmit": 1, "PreToolUse": 1, "PostToolUse": 1, "Stop": 1}
 NOTHING: dict[str, int] = {}
-AS_PLUGIN = f"plugin:{plugin.NAME}:{claude_code_hooks.SERVER}"
+AS_PLUGIN = f"plugin:{claude_code_hooks.PLUGIN}:{launcher.SERVER}"
 
 
 def work(claude: Claude, config: Path | None = None) -> tuple[Ran, Request]:
@@ -69,28 +69,28 @@ def test_the_plugin_is_valid_and_the_clients_own_commands_switch_it_and_remove_i
     before = picture(users.home, *BOOKKEEPING)
     users.connect()
     made = users.config / "claude-mem"
-    for folder in (made, made / plugin.ROOT):
+    for folder in (made, made / claude_code_hooks.PLUGIN_ROOT):
         assert "Validation passed" in users.client("plugin", "validate", str(folder)).stdout
     (shown,) = json.loads(users.client("plugin", "list", "--json").stdout)
-    assert (shown["id"], shown["enabled"], shown["scope"]) == (plugin.ID, True, "user")
+    assert (shown["id"], shown["enabled"], shown["scope"]) == (claude_code_hooks.PLUGIN_ID, True, "user")
     ran, _ = work(users)
     assert ours(ran) == ONCE
     assert servers(ran) == [AS_PLUGIN]
     assert "✔ Connected" in users.client("mcp", "list").stdout
     assert starts(users) == 1
 
-    users.client("plugin", "disable", plugin.ID)
+    users.client("plugin", "disable", claude_code_hooks.PLUGIN_ID)
     ran, asked = work(users)
     assert (ours(ran), servers(ran)) == (NOTHING, [])
     assert "claude-mem" not in read(asked)
-    users.client("plugin", "enable", plugin.ID)
+    users.client("plugin", "enable", claude_code_hooks.PLUGIN_ID)
     ran, asked = work(users)
     assert ours(ran) == ONCE
     assert "<claude-mem-context>" in read(asked)
     assert starts(users) == 2
 
-    users.client("plugin", "uninstall", plugin.ID)
-    users.client("plugin", "marketplace", "remove", plugin.MARKETPLACE)
+    users.client("plugin", "uninstall", claude_code_hooks.PLUGIN_ID)
+    users.client("plugin", "marketplace", "remove", claude_code_hooks.MARKETPLACE)
     assert "Traceback" not in users.mem("uninstall", "--yes").stderr
     assert (users.config / "settings.json").read_text() == USERS
     assert users.mem("uninstall", "--yes").stdout == "It is not connected to Claude Code.\n"
@@ -107,8 +107,8 @@ def test_each_event_is_recorded_once_whichever_way_it_is_connected(users: Claude
     expected = {
         (): (AS_PLUGIN, ""),
         ("--scope", "project"): (AS_PLUGIN, ""),
-        ("--settings", "--scope", "project"): (claude_code_hooks.SERVER, "Pending approval"),
-        ("--settings",): (claude_code_hooks.SERVER, "✔ Connected"),
+        ("--settings", "--scope", "project"): (launcher.SERVER, "Pending approval"),
+        ("--settings",): (launcher.SERVER, "✔ Connected"),
     }
     for number, (how, (server, status)) in enumerate(expected.items(), 1):
         users.connect(*how)
@@ -119,7 +119,7 @@ def test_each_event_is_recorded_once_whichever_way_it_is_connected(users: Claude
     assert (users.home / "stopped").exists()  # the user's own hook ran all the time
     assert users.client("plugin", "list", "--json").stdout.strip() == "[]"
     users.mem("uninstall", "--yes")
-    assert claude_code_hooks.SERVER not in json.loads((users.home / ".claude.json").read_text())["mcpServers"]
+    assert launcher.SERVER not in json.loads((users.home / ".claude.json").read_text())["mcpServers"]
     after = picture(users.home, *BOOKKEEPING, ".claude-mem", "stopped", "parcel/a.py", *OF_SESSIONS)
     assert after == before
 
@@ -177,7 +177,7 @@ def test_an_mcp_server_by_our_name_that_the_client_keeps_comes_back(users: Claud
     )
     users.client(*mine)
     users.connect("--settings")
-    assert claude_code_hooks.is_our_server(kept(users))
+    assert launcher.is_our_server(kept(users))
     users.mem("uninstall", "--yes")
     assert kept(users) == json.loads(mine[-1])
 
@@ -189,9 +189,9 @@ def kept(claude: Claude) -> object:
 def test_a_memory_whose_program_is_gone_is_in_nobodys_way(users: Claude) -> None:
     """The package first, as `pip uninstall` leaves it; then its interpreter, as a deleted venv does."""
     users.connect()
-    hooks = users.config / "claude-mem" / plugin.ROOT / "hooks/hooks.json"
+    hooks = users.config / "claude-mem" / claude_code_hooks.PLUGIN_ROOT / "hooks/hooks.json"
     whole = hooks.read_text()
-    here = claude_code_hooks.here()
+    here = launcher.this_machine()
     hooks.write_text(whole.replace(f"'{here.package}'", "'/gone'"))
     ran, _ = work(users)
     assert ran.err == ""

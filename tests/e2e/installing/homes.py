@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.harness.claude import Claude
 
+from claude_mem.agents import launcher
 from claude_mem.agents.claude_code import hooks
 
 USERS = (
@@ -43,9 +44,9 @@ def parsed(home: Claude) -> dict[str, Any]:
 def our_hooks(found: dict[str, Any]) -> dict[str, int]:
     """How many hooks of ours each event has."""
     return {
-        event: sum(hooks.is_ours(hook) for group in groups for hook in group.get("hooks", []))
+        event: sum(launcher.is_ours(hook) for group in groups for hook in group.get("hooks", []))
         for event, groups in found.get("hooks", {}).items()
     }
 
 
-ONE_EACH = dict.fromkeys([*hooks.RECORDED, *hooks.ASKED], 1)
+ONE_EACH = dict.fromkeys([*hooks.RECORDED, *hooks.RECALLED], 1)

@@ -11,7 +11,8 @@ from tests.e2e.installing.homes import ONE_EACH, USERS, our_hooks, parsed, setti
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
-from claude_mem.agents.claude_code import hooks, plugin
+from claude_mem.agents import launcher
+from claude_mem.agents.claude_code import hooks
 
 pytestmark = pytest.mark.prove
 
@@ -115,7 +116,7 @@ def test_an_upgrade_brings_everything_up_to_date_once(home: Claude, how: tuple[s
 
 
 def home_python() -> str:
-    return hooks.here().interpreter
+    return launcher.this_machine().interpreter
 
 
 def test_it_is_in_one_place_at_a_time(home: Claude) -> None:
@@ -128,7 +129,7 @@ def test_it_is_in_one_place_at_a_time(home: Claude) -> None:
     assert our_hooks(json.loads(project.read_text())) == ONE_EACH
     home.connect()
     assert not project.exists()
-    assert parsed(home)["enabledPlugins"] == {plugin.ID: True}
+    assert parsed(home)["enabledPlugins"] == {hooks.PLUGIN_ID: True}
     home.connect("--settings")
     assert our_hooks(parsed(home)) == ONE_EACH
     assert "enabledPlugins" not in parsed(home)

@@ -11,7 +11,7 @@ from tests.e2e.installing.homes import THEIRS, USERS, parsed, settings
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents import launcher
 from claude_mem.hook import paths
 
 pytestmark = pytest.mark.prove
@@ -130,7 +130,7 @@ def test_an_mcp_server_by_our_name_comes_back(home: Claude) -> None:
     servers.write_text('{"mcpServers": {"claude-mem": {"command": "mine"}, "b": {"command": "b"}}}')
     before = picture(home.home)
     said = home.mem("install", "--yes", "--settings", "--scope", "project").stderr
-    assert hooks.is_our_server(json.loads(servers.read_text())["mcpServers"]["claude-mem"])
+    assert launcher.is_our_server(json.loads(servers.read_text())["mcpServers"]["claude-mem"])
     assert "asks in this project whether to use the MCP server" in said
     changed = json.loads(servers.read_text())
     changed["mcpServers"]["since"] = {}

@@ -12,7 +12,8 @@ from tests.e2e.installing.homes import ONE_EACH, USERS, client, our_hooks, parse
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
-from claude_mem.agents.claude_code import hooks, plugin
+from claude_mem.agents import launcher
+from claude_mem.agents.claude_code import hooks
 
 pytestmark = pytest.mark.prove
 
@@ -26,7 +27,7 @@ def test_a_client_that_refuses_finds_everything_as_it_was(home: Claude) -> None:
     assert "Claude Code refused `claude plugin install" in refused.stderr
     assert "unknown command" in refused.stderr
     assert "Everything is as it was before." in refused.stderr
-    assert asked.read_text().splitlines()[-1] == f"plugin marketplace remove {plugin.MARKETPLACE}"
+    assert asked.read_text().splitlines()[-1] == f"plugin marketplace remove {hooks.MARKETPLACE}"
     assert picture(home.home, "bin/asked") == before
 
 
@@ -97,7 +98,7 @@ def test_killed_in_the_middle_it_is_completed_or_taken_back(home: Claude, after:
     assert home.mem("install", "--yes", check=False).returncode == -9
     asked = client(home, "exit 0")
     assert "Connected to Claude Code." in home.mem("install", "--yes").stdout
-    assert asked.read_text().count(f"plugin install {plugin.ID}") >= 1
+    assert asked.read_text().count(f"plugin install {hooks.PLUGIN_ID}") >= 1
     home.mem("uninstall", "--yes")
     assert picture(home.home, "bin") == before
 
@@ -107,7 +108,7 @@ def test_killed_while_it_is_taken_back_it_is_taken_back_the_next_time(home: Clau
     client(home, "exit 0")
     before = picture(home.home, "bin")
     home.connect("--settings")
-    servers = {"mcpServers": {"claude-mem": hooks.server(hooks.here())}}
+    servers = {"mcpServers": {"claude-mem": launcher.mcp_server(launcher.this_machine())}}
     (home.home / ".claude.json").write_text(json.dumps(servers))
     client(home, "kill -9 $PPID")
     assert home.mem("uninstall", "--yes", check=False).returncode == -9

@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 from tests.harness import hook_process, payloads
 
-from claude_mem.agents.claude_code import hooks, plugin
-from claude_mem.agents.claude_code.hooks import Machine
+from claude_mem.agents import launcher
+from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.launcher import Machine
 
 SRC = str(Path(hooks.__file__).resolve().parents[3])
 ODD = '/home/Jörg\'s "old" \\ $HOME/${X}/memory'
 
 
 def run(machine: Machine, verb: str, payload: bytes, **env: str) -> subprocess.CompletedProcess[bytes]:
-    command = hooks.hook(machine, verb)
+    command = launcher.hook_command(machine, verb)
     return subprocess.run(
         command, input=payload, env={"HOME": "/nonexistent", **env}, capture_output=True, check=False
     )
@@ -27,12 +28,12 @@ def run(machine: Machine, verb: str, payload: bytes, **env: str) -> subprocess.C
 
 def test_every_event_that_is_recorded_or_asked_about_has_one_hook_without_a_shell() -> None:
     made = hooks.hooks(Machine("/py", "/package", None))
-    assert set(made) == {*hooks.RECORDED, *hooks.ASKED}
+    assert set(made) == {*hooks.RECORDED, *hooks.RECALLED}
     for (group,) in made.values():
         (entry,) = group["hooks"]
         assert (entry["type"], entry["command"], entry["timeout"]) == ("command", "/py", 10)
         assert isinstance(entry["args"], list)
-        assert hooks.is_ours(entry)
+        assert launcher.is_ours(entry)
         assert not hooks.is_foreign_hook(entry)
 
 
@@ -72,12 +73,12 @@ def test_without_its_program_a_hook_leaves_in_silence_and_the_start_says_why(
 @pytest.mark.parametrize("data_dir", [None, "/srv/memory", ODD, os.fsdecode(b"/srv/\xff")])
 def test_a_hook_says_where_it_records(data_dir: str | None) -> None:
     (group,) = hooks.hooks(Machine("/py", "/package", data_dir))["Stop"]
-    assert hooks.data_dir_of(group["hooks"][0]) == data_dir
+    assert launcher.data_dir_of(group["hooks"][0]) == data_dir
 
 
 def test_hooks_of_older_installs_are_ours_and_a_users_are_not() -> None:
     old = {"type": "command", "command": "/py", "args": ["-I", "-S", "/x/claude_mem/capture/hook.py", "hook"]}
-    assert hooks.is_ours(old)
+    assert launcher.is_ours(old)
     for own in (
         {"command": "claude_mem/capture/hook.py"},
         {"command": "x", "args": "claude_mem/capture/hook.py"},
@@ -85,15 +86,15 @@ def test_hooks_of_older_installs_are_ours_and_a_users_are_not() -> None:
         "claude_mem/capture/hook.py",
         None,
     ):
-        assert not hooks.is_ours(own)
+        assert not launcher.is_ours(own)
 
 
 def test_the_server_knows_the_data_directory_only_if_it_is_not_the_default() -> None:
-    assert "env" not in hooks.server(Machine("/py", "/package", None))
-    server = hooks.server(Machine("/py", "/package", "/srv/memory"))
+    assert "env" not in launcher.mcp_server(Machine("/py", "/package", None))
+    server = launcher.mcp_server(Machine("/py", "/package", "/srv/memory"))
     assert server["env"] == {"CLAUDE_MEM_DATA_DIR": "/srv/memory"}
-    assert hooks.is_our_server(server)
-    assert not hooks.is_our_server({"command": "claude-mem", "args": ["mcp"]})
+    assert launcher.is_our_server(server)
+    assert not launcher.is_our_server({"command": "claude-mem", "args": ["mcp"]})
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,12 @@ def test_the_hooks_of_the_other_claude_mem_are_known(command: str) -> None:
 
 
 def test_the_other_claude_mems_plugin_is_known_while_it_is_switched_on() -> None:
-    on = {"claude-mem@thedotmack": True, "claude-mem@off": False, plugin.ID: True, "claude-memo@x": True}
+    on = {
+        "claude-mem@thedotmack": True,
+        "claude-mem@off": False,
+        hooks.PLUGIN_ID: True,
+        "claude-memo@x": True,
+    }
     assert hooks.foreign_plugins({"enabledPlugins": on}) == ["claude-mem@thedotmack"]
 
 
@@ -123,8 +129,8 @@ def test_every_text_of_the_plugin_is_filled_in_and_its_name_is_one_the_client_al
         ".claude-plugin/plugin.json": '{"description": "D", "v": "{{version}}"}',
         "a.md": "{{claude-mem}} x",
     }
-    made = plugin.marketplace(texts, Machine("/py", "/package", None), "/bin/claude-mem", "1.2")
+    made = hooks.marketplace(texts, Machine("/py", "/package", None), "/bin/claude-mem", "1.2")
     assert made["plugins/mem/a.md"] == "/bin/claude-mem x"
     assert '"v": "1.2"' in made["plugins/mem/.claude-plugin/plugin.json"]
     assert json.loads(made[".claude-plugin/marketplace.json"])["plugins"][0]["source"] == "./plugins/mem"
-    assert not plugin.NAME.startswith("claude")
+    assert not hooks.PLUGIN.startswith("claude")

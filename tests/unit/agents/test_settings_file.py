@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_mem.agents import launcher
 from claude_mem.agents.claude_code import hooks, settings_file
 from claude_mem.agents.claude_code.settings_file import Malformed
 
-OURS = hooks.hooks(hooks.Machine("/usr/bin/python3", "/opt/claude-mem", None))
+OURS = hooks.hooks(launcher.Machine("/usr/bin/python3", "/opt/claude-mem", None))
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -25,7 +26,7 @@ hooks_of_a_group = st.lists(
 groups: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {"hooks": hooks_of_a_group}, optional={"matcher": st.text()}
 ) | st.just({})
-events = st.sampled_from([*hooks.RECORDED, *hooks.ASKED, "Notification"]) | st.text()
+events = st.sampled_from([*hooks.RECORDED, *hooks.RECALLED, "Notification"]) | st.text()
 users = st.builds(
     lambda rest, own: rest | own,
     st.dictionaries(st.text().filter(lambda key: key not in settings_file.SECTIONS), json_values, max_size=4),
@@ -39,7 +40,7 @@ users = st.builds(
 def test_our_hooks_come_and_go_and_leave_everything_in_its_place(settings: dict[str, Any]) -> None:
     with_ours = settings_file.with_hooks(settings, OURS)
     assert all(with_ours["hooks"][event][-1:] == ours for event, ours in OURS.items())
-    without = settings_file.without_hooks(with_ours, hooks.is_ours)
+    without = settings_file.without_hooks(with_ours, launcher.is_ours)
     assert json.dumps(without) == json.dumps(settings)  # the order of keys, too
 
 
@@ -113,7 +114,7 @@ def test_what_cannot_be_kept_as_it_is_is_refused(text: str) -> None:
 def test_a_group_that_holds_a_hook_of_the_users_too_keeps_that() -> None:
     own = {"type": "command", "command": "mine"}
     shared = {"matcher": "Bash", "hooks": [own, *OURS["Stop"][0]["hooks"]]}
-    left = settings_file.without_hooks({"hooks": {"Stop": [shared]}}, hooks.is_ours)
+    left = settings_file.without_hooks({"hooks": {"Stop": [shared]}}, launcher.is_ours)
     assert left == {"hooks": {"Stop": [{"matcher": "Bash", "hooks": [own]}]}}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.unit.agents.transcript_shapes import Fields, attached, says, user, write
 
-from claude_mem.agents.claude_code import project_folders, transcript_files
+from claude_mem.agents.claude_code import transcript_files
 from claude_mem.agents.claude_code.transcript_files import Found
 
 EPOCH = 1784088000000
@@ -196,7 +196,7 @@ def test_a_damaged_file_among_the_others_is_only_counted(tmp_path: Path) -> None
 
 
 def folder_for(directory: Path, home: Path) -> Path:
-    found = home / "projects" / project_folders.dashed(str(directory))
+    found = home / "projects" / transcript_files.dashed(str(directory))
     found.mkdir(parents=True)
     return found
 
@@ -204,20 +204,20 @@ def folder_for(directory: Path, home: Path) -> Path:
 def test_its_sessions_say_it_also_when_the_directory_is_gone(tmp_path: Path) -> None:
     gone = tmp_path / "my_shop.old"
     folder = folder_for(gone, tmp_path)
-    assert project_folders.directory_of(folder) is None
+    assert transcript_files.directory_of(folder) is None
     said = [
         {"type": "user", "cwd": str(tmp_path), "message": {}},
         {"type": "user", "cwd": str(gone), "message": {}},
     ]
     (folder / "s.jsonl").write_text("\n".join(map(json.dumps, said)))
-    assert project_folders.directory_of(folder) == str(gone)
+    assert transcript_files.directory_of(folder) == str(gone)
 
 
 def test_without_a_session_the_directories_there_are_say_it(tmp_path: Path) -> None:
     shop = tmp_path / "a-b" / "my_shop.v2"
     shop.mkdir(parents=True)
     (tmp_path / "a").mkdir()
-    assert project_folders.directory_of(folder_for(shop, tmp_path)) == str(shop)
+    assert transcript_files.directory_of(folder_for(shop, tmp_path)) == str(shop)
 
 
 def test_notes_are_found_from_any_folder_above_them(tmp_path: Path) -> None:
@@ -225,5 +225,5 @@ def test_notes_are_found_from_any_folder_above_them(tmp_path: Path) -> None:
     memory.mkdir(parents=True)
     (memory / "MEMORY.md").write_text("# Notes")
     for given in (tmp_path / "projects", memory.parent, memory, memory / "MEMORY.md"):
-        assert project_folders.indexes(given) == [memory / "MEMORY.md"]
-    assert project_folders.indexes(tmp_path) == []
+        assert transcript_files.indexes(given) == [memory / "MEMORY.md"]
+    assert transcript_files.indexes(tmp_path) == []

@@ -11,7 +11,7 @@ from tests.harness.claude_mem_ts_data import AT, NEWEST, OLD, Incumbent, made, t
 from tests.unit.imports.absorbing import Memory
 
 from claude_mem.imports import claude_mem_ts
-from claude_mem.imports.report import ImportReport, Project, folders, named
+from claude_mem.imports.report import ImportReport, Project, folders, project_named
 from claude_mem.model.records import Record
 from claude_mem.privacy.scrub import scrub_text
 from claude_mem.store import foreign_tables
@@ -26,7 +26,7 @@ def memory(tmp_path: Path) -> Memory:
 
 
 def by_name(name: str, paths: Sequence[str]) -> Project:
-    return named(name)
+    return project_named(name)
 
 
 def read(path: Path, project_of: ProjectOf = by_name) -> tuple[list[Record], ImportReport]:
@@ -118,7 +118,7 @@ def test_types_we_do_not_have_become_ours_and_stay_findable(tmp_path: Path, memo
         "The header was renamed": ("change", ["sensitive"]),
         "It was a bug": ("bugfix", None),
     }
-    assert gained.retyped == {("security_alert", "discovery"): 1, ("sensitive", "change"): 1}
+    assert gained.remapped == {("security_alert", "discovery"): 1, ("sensitive", "change"): 1}
 
 
 def test_secrets_and_private_text_do_not_come_along(tmp_path: Path, memory: Memory) -> None:
@@ -151,7 +151,7 @@ def test_what_cannot_be_taken_is_counted_with_its_reason(tmp_path: Path) -> None
         their.add("user_prompts", session_db_id=77, prompt_number=1, prompt_text="whose?")
     records, gained = read(tmp_path / "theirs.db")
     assert records == []
-    assert gained.passed_over == {
+    assert gained.skipped == {
         ("session", "the observer talking to itself"): 1,
         ("observation", "of no session that is taken"): 1,
         ("observation", "says nothing"): 1,
@@ -176,7 +176,7 @@ def test_nothing_is_taken_of_an_excluded_project(tmp_path: Path, memory: Memory)
         "summary": 1,
     }
     assert "uiet" not in str(memory.everything())
-    assert gained.passed_over.total() == 4
+    assert gained.skipped.total() == 4
 
 
 def test_memory_of_a_session_that_its_tables_lack_gets_one(tmp_path: Path, memory: Memory) -> None:

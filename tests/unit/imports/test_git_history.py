@@ -149,7 +149,7 @@ def test_merges_and_noise_are_passed_over_and_counted(repo: Repository) -> None:
     gained = ImportReport()
     found = observations(read(repo.path, gained))
     assert [each["title"] for each in found] == ["Add a cart", "Add a till", "Set the timeout to 1.5"]
-    assert gained.passed_over == {
+    assert gained.skipped == {
         ("commit", "a merge"): 1,
         ("commit", "says nothing"): 1,
         ("commit", "locks only"): 1,
@@ -210,7 +210,7 @@ def test_the_edge_of_a_shallow_clone_does_not_claim_every_file(repo: Repository,
     gained = ImportReport()
     found = observations(read(shallow, gained))
     assert [(each["title"], each["files_modified"]) for each in found] == [("Add a door", ["door.py"])]
-    assert gained.passed_over == {("commit", "the edge of a shallow clone"): 1}
+    assert gained.skipped == {("commit", "the edge of a shallow clone"): 1}
 
 
 def test_a_folder_below_the_root_tells_the_paths_from_the_root(repo: Repository) -> None:

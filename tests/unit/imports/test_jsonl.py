@@ -62,7 +62,7 @@ def test_other_names_for_the_same_do_as_well(line: dict[str, object], tmp_path: 
     assert "words" in (found["title"], found["narrative"])
     assert found["type"] == "discovery"
     assert found["at"] == (1_740_823_200_000 if "timestamp" in line else NOW)
-    assert bool(gained.retyped) == ("type" in line)
+    assert bool(gained.remapped) == ("type" in line)
     assert Memory(tmp_path).take(read(line)).refused == ()
 
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_read_is_counted_and_the_rest_is_taken() -> None:
         "{not json", b"\xff\xfe", "[1]", "", "[" * 100_000, {"no": "text"}, {"text": "words"}, gained=gained
     )
     assert len(observations(found)) == 1
-    assert gained.passed_over == {("line", "cannot be read"): 4, ("line", "has no text"): 1}
+    assert gained.skipped == {("line", "cannot be read"): 4, ("line", "has no text"): 1}
 
 
 def test_a_long_text_without_a_title_is_called_by_its_beginning() -> None:
@@ -92,5 +92,5 @@ def test_a_long_text_without_a_title_is_called_by_its_beginning() -> None:
 def test_whatever_a_line_holds_it_is_taken_or_counted(line: dict[str, object]) -> None:
     gained = ImportReport()
     found = observations(read(line, gained=gained))
-    assert len(found) + gained.passed_over.total() == 1
+    assert len(found) + gained.skipped.total() == 1
     assert all(0 < each["at"] < 253_402_300_800_000 for each in found)

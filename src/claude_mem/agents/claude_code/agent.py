@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code import hooks
 from claude_mem.agents.claude_code.events import NAME, parse
@@ -10,5 +11,5 @@ AGENT = Agent(
     name=NAME,
     title="Claude Code",
     parse=parse,
-    hooks=lambda: {"hooks": hooks.hooks(hooks.here())},
+    hooks=lambda: {"hooks": hooks.hooks(launcher.this_machine())},
 )

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from claude_mem.agents import CLAUDE_CODE
-from claude_mem.agents.claude_code import hooks, plugin
+from claude_mem.agents import CLAUDE_CODE, launcher
+from claude_mem.agents.claude_code import hooks
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.privacy import tags
 
 NAME = CLAUDE_CODE
 
-OURS = (f"mcp__{hooks.SERVER}__", f"mcp__plugin_{plugin.NAME}_{hooks.SERVER}__")
+OURS = (f"mcp__{launcher.SERVER}__", f"mcp__plugin_{hooks.PLUGIN}_{launcher.SERVER}__")
 """Our own tools, by settings and by plugin. That memory was asked is an event like any other; what it was
 asked and what it told is in memory already: kept, it would be learned again, and outlive its forgetting."""
 

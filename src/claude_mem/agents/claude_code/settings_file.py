@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from claude_mem.agents.claude_code import hooks as claude_code_hooks
+from claude_mem.agents import launcher
 from claude_mem.model.errors import ClaudeMemError
 
 Hooks = dict[str, list[dict[str, Any]]]
@@ -63,7 +63,7 @@ def written(settings: dict[str, Any], like: str) -> str:
 
 def with_hooks(settings: dict[str, Any], hooks: Hooks) -> dict[str, Any]:
     """Ours added after what is there; those of an earlier install are replaced."""
-    before = without_hooks(settings, claude_code_hooks.is_ours)
+    before = without_hooks(settings, launcher.is_ours)
     merged = dict(before.get("hooks", {}))
     for event, groups in hooks.items():
         merged[event] = [*merged.get(event, []), *groups]

@@ -1,4 +1,9 @@
-"""Decides which files are a session's subagents', and what they are. Newer clients write one for each."""
+"""Which files are transcripts of sessions and subagents, whose they are and of when; and whose a folder is.
+
+No more is read than a file's ends. Links below the root are not followed: what they lead to is found where it
+lies, or is none of ours. A folder's name is its project's path with every sign but letters and digits made a
+dash; the sessions in it say which it was, and where none is left, the directories there are do.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,9 @@ from pathlib import Path
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import Line, Tally
 from claude_mem.model.events import around, worktree_of
+
+# Decides which files are a session's subagents', and what they are. Newer clients write one for each.
+
 
 AGENTS_FOLDER = "subagents"
 _AGENT_FILE = re.compile(r"agent-(.+?)\.jsonl(?:\.gz)?")
@@ -250,3 +258,49 @@ def _is_in(cwd: str | None, project: str) -> bool:
 
 def _parts(directory: str) -> list[str]:
     return [part for part in directory.replace("\\", "/").split("/") if part]
+
+
+INDEX = "MEMORY.md"
+MOST_LOOKS = 5_000
+_SOON = 200  # lines within which a session says where it is
+_SESSIONS = 20
+
+
+def indexes(folder: Path) -> list[Path]:
+    """The notes' beginnings in a folder: that of all projects, of one, of its notes, or one itself."""
+    if folder.is_file():
+        return [folder]
+    places = (INDEX, f"memory/{INDEX}", f"*/memory/{INDEX}")
+    return sorted({path for place in places for path in folder.glob(place) if path.is_file()})
+
+
+def directory_of(folder: Path) -> str | None:
+    """None: it cannot be told."""
+    for path in islice(sorted(folder.glob("*.jsonl")), _SESSIONS):
+        for line in islice(transcript_lines.read(path, Tally()), _SOON):
+            cwd = line.text("cwd")
+            if cwd and dashed(cwd) == folder.name:
+                return cwd
+    return next(_called(Path("/"), folder.name, [MOST_LOOKS]), None)
+
+
+def dashed(path: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9]", "-", path)
+
+
+def _called(folder: Path, name: str, looks: list[int]) -> Iterator[str]:
+    """The directories below a folder whose path is so written, as far as the looks last."""
+    try:
+        with os.scandir(folder) as entries:
+            inside = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return
+    for each in inside:
+        written = f"-{dashed(each)}"
+        looks[0] -= 1
+        if looks[0] < 0:
+            return
+        if name == written:
+            yield str(folder / each)
+        elif name.startswith(f"{written}-"):
+            yield from _called(folder / each, name.removeprefix(written), looks)

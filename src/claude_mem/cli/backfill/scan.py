@@ -148,7 +148,7 @@ class Commits:
         if self.is_excluded:
             return f"Commits of {self.repo}: none, nothing is recorded of that project."
         kept = self.gained.read["observation"]
-        left = sum(self.gained.passed_over.values())
+        left = sum(self.gained.skipped.values())
         out = f", {left:,} left out (merges, version numbers and the like)" if left else ""
         return f"Commits of {self.repo}: {kept:,} to remember{out}."
 
@@ -157,7 +157,7 @@ class Commits:
             "repository": str(self.repo),
             "excluded": self.is_excluded,
             "commits": self.gained.read["observation"],
-            "passed_over": {f"{why}": count for (_, why), count in self.gained.passed_over.items()},
+            "passed_over": {f"{why}": count for (_, why), count in self.gained.skipped.items()},
         }
 
     def send(self) -> Sent:

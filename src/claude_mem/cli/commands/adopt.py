@@ -37,8 +37,8 @@ def report(path: Path, gained: ImportReport, sent: Sent | None, left: int, *, as
                 "dry_run": sent is None,
                 "read": dict(gained.read),
                 **(sent.as_data() if sent is not None else {}),
-                "passed_over": _listed(gained.passed_over, "kind", "why"),
-                "retyped": _listed(gained.retyped, "theirs", "ours"),
+                "passed_over": _listed(gained.skipped, "kind", "why"),
+                "retyped": _listed(gained.remapped, "theirs", "ours"),
                 "projects": gained.projects,
                 "left": left,
             }
@@ -51,9 +51,9 @@ def report(path: Path, gained: ImportReport, sent: Sent | None, left: int, *, as
         if known := kind_counts(sent.known):
             print(f"Known already: {known}.")
         sent.print_refused()
-    for (kind, why), count in gained.passed_over.most_common(SHOWN):
+    for (kind, why), count in gained.skipped.most_common(SHOWN):
         print(f"Passed over {kind_counts({kind: count})}: {why}.")
-    for (theirs, ours), count in gained.retyped.most_common(SHOWN):
+    for (theirs, ours), count in gained.remapped.most_common(SHOWN):
         print(f"Of type {theirs}, here {ours}: {count:,}. The type is kept as a concept.")
     if left:
         output.message(
@@ -77,7 +77,7 @@ AT_ONCE = 50
 def project_finder(*, starting: bool) -> Callable[[str, Sequence[str]], Project]:
     """Others know a project only by its name. Of ours the one of that name, if there is only one; else what
     the directory is in which its files lay; else one with nothing but that name."""
-    from claude_mem.imports.report import Project, named
+    from claude_mem.imports.report import Project, project_named
     from claude_mem.imports.sources import project_under
 
     ours: dict[str, list[Project]] = {}
@@ -90,7 +90,7 @@ def project_finder(*, starting: bool) -> Callable[[str, Sequence[str]], Project]
         candidates = ours.get(name, [])
         if len(candidates) == 1:
             return candidates[0]
-        return project_under(name, paths) or named(name)
+        return project_under(name, paths) or project_named(name)
 
     return project_of
 

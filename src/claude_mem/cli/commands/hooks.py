@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from claude_mem.agents import launcher
 from claude_mem.agents.claude_code import hooks
 from claude_mem.cli import narrow, output
 from claude_mem.cli.commands import OK, Commands, json_flag
@@ -59,7 +60,7 @@ def _add_verb(commands: Commands, verb: str, payload: str) -> None:
 
 
 def _run_hooks(_: argparse.Namespace) -> int:
-    output.print_json({"hooks": hooks.hooks(hooks.here())})
+    output.print_json({"hooks": hooks.hooks(launcher.this_machine())})
     return 0
 
 
@@ -85,7 +86,7 @@ def _add_mcp(commands: Commands) -> None:
 
 def _run_mcp(_: argparse.Namespace) -> int:
     """Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used."""
-    output.print_json({"mcpServers": {hooks.SERVER: hooks.server(hooks.here())}})
+    output.print_json({"mcpServers": {launcher.SERVER: launcher.mcp_server(launcher.this_machine())}})
     return OK
 
 

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any, NoReturn, cast
 from urllib.parse import urlencode
 
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents import launcher
 from claude_mem.cli.commands import worker
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
@@ -32,7 +32,7 @@ from claude_mem.serve import control
 
 
 DEADLINE_S = 10.0
-COMMAND = hooks.hook(hooks.here())
+COMMAND = launcher.hook_command(launcher.this_machine())
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import claude_mem
 from claude_mem import settings
-from claude_mem.agents.claude_code import hooks
-from claude_mem.agents.claude_code.hooks import Machine
+from claude_mem.agents import launcher
+from claude_mem.agents.launcher import Machine
 from claude_mem.cli import client
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
@@ -90,7 +90,7 @@ def place_of(chosen: Settings, scope: str, config: str | None, folder: Path | No
         servers=state if scope == "user" else folder.parent / ".mcp.json",
         marketplace=home / PLUGIN,
         record=chosen.place(paths.INSTALLED),
-        machine=hooks.here(None if is_default else str(chosen.data_dir)),
+        machine=launcher.this_machine(None if is_default else str(chosen.data_dir)),
         command=_command(chosen, is_default=is_default),
         client=_client(chosen, home),
         config=config,

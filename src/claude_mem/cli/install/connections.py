@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem import __version__
-from claude_mem.agents.claude_code import hooks, plugin, settings_file
+from claude_mem.agents import launcher
+from claude_mem.agents.claude_code import hooks, settings_file
 from claude_mem.agents.claude_code.settings_file import Malformed
 from claude_mem.cli.install import client_paths, file_changes, plan
 from claude_mem.cli.install.client_paths import ClientPaths, FileChange, Record
@@ -48,7 +49,7 @@ def connections(chosen: Settings) -> list[Connection]:
 def _in_settings(chosen: Settings, here: ClientPaths) -> Connection | None:
     settings = settings_file.parsed(file_changes.read_text(here.settings) or "", str(here.settings))
     servers = settings_file.parsed(file_changes.read_text(here.servers) or "", str(here.servers))
-    serves = hooks.is_our_server(servers.get("mcpServers", {}).get(hooks.SERVER))
+    serves = launcher.is_our_server(servers.get("mcpServers", {}).get(launcher.SERVER))
     if not (plan.is_connected(settings) or serves):
         return None
     data_dir = plan.data_dir(_hooked(settings)) or Path.home() / ".claude-mem"
@@ -65,7 +66,7 @@ def _hooked(settings: dict[str, Any]) -> dict[str, Any]:
     marketplace = plan.marketplace(settings)
     if marketplace is None:
         return settings
-    path = marketplace / plugin.ROOT / "hooks/hooks.json"
+    path = marketplace / hooks.PLUGIN_ROOT / "hooks/hooks.json"
     return settings_file.parsed(file_changes.read_text(path) or "", str(path))
 
 
@@ -77,7 +78,7 @@ def _unrecorded(there: ClientPaths, *, by_plugin: bool) -> Record:
         if plan.is_ours(file_changes.read_text(path) or "", text):
             folders = [str(each) for each in path.parents if there.folder in each.parents]
             made = replace(made, folders=(*made.folders, *folders))
-            made = made.with_file(path, None, plugin.filled(text, there.command, __version__))
+            made = made.with_file(path, None, hooks.fill_in(text, there.command, __version__))
     return made
 
 
@@ -184,7 +185,7 @@ def _noted(place: ClientPaths, made: Record) -> Record:
         before = None if now is None else _without_us(place.settings, now, earlier)
         noted = replace(made, files={**made.files, str(place.settings): FileChange(before, now)})
     there = _server(place)
-    is_anothers = there is not None and not hooks.is_our_server(there)
+    is_anothers = there is not None and not launcher.is_our_server(there)
     return replace(noted, server=there) if is_anothers and place.client_serves else noted
 
 
@@ -203,7 +204,7 @@ def _without_us(path: Path, now: str, kept: FileChange | None) -> str | None:
 def _unserved(place: ClientPaths, made: Record) -> list[Change]:
     """Without the MCP server's entry, unless the client itself takes it out."""
     now = file_changes.read_text(place.servers)
-    if now is None or place.client_serves or not hooks.is_our_server(_server(place)):
+    if now is None or place.client_serves or not launcher.is_our_server(_server(place)):
         return []
     return [Change(place.servers, now, _unserved_text(place, made, now))]
 
@@ -214,17 +215,17 @@ def _unserved_text(place: ClientPaths, made: Record, now: str) -> str | None:
         return kept.before
     before = settings_file.parsed((kept and kept.before) or "", str(place.servers))
     found = settings_file.parsed(now, str(place.servers))
-    theirs = before.get("mcpServers", {}).get(hooks.SERVER) or made.server
+    theirs = before.get("mcpServers", {}).get(launcher.SERVER) or made.server
     if theirs:
-        wants = settings_file.with_entry(found, "mcpServers", hooks.SERVER, theirs)
+        wants = settings_file.with_entry(found, "mcpServers", launcher.SERVER, theirs)
     else:
-        wants = settings_file.without_entry(found, "mcpServers", hooks.SERVER)
+        wants = settings_file.without_entry(found, "mcpServers", launcher.SERVER)
     return settings_file.written(wants, now)
 
 
 def _server(place: ClientPaths) -> Any:
     found = settings_file.parsed(file_changes.read_text(place.servers) or "", str(place.servers))
-    return found.get("mcpServers", {}).get(hooks.SERVER)
+    return found.get("mcpServers", {}).get(launcher.SERVER)
 
 
 def _steps(place: ClientPaths, made: Record) -> tuple[Step, ...]:
@@ -232,12 +233,12 @@ def _steps(place: ClientPaths, made: Record) -> tuple[Step, ...]:
         return ()
     found = settings_file.parsed(file_changes.read_text(place.settings) or "", str(place.settings))
     steps = []
-    if plugin.ID in found.get("enabledPlugins", {}):
+    if hooks.PLUGIN_ID in found.get("enabledPlugins", {}):
         steps.append(plan.reverse(plan.installing(place)))
-    if plugin.MARKETPLACE in found.get("extraKnownMarketplaces", {}):
+    if hooks.MARKETPLACE in found.get("extraKnownMarketplaces", {}):
         steps.append(plan.reverse(plan.adding(place)))
     there = _server(place)
-    if place.client_serves and hooks.is_our_server(there):
+    if place.client_serves and launcher.is_our_server(there):
         steps.append(plan.reverse(plan.serving(place, there)))
         steps += [plan.serving(place, made.server)] if made.server else []
     return tuple(steps)
@@ -246,6 +247,6 @@ def _steps(place: ClientPaths, made: Record) -> tuple[Step, ...]:
 def plugin_files(place: ClientPaths) -> list[Path]:
     """The files of the plugin that was made for this machine, of whatever version."""
     manifest = place.marketplace / ".claude-plugin/marketplace.json"
-    if f'"{plugin.MARKETPLACE}"' not in (file_changes.read_text(manifest) or ""):
+    if f'"{hooks.MARKETPLACE}"' not in (file_changes.read_text(manifest) or ""):
         return []
-    return [manifest, *file_changes.files_in(place.marketplace / plugin.ROOT)]
+    return [manifest, *file_changes.files_in(place.marketplace / hooks.PLUGIN_ROOT)]

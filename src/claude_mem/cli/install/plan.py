@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents.claude_code import hooks, plugin, settings_file
-from claude_mem.agents.claude_code import hooks as claude_code_hooks
+from claude_mem.agents import launcher
+from claude_mem.agents.claude_code import hooks, settings_file
 from claude_mem.cli.install.client_paths import ClientPaths
 
 # What in a settings file is ours, and what the file is without it. Pure.
@@ -19,13 +19,13 @@ from claude_mem.cli.install.client_paths import ClientPaths
 def declared(settings: dict[str, Any], marketplace: Path) -> dict[str, Any]:
     """As the client itself writes it down when it is asked to install the plugin."""
     source = {"source": {"source": "directory", "path": str(marketplace)}}
-    known = settings_file.with_entry(settings, "extraKnownMarketplaces", plugin.MARKETPLACE, source)
-    return settings_file.with_entry(known, "enabledPlugins", plugin.ID, True)
+    known = settings_file.with_entry(settings, "extraKnownMarketplaces", hooks.MARKETPLACE, source)
+    return settings_file.with_entry(known, "enabledPlugins", hooks.PLUGIN_ID, True)
 
 
 def undeclared(settings: dict[str, Any]) -> dict[str, Any]:
-    without = settings_file.without_entry(settings, "enabledPlugins", plugin.ID)
-    return settings_file.without_entry(without, "extraKnownMarketplaces", plugin.MARKETPLACE)
+    without = settings_file.without_entry(settings, "enabledPlugins", hooks.PLUGIN_ID)
+    return settings_file.without_entry(without, "extraKnownMarketplaces", hooks.MARKETPLACE)
 
 
 def is_plugin(settings: dict[str, Any]) -> bool:
@@ -34,12 +34,12 @@ def is_plugin(settings: dict[str, Any]) -> bool:
 
 
 def is_connected(settings: dict[str, Any]) -> bool:
-    return is_plugin(settings) or any(claude_code_hooks.is_ours(hook) for hook in _hooks(settings))
+    return is_plugin(settings) or any(launcher.is_ours(hook) for hook in _hooks(settings))
 
 
 def marketplace(settings: dict[str, Any]) -> Path | None:
     """Where the plugin lies that these settings name."""
-    known = settings.get("extraKnownMarketplaces", {}).get(plugin.MARKETPLACE)
+    known = settings.get("extraKnownMarketplaces", {}).get(hooks.MARKETPLACE)
     source = known.get("source") if isinstance(known, dict) else None
     path = source.get("path") if isinstance(source, dict) else None
     return Path(path) if isinstance(path, str) else None
@@ -47,15 +47,13 @@ def marketplace(settings: dict[str, Any]) -> Path | None:
 
 def data_dir(settings: dict[str, Any]) -> Path | None:
     """Where the hooks in these settings (or in a plugin's hooks.json) record; None: the default."""
-    named = (
-        claude_code_hooks.data_dir_of(hook) for hook in _hooks(settings) if claude_code_hooks.is_ours(hook)
-    )
+    named = (launcher.data_dir_of(hook) for hook in _hooks(settings) if launcher.is_ours(hook))
     return next((Path(name) for name in named if name), None)
 
 
 def restored(now: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
     """Without what is ours, and with what was taken over; `before` the install (None: nobody knows)."""
-    left = undeclared(settings_file.without_hooks(now, claude_code_hooks.is_ours))
+    left = undeclared(settings_file.without_hooks(now, launcher.is_ours))
     if is_status_line(left):
         left = {key: value for key, value in left.items() if key != "statusLine"}
         left |= {"statusLine": before["statusLine"]} if before and "statusLine" in before else {}
@@ -80,20 +78,20 @@ def is_status_line(settings: dict[str, Any]) -> bool:
 
 def _given_back(left: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """Another claude-mem is switched on again, unless somebody removed or mended it in the meantime."""
-    for name in claude_code_hooks.foreign_plugins(before):
+    for name in hooks.foreign_plugins(before):
         if name in left.get("enabledPlugins", {}):
             left = settings_file.with_entry(left, "enabledPlugins", name, before["enabledPlugins"][name])
-    if not claude_code_hooks.foreign_hooks(before) or claude_code_hooks.foreign_hooks(left):
+    if not hooks.foreign_hooks(before) or hooks.foreign_hooks(left):
         return left
-    hooks = dict(left.get("hooks", {}))
+    merged = dict(left.get("hooks", {}))
     for event, groups in before["hooks"].items():
         theirs = [
             group | {"hooks": kept}
             for group in groups
-            if (kept := [hook for hook in group.get("hooks", []) if claude_code_hooks.is_foreign_hook(hook)])
+            if (kept := [hook for hook in group.get("hooks", []) if hooks.is_foreign_hook(hook)])
         ]
-        hooks |= {event: [*hooks.get(event, []), *theirs]} if theirs else {}
-    return left | {"hooks": hooks}
+        merged |= {event: [*merged.get(event, []), *theirs]} if theirs else {}
+    return left | {"hooks": merged}
 
 
 def _with_empty(left: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
@@ -177,9 +175,9 @@ def plan(
     files: dict[Path, str | None] = dict.fromkeys(older)
     steps: list[Step] = []
     if wanted.plugin:
-        made = plugin.marketplace(texts, place.machine, place.command, version)
+        made = hooks.marketplace(texts, place.machine, place.command, version)
         files |= {place.marketplace / path: text for path, text in made.items()}
-        wants = settings_file.without_hooks(wants, hooks.is_ours)
+        wants = settings_file.without_hooks(wants, launcher.is_ours)
         if place.client is None:
             wants = declared(wants, place.marketplace)
         else:
@@ -193,7 +191,7 @@ def plan(
         steps += asked
         notes += [APPROVAL] if served and place.scope == "project" else []
     for name in sorted(own):
-        text = plugin.filled(texts[name], place.command, version)
+        text = hooks.fill_in(texts[name], place.command, version)
         there = read(place.folder / name)
         if there is None or is_ours(there, texts[name]):
             files[place.folder / name] = text
@@ -209,17 +207,17 @@ def plan(
 
 
 def adding(place: ClientPaths) -> Step:
-    undo = ("plugin", "marketplace", "remove", plugin.MARKETPLACE)
+    undo = ("plugin", "marketplace", "remove", hooks.MARKETPLACE)
     return Step(("plugin", "marketplace", "add", str(place.marketplace), "--scope", place.scope), undo)
 
 
 def installing(place: ClientPaths) -> Step:
-    undo = ("plugin", "uninstall", plugin.ID, "--scope", place.scope)
-    return Step(("plugin", "install", plugin.ID, "--scope", place.scope), undo)
+    undo = ("plugin", "uninstall", hooks.PLUGIN_ID, "--scope", place.scope)
+    return Step(("plugin", "install", hooks.PLUGIN_ID, "--scope", place.scope), undo)
 
 
 def serving(place: ClientPaths, entry: Any) -> Step:
-    named = ("--scope", place.scope, hooks.SERVER)
+    named = ("--scope", place.scope, launcher.SERVER)
     return Step(("mcp", "add-json", *named, json.dumps(entry)), ("mcp", "remove", *named))
 
 
@@ -247,14 +245,14 @@ def _served(place: ClientPaths, read: Read) -> tuple[dict[Path, str], list[Step]
     """The MCP server: by the client's own command where it owns the file and writes it all the time."""
     before = read(place.servers)
     found = settings_file.parsed(before or "", str(place.servers))
-    entry = hooks.server(place.machine)
-    there = found.get("mcpServers", {}).get(hooks.SERVER)
+    entry = launcher.mcp_server(place.machine)
+    there = found.get("mcpServers", {}).get(launcher.SERVER)
     if there == entry:
         return {}, []
     if place.client_serves:
         removing = [reverse(serving(place, there))] if there else []
         return {}, [*removing, serving(place, entry)]
-    wants = settings_file.with_entry(found, "mcpServers", hooks.SERVER, entry)
+    wants = settings_file.with_entry(found, "mcpServers", launcher.SERVER, entry)
     return {place.servers: settings_file.written(wants, before or "")}, []
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.serve import driving
 
+from claude_mem.agents import launcher
 from claude_mem.agents.claude_code import hooks as claude_code_hooks
 from claude_mem.agents.claude_code import settings_file
 from claude_mem.cli import output
@@ -108,7 +109,7 @@ def test_who_asks_often_is_told_soon_after_and_reads_seldom(
     now = 0.0
     is_connected = ConnectionCheck(Settings(tmp_path / "data"), lambda: now)
     assert not is_connected()
-    hooks = settings_file.with_hooks({}, claude_code_hooks.hooks(claude_code_hooks.here()))
+    hooks = settings_file.with_hooks({}, claude_code_hooks.hooks(launcher.this_machine()))
     (tmp_path / "settings.json").write_text(settings_file.written(hooks, ""))
     assert not is_connected()
     now = LOOK_EVERY_S

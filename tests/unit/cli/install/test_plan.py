@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.agents.claude_code import hooks, plugin, settings_file
-from claude_mem.agents.claude_code.hooks import Machine
+from claude_mem.agents.claude_code import hooks, settings_file
+from claude_mem.agents.launcher import Machine
 from claude_mem.cli.install import plan
 
 OURS = hooks.hooks(Machine("/py", "/package", None))
@@ -34,7 +34,7 @@ settings = st.fixed_dictionaries(
 def test_a_user_gets_back_what_was_there_also_what_was_empty(user: dict[str, Any]) -> None:
     by_settings = settings_file.with_hooks(user, OURS)
     as_plugin = plan.declared(user, Path("/data/plugin"))
-    switched_off = settings_file.with_entry(as_plugin, "enabledPlugins", plugin.ID, False)
+    switched_off = settings_file.with_entry(as_plugin, "enabledPlugins", hooks.PLUGIN_ID, False)
     removed_by_the_client = {"enabledPlugins": {}, "extraKnownMarketplaces": {}} | user
     for now in (by_settings, as_plugin, switched_off, removed_by_the_client):
         assert plan.restored(now, user) == user
@@ -72,7 +72,7 @@ def test_another_claude_mem_is_given_back() -> None:
 
 def test_another_claude_mem_that_was_removed_since_is_not_given_back() -> None:
     before = {"enabledPlugins": {"claude-mem@thedotmack": True}}
-    assert plan.restored({"enabledPlugins": {plugin.ID: True}}, before) == {}
+    assert plan.restored({"enabledPlugins": {hooks.PLUGIN_ID: True}}, before) == {}
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_settings_tell_where_the_plugin_lies() -> None:
     assert plan.marketplace(plan.declared({}, Path("/home/u/.claude/claude-mem"))) == Path(
         "/home/u/.claude/claude-mem"
     )
-    assert plan.marketplace({"extraKnownMarketplaces": {plugin.MARKETPLACE: {"source": "odd"}}}) is None
+    assert plan.marketplace({"extraKnownMarketplaces": {hooks.MARKETPLACE: {"source": "odd"}}}) is None

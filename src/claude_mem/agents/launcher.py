@@ -1,0 +1,92 @@
+"""How an agent runs our programs on one machine: the hook and the bridge to the worker's MCP."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from claude_mem.agents import CLAUDE_CODE
+
+SERVER = "claude-mem"
+
+MARK = "from claude_mem.hook.entry import main"
+_OLD_MARKS = ("from claude_mem.capture.entry import main", "claude_mem/capture/hook.py")
+_LAUNCHER = (
+    "import posix, sys; sys.path.insert(0, {package}); {place}"
+    f"sys.excepthook = lambda *_: ({{otherwise}}posix._exit(0)); {MARK}; main(*sys.argv[1:3])"
+)
+"""One line: Claude Code shows a compaction's hooks to the user, program and all."""
+_PLACE = 'posix.environ.setdefault(b"CLAUDE_MEM_DATA_DIR", {data_dir}); '
+_PLACED = re.compile(r"""setdefault\(b"CLAUDE_MEM_DATA_DIR", (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")\)""")
+_BRIDGE = "claude_mem/cli/bridge/stdio.py"
+_GONE = (
+    '{"systemMessage": "claude-mem is not recording: its program is gone or broken, but Claude Code still '
+    "runs its hooks. Install it again (then claude-mem uninstall takes them out), or remove them with "
+    '/plugin or in settings.json."}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where things lie here; all absolute, so that no PATH and no project can put another in the way."""
+
+    interpreter: str
+    package: str  # the directory that holds the package
+    data_dir: str | None  # None: the default, which a hook finds by itself
+
+
+def this_machine(data_dir: str | None = None) -> Machine:
+    """The interpreter and the package that run this."""
+    return Machine(sys.executable, str(Path(__file__).resolve().parents[2]), data_dir)
+
+
+def hook_program(machine: Machine, verb: str = "hook") -> str:
+    """The program of every hook. On the command line and not in a file: Python leaves with 2 when a script is
+    gone, and to the client that means "block the user's prompt". Only a session's start tells that we are."""
+    otherwise = f"posix.write(1, {_GONE.encode()!a}), " if verb == "context" else ""
+    place = _PLACE.format(data_dir=ascii(os.fsencode(machine.data_dir))) if machine.data_dir else ""
+    return _LAUNCHER.format(package=ascii(machine.package), place=place, otherwise=otherwise)
+
+
+def hook_command(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> list[str]:
+    """-I keeps the project's own modules out, -S saves the site-packages scan."""
+    return [machine.interpreter, "-I", "-S", "-c", hook_program(machine, verb), verb, agent]
+
+
+def mcp_server(machine: Machine) -> dict[str, Any]:
+    """The bridge between the client and the worker's MCP."""
+    script = f"{machine.package}/{_BRIDGE}"
+    entry: dict[str, Any] = {
+        "type": "stdio",
+        "command": machine.interpreter,
+        "args": ["-I", "-S", script],
+    }
+    return entry | ({"env": {"CLAUDE_MEM_DATA_DIR": machine.data_dir}} if machine.data_dir else {})
+
+
+def is_ours(hook: object) -> bool:
+    """A hook's entry that an install of ours wrote, of this version or of an older one."""
+    return any(mark in arg for mark in (MARK, *_OLD_MARKS) for arg in _args(hook))
+
+
+def is_our_server(entry: object) -> bool:
+    """An MCP server's entry that an install of ours wrote."""
+    return any(arg.endswith(_BRIDGE) for arg in _args(entry))
+
+
+def data_dir_of(hook: object) -> str | None:
+    """Where a hook of ours was told to record; None: the default."""
+    for arg in _args(hook):
+        if found := _PLACED.search(arg):
+            return os.fsdecode(ast.literal_eval(found[1]))
+    return None
+
+
+def _args(entry: object) -> list[str]:
+    args = entry.get("args") if isinstance(entry, dict) else None
+    return [arg for arg in args if isinstance(arg, str)] if isinstance(args, list) else []

@@ -15,7 +15,7 @@ from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, Tool
 from claude_mem.privacy import tags
 from claude_mem.queue.intake import PastIntake
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.values import Arrival
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -98,7 +98,7 @@ def _turn(date: str, turn: dict[str, str]) -> str:
 
 
 def fill(
-    store: SqliteStore,
+    store: Store,
     project: str,
     sessions: Iterable[Session],
     *,
@@ -111,10 +111,10 @@ def fill(
     for session in sessions:
         events = map(_told_by_its_own_end, _events(session)) if tasks_speak else _events(session)
         heard = (event for event in events if not as_hooks_see_it or event.kind is not Kind.SUBAGENT_STOP)
-        store.accept([Arrival(event, origin) for event in heard])
+        store.inbox.accept([Arrival(event, origin) for event in heard])
 
 
-def backfill(store: SqliteStore, project: str, sessions: Iterable[Session]) -> None:
+def backfill(store: Store, project: str, sessions: Iterable[Session]) -> None:
     """As if all of it were told long after: the newest first, by the way of `claude-mem backfill`."""
     origin = Origin(key=f"bench/{project}", name=project, root="")
     listener = PastIntake(Settings(store.path.parent), store, lambda _: origin, lambda _: True)

@@ -37,7 +37,7 @@ from claude_mem.observe.observer import Observer, ObserverOptions
 from claude_mem.observe.offline import Offline
 from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.values import Arrival
 from measure import table
 
@@ -136,17 +136,17 @@ def observed(found: Sequence[Event]) -> list[Request]:
 
     with tempfile.TemporaryDirectory() as folder, ModelServer(answer) as server:
         place = Path(folder)
-        with SqliteStore.open(place / "claude-mem.db", clock=clock, backups=place / "backups") as store:
+        with Store.open(place / "claude-mem.db", clock=clock, backups=place / "backups") as store:
             model = AnthropicModel(api_key="k", base_url=server.url, model="scripted", clock=clock)
             options = ObserverOptions(mode.load("code", []))
             observer = Observer(model, Offline().observe, options, lambda _: Spent(), tell)
-            pump = Pump(store, observer.observe, due_at, clock, tell)
+            pump = Pump(store.queue, observer.observe, due_at, clock, tell)
             origins = Origins(clock)
             for event in found:
                 run(pump, clock, event.at)
-                store.accept([Arrival(event, origins.of(event.cwd))])
+                store.inbox.accept([Arrival(event, origins.of(event.cwd))])
             run(pump, clock, clock.now + DAY_MS)
-            left = store.figures()
+            left = store.queue.figures()
         if left.ready or left.parked:
             raise RuntimeError(f"not all was observed: {left}")
         return server.requests

@@ -24,7 +24,7 @@ import numpy as np
 from claude_mem.git import Origins
 from claude_mem.hook import paths
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.vectors import builtin
 from claude_mem.vectors.embed import WordLlama
@@ -104,7 +104,7 @@ def make(data: Path, words: Words, size: int) -> Made:
         say(f"{size:,} observations: rows …")
         _fill(store.path, words, size)
         say("  full text …")
-        indexed = _per_second(TextIndex(store.readers, store.writer))
+        indexed = _per_second(store.text_index)
         if size > EMBEDDED_UPTO:
             say("  random vectors …")
             _random_vectors(store.path)
@@ -140,8 +140,8 @@ def recalling(data: Path) -> Iterator[recall.Recalling]:
             assembled.close()
 
 
-def _opened(data: Path) -> SqliteStore:
-    return SqliteStore.open(data / paths.DATABASE, clock=lambda: NOW, backups=data / paths.BACKUPS)
+def _opened(data: Path) -> Store:
+    return Store.open(data / paths.DATABASE, clock=lambda: NOW, backups=data / paths.BACKUPS)
 
 
 def _per_second(indexing: TextIndex) -> float:

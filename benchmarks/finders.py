@@ -15,10 +15,8 @@ from claude_mem.model.full_text import STOP_WORDS
 from claude_mem.model.refs import Card, Filters, MemoryKind
 from claude_mem.recall.search import Search
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.memories import SqliteMemories
-from claude_mem.store.sqlite.text_index import TextIndex
-from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
+from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite.memories import Memories
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.embed import WordLlama
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
@@ -35,8 +33,8 @@ Finder = Callable[[Question], list[str]]
 class Filled:
     """A corpus in a store, with its indexes made."""
 
-    store: SqliteStore
-    library: SqliteMemories
+    store: Store
+    library: Memories
     near: Similarity
     clock: Callable[[], int]
 
@@ -55,7 +53,7 @@ def filled(
 
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        with SqliteStore.open(home / "claude-mem.db", clock=clock, backups=home / "backups") as store:
+        with Store.open(home / "claude-mem.db", clock=clock, backups=home / "backups") as store:
             for project, sessions in corpus.sessions.items():
                 if backfilled:
                     corpora.backfill(store, project, sessions)
@@ -66,15 +64,15 @@ def filled(
             settings = Settings(home, provider="offline")
             pump = observer.assemble(settings, store, mode=observer.mode_of(settings), tell=print).pump
             while (
-                corpus.name in corpora.CODE and store.figures().ready
+                corpus.name in corpora.CODE and store.queue.figures().ready
             ):  # a conversation has nothing to observe
                 pump.step()
-            TextIndex(store.readers, store.writer).catch_up()
-            embedder, vectors = WordLlama(), Builtin(SqliteVectors(store.readers, store.writer))
-            embedding = VectorIndexer(SqliteEmbedding(store.readers, store.writer), vectors, embedder)
+            store.text_index.catch_up()
+            embedder, vectors = WordLlama(), Builtin(store.vectors)
+            embedding = VectorIndexer(store.embeddings, vectors, embedder)
             while embedding.step(clock()):
                 pass
-            yield Filled(store, SqliteMemories(store.readers), Similarity(embedder, vectors), clock)
+            yield Filled(store, store.memories, Similarity(embedder, vectors), clock)
 
 
 def ours(corpus: Filled, *, vectors: bool, kinds: tuple[MemoryKind, ...] = ()) -> Finder:

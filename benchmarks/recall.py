@@ -33,9 +33,7 @@ from claude_mem.model.refs import Card, Filters, Hit, MemoryKind
 from claude_mem.recall import render
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import Injector
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SqliteMemories
-from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.sqlite.memories import Memories
 from claude_mem.store.values import Injection
 from corpora import Corpus, Question, Session
 from finders import Filled, Finder, filled, no_git, ours, plain
@@ -162,12 +160,11 @@ def report_injection(corpus: Corpus, memory: Filled) -> None:
     ((name, sessions),) = corpus.sessions.items()
     project = memory.library.project(name)
     assert project is not None
-    keeping = SqliteKeeping(memory.store.readers, memory.store.writer, memory.clock)
-    shelves = SqliteSessions(memory.store.readers)
+    shelves = memory.store.sessions
     occasions = Injector(
         library=memory.library,
         shelves=shelves,
-        keeping=keeping,
+        injections=memory.store.injections,
         search=memory.search(vectors=True),
         resolver=FilterResolver(
             library=memory.library,
@@ -212,7 +209,7 @@ def _unnoted(injection: Injection) -> None:
     del injection
 
 
-def recent(library: SqliteMemories, project_id: int, session: Session) -> list[Card]:
+def recent(library: Memories, project_id: int, session: Session) -> list[Card]:
     before = Filters(project_id=project_id, kinds=("observation", "summary"), until=session.started)
     return library.listed(before, limit=50)
 

@@ -34,8 +34,7 @@ import corpora
 from bytewise import DIMENSIONS, TOP, best, comparing, cpu_ms, drawn, said
 from claude_mem.hook import paths
 from claude_mem.model.refs import Ref, memory_key, span
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.vector_index import SqliteVectors
+from claude_mem.store.sqlite import Store
 from claude_mem.vectors.backend import Keeper
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import BATCH, NEAREST
@@ -197,9 +196,9 @@ def asked(keeper: Keeper | Plain, spots: Sequence[int], questions: int) -> tuple
 def keeping(home: Path, count: int) -> str:
     """The backend as the product uses it, and the baseline beside it."""
     home.mkdir()
-    with SqliteStore.open(home / paths.DATABASE, clock=lambda: NOW, backups=home / paths.BACKUPS) as store:
+    with Store.open(home / paths.DATABASE, clock=lambda: NOW, backups=home / paths.BACKUPS) as store:
         spots = memories(store.path, count)
-        shelf = SqliteVectors(store.readers, store.writer)
+        shelf = store.vectors
         ours = (f"{put(Builtin(shelf), spots):,.0f}", *asked(Builtin(shelf), spots, 60))
     with closing(Plain(home / "plain.db")) as plain:
         rate = put(plain, spots[:PLAIN_PUTS])

@@ -9,21 +9,17 @@ import pytest
 from tests.contracts.library_contract import LibraryContract, Read
 from tests.contracts.store_contract import SettableClock
 
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SqliteMemories
-from claude_mem.store.sqlite.sessions import SqliteSessions
-from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite import Store
 
 
 class TestSqliteLibrary(LibraryContract):
     @pytest.fixture
     def read(self, clock: SettableClock, tmp_path: Path) -> Iterator[Read]:
-        with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
+        with Store.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
             yield Read(
                 store,
-                SqliteKeeping(store.readers, store.writer, clock),
-                SqliteMemories(store.readers),
-                SqliteSessions(store.readers),
-                TextIndex(store.readers, store.writer).catch_up,
+                store,
+                store.memories,
+                store.sessions,
+                store.text_index.catch_up,
             )

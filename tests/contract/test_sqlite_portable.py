@@ -12,11 +12,7 @@ from tests.contracts.portable_contract import PortableContract, Travelling
 from tests.contracts.store_contract import ORIGIN, SettableClock
 
 from claude_mem.model.refs import Ref
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SqliteMemories
-from claude_mem.store.sqlite.sessions import SqliteSessions
-from claude_mem.store.sqlite.transfer import SqliteTransfer
+from claude_mem.store.sqlite import Store
 
 
 class TestSqlitePortable(PortableContract):
@@ -28,21 +24,21 @@ class TestSqlitePortable(PortableContract):
             def another() -> Travelling:
                 folder = tmp_path / str(next(numbers))
                 folder.mkdir()
-                opened = SqliteStore.open(folder / "claude-mem.db", clock=clock, backups=folder / "backups")
+                opened = Store.open(folder / "claude-mem.db", clock=clock, backups=folder / "backups")
                 store = stack.enter_context(opened)
                 return Travelling(
                     store,
-                    SqliteKeeping(store.readers, store.writer, clock),
-                    SqliteMemories(store.readers),
-                    SqliteTransfer(store.readers, store.writer, clock),
+                    store,
+                    store.memories,
+                    store.transfer,
                 )
 
             yield another
 
     def left_open(self, ours: Travelling) -> list[str]:
-        assert isinstance(ours.store, SqliteStore)
+        assert isinstance(ours.store, Store)
         project = ours.library.project(ORIGIN.key)
         assert project is not None
-        ids = SqliteSessions(ours.store.readers).last_summaries(project.id, "", 10)
+        ids = ours.store.sessions.last_summaries(project.id, "", 10)
         whole = ours.library.whole([Ref("summary", id) for id in ids])
         return [columns["next_steps"] for _, columns in whole.values()]

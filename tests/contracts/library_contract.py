@@ -13,24 +13,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from tests.contracts.keeping_contract import ELSEWHERE, KeepingStore
+from tests.contracts.keeping_contract import ELSEWHERE
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.full_text import expressions
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Filters, Ref, memory_key, ref_at, span
-from claude_mem.store.values import Keeping, Library, Shelves, TextQuery
+from claude_mem.store import Memories, Sessions, Store
+from claude_mem.store.values import Revision, TextQuery
 
 
 @dataclass(frozen=True)
 class Read:
     """A store, seen by those who fill it and those who read it."""
 
-    store: KeepingStore
-    keeping: Keeping
-    library: Library
-    shelves: Shelves
+    store: Store
+    keeping: Store
+    library: Memories
+    shelves: Sessions
     index: Callable[[], None]  # the full-text index is in step
 
     def keep(
@@ -38,7 +39,7 @@ class Read:
     ) -> Ref:
         client = more.pop("client", "claude-code")
         observation = Observation(more.pop("type", "change"), title, **more)
-        ref, new = self.keeping.remember(
+        ref, new = self.keeping.memories.remember(
             observation, origin, session=session, at=at, source="work", client=client
         )
         assert new
@@ -72,20 +73,20 @@ class LibraryContract(Ground):
         """A prompt, an edit, what they taught: one memory of each kind."""
         edit = ToolCall("Edit", '{"file_path": "/home/a/shop/src/Till.py"}', "done", "t1")
         root = ORIGIN.root
-        read.store.accept(
+        read.store.inbox.accept(
             arrivals(
                 events.prompt("mend the till", cwd=root),
                 events.make(Kind.TOOL_USE, tool=edit, cwd=root),
                 events.prompt(None, private=True, cwd=root),
             )
         )
-        lease = read.store.lease(10)
+        lease = read.store.queue.lease(10)
         assert lease is not None
         observation = Observation(
             "bugfix", "The till rounds up", narrative="by cents", files_modified=("a.py",)
         )
         summary = Summary(request="mend it", completed="mended", files_edited=("a.py",))
-        read.store.settle(lease, Memory((observation,), (summary,)), provider="haiku")
+        read.store.queue.settle(lease, Memory((observation,), (summary,)), provider="haiku")
         read.index()
         return read
 
@@ -188,7 +189,7 @@ class LibraryContract(Ground):
         dev = replace(ORIGIN, branch="dev")
         later: dict[str, Any] = {"at": NOON + 2 * HOUR, "files_read": ("src/till.py",), "concepts": ("api",)}
         read.keep("heron three", origin=dev, session="s3", **later)
-        read.keeping.pin(two, pinned=True)
+        read.keeping.memories.revise([Revision(two.id, {"pinned": 1})])
         assert read.listed(**asked) == found
         assert read.library.count(Filters(**asked)) == len(found)
         passing = read.library.passing(Filters(**asked))
@@ -201,7 +202,7 @@ class LibraryContract(Ground):
     def test_of_a_file_is_what_was_done_to_it_and_not_what_was_said_of_it(
         self, turn: Read, events: Events
     ) -> None:
-        turn.store.accept(arrivals(events.prompt("what is src/Till.py for?", "s2", at=NOON + HOUR)))
+        turn.store.inbox.accept(arrivals(events.prompt("what is src/Till.py for?", "s2", at=NOON + HOUR)))
         turn.index()
         assert turn.listed(file="src/till.py") == ["e2"]
 
@@ -304,9 +305,9 @@ class LibraryContract(Ground):
     def test_sessions_are_listed_by_when_something_last_happened_and_narrowed(
         self, read: Read, events: Events
     ) -> None:
-        read.store.accept(arrivals(events.prompt("one", "early", at=NOON)))
-        read.store.accept(arrivals(events.prompt("two", "late", at=NOON + HOUR), origin=ELSEWHERE))
-        read.store.accept(arrivals(events.prompt("three", "early", at=NOON + 2 * HOUR)))
+        read.store.inbox.accept(arrivals(events.prompt("one", "early", at=NOON)))
+        read.store.inbox.accept(arrivals(events.prompt("two", "late", at=NOON + HOUR), origin=ELSEWHERE))
+        read.store.inbox.accept(arrivals(events.prompt("three", "early", at=NOON + 2 * HOUR)))
 
         def listed(limit: int = 9, offset: int = 0, **asked: Any) -> list[str]:
             found = read.shelves.sessions(Filters(**asked), limit=limit, offset=offset)
@@ -324,12 +325,14 @@ class LibraryContract(Ground):
     ) -> None:
         for number, session in enumerate(("a", "b", "a", "c")):
             at = NOON + number * HOUR
-            read.store.accept(arrivals(events.prompt(f"p{number}", session, at=at, cwd=f"/home/a/{session}")))
-            found = read.store.find(session)
+            read.store.inbox.accept(
+                arrivals(events.prompt(f"p{number}", session, at=at, cwd=f"/home/a/{session}"))
+            )
+            found = read.store.sessions.find(session)
             assert found is not None
-            lease = read.store.lease(10, found.id)
+            lease = read.store.queue.lease(10, found.id)
             assert lease is not None
-            read.store.settle(lease, Memory((), (Summary(request=f"r{number}"),)))
+            read.store.queue.settle(lease, Memory((), (Summary(request=f"r{number}"),)))
         project = read.project()
         assert read.shelves.last_summaries(project, "", 9) == [4, 3, 2]
         assert read.shelves.last_summaries(project, "c", 1) == [3]

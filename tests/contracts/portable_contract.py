@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from tests.contracts.keeping_contract import ELSEWHERE, KeepingStore
+from tests.contracts.keeping_contract import ELSEWHERE
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 from claude_mem.model.events import Kind, ToolCall
@@ -22,7 +22,8 @@ from claude_mem.model.jobs import SessionStatus, Spend
 from claude_mem.model.memory import Memory, Observation, Summary, content_key
 from claude_mem.model.records import FOREIGN, REQUIRED, Record, name_of
 from claude_mem.model.refs import Card, Filters, Ref
-from claude_mem.store.values import ExportSelection, ImportReport, Keeping, Library, Portable
+from claude_mem.store import Memories, Store, Transfer
+from claude_mem.store.values import ExportSelection, ImportReport, Revision
 
 DAY = 24 * HOUR
 Fields = dict[str, Any]
@@ -32,10 +33,10 @@ Fields = dict[str, Any]
 class Travelling:
     """A store, seen by those who fill it and those who carry its memory."""
 
-    store: KeepingStore
-    keeping: Keeping
-    library: Library
-    portable: Portable
+    store: Store
+    keeping: Store
+    library: Memories
+    portable: Transfer
 
     def out(self, **chosen: Any) -> list[Record]:
         return list(self.portable.records(ExportSelection(**chosen)))
@@ -52,18 +53,18 @@ class Travelling:
     def observe(
         self, *observations: Observation, summary: Summary | None = None, session: str = "s1"
     ) -> None:
-        found = self.store.find(session)
+        found = self.store.sessions.find(session)
         assert found is not None
-        lease = self.store.lease(100, found.id)
+        lease = self.store.queue.lease(100, found.id)
         assert lease is not None
         told = Memory(observations, (summary,) if summary else ())
-        self.store.settle(lease, told, Spend("anthropic", "haiku", 1, 0, 1, 0.5))
+        self.store.queue.settle(lease, told, Spend("anthropic", "haiku", 1, 0, 1, 0.5))
 
     def lived_in(self, events: Events) -> None:
         """Something of everything: two sessions of one project, notes by hand in another."""
         edit = ToolCall("Edit", '{"file_path": "/home/a/shop/till.py"}', "done", "t1")
         root = ORIGIN.root
-        self.store.accept(
+        self.store.inbox.accept(
             arrivals(
                 events.prompt("mend the till", cwd=root, prompt_id="p1"),
                 events.make(Kind.TOOL_USE, tool=edit, cwd=root, agent_id="a", agent_type="helper"),
@@ -73,17 +74,19 @@ class Travelling:
         )
         first = Observation("bugfix", "The till rounds up at 30 pence", files_modified=("till.py",))
         self.observe(first, summary=Summary(request="mend", learned="rounding", next_steps="pence"))
-        self.store.accept(arrivals(events.prompt("again", "s2"), events.make(Kind.STOP, "s2")))
+        self.store.inbox.accept(arrivals(events.prompt("again", "s2"), events.make(Kind.STOP, "s2")))
         second = replace(first, title="The till rounds up at 40 pence", facts=("it did not",))
         self.observe(second, second, Observation("decision", "Never round"), session="s2")
-        self.store.accept(arrivals(events.prompt("and again", "s2"), events.make(Kind.SESSION_END, "s2")))
+        self.store.inbox.accept(
+            arrivals(events.prompt("and again", "s2"), events.make(Kind.SESSION_END, "s2"))
+        )
         self.observe(Observation("decision", "never round"), session="s2")  # seen again
         note = Observation("discovery", "Ovens need an hour", narrative="Préchauffer — 250 °C \N{FIRE}")
-        self.keeping.remember(note, ELSEWHERE, session="by-hand", at=NOON + DAY)
-        self.keeping.remember(
+        self.keeping.memories.remember(note, ELSEWHERE, session="by-hand", at=NOON + DAY)
+        self.keeping.memories.remember(
             note, ORIGIN, session="by-hand", at=NOON + DAY
         )  # of two projects, in one session
-        self.keeping.pin(Ref("observation", 1), pinned=True)
+        self.keeping.memories.revise([Revision(Ref("observation", 1).id, {"pinned": 1})])
 
 
 def made(kind: str, **more: Any) -> Fields:
@@ -176,7 +179,7 @@ class PortableContract(Ground):
         assert (again[1]["completed_at"], again[3]["prompt_number"]) == (0, 0)
 
     def test_what_still_waits_is_not_told(self, ours: Travelling, events: Events) -> None:
-        ours.store.accept(arrivals(events.prompt("go"), events.tool()))
+        ours.store.inbox.accept(arrivals(events.prompt("go"), events.tool()))
         assert ours.kinds() == ["project", "session", "prompt"]
         ours.observe()
         assert ours.kinds() == ["project", "session", "prompt", "event", "event"]

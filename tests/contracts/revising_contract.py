@@ -11,13 +11,14 @@ from tests.contracts.library_contract import Read
 from tests.contracts.store_contract import NOON, Ground, SettableClock
 
 from claude_mem.model.refs import Filters, Ref
-from claude_mem.store.values import ChangedMeanwhile, ListPosition, Revising, Revision
+from claude_mem.store import Memories
+from claude_mem.store.values import ChangedMeanwhile, ListPosition, Revision
 
 
 @dataclass(frozen=True)
 class Corrected:
     read: Read
-    revising: Revising
+    revising: Memories
     embedded: Callable[[], dict[str, str]]
     """Makes the vectors that are wanting; the words of each, by the memory they are of."""
 

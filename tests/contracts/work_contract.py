@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals, ids
@@ -16,236 +16,242 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind
 from claude_mem.model.jobs import Gathered, JobState, Lease, QueueFigures, SessionStatus, Spend, Spent
 from claude_mem.model.memory import Memory, Observation, Summary
-from claude_mem.store.values import Inbox, Ledger, Overview, Parked, Queue, Sessions, Spending, Work
+from claude_mem.store import Store
+from claude_mem.store.values import Spending
 
 DAY = 24 * HOUR
 SPEND = Spend("anthropic", "haiku", input_tokens=100, cached_tokens=20, output_tokens=3, cost_usd=0.5)
-
-
-class WorkStore(Inbox, Work, Parked, Ledger, Queue, Sessions, Overview, Protocol):
-    """All of it."""
 
 
 class WorkContract(Ground):
     """Subclass it, name the class `Test…`, and override `store`."""
 
     @pytest.fixture
-    def store(self, clock: SettableClock) -> Iterator[WorkStore]:
+    def store(self, clock: SettableClock) -> Iterator[Store]:
         raise NotImplementedError("the backend's test file gives the store")
 
     # What waits
 
-    def test_nothing_waits_in_an_empty_store(self, store: WorkStore) -> None:
-        assert list(store.gathered()) == []
+    def test_nothing_waits_in_an_empty_store(self, store: Store) -> None:
+        assert list(store.queue.gathered()) == []
 
-    def test_what_waits_in_a_session_is_summed_up(self, store: WorkStore, events: Events) -> None:
+    def test_what_waits_in_a_session_is_summed_up(self, store: Store, events: Events) -> None:
         prompt, tool = events.prompt("twelve chars"), events.tool(at=NOON - 5)
-        store.accept(arrivals(prompt, tool))
+        store.inbox.accept(arrivals(prompt, tool))
         assert tool.tool is not None
         size = len("twelve chars") + len(tool.tool.input or "") + len(tool.tool.response or "")
-        (session_id, _same) = store.accept(arrivals(prompt, tool)).session_ids
-        assert list(store.gathered()) == [
+        (session_id, _same) = store.inbox.accept(arrivals(prompt, tool)).session_ids
+        assert list(store.queue.gathered()) == [
             Gathered(session_id, 2, size, oldest_at=NOON - 5, newest_at=NOON + 1, turn_ended=False)
         ]
 
-    def test_text_of_every_kind_counts_as_something_to_read(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(events.make(Kind.STOP, text="five5"), events.tool(private=True, text="hidden")))
-        assert [one.characters for one in store.gathered()] == [5]
+    def test_text_of_every_kind_counts_as_something_to_read(self, store: Store, events: Events) -> None:
+        store.inbox.accept(
+            arrivals(events.make(Kind.STOP, text="five5"), events.tool(private=True, text="hidden"))
+        )
+        assert [one.characters for one in store.queue.gathered()] == [5]
 
-    def test_sessions_come_in_the_order_of_their_oldest_events(
-        self, store: WorkStore, events: Events
-    ) -> None:
-        store.accept(arrivals(*(events.tool(session) for session in ("b", "a", "c", "a", "b"))))
-        assert [one.session_id for one in store.gathered()] == [_id(store, name) for name in "bac"]
+    def test_sessions_come_in_the_order_of_their_oldest_events(self, store: Store, events: Events) -> None:
+        store.inbox.accept(arrivals(*(events.tool(session) for session in ("b", "a", "c", "a", "b"))))
+        assert [one.session_id for one in store.queue.gathered()] == [_id(store, name) for name in "bac"]
 
-    def test_a_compaction_does_not_wait_for_the_turns_end(self, store: WorkStore, events: Events) -> None:
+    def test_a_compaction_does_not_wait_for_the_turns_end(self, store: Store, events: Events) -> None:
         """What the session did so far is to be remembered before its start after the compaction."""
-        store.accept(arrivals(events.tool("a"), events.make(Kind.PRE_COMPACT, "a", note="auto")))
-        assert [one.turn_ended for one in store.gathered()] == [True]
+        store.inbox.accept(arrivals(events.tool("a"), events.make(Kind.PRE_COMPACT, "a", note="auto")))
+        assert [one.turn_ended for one in store.queue.gathered()] == [True]
 
-    def test_a_turn_has_ended_when_a_stop_waits(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(events.tool("open"), events.tool("ended"), events.make(Kind.STOP, "ended")))
-        assert [one.turn_ended for one in store.gathered()] == [True, False], "and it comes first"
+    def test_a_turn_has_ended_when_a_stop_waits(self, store: Store, events: Events) -> None:
+        store.inbox.accept(
+            arrivals(events.tool("open"), events.tool("ended"), events.make(Kind.STOP, "ended"))
+        )
+        assert [one.turn_ended for one in store.queue.gathered()] == [True, False], "and it comes first"
 
     def test_many_sessions_in_the_middle_of_a_turn_do_not_hide_one_whose_turn_has_ended(
-        self, store: WorkStore, events: Events
+        self, store: Store, events: Events
     ) -> None:
         late = [events.make(Kind.STOP, "ended"), events.tool("over"), events.make(Kind.SESSION_END, "over")]
-        store.accept(arrivals(*(events.tool(f"s{number}") for number in range(120)), *late))
-        first, second, *rest = store.gathered()
+        store.inbox.accept(arrivals(*(events.tool(f"s{number}") for number in range(120)), *late))
+        first, second, *rest = store.queue.gathered()
         assert [first.session_id, second.session_id] == [_id(store, "ended"), _id(store, "over")]
         assert rest[0].session_id == _id(store, "s0")
         assert [one.turn_ended for one in (first, second, rest[0])] == [True, True, False]
         assert len({one.session_id for one in rest}) == len(rest) <= 120
 
     def test_an_ended_turn_that_must_wait_or_is_aborted_does_not_come_first(
-        self, store: WorkStore, events: Events
+        self, store: Store, events: Events
     ) -> None:
-        store.accept(arrivals(events.make(Kind.STOP, "waits"), events.make(Kind.STOP, "aborted")))
-        store.postpone(_lease(store), NOON + HOUR, "busy", failed=True)
-        store.fail(_id(store, "aborted"))
-        store.accept(arrivals(events.tool("due")))
-        assert [one.session_id for one in store.gathered()] == [_id(store, "due"), _id(store, "waits")]
+        store.inbox.accept(arrivals(events.make(Kind.STOP, "waits"), events.make(Kind.STOP, "aborted")))
+        store.queue.postpone(_lease(store), NOON + HOUR, "busy", failed=True)
+        store.sessions.fail(_id(store, "aborted"))
+        store.inbox.accept(arrivals(events.tool("due")))
+        assert [one.session_id for one in store.queue.gathered()] == [_id(store, "due"), _id(store, "waits")]
 
-    def test_a_turn_has_ended_when_its_session_has(self, store: WorkStore, events: Events) -> None:
-        store.accept(
+    def test_a_turn_has_ended_when_its_session_has(self, store: Store, events: Events) -> None:
+        store.inbox.accept(
             arrivals(events.tool("silent"), events.tool("over"), events.tool("open", at=NOON + HOUR))
         )
-        store.accept(arrivals(events.make(Kind.SESSION_END, "over", at=NOON + HOUR)))
-        store.interrupt_silent(before=NOON + HOUR)
-        assert [one.turn_ended for one in store.gathered()] == [True, True, False]
+        store.inbox.accept(arrivals(events.make(Kind.SESSION_END, "over", at=NOON + HOUR)))
+        store.sessions.interrupt_silent(before=NOON + HOUR)
+        assert [one.turn_ended for one in store.queue.gathered()] == [True, True, False]
 
-    def test_what_somebody_holds_does_not_wait(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(events.tool("a"), events.tool("b")))
+    def test_what_somebody_holds_does_not_wait(self, store: Store, events: Events) -> None:
+        store.inbox.accept(arrivals(events.tool("a"), events.tool("b")))
         _lease(store)
-        store.accept(arrivals(events.tool("a")))
-        assert [one.session_id for one in store.gathered()] == [_id(store, "b")]
+        store.inbox.accept(arrivals(events.tool("a")))
+        assert [one.session_id for one in store.queue.gathered()] == [_id(store, "b")]
 
-    def test_what_was_postponed_says_for_how_long_and_how_often(
-        self, store: WorkStore, events: Events
-    ) -> None:
-        store.accept(arrivals(events.tool(), events.tool()))
-        store.postpone(_lease(store, 1), NOON + HOUR, "busy", failed=True)
-        (waiting,) = store.gathered()
+    def test_what_was_postponed_says_for_how_long_and_how_often(self, store: Store, events: Events) -> None:
+        store.inbox.accept(arrivals(events.tool(), events.tool()))
+        store.queue.postpone(_lease(store, 1), NOON + HOUR, "busy", failed=True)
+        (waiting,) = store.queue.gathered()
         assert (waiting.events, waiting.attempts, waiting.due_at) == (2, 1, NOON + HOUR)
 
     def test_many_sessions_that_must_wait_do_not_hide_one_that_is_due(
-        self, store: WorkStore, events: Events
+        self, store: Store, events: Events
     ) -> None:
-        store.accept(arrivals(*(events.tool(f"s{number}") for number in range(120))))
+        store.inbox.accept(arrivals(*(events.tool(f"s{number}") for number in range(120))))
         for number in range(120):
-            store.postpone(_lease(store), NOON + HOUR - number, "busy", failed=True)
-        store.accept(arrivals(events.tool("due")))
-        first, second, *_ = store.gathered()
+            store.queue.postpone(_lease(store), NOON + HOUR - number, "busy", failed=True)
+        store.inbox.accept(arrivals(events.tool("due")))
+        first, second, *_ = store.queue.gathered()
         assert first.session_id == _id(store, "due")
         assert second.due_at == NOON + HOUR - 119, "the soonest of those that wait"
 
     def test_a_clock_that_jumped_back_hides_nothing(
-        self, store: WorkStore, events: Events, clock: SettableClock
+        self, store: Store, events: Events, clock: SettableClock
     ) -> None:
-        store.accept(arrivals(events.tool()))
+        store.inbox.accept(arrivals(events.tool()))
         clock.now = NOON + 1000 * DAY
-        store.postpone(_lease(store), clock.now + HOUR, "busy", failed=True)
+        store.queue.postpone(_lease(store), clock.now + HOUR, "busy", failed=True)
         clock.now = NOON
-        assert len(store.gathered()) == 1
+        assert len(store.queue.gathered()) == 1
 
     # Handing out
 
-    def test_a_session_can_be_asked_for(self, store: WorkStore, events: Events) -> None:
+    def test_a_session_can_be_asked_for(self, store: Store, events: Events) -> None:
         made = [events.tool(session) for session in ("a", "b", "b")]
-        store.accept(arrivals(*made))
+        store.inbox.accept(arrivals(*made))
         b = _id(store, "b")
-        lease = store.lease(10, b)
+        lease = store.queue.lease(10, b)
         assert lease is not None
         assert (lease.session_id, ids(lease.jobs)) == (b, [made[1].id, made[2].id])
-        assert store.lease(10, b) is None, "a session has one holder at a time"
-        assert store.lease(10, 999) is None
-        store.postpone(lease, NOON + HOUR, "busy", failed=True)
-        assert store.lease(10, b) is None, "it must wait"
+        assert store.queue.lease(10, b) is None, "a session has one holder at a time"
+        assert store.queue.lease(10, 999) is None
+        store.queue.postpone(lease, NOON + HOUR, "busy", failed=True)
+        assert store.queue.lease(10, b) is None, "it must wait"
 
-    def test_a_run_ends_with_its_turn(self, store: WorkStore, events: Events) -> None:
+    def test_a_run_ends_with_its_turn(self, store: Store, events: Events) -> None:
         made = [events.tool(), events.make(Kind.STOP), events.prompt("next"), events.make(Kind.STOP)]
-        store.accept(arrivals(*made))
+        store.inbox.accept(arrivals(*made))
         for turn in (made[:2], made[2:]):
             lease = _lease(store)
             assert ids(lease.jobs) == [event.id for event in turn]
-            store.settle(lease, Memory())
+            store.queue.settle(lease, Memory())
 
     def test_an_aborted_sessions_events_wait_until_somebody_works_in_it_again(
-        self, store: WorkStore, events: Events
+        self, store: Store, events: Events
     ) -> None:
-        (aborted,) = store.accept(arrivals(events.tool("aborted"))).session_ids
-        store.accept(arrivals(events.tool("other")))
-        store.fail(aborted)
-        assert [one.session_id for one in store.gathered()] == [_id(store, "other")]
-        assert store.lease(10, aborted) is None
+        (aborted,) = store.inbox.accept(arrivals(events.tool("aborted"))).session_ids
+        store.inbox.accept(arrivals(events.tool("other")))
+        store.sessions.fail(aborted)
+        assert [one.session_id for one in store.queue.gathered()] == [_id(store, "other")]
+        assert store.queue.lease(10, aborted) is None
         assert _lease(store).session_id == _id(store, "other")
-        assert store.lease(10) is None
-        store.accept(arrivals(events.prompt("back", "aborted")))
-        assert [one.events for one in store.gathered()] == [2]
+        assert store.queue.lease(10) is None
+        store.inbox.accept(arrivals(events.prompt("back", "aborted")))
+        assert [one.events for one in store.queue.gathered()] == [2]
         assert len(_lease(store).jobs) == 2
 
-    def test_no_two_leases_share_a_number(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(*(events.tool(session) for session in "abc")))
+    def test_no_two_leases_share_a_number(self, store: Store, events: Events) -> None:
+        store.inbox.accept(arrivals(*(events.tool(session) for session in "abc")))
         first, second = _lease(store), _lease(store)
-        store.reclaim()
+        store.queue.reclaim()
         numbers = [first.number, second.number, *(_lease(store).number for _ in range(3))]
         assert sorted(set(numbers)) == numbers
 
     def test_a_dead_holder_settles_nothing_even_after_its_job_was_resumed(
-        self, store: WorkStore, events: Events
+        self, store: Store, events: Events
     ) -> None:
-        store.accept(arrivals(events.tool()))
+        store.inbox.accept(arrivals(events.tool()))
         dead = _lease(store)
-        store.reclaim()
-        store.park(_lease(store), "why")
-        store.resume()
+        store.queue.reclaim()
+        store.queue.park(_lease(store), "why")
+        store.queue.resume()
         alive = _lease(store)
         assert alive.attempt == dead.attempt, "they look alike"
         with pytest.raises(StoreError):
-            store.settle(dead, Memory((Observation("change", title="from the grave"),)), SPEND)
+            store.queue.settle(dead, Memory((Observation("change", title="from the grave"),)), SPEND)
         with pytest.raises(StoreError):
-            store.postpone(dead, NOON, "from the grave", failed=False, spend=SPEND)
+            store.queue.postpone(dead, NOON, "from the grave", failed=False, spend=SPEND)
         with pytest.raises(StoreError):
-            store.park(dead, "from the grave", SPEND)
-        assert store.spending(0) == []
-        store.settle(alive, Memory())
+            store.queue.park(dead, "from the grave", SPEND)
+        assert store.queue.spending(0) == []
+        store.queue.settle(alive, Memory())
 
     # Around a batch
 
-    def test_a_batch_says_whose_events_these_are(self, store: WorkStore, events: Events) -> None:
+    def test_a_batch_says_whose_events_these_are(self, store: Store, events: Events) -> None:
         tool = events.tool(project="given")
-        store.accept(arrivals(tool, origin=replace(ORIGIN, branch="fix")))
+        store.inbox.accept(arrivals(tool, origin=replace(ORIGIN, branch="fix")))
         lease = _lease(store)
-        batch = store.batch(lease)
+        batch = store.queue.batch(lease)
         assert (batch.project, batch.session, batch.branch) == ("given", "s1", "fix")
         assert batch.events == tuple(job.event for job in lease.jobs)
         assert (batch.request, batch.recorded) == (None, ())
 
-    def test_a_batch_knows_the_request_it_came_of(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(events.prompt("one"), events.tool(), events.make(Kind.STOP)))
-        store.accept(arrivals(events.prompt("two"), events.tool(), events.tool(), events.prompt("three")))
+    def test_a_batch_knows_the_request_it_came_of(self, store: Store, events: Events) -> None:
+        store.inbox.accept(arrivals(events.prompt("one"), events.tool(), events.make(Kind.STOP)))
+        store.inbox.accept(
+            arrivals(events.prompt("two"), events.tool(), events.tool(), events.prompt("three"))
+        )
         seen = []
         for limit in (10, 2, 10):
             lease = _lease(store, limit)
-            seen.append(store.batch(lease).request)
-            store.settle(lease, Memory())
+            seen.append(store.queue.batch(lease).request)
+            store.queue.settle(lease, Memory())
         assert seen == ["one", "two", "two"]
 
-    def test_a_private_request_is_not_told(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(events.prompt("the secret", private=True), events.make(Kind.POST_COMPACT)))
-        assert store.batch(_lease(store)).request is None
+    def test_a_private_request_is_not_told(self, store: Store, events: Events) -> None:
+        store.inbox.accept(
+            arrivals(events.prompt("the secret", private=True), events.make(Kind.POST_COMPACT))
+        )
+        assert store.queue.batch(_lease(store)).request is None
 
-    def test_a_private_request_hides_behind_the_one_before_it(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(events.prompt("open"), events.prompt("the secret", private=True)))
-        store.settle(_lease(store), Memory())
-        store.accept(arrivals(events.make(Kind.POST_COMPACT)))
-        assert store.batch(_lease(store)).request == "open"
+    def test_a_private_request_hides_behind_the_one_before_it(self, store: Store, events: Events) -> None:
+        store.inbox.accept(arrivals(events.prompt("open"), events.prompt("the secret", private=True)))
+        store.queue.settle(_lease(store), Memory())
+        store.inbox.accept(arrivals(events.make(Kind.POST_COMPACT)))
+        assert store.queue.batch(_lease(store)).request == "open"
 
-    def test_a_batch_knows_the_last_titles_of_its_session(self, store: WorkStore, events: Events) -> None:
+    def test_a_batch_knows_the_last_titles_of_its_session(self, store: Store, events: Events) -> None:
         for session in ("other", "s1"):
             for number in range(7):
-                store.accept(arrivals(events.tool(session)))
+                store.inbox.accept(arrivals(events.tool(session)))
                 learned = [_observed(f"{session} {number} {part}") for part in range(5)]
                 _settle(store, *learned, Observation("change", narrative=f"no title {session} {number}"))
-        store.accept(arrivals(events.tool()))
-        recorded = store.batch(_lease(store)).recorded
+        store.inbox.accept(arrivals(events.tool()))
+        recorded = store.queue.batch(_lease(store)).recorded
         assert recorded == tuple(f"s1 {number} {part}" for number in range(1, 7) for part in range(5))
 
     # Keeping
 
-    def test_what_a_project_remembers_is_not_stored_twice(self, store: WorkStore, events: Events) -> None:
+    def test_what_a_project_remembers_is_not_stored_twice(self, store: Store, events: Events) -> None:
         said = _observed("The tests need a running Redis")
-        store.accept(arrivals(events.tool()))
+        store.inbox.accept(arrivals(events.tool()))
         _settle(store, said, replace(said, title="the tests need a running redis."))
-        store.accept(arrivals(events.tool()))
+        store.inbox.accept(arrivals(events.tool()))
         _settle(store, said, _observed("Something else"))
-        store.accept(arrivals(events.tool()))
-        assert store.batch(_lease(store)).recorded == ("The tests need a running Redis", "Something else")
-        assert store.figures() == QueueFigures(leased=1, done=2), "a batch that told nothing new is done"
+        store.inbox.accept(arrivals(events.tool()))
+        assert store.queue.batch(_lease(store)).recorded == (
+            "The tests need a running Redis",
+            "Something else",
+        )
+        assert store.queue.figures() == QueueFigures(leased=1, done=2), (
+            "a batch that told nothing new is done"
+        )
 
     def test_another_project_and_a_later_month_remember_for_themselves(
-        self, store: WorkStore, events: Events
+        self, store: Store, events: Events
     ) -> None:
         said = _observed("The tests need a running Redis")
         for session, origin, at in (
@@ -254,12 +260,12 @@ class WorkContract(Ground):
             ("soon", ORIGIN, NOON + 29 * DAY),
             ("later", ORIGIN, NOON + 31 * DAY),
         ):
-            store.accept(arrivals(events.tool(session, at=at), origin=origin))
+            store.inbox.accept(arrivals(events.tool(session, at=at), origin=origin))
             _settle(store, said)
         known = {}
         for session in ("s1", "elsewhere", "soon", "later"):
-            store.accept(arrivals(events.tool(session)))
-            known[session] = len(store.batch(_lease(store)).recorded)
+            store.inbox.accept(arrivals(events.tool(session)))
+            known[session] = len(store.queue.batch(_lease(store)).recorded)
         assert known == {"s1": 1, "elsewhere": 1, "soon": 0, "later": 1}
 
     @pytest.mark.parametrize(
@@ -278,73 +284,73 @@ class WorkContract(Ground):
         ],
     )
     def test_a_session_is_called_by_its_first_good_summary(
-        self, store: WorkStore, events: Events, summary: Summary, title: str | None, subtitle: str | None
+        self, store: Store, events: Events, summary: Summary, title: str | None, subtitle: str | None
     ) -> None:
         for told in (Summary(learned="no request in it"), summary):
-            store.accept(arrivals(events.tool()))
-            store.settle(_lease(store), Memory(summaries=(told,)))
-        session = store.find("s1")
+            store.inbox.accept(arrivals(events.tool()))
+            store.queue.settle(_lease(store), Memory(summaries=(told,)))
+        session = store.sessions.find("s1")
         assert session is not None
         assert (session.title, session.subtitle) == (title, subtitle)
         assert len(session.title or "") <= 80
         assert len(session.subtitle or "") <= 120
-        store.accept(arrivals(events.tool()))
-        store.settle(_lease(store), Memory(summaries=(Summary(request="another", completed="more"),)))
-        again = store.find("s1")
+        store.inbox.accept(arrivals(events.tool()))
+        store.queue.settle(_lease(store), Memory(summaries=(Summary(request="another", completed="more"),)))
+        again = store.sessions.find("s1")
         assert again is not None
         assert again.title == (title or "another")
 
     # Giving up
 
-    def test_what_was_dropped_is_done_and_says_so(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(events.tool("a"), events.tool("b"), events.tool("c")))
+    def test_what_was_dropped_is_done_and_says_so(self, store: Store, events: Events) -> None:
+        store.inbox.accept(arrivals(events.tool("a"), events.tool("b"), events.tool("c")))
         parked, held = _lease(store), _lease(store)
-        store.park(parked, "unreadable")
-        (waiting, _reason) = store.jobs(JobState.READY, 10)[0]
+        store.queue.park(parked, "unreadable")
+        (waiting, _reason) = store.queue.jobs(JobState.READY, 10)[0]
         dropped = parked.jobs[0].id
-        assert store.drop([dropped, held.jobs[0].id, waiting.id, 999]) == 1
-        assert store.drop([dropped]) == 0
-        assert [(job.id, reason) for job, reason in store.jobs(JobState.DONE, 10)] == [
+        assert store.queue.drop([dropped, held.jobs[0].id, waiting.id, 999]) == 1
+        assert store.queue.drop([dropped]) == 0
+        assert [(job.id, reason) for job, reason in store.queue.jobs(JobState.DONE, 10)] == [
             (dropped, "dropped by the user")
         ]
-        assert store.figures() == QueueFigures(ready=1, leased=1, done=1, oldest_ready_at=NOON + 6)
-        assert store.resume() == 0
+        assert store.queue.figures() == QueueFigures(ready=1, leased=1, done=1, oldest_ready_at=NOON + 6)
+        assert store.queue.resume() == 0
 
     # What it costs
 
-    def test_a_call_is_paid_for_whatever_came_of_it(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(events.tool()))
-        store.postpone(_lease(store), NOON, "later", failed=True, spend=SPEND)
-        store.park(_lease(store), "unreadable", SPEND)
-        store.resume()
-        store.settle(_lease(store), Memory(), SPEND)
-        assert store.spent(_id(store, "s1"), NOON) == Spent(
+    def test_a_call_is_paid_for_whatever_came_of_it(self, store: Store, events: Events) -> None:
+        store.inbox.accept(arrivals(events.tool()))
+        store.queue.postpone(_lease(store), NOON, "later", failed=True, spend=SPEND)
+        store.queue.park(_lease(store), "unreadable", SPEND)
+        store.queue.resume()
+        store.queue.settle(_lease(store), Memory(), SPEND)
+        assert store.queue.spent(_id(store, "s1"), NOON) == Spent(
             daily_tokens=369, session_tokens=369, daily_usd=1.5, session_usd=1.5
         )
 
-    def test_what_was_not_asked_costs_nothing(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(events.tool()))
-        store.settle(_lease(store), Memory())
-        assert store.spent(_id(store, "s1"), NOON) == Spent()
-        assert store.spending(0) == []
+    def test_what_was_not_asked_costs_nothing(self, store: Store, events: Events) -> None:
+        store.inbox.accept(arrivals(events.tool()))
+        store.queue.settle(_lease(store), Memory())
+        assert store.queue.spent(_id(store, "s1"), NOON) == Spent()
+        assert store.queue.spending(0) == []
 
     def test_a_session_pays_for_its_life_and_the_day_for_all_sessions(
-        self, store: WorkStore, events: Events, clock: SettableClock
+        self, store: Store, events: Events, clock: SettableClock
     ) -> None:
         for day, session in ((0, "a"), (1, "a"), (1, "b")):
             clock.now = NOON + day * DAY
-            store.accept(arrivals(events.tool(session)))
-            store.settle(_lease(store), Memory(), SPEND)
-        assert store.spent(_id(store, "b"), clock.now) == Spent(
+            store.inbox.accept(arrivals(events.tool(session)))
+            store.queue.settle(_lease(store), Memory(), SPEND)
+        assert store.queue.spent(_id(store, "b"), clock.now) == Spent(
             daily_tokens=246, session_tokens=123, daily_usd=1.0, session_usd=0.5
         )
-        assert store.spent(_id(store, "a"), clock.now).session_tokens == 246
+        assert store.queue.spent(_id(store, "a"), clock.now).session_tokens == 246
         midnight = clock.now - clock.now % DAY + DAY
-        assert store.spent(_id(store, "a"), midnight - 1).daily_tokens == 246
-        assert store.spent(_id(store, "a"), midnight).daily_tokens == 0
+        assert store.queue.spent(_id(store, "a"), midnight - 1).daily_tokens == 246
+        assert store.queue.spent(_id(store, "a"), midnight).daily_tokens == 0
 
     def test_spending_is_summed_by_day_project_and_model(
-        self, store: WorkStore, events: Events, clock: SettableClock
+        self, store: Store, events: Events, clock: SettableClock
     ) -> None:
         free = replace(SPEND, provider="openai", model="llama", cost_usd=None)
         for hours, project, spend in (
@@ -355,24 +361,24 @@ class WorkContract(Ground):
             (25, "bank", replace(SPEND, cost_usd=None)),
         ):
             clock.now = NOON + hours * HOUR
-            store.accept(arrivals(events.tool(project, project=project)))
-            store.settle(_lease(store), Memory(), spend)
+            store.inbox.accept(arrivals(events.tool(project, project=project)))
+            store.queue.settle(_lease(store), Memory(), spend)
         first, second = "2025-10-09", "2025-10-10"
-        assert store.spending(NOON) == [
+        assert store.queue.spending(NOON) == [
             Spending(first, "shop", "anthropic", "haiku", 2, 200, 40, 6, 1.0),
             Spending(first, "shop", "openai", "llama", 1, 100, 20, 3, None),
             Spending(second, "bank", "anthropic", "haiku", 1, 100, 20, 3, None),
             Spending(second, "shop", "anthropic", "haiku", 1, 100, 20, 3, 0.5),
         ]
-        assert [one.day for one in store.spending(NOON + 25 * HOUR)] == [second, second]
+        assert [one.day for one in store.queue.spending(NOON + 25 * HOUR)] == [second, second]
 
-    def test_a_session_of_any_state_pays(self, store: WorkStore, events: Events) -> None:
-        store.accept(arrivals(events.tool()))
+    def test_a_session_of_any_state_pays(self, store: Store, events: Events) -> None:
+        store.inbox.accept(arrivals(events.tool()))
         lease = _lease(store)
-        store.fail(lease.session_id)
-        store.postpone(lease, NOON, "aborted", failed=False, spend=SPEND)
-        assert store.spent(lease.session_id, NOON).session_tokens == 123
-        found = store.find(lease.session_id)
+        store.sessions.fail(lease.session_id)
+        store.queue.postpone(lease, NOON, "aborted", failed=False, spend=SPEND)
+        assert store.queue.spent(lease.session_id, NOON).session_tokens == 123
+        found = store.sessions.find(lease.session_id)
         assert found is not None
         assert (found.status, found.pending) == (SessionStatus.FAILED, 1)
 
@@ -381,17 +387,17 @@ def _observed(title: str, **fields: Any) -> Observation:
     return Observation("discovery", title=title, **fields)
 
 
-def _settle(store: WorkStore, *observations: Observation) -> None:
-    store.settle(_lease(store), Memory(observations), provider="offline")
+def _settle(store: Store, *observations: Observation) -> None:
+    store.queue.settle(_lease(store), Memory(observations), provider="offline")
 
 
-def _id(store: WorkStore, session: str) -> int:
-    found = store.find(session)
+def _id(store: Store, session: str) -> int:
+    found = store.sessions.find(session)
     assert found is not None
     return found.id
 
 
-def _lease(store: WorkStore, limit: int = 100) -> Lease:
-    lease = store.lease(limit)
+def _lease(store: Store, limit: int = 100) -> Lease:
+    lease = store.queue.lease(limit)
     assert lease is not None, "work was due"
     return lease

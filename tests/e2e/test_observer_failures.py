@@ -24,7 +24,7 @@ from claude_mem.observe.offline import Offline
 from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
 from claude_mem.serve import control
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.values import Arrival
 
 NOON = 1_780_000_000_000
@@ -39,7 +39,7 @@ class Rig:
     """The observing half of a worker, and a clock that only moves when nothing is left to do."""
 
     server: ModelServer
-    store: SqliteStore
+    store: Store
     told: list[str] = field(default_factory=list)
     asked_at: list[int] = field(default_factory=list)
     now: int = NOON
@@ -56,7 +56,7 @@ class Rig:
             self.told.append,
         )
         self.pump = Pump(
-            self.store, watched.observe, due_at, self.clock, self.told.append, jitter=lambda: 0.0
+            self.store.queue, watched.observe, due_at, self.clock, self.told.append, jitter=lambda: 0.0
         )
 
     def clock(self) -> int:
@@ -71,7 +71,7 @@ class Rig:
                 Event(f"{session}-2", self.now, Kind.TOOL_USE, session, tool=tool),
                 Event(f"{session}-3", self.now, Kind.STOP, session, text="It is made."),
             )
-            self.store.accept([Arrival(event, Origin("key", "name", "/root")) for event in events])
+            self.store.inbox.accept([Arrival(event, Origin("key", "name", "/root")) for event in events])
 
     def step(self) -> int | None:
         """One step of the pump; keeps at what time the model was asked."""
@@ -92,7 +92,7 @@ class Rig:
         return [(b - a) // SECOND for a, b in zip(self.asked_at, self.asked_at[1:], strict=False)]
 
     def parked(self) -> list[tuple[str, str | None]]:
-        return [(job.event.id, reason) for job, reason in self.store.jobs(JobState.PARKED, 100)]
+        return [(job.event.id, reason) for job, reason in self.store.queue.jobs(JobState.PARKED, 100)]
 
     def observed(self) -> list[str]:
         """Which tool uses have led to an observation, each as often as it has."""
@@ -105,7 +105,7 @@ def rigged(data: Path, *steps: Step, script: Script | None = None) -> Iterator[R
     path = data / "claude-mem.db"
     with ModelServer(script or steps) as server:
         rig: Rig
-        with closing(SqliteStore.open(path, clock=lambda: rig.now, backups=data / "backups")) as store:
+        with closing(Store.open(path, clock=lambda: rig.now, backups=data / "backups")) as store:
             rig = Rig(server, store)
             yield rig
 
@@ -139,7 +139,7 @@ class TestRow10ToldToWait:
             rig.run(until=NOON + HOUR)
             assert rig.waits[:10] == [37] * 10
             assert len(rig.server.requests) == 10 + 30
-            assert (rig.store.figures().done, rig.parked(), rig.told) == (90, [], [])
+            assert (rig.store.queue.figures().done, rig.parked(), rig.told) == (90, [], [])
             assert checker.check(data, ids(many(30))) == {"done": 30, "spooled": 0}
 
     def test_without_it_they_wait_a_minute_and_a_jitter(self, data: Path) -> None:
@@ -154,7 +154,7 @@ class TestRow10ToldToWait:
             rig.queue(*many(10))
             rig.run(until=NOON + 3 * HOUR)
             assert rig.waits == [7200] + [0] * 9
-            assert rig.store.figures().done == 30
+            assert rig.store.queue.figures().done == 30
 
     def test_however_often_it_is_told_to_wait_a_batch_is_never_given_up(self, data: Path) -> None:
         with rigged(data, *[Status(429)] * 200, GOOD) as rig:
@@ -220,14 +220,14 @@ class TestRow11OutOfOrder:
             assert rig.waits[1:4] == [5, 25, 125], "from the second failure on it is the server's"
             assert set(rig.waits[4:]) == {300}
             assert len(rig.server.requests) < 20
-            assert rig.store.figures().done == 0
+            assert rig.store.queue.figures().done == 0
 
     def test_an_outage_of_a_day_is_told_once_and_costs_no_batch_its_attempts(self, data: Path) -> None:
         moody = Moody(Status(503))
         with rigged(data, script=moody) as rig:
             rig.queue(*many(20))
             rig.run(until=NOON + 24 * HOUR)
-            assert (rig.store.figures().done, rig.parked()) == (0, [])
+            assert (rig.store.queue.figures().done, rig.parked()) == (0, [])
             assert len(rig.told) == 1
             assert "cannot be reached" in rig.told[0]
             moody.step = None
@@ -248,7 +248,7 @@ class TestRow11OutOfOrder:
             (told,) = rig.told
             assert "3 events were given up for now" in told
             checker.check(data, ["toolu_s"])
-            assert rig.store.resume() == 3
+            assert rig.store.queue.resume() == 3
             rig.run(until=NOON + 2 * HOUR)
             assert (rig.observed(), rig.parked()) == (["toolu_s"], [])
 
@@ -297,7 +297,7 @@ class TestRow12NotInOurGrammar:
             assert rig.observed() == []
             assert len(rows(data, "SELECT * FROM spending")) == 3, "each of them was paid for"
             checker.check(data, ["toolu_s"])
-            rig.store.resume()
+            rig.store.queue.resume()
             rig.run(until=NOON + 2 * HOUR)
             assert rig.observed() == ["toolu_s"]
             checker.check(data, ["toolu_s"])

@@ -18,7 +18,7 @@ from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
 from claude_mem.model.memory import Memory
-from claude_mem.store.sqlite import SqliteStore, database_files, schema
+from claude_mem.store.sqlite import Store, database_files, schema
 from claude_mem.store.sqlite.connection import open_writer
 
 KNOWN = schema.migrations()
@@ -59,9 +59,9 @@ INSERT INTO counters VALUES ('accepted', 2);
 CHILD = """
 import sys
 from pathlib import Path
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 path = Path(sys.argv[1])
-SqliteStore.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / "backups").close()
+Store.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / "backups").close()
 """
 
 
@@ -112,8 +112,8 @@ def everything_in(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
 
 
-def open_store(path: Path) -> SqliteStore:
-    return SqliteStore.open(path, clock=SettableClock(), backups=path.parent / "backups")
+def open_store(path: Path) -> Store:
+    return Store.open(path, clock=SettableClock(), backups=path.parent / "backups")
 
 
 def open_and_be_killed(path: Path, call: str, number: int) -> bool:
@@ -137,11 +137,11 @@ def assert_migrated(path: Path, fresh: Path) -> None:
     assert shape(path) == shape(fresh)
     with open_store(path) as store:
         assert store.recovered is None
-        assert store.figures().ready == 2
-        lease = store.lease(10)
+        assert store.queue.figures().ready == 2
+        lease = store.queue.lease(10)
         assert lease is not None
         assert [job.event.text for job in lease.jobs] == ["hello", "said"]
-        store.reclaim()
+        store.queue.reclaim()
 
 
 def test_the_fresh_schema_is_all_migrations_in_turn(tmp_path: Path, fresh: Path) -> None:
@@ -185,7 +185,7 @@ def test_what_waits_in_an_old_database_knows_its_size(tmp_path: Path) -> None:
             """
         )
     with open_store(path) as store:
-        (gathered,) = store.gathered()
+        (gathered,) = store.queue.gathered()
         assert (gathered.events, gathered.characters) == (3, len("hello" + "said" + "four" + "three" + "é"))
     with closing(sqlite3.connect(path)) as db:
         sizes = db.execute("SELECT characters FROM pending_messages ORDER BY id").fetchall()
@@ -239,12 +239,12 @@ def test_a_lease_from_before_the_migration_is_dead(tmp_path: Path) -> None:
     with closing(open_writer(path)) as db:
         db.execute("UPDATE pending_messages SET state = 'leased', attempts = 1")
     with open_store(path) as store:
-        assert store.reclaim() == 2
-        lease = store.lease(10)
+        assert store.queue.reclaim() == 2
+        lease = store.queue.lease(10)
         assert lease is not None
         assert (lease.number, lease.attempt) == (1, 2)
-        store.settle(lease, Memory())
-        assert store.figures().done == 2
+        store.queue.settle(lease, Memory())
+        assert store.queue.figures().done == 2
 
 
 def test_an_up_to_date_database_is_not_backed_up_at_each_start(fresh: Path) -> None:
@@ -257,7 +257,7 @@ def test_only_the_last_backups_before_a_migration_are_kept(tmp_path: Path) -> No
     for day in range(4):
         make_old(folder / "claude-mem.db", 1)
         clock = SettableClock(NOON + day * 86_400_000)
-        SqliteStore.open(folder / "claude-mem.db", clock=clock, backups=folder / "backups").close()
+        Store.open(folder / "claude-mem.db", clock=clock, backups=folder / "backups").close()
     kept = sorted(path.name[:22] for path in (folder / "backups").iterdir())
     assert kept == ["claude-mem-20251011-08", "claude-mem-20251012-08"]
 
@@ -383,12 +383,12 @@ def test_a_database_without_tables_becomes_ours(tmp_path: Path, fresh: Path) -> 
 def test_a_log_without_its_database_is_not_played_into_a_fresh_one(fresh: Path) -> None:
     wal = fresh.with_name("claude-mem.db-wal")
     with open_store(fresh) as store:
-        store.accept(arrivals(Events().tool()))
+        store.inbox.accept(arrivals(Events().tool()))
         log = wal.read_bytes()
     fresh.unlink()
     wal.write_bytes(log)
     with open_store(fresh) as store:
-        assert store.figures().ready == 0
+        assert store.queue.figures().ready == 0
         assert store.recovered is None
 
 

@@ -16,11 +16,7 @@ from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref
-from claude_mem.store.sqlite import SqliteStore, page_scan, secure_delete
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SqliteRevising
-from claude_mem.store.sqlite.text_index import TextIndex
-from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
+from claude_mem.store.sqlite import Store, page_scan, secure_delete
 from claude_mem.store.values import ForgetPlan, Injection, Revision, Selection
 
 CANARY = "zarquonvex"
@@ -33,9 +29,9 @@ class Life:
     def __init__(self, directory: Path) -> None:
         self.database = directory / "claude-mem.db"
         self.clock, self.events = SettableClock(), Events()
-        self.store = SqliteStore.open(self.database, clock=self.clock, backups=directory / "backups")
-        self.keeping = SqliteKeeping(self.store.readers, self.store.writer, self.clock)
-        self.indexing = TextIndex(self.store.readers, self.store.writer)
+        self.store = Store.open(self.database, clock=self.clock, backups=directory / "backups")
+        self.keeping = self.store
+        self.indexing = self.store.text_index
         self._random = random.Random(31)
         self._uses = itertools.count(1)
 
@@ -53,10 +49,10 @@ class Life:
         )
         said = self.events.make(Kind.STOP, session, text=self.words(word, size))
         made = [self.events.make(Kind.TOOL_USE, session, tool=tool), said]
-        self.store.accept(arrivals(self.events.prompt(self.words(word, size), session), *made))
-        found = self.store.find(session)
+        self.store.inbox.accept(arrivals(self.events.prompt(self.words(word, size), session), *made))
+        found = self.store.sessions.find(session)
         assert found is not None
-        lease = self.store.lease(50, found.id)
+        lease = self.store.queue.lease(50, found.id)
         assert lease is not None
         files = (f"/src/{word}.py",)
         observation = Observation(
@@ -72,7 +68,7 @@ class Life:
         summary = Summary(
             request=self.words(word, 5), learned=word, completed=word, files_edited=files, notes=word
         )
-        self.store.settle(lease, Memory((observation,), (summary,)))
+        self.store.queue.settle(lease, Memory((observation,), (summary,)))
 
     def bytes_left(self, word: str = CANARY) -> dict[str, int]:
         files = self.database.parent.glob(f"{self.database.name}*")
@@ -95,8 +91,8 @@ def lived_in(life: Life) -> None:
         if number % 20 == 7:
             life.indexing.catch_up()
         if number == 60:
-            life.store.checkpoint()
-    life.keeping.note_injection(Injection("s1", "SessionStart", ("4",), 9, NOON))
+            life.store.upkeep.checkpoint()
+    life.keeping.injections.note_injection(Injection("s1", "SessionStart", ("4",), 9, NOON))
 
 
 @pytest.mark.parametrize("indexed", [True, False])
@@ -105,7 +101,7 @@ def test_no_byte_of_forgotten_words_is_left_in_the_database_or_its_log(life: Lif
     if indexed:
         life.indexing.catch_up()
     assert life.bytes_left()
-    told = life.keeping.forget(life.keeping.doomed(Selection(text=CANARY)))
+    told = life.keeping.deletion.forget(life.keeping.deletion.plan(Selection(text=CANARY)))
     assert (told.observations, told.summaries, told.prompts, told.evidence) == (11, 11, 11, 22)
     assert life.bytes_left() == {}
     life.indexing.catch_up()
@@ -119,7 +115,7 @@ def test_a_small_file_need_not_be_written_anew_for_it(life: Life, monkeypatch: p
     for number in range(6):
         life.turn("s1", CANARY if number == 2 else "harmless")
     life.indexing.catch_up()
-    life.keeping.forget(life.keeping.doomed(Selection(text=CANARY)))
+    life.keeping.deletion.forget(life.keeping.deletion.plan(Selection(text=CANARY)))
     assert life.bytes_left() == {}
 
 
@@ -127,16 +123,16 @@ def test_a_forgotten_session_leaves_no_byte(life: Life) -> None:
     for number in range(40):
         life.turn("gone" if number % 3 else "stays", CANARY if number % 3 else "harmless")
     life.indexing.catch_up()
-    life.keeping.forget(ForgetPlan(sessions=("gone",)))
+    life.keeping.deletion.forget(ForgetPlan(sessions=("gone",)))
     assert life.bytes_left() == {}
 
 
 def test_a_kept_note_that_is_forgotten_leaves_no_byte(life: Life) -> None:
     note = Observation("decision", f"Never use {CANARY}", narrative=f"{CANARY} is out of order.")
-    ref, _ = life.keeping.remember(note, ORIGIN, session="by-hand", at=NOON)
+    ref, _ = life.keeping.memories.remember(note, ORIGIN, session="by-hand", at=NOON)
     life.indexing.catch_up()
     assert life.bytes_left()
-    life.keeping.forget(ForgetPlan(refs=(ref,)))
+    life.keeping.deletion.forget(ForgetPlan(refs=(ref,)))
     assert life.bytes_left() == {}
 
 
@@ -144,24 +140,22 @@ def test_expired_evidence_is_found_by_its_words_no_more(life: Life) -> None:
     life.turn("s1", "harmless")
     life.turn("s1", CANARY)
     life.indexing.catch_up()
-    while life.keeping.expire_evidence(NOON * 2):
+    while life.keeping.evidence.expire(NOON * 2):
         pass
-    left = life.keeping.doomed(Selection(text=CANARY)).refs
+    left = life.keeping.deletion.plan(Selection(text=CANARY)).refs
     assert {ref.kind for ref in left} == {"observation", "summary", "prompt"}
 
 
 def test_a_vector_goes_with_its_memory(life: Life) -> None:
     life.turn("s1", CANARY)
-    embedding = SqliteEmbedding(life.store.readers, life.store.writer)
+    embedding = life.store.embeddings
     embedding.begin("test")
     waiting = embedding.unembedded(10)
     assert waiting is not None
     vector = b"canary-vector-bytes!"
-    assert SqliteVectors(life.store.readers, life.store.writer).put(
-        {place: vector for place, _ in waiting.texts}
-    )
+    assert life.store.vectors.put({place: vector for place, _ in waiting.texts})
     assert life.bytes_left(vector.decode())
-    told = life.keeping.forget(ForgetPlan(refs=(Ref("observation", 1),)))
+    told = life.keeping.deletion.forget(ForgetPlan(refs=(Ref("observation", 1),)))
     assert told.vectors == 1
     assert life.bytes_left(vector.decode()) == {}
 
@@ -173,7 +167,7 @@ def test_copies_that_sqlite_leaves_in_its_pages_are_found_and_removed(tmp_path: 
         with life.store:
             _grown(life, seed)
             life.store.writer.run(_delete_canaries)
-            life.store.checkpoint()
+            life.store.upkeep.checkpoint()
             if not life.bytes_left():
                 continue
             looked_for = page_scan.PageScan()
@@ -189,7 +183,7 @@ def test_copies_that_sqlite_leaves_in_its_pages_are_found_and_removed(tmp_path: 
 def _grown(life: Life, seed: int) -> None:
     """Prompts of all lengths that were changed as they lay, some with the canary."""
     dice = random.Random(seed)
-    life.store.accept(arrivals(life.events.prompt("first")))
+    life.store.inbox.accept(arrivals(life.events.prompt("first")))
 
     def work(db: sqlite3.Connection) -> None:
         add = """INSERT INTO user_prompts (session_id, prompt_number, prompt, created_at, created_at_epoch)
@@ -215,7 +209,7 @@ def test_what_a_memory_said_before_it_was_edited_goes_with_it(tmp_path: Path) ->
             edited = _edited(life, 1200, random.Random(seed))
             if not life.bytes_left():
                 continue
-            life.keeping.forget(ForgetPlan(refs=(Ref("observation", edited),)))
+            life.keeping.deletion.forget(ForgetPlan(refs=(Ref("observation", edited),)))
             assert life.bytes_left() == {}
             return
     pytest.fail("SQLite left no copy in any of the files: is this test needed any more?")
@@ -224,7 +218,7 @@ def test_what_a_memory_said_before_it_was_edited_goes_with_it(tmp_path: Path) ->
 def _edited(life: Life, rows: int, dice: random.Random) -> int:
     """Many are edited, some of them to hold the canary, and then to hold it no more; one of them."""
     life.store.writer.run(lambda db: _observed(db, rows, dice))
-    revising = SqliteRevising(life.store.writer)
+    revising = life.store.memories
     edited = [dice.randrange(1, rows + 1) for _ in range(600)]
     for id in edited:
         said = f"{CANARY} was here and went" if dice.random() < 0.3 else "harmless"
@@ -232,7 +226,7 @@ def _edited(life: Life, rows: int, dice: random.Random) -> int:
         revising.revise([Revision(id, {"narrative": said, "edited_at_epoch": NOON})])
     for id in sorted(set(edited)):
         revising.revise([Revision(id, {"narrative": "z" * dice.randrange(50), "edited_at_epoch": NOON})])
-    life.store.checkpoint()
+    life.store.upkeep.checkpoint()
     return edited[0]
 
 
@@ -256,15 +250,17 @@ def test_forgetting_waits_for_a_reader_and_says_so_when_it_takes_too_long(
 ) -> None:
     monkeypatch.setattr(secure_delete, "DEADLINE_S", 0.05)
     life.turn("s1", CANARY)
-    doomed = life.keeping.doomed(Selection(text=CANARY))
+    doomed = life.keeping.deletion.plan(Selection(text=CANARY))
     with closing(sqlite3.connect(life.database, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM observations").fetchone()
         with pytest.raises(StoreUnavailable, match="somebody is reading"):
-            life.keeping.forget(doomed)
-        assert life.keeping.doomed(Selection(text=CANARY)) == ForgetPlan(), "but nobody finds it any more"
+            life.keeping.deletion.forget(doomed)
+        assert life.keeping.deletion.plan(Selection(text=CANARY)) == ForgetPlan(), (
+            "but nobody finds it any more"
+        )
     assert life.bytes_left()
-    life.keeping.forget(doomed)
+    life.keeping.deletion.forget(doomed)
     assert life.bytes_left() == {}
 
 
@@ -276,11 +272,11 @@ def test_what_a_kill_interrupted_is_finished_at_the_next_start(
     with monkeypatch.context() as killed:
         killed.setattr(secure_delete, "merge", _killed)
         with pytest.raises(KeyboardInterrupt):
-            life.keeping.forget(life.keeping.doomed(Selection(text=CANARY)))
+            life.keeping.deletion.forget(life.keeping.deletion.plan(Selection(text=CANARY)))
     assert life.bytes_left()
-    assert life.keeping.finish_forgetting()
+    assert life.keeping.deletion.finish_forgetting()
     assert life.bytes_left() == {}
-    assert not life.keeping.finish_forgetting()
+    assert not life.keeping.deletion.finish_forgetting()
 
 
 def _killed(_writer: object) -> None:

@@ -17,12 +17,9 @@ from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref
-from claude_mem.store.sqlite import SqliteStore, backup, copies, recovery, schema
+from claude_mem.store.sqlite import Store, backup, copies, recovery, schema
 from claude_mem.store.sqlite.connection import open_writer
 from claude_mem.store.sqlite.copies import Copies, ExportedFiles
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.text_index import TextIndex
-from claude_mem.store.sqlite.transfer import SqliteTransfer
 from claude_mem.store.values import CopyReport, ExportSelection, ForgetRequest, Selection
 
 CANARY = "zarquonvex"
@@ -39,8 +36,8 @@ class Home:
         self.open()
 
     def open(self) -> None:
-        self.store = SqliteStore.open(self.database, clock=self.clock, backups=self.backups)
-        self.keeping = SqliteKeeping(self.store.readers, self.store.writer, self.clock)
+        self.store = Store.open(self.database, clock=self.clock, backups=self.backups)
+        self.keeping = self.store
 
     def turn(self, session: str, word: str) -> None:
         tool = ToolCall("Bash", f'{{"command": "echo {word}"}}', f"{word} again", None)
@@ -49,24 +46,24 @@ class Home:
             self.events.make(Kind.TOOL_USE, session, tool=tool),
             self.events.make(Kind.STOP, session, text=f"done with {word}"),
         )
-        self.store.accept(arrivals(*made))
-        found = self.store.find(session)
+        self.store.inbox.accept(arrivals(*made))
+        found = self.store.sessions.find(session)
         assert found is not None
-        lease = self.store.lease(9, found.id)
+        lease = self.store.queue.lease(9, found.id)
         assert lease is not None
         told = Observation("change", f"A change of {word}", narrative=f"{word} " * 40)
-        self.store.settle(lease, Memory((told,), (Summary(request=f"about {word}"),)))
-        TextIndex(self.store.readers, self.store.writer).catch_up()
+        self.store.queue.settle(lease, Memory((told,), (Summary(request=f"about {word}"),)))
+        self.store.text_index.catch_up()
 
     def backed_up(self) -> Path:
         self.clock.now += DAY
-        return self.store.backup()
+        return self.store.upkeep.backup()
 
     def wanted(self, **selection: Any) -> ForgetRequest:
         selected = Selection(**selection)
-        doomed = self.keeping.doomed(selected)
+        doomed = self.keeping.deletion.plan(selected)
         return ForgetRequest(
-            selected, sessions=doomed.sessions, traces=tuple(self.keeping.traces(doomed.refs))
+            selected, sessions=doomed.sessions, traces=tuple(self.keeping.deletion.identities(doomed.refs))
         )
 
     def holding(self, word: str = CANARY) -> list[str]:
@@ -75,7 +72,7 @@ class Home:
         return [path.name for path in files if word.encode() in path.read_bytes().lower()]
 
     def export(self, path: Path) -> Path:
-        portable = SqliteTransfer(self.store.readers, self.store.writer, self.clock)
+        portable = self.store.transfer
         lines = [
             json.dumps(dict(record), ensure_ascii=False) for record in portable.records(ExportSelection())
         ]
@@ -128,7 +125,7 @@ def test_a_backup_that_does_not_hold_it_is_not_touched(home: Home) -> None:
 
 @pytest.mark.parametrize("by", ["session", "refs", "text", "file"])
 def test_however_it_was_selected_it_is_found_in_the_copy(home: Home, by: str) -> None:
-    home.store.accept([])
+    home.store.inbox.accept([])
     selections: dict[str, dict[str, Any]] = {
         "session": {"session": "s1"},
         "refs": {"refs": (Ref("observation", 1), Ref("summary", 1), Ref("prompt", 1), Ref("evidence", 2))},
@@ -138,7 +135,7 @@ def test_however_it_was_selected_it_is_found_in_the_copy(home: Home, by: str) ->
     selection = selections[by]
     if by == "file":
         tool = ToolCall("Edit", f'{{"file_path": "src/{CANARY}.py"}}', "", None)
-        home.store.accept(arrivals(home.events.make(Kind.TOOL_USE, "s2", tool=tool)))
+        home.store.inbox.accept(arrivals(home.events.make(Kind.TOOL_USE, "s2", tool=tool)))
     home.backed_up()
     wanted = home.wanted(**selection)
     assert done(home.copies.forget(wanted)) == ["rewritten"]
@@ -185,7 +182,7 @@ def test_a_database_that_was_replaced_is_rewritten_with_its_log(home: Home) -> N
 
 
 def test_a_damaged_one_cannot_be_rewritten_so_it_is_removed_and_that_is_said(home: Home) -> None:
-    home.store.checkpoint()
+    home.store.upkeep.checkpoint()
     aside = home.backups / f"{backup.DAMAGED}-20260101-000000"
     aside.mkdir(parents=True)
     content = bytearray(home.database.read_bytes())

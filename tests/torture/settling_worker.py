@@ -20,12 +20,12 @@ def main() -> None:
         store = parts.store
         while True:
             parts.drain()
-            while lease := store.lease(20):  # type: ignore[attr-defined]  # the worker's faces need no queue
+            while lease := store.queue.lease(20):
                 shown = [
                     job.event.tool.use_id for job in lease.jobs if job.event.tool and job.event.tool.use_id
                 ]
                 memory = Memory((Observation("change", title=" ".join(shown)),)) if shown else Memory()
-                store.settle(lease, memory)  # type: ignore[attr-defined]
+                store.queue.settle(lease, memory)
             ready, _, _ = select.select([server], [], [], 0.5)
             if ready:
                 server.accept()[0].close()

@@ -22,7 +22,7 @@ import pytest
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState
 from claude_mem.model.memory import Memory, Observation
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.values import Arrival
 
 pytestmark = [
@@ -44,19 +44,21 @@ from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.events import Origin
 from claude_mem.model.prompt import Spend
 from claude_mem.store.values import Arrival
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 
 folder, leased, *new = sys.argv[1:]
 NOW = 1_760_000_000_000
-store = SqliteStore.open(Path(folder, "claude-mem.db"), clock=lambda: NOW, backups=Path(folder, "backups"))
-lease = store.lease(int(leased))
+store = Store.open(Path(folder, "claude-mem.db"), clock=lambda: NOW, backups=Path(folder, "backups"))
+lease = store.queue.lease(int(leased))
 known = Observation("change", title="known", narrative="k")
 learned = (known, *(Observation("change", title=job.event.id, narrative="n" * 3000) for job in lease.jobs))
 tool = ToolCall("Bash", "make " + "x" * 3000, "ok " * 2000)
 events = [Event(name, NOW, Kind.TOOL_USE, "s1", tool=tool) for name in new]
+new_arrivals = [Arrival(event, Origin("key", "name", "/root")) for event in events]
+memory = Memory(learned, (Summary(request="R"),))
 acts = {
-    "settle": lambda: store.settle(lease, Memory(learned, (Summary(request="R"),)), Spend("p", "m", 1, 2, 3)),
-    "accept": lambda: store.accept([Arrival(event, Origin("key", "name", "/root")) for event in events]),
+    "settle": lambda: store.queue.settle(lease, memory, Spend("p", "m", 1, 2, 3)),
+    "accept": lambda: store.inbox.accept(new_arrivals),
     "close": store.close,
 }
 print("opened", flush=True)
@@ -72,10 +74,8 @@ for line in sys.stdin:
 """
 
 
-def open_store(folder: Path) -> SqliteStore:
-    return SqliteStore.open(
-        folder / "claude-mem.db", clock=lambda: 1_760_000_000_000, backups=folder / "backups"
-    )
+def open_store(folder: Path) -> Store:
+    return Store.open(folder / "claude-mem.db", clock=lambda: 1_760_000_000_000, backups=folder / "backups")
 
 
 @pytest.fixture
@@ -84,13 +84,13 @@ def queued(tmp_path: Path) -> Path:
     folder = tmp_path / "queued"
     with open_store(folder) as store:
         before = Event("before", 1_760_000_000_000, Kind.TOOL_USE, "s0", tool=ToolCall("Read", "in", "out"))
-        store.accept([Arrival(before, Origin("key", "name", "/root"))])
-        lease = store.lease(1)
+        store.inbox.accept([Arrival(before, Origin("key", "name", "/root"))])
+        lease = store.queue.lease(1)
         assert lease is not None
-        store.settle(lease, Memory((Observation("change", title="known", narrative="k"),)))
+        store.queue.settle(lease, Memory((Observation("change", title="known", narrative="k"),)))
         for name in QUEUED:
             event = Event(name, 1_760_000_000_000, Kind.TOOL_USE, "s1", tool=ToolCall("Read", "in", "out"))
-            store.accept([Arrival(event, Origin("key", "name", "/root"))])
+            store.inbox.accept([Arrival(event, Origin("key", "name", "/root"))])
     return folder
 
 
@@ -168,8 +168,8 @@ def seen_again_and_paid(folder: Path) -> tuple[int, int]:
         return sightings, calls
 
 
-def names(store: SqliteStore, state: JobState) -> list[str]:
-    return [job.event.id for job, _reason in store.jobs(state, 100) if job.event.id != "before"]
+def names(store: Store, state: JobState) -> list[str]:
+    return [job.event.id for job, _reason in store.queue.jobs(state, 100) if job.event.id != "before"]
 
 
 def test_a_settle_killed_anywhere_leaves_memory_and_settlement_or_neither(
@@ -179,20 +179,20 @@ def test_a_settle_killed_anywhere_leaves_memory_and_settlement_or_neither(
     for folder, acknowledged in killed_at_every_call(queued, tmp_path, "settle"):
         with open_store(folder) as store:
             assert store.recovered is None
-            store.reclaim()
+            store.queue.reclaim()
             done = names(store, JobState.DONE)
             assert remembered(folder) == done
             assert done in ([], LEASED)
             assert done or not acknowledged, "what was acknowledged is there"
             assert seen_again_and_paid(folder) == ((1, 1) if done else (0, 0)), "the rest goes with it"
-            session = store.find("s1")
+            session = store.sessions.find("s1")
             assert session is not None
             assert session.title == ("R" if done else None)
-            while lease := store.lease(10):
+            while lease := store.queue.lease(10):
                 learned = tuple(Observation("change", title=job.event.id) for job in lease.jobs)
-                store.settle(lease, Memory(learned))
+                store.queue.settle(lease, Memory(learned))
             assert remembered(folder) == QUEUED, "each event is remembered once in the end"
-            assert store.figures().done == len(QUEUED) + 1
+            assert store.queue.figures().done == len(QUEUED) + 1
         befores, afters = befores + (not done), afters + bool(done)
     assert befores, "some kills came before the commit"
     assert afters, "and some after"
@@ -203,15 +203,15 @@ def test_an_accept_killed_anywhere_takes_all_of_its_batch_or_none(queued: Path, 
     for folder, acknowledged in killed_at_every_call(queued, tmp_path, "accept"):
         with open_store(folder) as store:
             assert store.recovered is None
-            store.reclaim()
+            store.queue.reclaim()
             ready = names(store, JobState.READY)
             assert ready in (QUEUED, QUEUED + NEW)
             taken = len(ready) - len(QUEUED)
             assert taken or not acknowledged, "what was acknowledged is there"
-            assert store.counters()["accepted"] == len(ready) + 1
+            assert store.queue.counters()["accepted"] == len(ready) + 1
             assert remembered(folder) == []
             events = [Event(name, 0, Kind.TOOL_USE, "s1", tool=ToolCall("Bash")) for name in NEW]
-            again = store.accept([Arrival(event, Origin("key", "name", "/root")) for event in events])
+            again = store.inbox.accept([Arrival(event, Origin("key", "name", "/root")) for event in events])
             assert (again.fresh, again.duplicate) == (len(NEW) - taken, taken)
             assert names(store, JobState.READY) == QUEUED + NEW
         befores, afters = befores + (not taken), afters + bool(taken)
@@ -244,5 +244,5 @@ def test_events_refused_for_an_io_error_are_not_there_afterwards(queued: Path) -
         tortured.process.kill()
         tortured.process.wait(30)
     with open_store(queued) as store:
-        store.reclaim()
+        store.queue.reclaim()
         assert names(store, JobState.READY) == QUEUED

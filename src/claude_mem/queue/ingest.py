@@ -7,12 +7,12 @@ a kill between the two loses nothing and doubles nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from claude_mem.model.errors import EventUnreadable, StoreDamaged, StoreUnavailable
 from claude_mem.model.events import Event, Origin, Spooled
 from claude_mem.ports.spool import Spool
-from claude_mem.store.values import Accepted, Arrival, Inbox
+from claude_mem.store import Store
+from claude_mem.store.values import Accepted, Arrival
 
 BATCH = 256
 BATCH_BYTES = 8 << 20  # memory is bounded by what is in the files, not by how many there are
@@ -31,13 +31,6 @@ def none_is_excluded(event: Event) -> bool:
 
 def nothing_to_note(file: Spooled) -> None:
     del file
-
-
-class Counter(Protocol):
-    def count(self, name: str, by: int = 1) -> None: ...
-
-
-class Store(Inbox, Counter, Protocol): ...
 
 
 class Ingest:
@@ -96,7 +89,7 @@ class Ingest:
             taken.remove(refused)
             gone += self._set_aside(refused.name, why)
         if skipped:
-            self._store.count("skipped", skipped)
+            self._store.queue.count("skipped", skipped)
         for file in taken:
             self._note(file)
         if taken:
@@ -115,7 +108,7 @@ class Ingest:
         if not arriving:
             return []
         try:
-            self._store.accept([arrival for _, arrival in arriving])
+            self._store.inbox.accept([arrival for _, arrival in arriving])
         except _STORE_TROUBLE:
             raise
         except Exception as error:
@@ -141,7 +134,7 @@ class Ingest:
         """Take in one event that came by another way than the spool."""
         if not self.is_wanted(event):
             return Accepted()
-        return self._store.accept([Arrival(event, self._origin_of(event.cwd))])
+        return self._store.inbox.accept([Arrival(event, self._origin_of(event.cwd))])
 
     def _set_aside(self, name: str, error: Exception) -> int:
         """Returns how many files left the spool: none if it cannot be moved, which is tried again."""
@@ -151,5 +144,5 @@ class Ingest:
         except OSError as trouble:
             self._log(f"cannot be set aside: {name}: {trouble}")
             return 0
-        self._store.count("set_aside")
+        self._store.queue.count("set_aside")
         return 1

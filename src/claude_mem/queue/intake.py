@@ -27,7 +27,7 @@ from claude_mem.privacy.private_turns import Turns
 from claude_mem.queue import spool_reader
 from claude_mem.queue.ingest import Ingest
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.values import (
     Accepted,
     Arrival,
@@ -35,7 +35,6 @@ from claude_mem.store.values import (
     BackfillOptions,
     BackfillProgress,
     KnownSession,
-    Past,
 )
 
 # Puts together how events come in: from the spool, and from callers of the API.
@@ -44,7 +43,7 @@ log = logging.getLogger("claude_mem")
 
 
 class Intake:
-    def __init__(self, settings: Settings, store: SqliteStore) -> None:
+    def __init__(self, settings: Settings, store: Store) -> None:
         self._settings = settings
         self._globs = (*excluded_files.DEFAULT_GLOBS, *settings.exclude_paths)
         self._marking = threading.Lock()
@@ -90,7 +89,7 @@ class Intake:
 
     def origin_of(self, cwd: str | None) -> Origin:
         """Of the project that work in a directory belongs to."""
-        return self._store.belonging(self.place_of(cwd))
+        return self._store.projects.with_project(self.place_of(cwd))
 
     def is_wanted(self, event: Event) -> bool:
         return self._ingest.is_wanted(event)
@@ -184,7 +183,7 @@ class PastIntake:
     def __init__(
         self,
         settings: Settings,
-        store: Past,
+        store: Store,
         origin_of: Callable[[str | None], Origin],
         is_wanted: Callable[[Event], bool],
     ) -> None:
@@ -204,11 +203,11 @@ class PastIntake:
             mine.sessions |= dict.fromkeys(arrival.event.session for arrival in heard.arrivals)
             is_whole = story is None or part == "last"
             until = 0 if is_whole else now() + HOLD_MS
-            taken = self._store.accept_past(
+            taken = self._store.inbox.accept_past(
                 heard.arrivals, BackfillOptions(offline=offline, hold_until=until, seals=heard.seals)
             )
             if is_whole and story is not None:
-                self._store.release(list(mine.sessions))
+                self._store.inbox.release(list(mine.sessions))
                 self._stories.pop(story, None)
         return _answer(taken, heard)
 
@@ -218,14 +217,14 @@ class PastIntake:
         for each in events:
             raw = json.dumps(each.payload, separators=(",", ":")).encode()
             self._hear(each, raw, turns, heard)
-        return self._store.accept_past(heard.arrivals, BackfillOptions(offline=False)).fresh
+        return self._store.inbox.accept_past(heard.arrivals, BackfillOptions(offline=False)).fresh
 
     def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]:
         unseen = {session: KnownSession("unseen", 0) for session in sessions if _was_skipped(session)}
-        return unseen | self._store.known(sessions)
+        return unseen | self._store.inbox.known(sessions)
 
     def progress(self, since: int) -> BackfillProgress:
-        return self._store.progress(since)
+        return self._store.inbox.progress(since)
 
     def _story(self, story: str | None, part: str | None) -> _Story:
         if story is None:

@@ -16,7 +16,7 @@ from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.jobs import Gathered, Lease, Spend
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome, Paused, Throttled, Unreadable
 from claude_mem.queue.retry import LONGEST_WAIT_MS, LOOK_AGAIN_MS, Park, Retry, Settle, Wait, backoff, decide
-from claude_mem.store.values import Work
+from claude_mem.store import Queue
 
 MOST_EVENTS = 150
 HOLD_AFTER = 2  # this many failures in a row hold all sessions back
@@ -36,7 +36,7 @@ class Pump:
 
     def __init__(
         self,
-        work: Work,
+        work: Queue,
         observe: Callable[[Batch, int], tuple[Outcome, Spend | None]],
         due_at: Callable[[Gathered, int], int],
         clock: Clock,

@@ -12,10 +12,11 @@ from threading import Lock
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.json_shapes import Json
+from claude_mem.store import Memories
 from claude_mem.store.sqlite import text_index
 from claude_mem.store.sqlite.connection import Readers
 from claude_mem.store.sqlite.statistics import News, NewsMarks, memory_figures, news_since
-from claude_mem.store.values import Library, Project
+from claude_mem.store.values import Project
 
 MOST_STEPS = 16
 """Of the index, while somebody waits: some two thousand memories."""
@@ -79,7 +80,7 @@ class ContextUpdater:
     def __init__(
         self,
         readers: Readers,
-        library: Library,
+        library: Memories,
         contexts: ContextFiles,
         placed: Callable[[Project], Project] = lambda project: project,
     ) -> None:

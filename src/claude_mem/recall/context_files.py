@@ -15,7 +15,8 @@ from pathlib import Path
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.recall.render import Rendered
-from claude_mem.store.values import Keeping, Project, Shelves
+from claude_mem.store import Injections, Sessions
+from claude_mem.store.values import Project
 
 log = logging.getLogger("claude_mem")
 
@@ -30,12 +31,12 @@ class ContextFiles:
     def __init__(
         self,
         data_dir: Path,
-        shelves: Shelves,
-        keeping: Keeping,
+        shelves: Sessions,
+        injections: Injections,
         start: Callable[[Project, str], Rendered],
         clock: Callable[[], int],
     ) -> None:
-        self._data_dir, self._shelves, self._keeping = data_dir, shelves, keeping
+        self._data_dir, self._shelves, self._injections = data_dir, shelves, injections
         self._start, self._clock = start, clock
         self._known: dict[str, tuple[int, str]] = {}  # file: of which project, and what it says
 
@@ -91,7 +92,9 @@ class ContextFiles:
             return
         stamp = secrets.token_hex(8)
         if told.text:
-            self._keeping.note_rendering(stamp, [str(ref) for ref in told.refs], told.tokens, self._clock())
+            self._injections.note_rendering(
+                stamp, [str(ref) for ref in told.refs], told.tokens, self._clock()
+            )
         content = f"{stamp}\n{hook_answer(told.text)}" if told.text else f"{stamp}\n"
         for name in fresh:
             path = self._data_dir / name

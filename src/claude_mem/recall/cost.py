@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 from claude_mem.model.jobs import Spent
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store.values import InjectionCount, Ledgers, Spending
+from claude_mem.store import Statistics
+from claude_mem.store.values import InjectionCount, Spending
 
 DAY_MS = 24 * 60 * 60 * 1000
 _SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
@@ -41,7 +42,7 @@ class CostReport:
         *,
         spending: Callable[[int], list[Spending]],
         today: Callable[[], Spent],
-        ledgers: Ledgers,
+        ledgers: Statistics,
         clock: Callable[[], int],
         budget: CostBudget,
         instructions: int,

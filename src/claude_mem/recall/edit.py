@@ -21,15 +21,13 @@ from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.filters import TYPES, FilterResolver
 from claude_mem.recall.json_shapes import Json
+from claude_mem.store import Deletion, Memories
 from claude_mem.store.values import (
     CopyReport,
     Elsewhere,
     FieldValue,
     ForgetPlan,
     ForgetRequest,
-    Keeping,
-    Library,
-    Revising,
     Revision,
     Selection,
 )
@@ -50,8 +48,8 @@ class MemoryWriter:
     def __init__(
         self,
         *,
-        library: Library,
-        keeping: Keeping,
+        library: Memories,
+        deletion: Deletion,
         resolver: FilterResolver,
         origin_of: Callable[[str], Origin],
         clock: Callable[[], int],
@@ -61,7 +59,7 @@ class MemoryWriter:
         elsewhere: Elsewhere,
         forgotten: Callable[[], None],
     ) -> None:
-        self._library, self._keeping, self._resolver = library, keeping, resolver
+        self._library, self._deletion, self._resolver = library, deletion, resolver
         self._origin_of, self._clock, self._clean = origin_of, clock, clean
         self._drain, self._changed, self._elsewhere = drain, changed, elsewhere
         self._forgotten = forgotten
@@ -76,7 +74,7 @@ class MemoryWriter:
         while self._drain():
             pass
         self._check(selected.refs)
-        doomed = self._keeping.doomed(selected)
+        doomed = self._deletion.plan(selected)
         wanted = self._wanted(selected, doomed)
         sample = [json_shapes.result(Hit(card, 0.0)) for card in self._sample(doomed)]
         if dry_run:
@@ -84,7 +82,7 @@ class MemoryWriter:
         else:
             # Elsewhere first: killed on the way, the same question still finds here what to look for there.
             lying = self._elsewhere.forget(wanted, exports=exports)
-            counts = asdict(self._keeping.forget(doomed))
+            counts = asdict(self._deletion.forget(doomed))
             self._changed(None)  # nobody can say any more where it was told
             self._forgotten()
             lying = _merged_reports([*lying, *self._elsewhere.forget(wanted, exports=False)])
@@ -106,7 +104,7 @@ class MemoryWriter:
             project_key=project.key if project else None,
             project_root=project.root if project else None,
             sessions=doomed.sessions,
-            traces=tuple(self._keeping.traces(doomed.refs)),
+            traces=tuple(self._deletion.identities(doomed.refs)),
         )
 
     def import_observations(self, records: Sequence[Mapping[str, object]]) -> Json:
@@ -152,7 +150,7 @@ class MemoryWriter:
         )
         origin = self._origin(given)
         at = given.get("created_at_epoch")
-        ref, new = self._keeping.remember(
+        ref, new = self._library.remember(
             observation,
             origin,
             session=_text(given, "session") or _text(given, "session_id") or _own_session(provider, origin),
@@ -291,8 +289,8 @@ class Corrections:
     def __init__(
         self,
         *,
-        library: Library,
-        revising: Revising,
+        library: Memories,
+        revising: Memories,
         clock: Callable[[], int],
         clean: Callable[[str], str],
         changed: OnChange,

@@ -14,7 +14,8 @@ from claude_mem.model.memory import ObservationType
 from claude_mem.model.refs import KINDS, Card, Filters, is_of_file
 from claude_mem.recall.dates import interval
 from claude_mem.recall.truth import RepoFacts, when_tagged
-from claude_mem.store.values import Library, Project, Shelves
+from claude_mem.store import Memories, Sessions
+from claude_mem.store.values import Project
 
 TYPES: tuple[str, ...] = get_args(ObservationType)
 
@@ -26,8 +27,8 @@ class FilterResolver:
     def __init__(
         self,
         *,
-        library: Library,
-        shelves: Shelves,
+        library: Memories,
+        shelves: Sessions,
         clock: Callable[[], int],
         zone: Callable[[], tzinfo],
         key_of: Callable[[str], str],

@@ -26,7 +26,7 @@ from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card
 from claude_mem.recall import truth
 from claude_mem.recall.truth import RepoFacts, Touch
-from claude_mem.store.values import Library
+from claude_mem.store import Memories
 
 WITHIN_S = 2.0  # all questions together
 ASK_AGAIN_S = 60.0  # after no answer, though nothing has changed
@@ -240,7 +240,7 @@ class GitTruth:
 
     def __init__(
         self,
-        library: Library,
+        library: Memories,
         origin_of: Callable[[str], Origin],
         repository: Callable[[str], Repository] = Repository,
     ) -> None:

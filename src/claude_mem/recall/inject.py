@@ -22,7 +22,8 @@ from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.render import LastSession, NextStep, Rendered, StartMaterial
 from claude_mem.recall.search import Search, Truth
-from claude_mem.store.values import Injection, Keeping, Library, Project, Shelves
+from claude_mem.store import Injections, Memories, Sessions
+from claude_mem.store.values import Injection, Project
 
 LOOKED_AT = 200
 MOST_CONSIDERED = 12
@@ -46,9 +47,9 @@ def as_it_is(project: Project, origin: Origin) -> Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injector:
-    library: Library
-    shelves: Shelves
-    keeping: Keeping
+    library: Memories
+    shelves: Sessions
+    injections: Injections
     search: Search
     resolver: FilterResolver
     truth: Truth
@@ -192,7 +193,7 @@ class Injector:
         return self._rendered(material)
 
     def _last_told(self, session: str) -> int | None:
-        return max((each.at for each in self.keeping.injections(session=session, limit=50)), default=None)
+        return max((each.at for each in self.injections.injections(session=session, limit=50)), default=None)
 
     def _forked_at(self, asked: HookQuestion) -> int | None:
         """When the session that a fork carries on was last answered. Nobody names it, and all it was told and
@@ -246,7 +247,7 @@ class Injector:
 
     def _injected(self, session: str) -> list[Injection]:
         since = self.shelves.compacted_at(session)
-        return rules.still_present(self.keeping.injections(session=session), since)
+        return rules.still_present(self.injections.injections(session=session), since)
 
     def _hit(self, card: Card) -> Hit:
         marks, _ = self.truth(card)
@@ -279,8 +280,8 @@ log = logging.getLogger("claude_mem")
 
 
 class InjectionLog:
-    def __init__(self, keeping: Keeping) -> None:
-        self._keeping = keeping
+    def __init__(self, injections: Injections) -> None:
+        self._injections = injections
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="notes")
 
     def note(self, injection: Injection) -> None:
@@ -288,7 +289,7 @@ class InjectionLog:
 
     def shown_at_start(self, session: str, stamp: str, at: int) -> None:
         """A hook showed a session what was rendered under this stamp."""
-        rendering = self._keeping.rendering(stamp)
+        rendering = self._injections.rendering(stamp)
         if rendering is not None:
             refs, tokens = rendering
             self.note(Injection(session, "SessionStart", refs, tokens, at))
@@ -298,6 +299,6 @@ class InjectionLog:
 
     def _write(self, injection: Injection) -> None:
         try:
-            self._keeping.note_injection(injection)
+            self._injections.note_injection(injection)
         except ClaudeMemError:
             log.exception("what a session was told is not noted")

@@ -13,7 +13,8 @@ from claude_mem.model.events import Origin, around, worktree_of
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store.values import Project, Projects, ProjectSummary, Shelves
+from claude_mem.store import Projects, Sessions
+from claude_mem.store.values import Project, ProjectSummary
 
 MOST_ASKED = 8
 """Repositories that are asked for a commit: each may take git a while."""
@@ -95,7 +96,7 @@ class ProjectManager:
     vectors, which are of places in the index."""
 
     projects: Projects
-    shelves: Shelves
+    shelves: Sessions
     origin_of: Callable[[str], Origin]
     is_there: Callable[[str], bool]
     has_commit: Callable[[str, str], bool]

@@ -13,7 +13,8 @@ from claude_mem.model.refs import NEAREST, Card, Filters, Hit, memory_key, ref_a
 from claude_mem.recall import fuse, paths, rank
 from claude_mem.recall.filters import fits
 from claude_mem.recall.rank import WorkContext
-from claude_mem.store.values import Library, Passing, TextMatches, TextQuery
+from claude_mem.store import Memories, MemoryFilter
+from claude_mem.store.values import TextMatches, TextQuery
 from claude_mem.vectors.backend import VectorsUnavailable
 
 CHUNK = 120
@@ -49,7 +50,7 @@ class Similarity(Protocol):
         spots: Iterable[int],
         *,
         nearest: bool = True,
-        passing: Passing | None = None,
+        passing: MemoryFilter | None = None,
     ) -> dict[int, float]:
         """Of these spots, and (it takes longer) of those nearest to the query that pass. Raises
         VectorsUnavailable."""
@@ -73,7 +74,7 @@ class SearchResults:
 
 class Search:
     def __init__(
-        self, library: Library, clock: Callable[[], int], near: Similarity | None, truth: Truth
+        self, library: Memories, clock: Callable[[], int], near: Similarity | None, truth: Truth
     ) -> None:
         self._library, self._clock, self._near, self._truth = library, clock, near, truth
 
@@ -116,7 +117,7 @@ class Search:
         within: tuple[int, int] | None,
         words: Mapping[int, float],
         hurried: bool,
-        passing: Passing | None,
+        passing: MemoryFilter | None,
     ) -> tuple[dict[int, float], tuple[str, ...], str | None]:
         if self._near is None or not query.strip() or (hurried and not self._near.is_ready()):
             return {}, ("text",), None
@@ -127,7 +128,7 @@ class Search:
             return {}, ("text",), str(why)
         return found, ("text", "vectors"), None
 
-    def _files(self, query: str, filters: Filters, passing: Passing | None) -> dict[int, float]:
+    def _files(self, query: str, filters: Filters, passing: MemoryFilter | None) -> dict[int, float]:
         """What a session did about a file counts whole, whatever of it passes."""
         found: dict[int, float] = {}
         for path in paths.paths_in(query)[:MOST_PATHS]:
@@ -140,14 +141,14 @@ class Search:
                 found[place] = found.get(place, 0.0) + lift
         return found
 
-    def _touched(self, path: str, filters: Filters, passing: Passing | None) -> dict[int, str]:
+    def _touched(self, path: str, filters: Filters, passing: MemoryFilter | None) -> dict[int, str]:
         """Where more is known of a file than is looked at, what passes is looked for on its own."""
         found = dict(self._library.touched(path, Filters(filters.project_id), MOST_OF_A_FILE))
         if passing is not None and len(found) >= MOST_OF_A_FILE:
             found |= self._library.touched(path, filters, MOST_OF_A_FILE)
         return found
 
-    def _beside(self, folder: str, filters: Filters, passing: Passing | None) -> list[tuple[int, str]]:
+    def _beside(self, folder: str, filters: Filters, passing: MemoryFilter | None) -> list[tuple[int, str]]:
         found = self._library.beside(folder, filters.project_id, limit=MOST_BESIDE)
         if passing is not None and len(found) >= MOST_BESIDE:
             found += self._library.beside(folder, filters.project_id, passing, limit=MOST_BESIDE)
@@ -192,7 +193,7 @@ class _Looking:
     at_once: int
 
 
-def _passed(scores: Mapping[int, float], passing: Passing | None) -> Mapping[int, float]:
+def _passed(scores: Mapping[int, float], passing: MemoryFilter | None) -> Mapping[int, float]:
     if passing is None:
         return scores
     passed = passing(scores)

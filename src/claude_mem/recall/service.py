@@ -13,7 +13,8 @@ from claude_mem.recall import json_shapes
 from claude_mem.recall.filters import TYPES, FilterResolver
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search, SearchResults, Truth
-from claude_mem.store.values import Keeping, Ledgers, Library, Project, Shelves
+from claude_mem.store import Injections, Memories, Sessions, Statistics
+from claude_mem.store.values import Project
 
 MOST_RESULTS = 200
 MOST_LOOKED_UP = 20
@@ -42,10 +43,10 @@ MOST_SELECTED = 500
 class MemoryReader:
     """Any thread may call it; any call may block. Raises BadQuestion, NotThere, StoreError."""
 
-    library: Library
-    shelves: Shelves
-    keeping: Keeping
-    ledgers: Ledgers
+    library: Memories
+    shelves: Sessions
+    injections: Injections
+    ledgers: Statistics
     engine: Search
     resolver: FilterResolver
     truth: Truth
@@ -116,7 +117,7 @@ class MemoryReader:
         for ref in dict.fromkeys(ref for _, ref in asked if ref in whole):
             card, columns = whole[ref]
             few = len(asked) <= MOST_LOOKED_UP
-            injected = self.keeping.injections(ref=ref, limit=20) if few else None
+            injected = self.injections.injections(ref=ref, limit=20) if few else None
             results.append(json_shapes.detail(self._hit(card), columns, injected))
         missing = [str(text) for text, ref in asked if ref not in whole]
         return {"results": results, "missing": missing}
@@ -235,7 +236,7 @@ class MemoryReader:
         is_observation = meant.kind == "observation"
         uses = columns["tool_use_ids"] if is_observation else []
         newer = [Ref("observation", card.superseded_by)] if card.superseded_by is not None else []
-        told = self.keeping.injections(ref=meant, limit=INJECTED)
+        told = self.injections.injections(ref=meant, limit=INJECTED)
         return {
             "ref": str(meant),
             "branch": card.branch,

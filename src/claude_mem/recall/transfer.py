@@ -16,7 +16,8 @@ from claude_mem.model.refs import Filters, MemoryKind, Ref
 from claude_mem.recall.filters import FilterResolver, fits
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search
-from claude_mem.store.values import ExportSelection, ImportReport, Library
+from claude_mem.store import Memories
+from claude_mem.store.values import ExportSelection, ImportReport
 
 LONGEST = 70_000  # characters of a text: what capture keeps of a field, and what it says of the rest
 LONGEST_NAME = 1_000  # of what others refer to: cut, it would be another one
@@ -82,7 +83,7 @@ class Exporter:
         self,
         *,
         records: Callable[[ExportSelection], Iterator[Record]],
-        library: Library,
+        library: Memories,
         resolver: FilterResolver,
         search: Search,
         catch_up: Callable[[], None],

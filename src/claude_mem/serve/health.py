@@ -37,7 +37,7 @@ VECTORS = ("on", "off", "unavailable")
 
 def queue_figures(services: Services) -> QueueFigures:
     """Raises StoreError, OSError."""
-    figures, now = services.store.figures(), services.clock()
+    figures, now = services.store.queue.figures(), services.clock()
     oldest = figures.oldest_ready_at
     return QueueFigures(
         spooled=services.spooled()[0],
@@ -54,7 +54,7 @@ def worker_health(running: Running) -> Health:
     services = running.services
     trouble, active, queue = running.trouble, None, None
     try:
-        active = services.store.count_open()
+        active = services.store.sessions.count_open()
         queue = queue_figures(services)
     except (StoreError, OSError) as error:
         trouble = trouble or str(error)
@@ -85,12 +85,12 @@ def _progress(services: Services) -> dict[str, object] | None:
 
 def queue_page(running: Running, query: QueueQuery) -> QueuePage:
     services = running.services
-    jobs = services.store.jobs(query.state, query.limit, query.after)
+    jobs = services.store.queue.jobs(query.state, query.limit, query.after)
     return QueuePage(
         **structs.asdict(queue_figures(services)),
         spooled_bytes=services.spooled()[1],
-        last_event_at=services.store.last_event_at(),
-        counters=services.store.counters(),
+        last_event_at=services.store.queue.last_event_at(),
+        counters=services.store.queue.counters(),
         drops=services.drops(),
         state=query.state,
         jobs=[_row(job, reason) for job, reason in jobs],
@@ -113,7 +113,7 @@ def _row(job: Job, reason: str | None) -> JobRow:
 
 def prometheus(running: Running) -> str:
     services = running.services
-    figures, counters = queue_figures(services), services.store.counters()
+    figures, counters = queue_figures(services), services.store.queue.counters()
     states = {name: getattr(figures, name) for name in ("ready", "leased", "parked", "done")}
     age_s = figures.oldest_age_ms / 1000
     counted = dict.fromkeys(COUNTERS, 0) | counters
@@ -128,7 +128,10 @@ def prometheus(running: Running) -> str:
             _single("spool_files", "gauge", "Events waiting in the spool.", figures.spooled),
             _single("spool_bytes", "gauge", "Bytes waiting in the spool.", services.spooled()[1]),
             _single(
-                "sessions_open", "gauge", "Sessions somebody may still work in.", services.store.count_open()
+                "sessions_open",
+                "gauge",
+                "Sessions somebody may still work in.",
+                services.store.sessions.count_open(),
             ),
             _family("mishaps_total", "counter", "Failures the worker outlived.", "where", running.mishaps),
             _single(

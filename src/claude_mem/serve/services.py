@@ -23,7 +23,8 @@ from claude_mem.recall.service import MemoryReader
 from claude_mem.recall.transfer import Exporter, Importer
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.settings import Settings
-from claude_mem.store.values import Accepted, Inbox, Overview, Sessions
+from claude_mem.store import Store
+from claude_mem.store.values import Accepted
 
 log = logging.getLogger("claude_mem.serve")
 
@@ -33,10 +34,6 @@ PROTOCOL = 1
 BACKLOG = 1024
 """Connections that may wait on a listening socket."""
 MOST_CORRECTIONS = 1_000
-
-
-class Store(Inbox, Sessions, Overview, Protocol):
-    """As much of the store as the worker's faces need. Its methods block, and any thread may call them."""
 
 
 class Retention(Protocol):

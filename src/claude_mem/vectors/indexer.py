@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from claude_mem.model.errors import StoreError
 from claude_mem.model.refs import MemoryKind
 from claude_mem.settings import Settings
-from claude_mem.store.values import Passing
+from claude_mem.store import MemoryFilter
 from claude_mem.vectors.backend import Embedder, Keeper, LazyBackend, Vectors, VectorsUnavailable
 from claude_mem.vectors.embed import WordLlama
 
@@ -156,7 +156,7 @@ class Similarity:
         spots: Iterable[int],
         *,
         nearest: bool = True,
-        passing: Passing | None = None,
+        passing: MemoryFilter | None = None,
     ) -> dict[int, float]:
         """Of these spots, as far as they have vectors, and of those nearest to the query that pass. Raises
         VectorsUnavailable."""
@@ -167,7 +167,7 @@ class Similarity:
         return close | self._vectors.cosines(vector, [spot for spot in spots if spot not in close])
 
     def _close(
-        self, vector: Vector, within: tuple[int, int] | None, passing: Passing | None
+        self, vector: Vector, within: tuple[int, int] | None, passing: MemoryFilter | None
     ) -> dict[int, float]:
         if passing is None:
             return dict(self._vectors.nearest(vector, within, self._nearest))

@@ -14,9 +14,8 @@ from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.projects import ProjectManager
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import SqliteStore, backup, copies
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.retention import Evidence, SqliteEvidence, SqliteRoom
+from claude_mem.store.sqlite import Store, backup, copies
+from claude_mem.store.sqlite.retention import Evidence
 
 DAY_MS = 24 * 60 * 60 * 1000
 MEGABYTE = 1_000_000
@@ -26,17 +25,16 @@ class House:
     def __init__(
         self,
         settings: Settings,
-        store: SqliteStore,
-        keeping: SqliteKeeping,
+        store: Store,
         contexts: ContextFiles,
         housing: ProjectManager,
     ) -> None:
         self._settings, self._store = settings, store
-        self._keeping, self._contexts, self._housing = keeping, contexts, housing
+        self._contexts, self._housing = contexts, housing
         self._spool = Spool()
         self._backups = settings.place(paths.BACKUPS)
-        self._evidence = SqliteEvidence(store.readers, store.writer, now)
-        self._room = SqliteRoom(store.path, store.readers, store.writer)
+        self._evidence = store.evidence
+        self._room = store.space
 
     def upkeep(self) -> dict[str, Callable[[], object]]:
         """What the worker does by itself, every hour: steps, of which none needs the others."""
@@ -67,7 +65,7 @@ class House:
                 _remove(path)
             self._let_go()
             freed = self._room.give_back()
-            self._store.checkpoint()
+            self._store.upkeep.checkpoint()
         items.append(_item("free", 0, freed))
         room = self._room.room()
         files = sum(int(item["bytes"]) for item in items if not str(item["what"]).startswith("evidence"))
@@ -80,7 +78,7 @@ class House:
 
     def _let_go(self) -> None:
         if self._settings.evidence_days:
-            while self._keeping.expire_evidence(self._before()):
+            while self._evidence.expire(self._before()):
                 pass
         excess = self._excess().characters
         if excess:

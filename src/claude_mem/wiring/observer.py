@@ -19,7 +19,7 @@ from claude_mem.observe.policy import due_at
 from claude_mem.observe.tool_calls import Seen
 from claude_mem.queue.pump import Pump
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 
 
 def choice(settings: Settings) -> Choice:
@@ -69,7 +69,7 @@ class Observing:
     observer: Observer
     chosen: Choice
     asked: Model | None
-    store: SqliteStore
+    store: Store
 
     def shown(self) -> dict[str, object]:
         return {
@@ -83,12 +83,12 @@ class Observing:
     def _spent_today(self) -> dict[str, object] | None:
         """None: it cannot be read now."""
         with suppress(StoreError, OSError):
-            spent = self.store.spent(0, now())
+            spent = self.store.queue.spent(0, now())
             return {"tokens": spent.daily_tokens, "usd": spent.daily_usd}
         return None
 
     def resume(self, job_ids: Sequence[int] | None) -> int:
-        resumed = self.store.resume(job_ids)
+        resumed = self.store.queue.resume(job_ids)
         self.pump.release()  # after: whoever steps next must find what was resumed
         return resumed
 
@@ -98,9 +98,7 @@ class Observing:
             self.asked.close()
 
 
-def assemble(
-    settings: Settings, store: SqliteStore, *, mode: modes.Mode, tell: Callable[[str], None]
-) -> Observing:
+def assemble(settings: Settings, store: Store, *, mode: modes.Mode, tell: Callable[[str], None]) -> Observing:
     chosen = choice(settings)
     asked = model(settings, chosen.provider)
     options = ObserverOptions(
@@ -116,8 +114,8 @@ def assemble(
     )
 
     def spent(session_id: int) -> Spent:
-        return store.spent(session_id, now())
+        return store.queue.spent(session_id, now())
 
     observer = Observer(asked, observe_offline, options, spent, tell)
-    pump = Pump(store, observer.observe, due_at, now, tell)
+    pump = Pump(store.queue, observer.observe, due_at, now, tell)
     return Observing(pump, observer, chosen, asked, store)

@@ -24,16 +24,7 @@ from claude_mem.recall.search import Search
 from claude_mem.recall.service import MemoryReader
 from claude_mem.recall.transfer import Exporter, Importer
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.injections import InjectionFigures
-from claude_mem.store.sqlite.memories import SqliteMemories, SqliteRevising
-from claude_mem.store.sqlite.projects import SqliteProjects
-from claude_mem.store.sqlite.sessions import SqliteSessions
-from claude_mem.store.sqlite.statistics import SqliteStatistics
-from claude_mem.store.sqlite.text_index import TextIndex
-from claude_mem.store.sqlite.transfer import SqliteTransfer
-from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
+from claude_mem.store.sqlite import Store
 from claude_mem.store.values import Project
 from claude_mem.vectors import indexer
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
@@ -69,7 +60,7 @@ class Recalling:
 
 def assemble(
     settings: Settings,
-    store: SqliteStore,
+    store: Store,
     *,
     origin_of: Callable[[str], Origin],
     clean: Callable[[str], str],
@@ -77,16 +68,13 @@ def assemble(
     instructions: str,
 ) -> Recalling:
     """`instructions`: what every call of the observer's model begins with."""
-    library, shelves = SqliteMemories(store.readers), SqliteSessions(store.readers)
-    ledgers = SqliteStatistics(store.readers)
-    keeping = SqliteKeeping(store.readers, store.writer, now)
-    indexing = TextIndex(store.readers, store.writer)
+    library, shelves = store.memories, store.sessions
+    ledgers = store.statistics
+    indexing = store.text_index
     indexing.prepare()
     embedder = indexer.embedder()
-    keeper = indexer.keeper(settings, SqliteVectors(store.readers, store.writer))
-    embedding = (
-        VectorIndexer(SqliteEmbedding(store.readers, store.writer), keeper, embedder) if keeper else None
-    )
+    keeper = indexer.keeper(settings, store.vectors)
+    embedding = VectorIndexer(store.embeddings, keeper, embedder) if keeper else None
     near = Similarity(embedder, keeper) if keeper else None
 
     def render() -> bool:
@@ -112,9 +100,9 @@ def assemble(
         key_of=lambda cwd: origin_of(cwd).key,
         facts_of=truth_of.facts,
     )
-    injections = InjectionLog(keeping)
+    injections = InjectionLog(store.injections)
     projects = ProjectManager(
-        projects=SqliteProjects(store.readers, store.writer),
+        projects=store.projects,
         shelves=shelves,
         origin_of=origin_of,
         is_there=is_directory,
@@ -127,7 +115,7 @@ def assemble(
     injector = Injector(
         library=library,
         shelves=shelves,
-        keeping=keeping,
+        injections=store.injections,
         search=search,
         resolver=resolver,
         truth=truth_of,
@@ -140,20 +128,22 @@ def assemble(
         ),
         placed=projects.placed,
     )
-    contexts = ContextFiles(settings.data_dir, shelves, keeping, _by_git(truth_of, injector.start), now)
+    contexts = ContextFiles(
+        settings.data_dir, shelves, store.injections, _by_git(truth_of, injector.start), now
+    )
     contexts_updater = ContextUpdater(store.readers, library, contexts, projects.looked_for)
-    injected = InjectionFigures(store.readers)
+    injected = store.injections
     copying = threading.Lock()
     corrections = Corrections(
         library=library,
-        revising=SqliteRevising(store.writer),
+        revising=store.memories,
         clock=now,
         clean=clean,
         changed=changed,
     )
     writer = MemoryWriter(
         library=library,
-        keeping=keeping,
+        deletion=store.deletion,
         resolver=resolver,
         origin_of=refusing_excluded(settings, origin_of),
         clock=now,
@@ -163,7 +153,7 @@ def assemble(
         elsewhere=Elsewhere(settings, copying),
         forgotten=corrections.drop_forgotten,
     )
-    transfer = SqliteTransfer(store.readers, store.writer, now)
+    transfer = store.transfer
 
     def stats() -> Json:
         waiting = {"waiting": contexts_updater.waiting()}
@@ -185,7 +175,7 @@ def assemble(
         memory=MemoryReader(
             library=library,
             shelves=shelves,
-            keeping=keeping,
+            injections=store.injections,
             ledgers=ledgers,
             engine=search,
             resolver=resolver,
@@ -211,8 +201,8 @@ def assemble(
         ),
         injector=injector,
         costs=CostReport(
-            spending=store.spending,
-            today=lambda: store.spent(0, now()),
+            spending=store.queue.spending,
+            today=lambda: store.queue.spent(0, now()),
             ledgers=ledgers,
             clock=now,
             budget=CostBudget(
@@ -221,11 +211,11 @@ def assemble(
             instructions=estimate_tokens(instructions),
         ),
         projects=projects,
-        house=House(settings, store, keeping, contexts, projects),
+        house=House(settings, store, contexts, projects),
         stats=stats,
         progress=progress,
         step=background.step,
-        finish_forgetting=keeping.finish_forgetting,
+        finish_forgetting=store.deletion.finish_forgetting,
         shown_at_start=injections.shown_at_start,
         copying=copying,
         close=close,

@@ -19,7 +19,7 @@ from claude_mem.recall import fence
 from claude_mem.serve.services import Services
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import session_notice, summarized
-from claude_mem.store.sqlite import Recovered, SqliteStore
+from claude_mem.store.sqlite import Recovered, Store
 from claude_mem.wiring import observer, recall
 from claude_mem.wiring.exclusion import unless_excluded
 
@@ -42,7 +42,7 @@ def _build(settings: Settings) -> Services:
     settings = _warned(settings, problem)
     store = _open(settings)
     try:
-        store.reclaim()  # every lease belonged to a worker that is gone
+        store.queue.reclaim()  # every lease belonged to a worker that is gone
         intake = Intake(settings, store)
 
         def tell(message: str) -> None:
@@ -77,7 +77,7 @@ def _build(settings: Settings) -> Services:
     def backup() -> None:
         recalling.finish_forgetting()  # else what was to be forgotten would live on in the copy
         with recalling.copying:
-            store.backup_if_due()
+            store.upkeep.backup_if_due()
 
     def close() -> None:
         observing.let_go()
@@ -94,11 +94,11 @@ def _build(settings: Settings) -> Services:
         spooled=intake.spool.weigh,
         drops=drop_counters.read,
         maintain={
-            "sessions": lambda: store.interrupt_silent(now() - INTERRUPTED_AFTER_MS),
+            "sessions": lambda: store.sessions.interrupt_silent(now() - INTERRUPTED_AFTER_MS),
             "spool": intake.tidy,
             **recalling.house.upkeep(),
             "backup": backup,
-            "checkpoint": store.checkpoint,
+            "checkpoint": store.upkeep.checkpoint,
         },
         close=close,
         pump=observing.pump.step,
@@ -106,7 +106,7 @@ def _build(settings: Settings) -> Services:
         interrupt_work=observing.let_go,
         observer_state=observing.shown,
         resume=observing.resume,
-        drop=store.drop,
+        drop=store.queue.drop,
         backfill=past,
         follow=follow() if settings.watch else None,
         is_private=is_wholly_private,
@@ -147,8 +147,8 @@ def _warned(settings: Settings, problem: str | None) -> Settings:
     return settings
 
 
-def _open(settings: Settings) -> SqliteStore:
-    store = SqliteStore.open(settings.database, clock=now, backups=settings.place(paths.BACKUPS))
+def _open(settings: Settings) -> Store:
+    store = Store.open(settings.database, clock=now, backups=settings.place(paths.BACKUPS))
     if store.recovered:
         log.error("the database was damaged: %s", store.recovered)
         leave_notice(settings.data_dir, describe(store.recovered))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.model.records import Record
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.transfer import SqliteTransfer
+from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite.transfer import Transfer
 from claude_mem.store.values import ExportSelection, ImportReport
 
 NOW = 1_800_000_000_000
@@ -31,8 +31,8 @@ class Memory:
             return [dict(record) for record in portable.records(ExportSelection()) if "version" not in record]
 
     @contextmanager
-    def _open(self) -> Iterator[SqliteTransfer]:
+    def _open(self) -> Iterator[Transfer]:
         place, backups = self._folder / "ours" / "claude-mem.db", self._folder / "ours" / "backups"
         place.parent.mkdir(exist_ok=True)
-        with SqliteStore.open(place, clock=lambda: NOW, backups=backups) as store:
-            yield SqliteTransfer(store.readers, store.writer, lambda: NOW)
+        with Store.open(place, clock=lambda: NOW, backups=backups) as store:
+            yield Transfer(store.readers, store.writer, lambda: NOW)

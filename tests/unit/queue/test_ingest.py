@@ -24,7 +24,7 @@ from claude_mem.model.jobs import JobState
 from claude_mem.queue import spool_reader
 from claude_mem.queue.ingest import Ingest
 from claude_mem.serve.services import Services
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def envelope(id: str, payload: bytes, event: str = "PostToolUse", at: int = 1_70
 
 
 def queued(parts: Services) -> list[str]:
-    jobs = parts.store.jobs(JobState.READY, 10_000)
+    jobs = parts.store.queue.jobs(JobState.READY, 10_000)
     return [job.event.tool.use_id or "" for job, _ in jobs if job.event.tool]
 
 
@@ -69,7 +69,7 @@ def test_what_hooks_spooled_becomes_a_session_prompts_and_queued_events(parts: S
     ):
         hook_process.run(data, event)
     assert parts.drain() == 5
-    session = parts.store.find(payloads.SESSION)
+    session = parts.store.sessions.find(payloads.SESSION)
     assert session is not None
     assert (session.prompt_counter, session.first_user_prompt, session.status) == (
         1,
@@ -88,7 +88,7 @@ def test_a_file_that_is_still_there_after_its_commit_is_taken_once(parts: Servic
     spool(data, "1", content)
     parts.drain()
     assert queued(parts) == ["toolu_1"]
-    assert parts.store.counters()["duplicate"] == 1
+    assert parts.store.queue.counters()["duplicate"] == 1
 
 
 def test_events_of_a_session_keep_their_order(parts: Services, data: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_bad_file_is_set_aside_kept_and_counted_and_the_rest_goes_on(
     parts.drain()
     assert queued(parts) == ["toolu_2"]
     assert (data / "spool" / "aside" / "1.json").read_bytes() == BAD[kind]
-    assert parts.store.counters()["set_aside"] == 1
+    assert parts.store.queue.counters()["set_aside"] == 1
     assert not (data / "spool" / "1.json").exists()
 
 
@@ -144,7 +144,7 @@ def test_a_link_a_pipe_or_a_folder_in_the_spool_is_neither_followed_nor_waited_f
     parts.drain()
     assert queued(parts) == ["toolu_4"]
     assert secret.exists()
-    assert parts.store.counters()["set_aside"] == 3
+    assert parts.store.queue.counters()["set_aside"] == 3
 
 
 # Row 8: the clock jumps.
@@ -162,7 +162,7 @@ def test_tools_on_the_skip_list_are_counted_and_not_queued(parts: Services, data
     spool(data, "1", envelope("e1", skipped))
     parts.drain()
     assert queued(parts) == []
-    assert parts.store.counters()["skipped"] == 1
+    assert parts.store.queue.counters()["skipped"] == 1
 
 
 def observed(parts: Services, data: Path, **tool: object) -> None:
@@ -173,7 +173,7 @@ def observed(parts: Services, data: Path, **tool: object) -> None:
     hook_process.run(data, payloads.stop("Asked and noted."))
     hook_process.run(data, payloads.end())
     parts.drain()
-    while parts.store.figures().ready:
+    while parts.store.queue.figures().ready:
         parts.pump()
 
 
@@ -212,7 +212,7 @@ def test_what_an_older_hook_let_through_is_scrubbed_again(parts: Services, data:
     leaky = payloads.bash("toolu_1", stdout="<private>canary-1</private> ghp_" + "a1B2" * 9)
     spool(data, "1", envelope("e1", leaky))
     parts.drain()
-    ((job, _),) = parts.store.jobs(JobState.READY, 10)
+    ((job, _),) = parts.store.queue.jobs(JobState.READY, 10)
     assert job.event.tool is not None
     assert "canary-1" not in (job.event.tool.response or "")
     assert "redacted" in (job.event.tool.response or "")
@@ -238,7 +238,7 @@ def test_an_event_received_from_elsewhere_is_scrubbed_and_committed_before_it_is
         "PostToolUse", json.loads(payloads.bash("toolu_1", stdout="<private>canary-1</private>ok"))
     )
     assert accepted.fresh == 1
-    ((job, _),) = parts.store.jobs(JobState.READY, 10)
+    ((job, _),) = parts.store.queue.jobs(JobState.READY, 10)
     assert job.event.tool is not None
     assert "canary-1" not in (job.event.tool.response or "")
 
@@ -318,7 +318,7 @@ def test_work_in_a_directory_whose_repository_cannot_be_read_is_recorded_as_of_t
     in_front_of_a_good_one(data, tmp_path)
     parts.drain()
     assert queued(parts) == ["toolu_bad", "toolu_good"]
-    session = parts.store.find("s-bad")
+    session = parts.store.sessions.find("s-bad")
     assert session is not None
     assert session.project == BAD_PLACE
     assert hook_process.spooled(data) == []
@@ -370,7 +370,7 @@ def test_an_event_the_database_refuses_is_set_aside_and_the_good_one_behind_it_a
     in_front_of_a_good_one(data, tmp_path)
     parts.drain()
     assert queued(parts) == ["toolu_good"]
-    assert parts.store.counters()["set_aside"] == 1
+    assert parts.store.queue.counters()["set_aside"] == 1
     assert [file.name for file in (data / "spool" / "aside").iterdir()] == ["1.json"]
     assert hook_process.spooled(data) == []
 
@@ -410,15 +410,15 @@ class Steps:
 
 
 @pytest.fixture
-def store(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
+def store(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     (data / "spool").mkdir(parents=True, mode=0o700)
     monkeypatch.chdir(data)
     spool_writer.reset_ledger(0, 0, 1000, 1 << 30)
-    with SqliteStore.open(data / "claude-mem.db", clock=lambda: 1, backups=data / "backups") as opened:
+    with Store.open(data / "claude-mem.db", clock=lambda: 1, backups=data / "backups") as opened:
         yield opened
 
 
-def ingest(store: SqliteStore, steps: Steps) -> Ingest:
+def ingest(store: Store, steps: Steps) -> Ingest:
     return Ingest(
         *(spool_reader.Spool(), store, steps.parse, steps.origin_of, frozenset(), lambda _: None),
         is_excluded=steps.is_excluded,
@@ -426,24 +426,24 @@ def ingest(store: SqliteStore, steps: Steps) -> Ingest:
     )
 
 
-def accepted(store: SqliteStore) -> list[str]:
-    return [job.event.session for job, _ in store.jobs(JobState.READY, 10)]
+def accepted(store: Store) -> list[str]:
+    return [job.event.session for job, _ in store.queue.jobs(JobState.READY, 10)]
 
 
 @pytest.mark.parametrize("step", ["parse", "exclude", "origin"])
 def test_an_event_that_fails_at_any_step_is_set_aside_and_the_good_one_behind_it_accepted(
-    store: SqliteStore, data: Path, tmp_path: Path, step: str
+    store: Store, data: Path, tmp_path: Path, step: str
 ) -> None:
     in_front_of_a_good_one(data, tmp_path)
     ingest(store, Steps(step, Poison())).drain()
     assert accepted(store) == ["s-good"]
-    assert store.counters()["set_aside"] == 1
+    assert store.queue.counters()["set_aside"] == 1
     assert [file.name for file in (data / "spool" / "aside").iterdir()] == ["1.json"]
     assert hook_process.spooled(data) == []
 
 
 def test_what_cannot_be_noted_of_an_accepted_event_holds_up_nothing(
-    store: SqliteStore, data: Path, tmp_path: Path
+    store: Store, data: Path, tmp_path: Path
 ) -> None:
     in_front_of_a_good_one(data, tmp_path)
     ingest(store, Steps("note", Poison())).drain()
@@ -451,9 +451,7 @@ def test_what_cannot_be_noted_of_an_accepted_event_holds_up_nothing(
     assert hook_process.spooled(data) == []
 
 
-def test_a_bad_file_that_cannot_be_moved_holds_up_nothing(
-    store: SqliteStore, data: Path, tmp_path: Path
-) -> None:
+def test_a_bad_file_that_cannot_be_moved_holds_up_nothing(store: Store, data: Path, tmp_path: Path) -> None:
     (data / "spool" / "aside").write_text("a file where the folder should be")
     in_front_of_a_good_one(data, tmp_path)
     taking = ingest(store, Steps("parse", Poison()))
@@ -465,7 +463,7 @@ def test_a_bad_file_that_cannot_be_moved_holds_up_nothing(
 
 @pytest.mark.parametrize("step", ["parse", "exclude", "origin", "note"])
 def test_trouble_of_the_store_is_not_the_events_fault_at_any_step(
-    store: SqliteStore, data: Path, tmp_path: Path, step: str
+    store: Store, data: Path, tmp_path: Path, step: str
 ) -> None:
     in_front_of_a_good_one(data, tmp_path)
     steps = Steps(step, StoreUnavailable("disk full"))
@@ -476,13 +474,13 @@ def test_trouble_of_the_store_is_not_the_events_fault_at_any_step(
     steps.poisoned = ""
     taking.drain()
     assert accepted(store) == ["s-bad", "s-good"]
-    assert "set_aside" not in store.counters()
+    assert "set_aside" not in store.queue.counters()
     assert hook_process.spooled(data) == []
 
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
 def test_a_machine_short_of_something_is_not_the_events_fault(
-    store: SqliteStore, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+    store: Store, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def short(path: str, *given: int) -> int:
         raise OSError(code, os.strerror(code), path)

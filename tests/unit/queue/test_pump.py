@@ -30,7 +30,7 @@ from claude_mem.model.memory import (
 from claude_mem.observe import policy
 from claude_mem.queue.pump import SHORTEST_HOLD_MS, STORE_HOLD_MS, Pump
 from claude_mem.queue.retry import LOOK_AGAIN_MS, backoff
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store import Queue, Store
 
 SECOND = 1000
 DEADLINE_S = 60.0
@@ -59,8 +59,8 @@ def events() -> Events:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: SettableClock) -> Iterator[SqliteStore]:
-    with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
+def store(tmp_path: Path, clock: SettableClock) -> Iterator[Store]:
+    with Store.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
         yield store
 
 
@@ -70,8 +70,8 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-def make(store: SqliteStore, clock: SettableClock, told: list[str]) -> Make:
-    return lambda observe: Pump(store, observe, due_at, clock, told.append, jitter=lambda: 0.0)
+def make(store: Store, clock: SettableClock, told: list[str]) -> Make:
+    return lambda observe: Pump(store.queue, observe, due_at, clock, told.append, jitter=lambda: 0.0)
 
 
 class Script:
@@ -94,12 +94,12 @@ class Script:
         return [batch.session for batch in self.shown]
 
 
-def a_turn(store: SqliteStore, events: Events, session: str = "s1", tools: int = 2) -> list[str]:
+def a_turn(store: Store, events: Events, session: str = "s1", tools: int = 2) -> list[str]:
     """A prompt, its tool uses and its stop, as they are queued; returns their ids."""
     made = [events.prompt("please", session)]
     made += [events.tool(session) for _ in range(tools)]
     made.append(events.make(Kind.STOP, session, text="done"))
-    store.accept(arrivals(*made))
+    store.inbox.accept(arrivals(*made))
     return [event.id for event in made]
 
 
@@ -115,8 +115,8 @@ def why_paused(pump: Pump) -> str | None:
     return pump.paused
 
 
-def waiting(store: SqliteStore, state: JobState = JobState.READY) -> list[tuple[str, int, str | None]]:
-    return [(job.event.id, job.attempts, reason) for job, reason in store.jobs(state, 100)]
+def waiting(store: Store, state: JobState = JobState.READY) -> list[tuple[str, int, str | None]]:
+    return [(job.event.id, job.attempts, reason) for job, reason in store.queue.jobs(state, 100)]
 
 
 # When
@@ -127,7 +127,7 @@ def test_nothing_waits_until_something_arrives(make: Make) -> None:
 
 
 def test_a_turn_goes_out_as_one_batch_when_it_has_ended(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script(Observed(Memory((Observation("bugfix", title="T"),), (Summary(request="R"),))))
     pump = make(observer)
@@ -136,20 +136,20 @@ def test_a_turn_goes_out_as_one_batch_when_it_has_ended(
     (batch,) = observer.shown
     assert [event.id for event in batch.events] == ids
     assert (batch.request, batch.wants_summary) == ("please", True)
-    assert store.figures() == QueueFigures(done=22)
-    session = store.find("s1")
+    assert store.queue.figures() == QueueFigures(done=22)
+    session = store.sessions.find("s1")
     assert session is not None
     assert session.title == "R"
     assert pump.step() is None
 
 
 def test_nothing_goes_out_before_it_is_due(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script()
     pump = make(observer)
     tool = events.tool()
-    store.accept(arrivals(tool))
+    store.inbox.accept(arrivals(tool))
     quiet_at = tool.at + policy.IDLE_MS
     assert pump.step() == quiet_at
     clock.now = quiet_at - 1
@@ -161,7 +161,7 @@ def test_nothing_goes_out_before_it_is_due(
 
 
 def test_two_turns_are_two_batches_in_their_order(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script()
     turns = [a_turn(store, events), a_turn(store, events)]
@@ -170,7 +170,7 @@ def test_two_turns_are_two_batches_in_their_order(
 
 
 def test_sessions_take_their_turns_by_the_age_of_what_waits(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script()
     for session in ("b", "a", "b", "c"):
@@ -180,10 +180,10 @@ def test_sessions_take_their_turns_by_the_age_of_what_waits(
 
 
 def test_the_soonest_of_what_must_wait_is_when_to_look_again(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     late, soon = events.tool("late", at=NOON + SECOND), events.tool("soon", at=NOON)
-    store.accept(arrivals(late, soon))
+    store.inbox.accept(arrivals(late, soon))
     assert make(Script()).step() == soon.at + policy.IDLE_MS
 
 
@@ -191,7 +191,7 @@ def test_the_soonest_of_what_must_wait_is_when_to_look_again(
 
 
 def test_a_reply_nobody_can_read_is_asked_for_three_times_then_parked_with_its_reason(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+    store: Store, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
     observer = Script(*[Unreadable("prose: I am sorry")] * 3, spend=SPEND)
     pump = make(observer)
@@ -208,16 +208,16 @@ def test_a_reply_nobody_can_read_is_asked_for_three_times_then_parked_with_its_r
     ], "without the reply's own words: what is told is logged"
     assert pump.step() is None
     assert [[event.id for event in batch.events] for batch in observer.shown] == [ids] * 3
-    session = store.find("s1")
+    session = store.sessions.find("s1")
     assert session is not None
-    assert store.spent(session.id, clock.now).session_usd == 0.75, "an unreadable reply was paid for"
-    store.resume()
+    assert store.queue.spent(session.id, clock.now).session_usd == 0.75, "an unreadable reply was paid for"
+    store.queue.resume()
     pump_dry(pump, clock)
-    assert store.figures() == QueueFigures(done=4)
+    assert store.queue.figures() == QueueFigures(done=4)
 
 
 def test_an_unreadable_reply_holds_back_its_own_session_alone(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script(Unreadable("prose"), Unreadable("prose"))
     for session in ("a", "b", "c"):
@@ -227,7 +227,7 @@ def test_an_unreadable_reply_holds_back_its_own_session_alone(
 
 
 def test_told_to_wait_it_waits_as_told_counts_no_attempt_and_holds_all_sessions_back(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script(Throttled(clock.now + 60 * SECOND))
     pump = make(observer)
@@ -243,7 +243,7 @@ def test_told_to_wait_it_waits_as_told_counts_no_attempt_and_holds_all_sessions_
 
 
 def test_told_to_wait_for_most_of_a_day_no_session_asks_before(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script(Throttled(clock.now + 20 * HOUR))
     pump = make(observer)
@@ -256,14 +256,14 @@ def test_told_to_wait_for_most_of_a_day_no_session_asks_before(
 
 
 def test_told_to_wait_for_no_time_at_all_it_does_not_ask_in_a_circle(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     a_turn(store, events)
     assert pump_dry(make(Script(Throttled(0))), clock) == clock.now + SHORTEST_HOLD_MS
 
 
 def test_a_pause_is_told_once_and_ends_when_what_was_wrong_is_mended(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+    store: Store, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
     observer = Script(*[Paused("Log in again: claude login")] * 3, spend=None)
     pump = make(observer)
@@ -277,7 +277,7 @@ def test_a_pause_is_told_once_and_ends_when_what_was_wrong_is_mended(
     assert [attempts for id, attempts, _reason in waiting(store) if id in ids] == [0] * 4
     pump_dry(pump, clock)
     assert pump.paused is None
-    assert store.figures() == QueueFigures(done=8)
+    assert store.queue.figures() == QueueFigures(done=8)
     observer.answers = [Paused("Log in again: claude login")]
     a_turn(store, events, "a")
     pump_dry(pump, clock)
@@ -285,7 +285,7 @@ def test_a_pause_is_told_once_and_ends_when_what_was_wrong_is_mended(
 
 
 def test_released_it_tries_again_before_the_hold_is_over(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script(Paused("Log in again: claude login"))
     pump = make(observer)
@@ -299,23 +299,23 @@ def test_released_it_tries_again_before_the_hold_is_over(
 
 
 def test_a_batch_that_is_refused_is_given_up_after_three_attempts_and_that_is_told(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+    store: Store, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
     pump = make(Script(*[Broken("The API finds the request too long (413).")] * 3, spend=SPEND))
-    store.accept(arrivals(events.make(Kind.STOP, text="done")))
+    store.inbox.accept(arrivals(events.make(Kind.STOP, text="done")))
     while (when := pump.step()) is not None:
         clock.now = when
-    assert store.figures() == QueueFigures(parked=1)
+    assert store.queue.figures() == QueueFigures(parked=1)
     assert told == [
         "1 event was given up for now: The API finds the request too long (413). Run: claude-mem queue list"
     ]
-    session = store.find("s1")
+    session = store.sessions.find("s1")
     assert session is not None
-    assert store.spent(session.id, clock.now).session_usd == 0.75
+    assert store.queue.spent(session.id, clock.now).session_usd == 0.75
 
 
 def test_a_provider_that_cannot_be_reached_costs_no_batch_an_attempt_however_long_it_takes(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+    store: Store, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
     observer = Script(*[DOWN] * 600)
     pump = make(observer)
@@ -338,7 +338,7 @@ def test_a_provider_that_cannot_be_reached_costs_no_batch_an_attempt_however_lon
     assert pump.paused == told[0]
     clock.now += LOOK_AGAIN_MS
     pump_dry(pump, clock)
-    assert store.figures() == QueueFigures(done=4)
+    assert store.queue.figures() == QueueFigures(done=4)
     assert why_paused(pump) is None
     observer.answers = [DOWN] * 4
     for session in "abcd":
@@ -349,7 +349,7 @@ def test_a_provider_that_cannot_be_reached_costs_no_batch_an_attempt_however_lon
 
 
 def test_one_outage_is_told_once_whatever_its_reasons(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+    store: Store, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
     observer = Script(*[Broken(f"It answered {status}.", "provider") for status in range(500, 510)])
     pump = make(observer)
@@ -361,7 +361,7 @@ def test_one_outage_is_told_once_whatever_its_reasons(
 
 
 def test_a_session_alone_too_slow_for_its_provider_rests_though_all_others_are_answered(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     asked_at = []
 
@@ -381,7 +381,7 @@ def test_a_session_alone_too_slow_for_its_provider_rests_though_all_others_are_a
 
 
 def test_two_failures_in_a_row_hold_all_sessions_back(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script(DOWN, DOWN)
     pump = make(observer)
@@ -395,11 +395,11 @@ def test_two_failures_in_a_row_hold_all_sessions_back(
     clock.now += backoff(1)
     assert pump_dry(pump, clock) is None
     assert sorted(observer.sessions) == ["a", "a", "b", "b", "c"]
-    assert store.figures() == QueueFigures(done=12)
+    assert store.queue.figures() == QueueFigures(done=12)
 
 
 def test_the_longer_a_provider_is_out_of_order_the_longer_it_is_left_alone(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script(*[DOWN] * 20)
     pump = make(observer)
@@ -417,7 +417,7 @@ def test_the_longer_a_provider_is_out_of_order_the_longer_it_is_left_alone(
 
 
 def test_an_answer_in_between_ends_a_row_of_failures(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script(DOWN, Nothing(), DOWN, Nothing())
     for session in ("a", "b", "c", "d"):
@@ -427,7 +427,7 @@ def test_an_answer_in_between_ends_a_row_of_failures(
 
 
 def test_who_wrote_an_observation_is_kept_with_it(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     seen = Observed(Memory((Observation("change", title="by a model"),)))
     a_turn(store, events)
@@ -444,7 +444,7 @@ def test_who_wrote_an_observation_is_kept_with_it(
 
 
 def test_an_observer_that_raises_is_heard_of_and_leaves_the_batch_ready(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script(ValueError("oops"))
     pump = make(observer)
@@ -455,11 +455,11 @@ def test_an_observer_that_raises_is_heard_of_and_leaves_the_batch_ready(
     assert pump.step() == clock.now + backoff(1)
     clock.now += backoff(1)
     assert pump_dry(pump, clock) is None
-    assert store.figures() == QueueFigures(done=4)
+    assert store.queue.figures() == QueueFigures(done=4)
 
 
 def test_a_batch_no_observer_survives_is_parked_and_its_session_goes_on(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+    store: Store, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
     observer = Script(*[ValueError("oops")] * 3)
     pump = make(observer)
@@ -474,11 +474,11 @@ def test_a_batch_no_observer_survives_is_parked_and_its_session_goes_on(
         "4 events were given up for now: the observer failed: ValueError: oops. Run: claude-mem queue list"
     ]
     assert pump_dry(pump, clock) is None
-    assert store.figures() == QueueFigures(parked=4, done=4)
+    assert store.queue.figures() == QueueFigures(parked=4, done=4)
 
 
 def test_what_cannot_be_stored_now_is_given_back_when_it_can_be_and_not_asked_for_in_between(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     def set_writable(writable: bool) -> None:
         pragma = f"PRAGMA query_only = {'OFF' if writable else 'ON'}"
@@ -496,16 +496,16 @@ def test_what_cannot_be_stored_now_is_given_back_when_it_can_be_and_not_asked_fo
     a_turn(store, events, "b")
     with pytest.raises(StoreUnavailable):
         pump.step()
-    assert store.figures().leased == 4, "it could not even be given back"
+    assert store.queue.figures().leased == 4, "it could not even be given back"
     assert pump.step() == clock.now + STORE_HOLD_MS
     set_writable(True)
     clock.now += STORE_HOLD_MS
     assert pump_dry(pump, clock) is None
     assert script.sessions == ["a", "a", "b"]
-    assert store.figures() == QueueFigures(done=8)
-    session = store.find("a")
+    assert store.queue.figures() == QueueFigures(done=8)
+    session = store.sessions.find("a")
     assert session is not None
-    assert store.spent(session.id, clock.now).session_usd == 0.5, "what was paid for was paid for"
+    assert store.queue.spent(session.id, clock.now).session_usd == 0.5, "what was paid for was paid for"
 
 
 @pytest.mark.parametrize("at", ["postpone", "settle"])
@@ -516,7 +516,7 @@ def test_a_damaged_store_is_not_the_batchs_fault_and_is_heard_of(
 
     broken = True
 
-    class Damaged(SqliteStore):
+    class Damaged(Queue):
         def settle(
             self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
         ) -> None:
@@ -533,8 +533,15 @@ def test_a_damaged_store_is_not_the_batchs_fault_and_is_heard_of(
             super().postpone(lease, until, reason, failed=failed, spend=spend)
 
     observer = Script(spend=SPEND)
-    with Damaged.open(tmp_path / "m.db", clock=clock, backups=tmp_path / "b") as store:
-        pump = Pump(store, observer, due_at, clock, told.append, jitter=lambda: 0.0)
+    with Store.open(tmp_path / "m.db", clock=clock, backups=tmp_path / "b") as store:
+        pump = Pump(
+            Damaged(store.readers, store.writer, clock),
+            observer,
+            due_at,
+            clock,
+            told.append,
+            jitter=lambda: 0.0,
+        )
         a_turn(store, events)
         for _ in range(4):
             with pytest.raises(StoreDamaged):
@@ -545,11 +552,11 @@ def test_a_damaged_store_is_not_the_batchs_fault_and_is_heard_of(
                 break  # what is stranded is not asked about again while it cannot even be given back
         broken = False
         assert pump_dry(pump, clock) is None
-        assert store.figures() == QueueFigures(done=4)
+        assert store.queue.figures() == QueueFigures(done=4)
 
 
 def test_a_session_forgotten_while_it_is_observed_leaves_nothing_behind(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     def forget(batch: Batch, session_id: int) -> Answer:
         store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
@@ -560,11 +567,11 @@ def test_a_session_forgotten_while_it_is_observed_leaves_nothing_behind(
     with pytest.raises(StoreError, match="stale"):
         pump.step()
     assert pump.step() is None
-    assert store.figures() == QueueFigures()
+    assert store.queue.figures() == QueueFigures()
 
 
 def test_what_went_wrong_first_is_heard_of_also_when_there_is_nothing_left_to_give_back(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     def forget(batch: Batch, session_id: int) -> Answer:
         store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
@@ -593,38 +600,38 @@ class Blocking:
 
 
 def test_an_abort_lets_go_within_its_time_and_keeps_the_events(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Blocking(Observed(Memory((Observation("change", title="too late"),))))
     pump = make(observer)
     ids = a_turn(store, events)
-    session = store.find("s1")
+    session = store.sessions.find("s1")
     assert session is not None
     with ThreadPoolExecutor(2) as pool:
         stepping = pool.submit(pump.step)
         assert observer.begun.wait(DEADLINE_S)
-        store.fail(session.id)
+        store.sessions.fail(session.id)
         assert not pump.abort(session.id, 0.0), "the observer has not let go yet, and nobody waited for it"
         aborting = pool.submit(pump.abort, session.id, DEADLINE_S)
         observer.may_end.set()
         assert aborting.result(DEADLINE_S)
         stepping.result(DEADLINE_S)
     assert waiting(store) == [(id, 0, "aborted") for id in ids]
-    assert store.spent(session.id, clock.now).session_usd == 0.25, "what was asked was paid for"
+    assert store.queue.spent(session.id, clock.now).session_usd == 0.25, "what was asked was paid for"
     assert pump.step() is None, "an aborted session's events are not handed out"
-    store.accept(arrivals(events.prompt("back")))
+    store.inbox.accept(arrivals(events.prompt("back")))
     script = Script()
     pump_dry(make(script), clock)
     assert [event.id for event in script.shown[0].events] == ids
 
 
 def test_an_abort_of_a_session_nobody_works_on_is_done_at_once(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     observer = Script()
     pump = make(observer)
     a_turn(store, events)
-    session = store.find("s1")
+    session = store.sessions.find("s1")
     assert session is not None
     assert pump.abort(session.id, 0.0)
     pump_dry(pump, clock)
@@ -634,7 +641,7 @@ def test_an_abort_of_a_session_nobody_works_on_is_done_at_once(
 def test_an_abort_does_not_miss_whoever_is_about_to_begin(
     tmp_path: Path, events: Events, clock: SettableClock, told: list[str]
 ) -> None:
-    class AbortedWhileItLeases(SqliteStore):
+    class AbortedWhileItLeases(Queue):
         def lease(self, limit: int, session_id: int | None = None) -> Lease | None:
             assert session_id is not None
             lease = super().lease(limit, session_id)
@@ -642,19 +649,26 @@ def test_an_abort_does_not_miss_whoever_is_about_to_begin(
             return lease
 
     observer = Script()
-    with AbortedWhileItLeases.open(tmp_path / "m.db", clock=clock, backups=tmp_path / "b") as store:
-        pump = Pump(store, observer, due_at, clock, told.append, jitter=lambda: 0.0)
+    with Store.open(tmp_path / "m.db", clock=clock, backups=tmp_path / "b") as store:
+        pump = Pump(
+            AbortedWhileItLeases(store.readers, store.writer, clock),
+            observer,
+            due_at,
+            clock,
+            told.append,
+            jitter=lambda: 0.0,
+        )
         a_turn(store, events)
         pump.step()
         assert observer.shown == [], "nobody was asked for nothing"
-        assert store.figures().ready == 4
+        assert store.queue.figures().ready == 4
 
 
 # Side by side
 
 
 def test_threads_share_the_sessions_and_never_hold_one_together(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     lock = threading.Lock()
     at_work: list[int] = []
@@ -683,13 +697,13 @@ def test_threads_share_the_sessions_and_never_hold_one_together(
             turns.setdefault(session, []).extend(a_turn(store, events, session, tools=1))
 
     def work() -> None:
-        while store.figures().ready:
+        while store.queue.figures().ready:
             pump.step()
 
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(work) for _ in range(4)]:
             done.result(DEADLINE_S)
-    assert store.figures() == QueueFigures(done=120)
+    assert store.queue.figures() == QueueFigures(done=120)
     assert seen == turns
     assert most == 4
 
@@ -734,7 +748,7 @@ LESS = {
 
 @pytest.mark.parametrize("less", LESS.values(), ids=LESS)
 def test_told_to_wait_an_hour_nobody_who_asked_meanwhile_makes_it_less(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make, less: Outcome
+    store: Store, events: Events, clock: SettableClock, make: Make, less: Outcome
 ) -> None:
     observer = InTurn(a=Throttled(clock.now + HOUR), b=less, c=less)
     pump = make(observer)
@@ -749,7 +763,7 @@ def test_told_to_wait_an_hour_nobody_who_asked_meanwhile_makes_it_less(
 
 
 def test_a_hold_of_a_clock_that_was_set_back_does_not_count(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     pump = make(Script(Throttled(clock.now + 20 * HOUR), Throttled(0)))
     a_turn(store, events, "a")
@@ -761,7 +775,7 @@ def test_a_hold_of_a_clock_that_was_set_back_does_not_count(
 
 
 def test_an_answer_from_before_a_pause_does_not_end_it(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
+    store: Store, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
     observer = InTurn(a=Paused("Log in again: claude login"), b=Nothing())
     pump = make(observer)
@@ -778,7 +792,7 @@ def test_an_answer_from_before_a_pause_does_not_end_it(
 
 
 def test_an_answer_after_a_release_ends_a_pause(
-    store: SqliteStore, events: Events, clock: SettableClock, make: Make
+    store: Store, events: Events, clock: SettableClock, make: Make
 ) -> None:
     pump = make(Script(Paused("Log in again: claude login")))
     a_turn(store, events)

@@ -20,12 +20,7 @@ from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import InjectionLimits, Injector
 from claude_mem.recall.search import Search, SearchResults, Similarity
 from claude_mem.recall.service import MemoryReader
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SqliteMemories
-from claude_mem.store.sqlite.sessions import SqliteSessions
-from claude_mem.store.sqlite.statistics import SqliteStatistics
-from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite import Store
 from claude_mem.store.values import CopyReport, ForgetRequest, Injection, Project
 
 DAY = 24 * 60 * 60 * 1000
@@ -62,12 +57,12 @@ class House:
     """One store; every part of recall that a test may want to ask."""
 
     def __init__(
-        self, store: SqliteStore, clock: SettableClock, near: Similarity | None, size: InjectionLimits
+        self, store: Store, clock: SettableClock, near: Similarity | None, size: InjectionLimits
     ) -> None:
         self.store, self.clock, self.truth = store, clock, Told()
-        self.library, self.shelves = SqliteMemories(store.readers), SqliteSessions(store.readers)
-        self.keeping = SqliteKeeping(store.readers, store.writer, clock)
-        self.indexing = TextIndex(store.readers, store.writer)
+        self.library, self.shelves = store.memories, store.sessions
+        self.keeping = store
+        self.indexing = store.text_index
         self.search = Search(self.library, clock, near, self.truth)
         self.resolver = FilterResolver(
             library=self.library,
@@ -80,8 +75,8 @@ class House:
         self.reading = MemoryReader(
             library=self.library,
             shelves=self.shelves,
-            keeping=self.keeping,
-            ledgers=SqliteStatistics(store.readers),
+            injections=store.injections,
+            ledgers=store.statistics,
             engine=self.search,
             resolver=self.resolver,
             truth=self.truth,
@@ -91,7 +86,7 @@ class House:
         self.changes = self.forgettings = 0
         self.writing = MemoryWriter(
             library=self.library,
-            keeping=self.keeping,
+            deletion=store.deletion,
             resolver=self.resolver,
             origin_of=self.origin_of,
             clock=clock,
@@ -104,14 +99,14 @@ class House:
         self.injector = Injector(
             library=self.library,
             shelves=self.shelves,
-            keeping=self.keeping,
+            injections=store.injections,
             search=self.search,
             resolver=self.resolver,
             truth=self.truth,
             origin_of=self.origin_of,
             clock=clock,
             zone=lambda: UTC,
-            note=self.keeping.note_injection,
+            note=store.injections.note_injection,
             size=size,
         )
         self.events = Events()
@@ -138,7 +133,7 @@ class House:
         kept |= {name: more.pop(name) for name in ("source", "client", "provider") if name in more}
         observation = Observation(more.pop("type", "change"), title, narrative=narrative, **more)
         at = int(self.clock() - days_ago * DAY)
-        ref, new = self.keeping.remember(
+        ref, new = self.keeping.memories.remember(
             observation,
             origin,
             session=session,
@@ -165,12 +160,12 @@ class House:
         cwd = origin.root
         events = [self.events.prompt(prompt, session, cwd=cwd, **when)] if prompt is not None else []
         events += more or [self.events.make(Kind.STOP, session, text="Done.", cwd=cwd, **when)]
-        self.store.accept(arrivals(*events, origin=origin))
-        found = self.store.find(session)
+        self.store.inbox.accept(arrivals(*events, origin=origin))
+        found = self.store.sessions.find(session)
         assert found is not None
-        lease = self.store.lease(100, found.id)
+        lease = self.store.queue.lease(100, found.id)
         assert lease is not None
-        self.store.settle(lease, Memory(tuple(observed), (summary,) if summary else ()))
+        self.store.queue.settle(lease, Memory(tuple(observed), (summary,) if summary else ()))
 
     def tool(self, name: str, given: str, response: str = "", *, session: str = "s1", **more: Any) -> Event:
         call = ToolCall(name, given, response, more.pop("use_id", f"toolu_{name}_{len(given)}"))
@@ -190,7 +185,7 @@ class House:
         return found
 
     def told(self, session: str) -> list[Injection]:
-        return list(self.keeping.injections(session=session))
+        return list(self.keeping.injections.injections(session=session))
 
     def _forgotten(self) -> None:
         self.forgettings += 1
@@ -243,5 +238,5 @@ def house(
 ) -> Iterator[House]:
     clock = SettableClock(NOON)
     database = folder / "data" / "claude-mem.db"
-    with SqliteStore.open(database, clock=clock, backups=folder / "data" / "backups") as store:
+    with Store.open(database, clock=clock, backups=folder / "data" / "backups") as store:
         yield House(store, clock, near, size or InjectionLimits())

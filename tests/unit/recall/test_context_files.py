@@ -28,7 +28,7 @@ class Rendering:
     def __init__(self, memory: House, data: Path) -> None:
         self.memory, self.data = memory, data
         self.contexts = ContextFiles(
-            data, memory.shelves, memory.keeping, memory.injector.start, memory.clock
+            data, memory.shelves, memory.keeping.injections, memory.injector.start, memory.clock
         )
         self.fresh = ContextUpdater(memory.store.readers, memory.library, self.contexts)
 
@@ -40,7 +40,7 @@ class Rendering:
 
     def compacted(self, session: str = "s1") -> None:
         event = self.memory.events.make(Kind.PRE_COMPACT, session, note="auto", cwd=ORIGIN.root)
-        self.memory.store.accept(arrivals(event))
+        self.memory.store.inbox.accept(arrivals(event))
 
     def settle(self) -> None:
         while self.fresh.step():
@@ -106,7 +106,7 @@ def test_what_a_file_holds_is_noted_under_its_stamp(rendering: Rendering) -> Non
     rendering.work("tame the heron")
     rendering.settle()
     stamp = (rendering.data / HERE).read_text()[:16]
-    found = rendering.memory.keeping.rendering(stamp)
+    found = rendering.memory.keeping.injections.rendering(stamp)
     assert found is not None
     assert "1" in found[0]
     assert found[1] > 0
@@ -116,7 +116,7 @@ def test_what_a_hook_showed_is_noted_once_however_often_it_is_reported(rendering
     rendering.work("tame the heron")
     rendering.settle()
     stamp = (rendering.data / HERE).read_text()[:16]
-    notes = InjectionLog(rendering.memory.keeping)
+    notes = InjectionLog(rendering.memory.keeping.injections)
     for session, at in (("next", NOON), ("next", NOON), ("next", NOON + 1), ("another", NOON)):
         notes.shown_at_start(session, stamp, at)
     notes.shown_at_start("next", "0" * 16, NOON + 2)  # a stamp of nobody's
@@ -211,7 +211,9 @@ def test_what_is_just_being_rendered_when_something_is_forgotten_is_cleared_too(
 
     with house(tmp_path) as memory, ThreadPoolExecutor(2) as threads:
         memory.turn("x")
-        contexts = ContextFiles(tmp_path / "data", memory.shelves, memory.keeping, slow_start, memory.clock)
+        contexts = ContextFiles(
+            tmp_path / "data", memory.shelves, memory.keeping.injections, slow_start, memory.clock
+        )
         fresh = ContextUpdater(memory.store.readers, memory.library, contexts)
         step = threads.submit(fresh.step)
         assert reading.wait(10)

@@ -1,11 +1,12 @@
 """What memory costs, in figures."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from claude_mem.model.jobs import Spent
 from claude_mem.recall.cost import DAY_MS, CostBudget, CostReport
+from claude_mem.store import Statistics
 from claude_mem.store.values import InjectionCount, Spending
 
 NOON = 1_769_860_800_000  # 2026-01-31T12:00:00Z
@@ -45,7 +46,7 @@ def costing() -> CostReport:
     return CostReport(
         spending=spending,
         today=lambda: Spent(daily_tokens=1_650, daily_usd=0.01),
-        ledgers=Ledgers(),
+        ledgers=cast(Statistics, Ledgers()),
         clock=lambda: NOON,
         budget=CostBudget(5_000, 2.0),
         instructions=800,

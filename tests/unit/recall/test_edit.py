@@ -15,9 +15,7 @@ from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
 from claude_mem.recall.edit import MOST_UNDOS, UNDO_MS, Corrections
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SqliteMemories, SqliteRevising
+from claude_mem.store.sqlite import Store
 
 HERE: dict[str, object] = {"cwd": "/home/a/shop"}
 
@@ -136,10 +134,10 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Corrections]:
-    with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
-        keeping = SqliteKeeping(store.readers, store.writer, clock)
-        keeping.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
-        library, revising = SqliteMemories(store.readers), SqliteRevising(store.writer)
+    with Store.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
+        keeping = store
+        keeping.memories.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
+        library, revising = store.memories, store.memories
         yield Corrections(
             library=library, revising=revising, clock=clock, clean=str, changed=lambda _projects: None
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.contracts.store_contract import NOON, ORIGIN
@@ -18,10 +18,9 @@ from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.memory import Summary
 from claude_mem.model.refs import Filters, ref_at
 from claude_mem.recall.search import Search
-from claude_mem.store.sqlite.memories import BESIDE, SqliteMemories
+from claude_mem.store import MemoryFilter
+from claude_mem.store.sqlite.memories import BESIDE, Memories
 from claude_mem.store.sqlite.memory_filters import FEW, MANY_WRONG
-from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
-from claude_mem.store.values import Passing
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import NEAREST, Similarity, VectorIndexer
 
@@ -183,10 +182,8 @@ def test_the_vectors_leave_out_what_does_not_pass_before_they_cut_off(tmp_path: 
         copied(memory, memory.keep("Aaab", "aaa", session="crowd", indexed=False), 2 * NEAREST)
         memory.indexing.catch_up()
         embedder = Letters()
-        keeper = Builtin(SqliteVectors(memory.store.readers, memory.store.writer))
-        embedding = VectorIndexer(
-            SqliteEmbedding(memory.store.readers, memory.store.writer), keeper, embedder
-        )
+        keeper = Builtin(memory.store.vectors)
+        embedding = VectorIndexer(memory.store.embeddings, keeper, embedder)
         while embedding.step(0):
             pass
         search = Search(memory.library, memory.clock, Similarity(embedder, keeper), memory.truth)
@@ -208,14 +205,15 @@ def test_the_vectors_look_further_until_enough_of_many_pass(tmp_path: Path) -> N
         def __call__(self, spots: Iterable[int]) -> set[int]:
             return {spot for spot in spots if spot % 2}
 
+    passing = cast(MemoryFilter, Many())
     with opened(tmp_path) as memories:
         keeper = Builtin(memories.shelf)
         spots = memories.learn(*(f"title {number}" for number in range(120)))
         keeper.put({spot: vector(1, 1 if spot % 2 else 0) for spot in spots})
-        found = Similarity(Letters(), keeper, nearest=10).cosines("a", None, [], passing=Many())
+        found = Similarity(Letters(), keeper, nearest=10).cosines("a", None, [], passing=passing)
         assert len(found) == 10
         assert all(spot % 2 for spot in found)
-        everything = Similarity(Letters(), keeper, nearest=1000).cosines("a", None, [], passing=Many())
+        everything = Similarity(Letters(), keeper, nearest=1000).cosines("a", None, [], passing=passing)
         assert len(everything) == 60
 
 
@@ -231,7 +229,7 @@ def test_a_path_leads_to_what_passes_however_much_else_was_done_there(memory: Ho
     assert [(ref_at(place), path) for place, path in beside] == [(needle, "src/shop/till.py")]
 
 
-class Counting(SqliteMemories):
+class Counting(Memories):
     """Counts the questions about files."""
 
     touched_times = beside_times = 0
@@ -241,7 +239,7 @@ class Counting(SqliteMemories):
         return super().touched(path, filters, limit)
 
     def beside(
-        self, folder: str, project_id: int | None, passing: Passing | None = None, *, limit: int = BESIDE
+        self, folder: str, project_id: int | None, passing: MemoryFilter | None = None, *, limit: int = BESIDE
     ) -> list[tuple[int, str]]:
         self.beside_times += 1
         return super().beside(folder, project_id, passing, limit=limit)
@@ -249,7 +247,7 @@ class Counting(SqliteMemories):
 
 def test_a_filtered_search_asks_once_about_a_file_of_which_little_is_known(memory: House) -> None:
     memory.keep("One", type="decision", files_modified=("src/shop/till.py",))
-    library = Counting(memory.store.readers)
+    library = Counting(memory.store.readers, memory.store.writer)
     search = Search(library, memory.clock, None, memory.truth)
     found = search("src/shop/till.py", Filters(project_id=1, types=("decision",)), 5)
     assert [hit.card.title for hit in found.hits] == ["One"]

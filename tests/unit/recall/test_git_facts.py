@@ -24,9 +24,8 @@ from claude_mem.recall import git_facts
 from claude_mem.recall.git_facts import GitTruth, Repository
 from claude_mem.recall.search import Search
 from claude_mem.recall.truth import FILES_CHANGED
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.memories import SqliteMemories
-from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite.memories import Memories
 
 
 @pytest.fixture
@@ -236,26 +235,26 @@ def git(tmp_path: Path) -> Iterator[SlowGit]:
 
 
 @pytest.fixture
-def library(tmp_path: Path, history: Made) -> Iterator[SqliteMemories]:
+def library(tmp_path: Path, history: Made) -> Iterator[Memories]:
     """One memory about a file."""
     origin = Origin(key="shop", name="shop", root=str(history.root), branch="main")
     backups = tmp_path / "backups"
-    with SqliteStore.open(tmp_path / "claude-mem.db", clock=lambda: LONG_AGO, backups=backups) as store:
+    with Store.open(tmp_path / "claude-mem.db", clock=lambda: LONG_AGO, backups=backups) as store:
         stop = Events().make(Kind.STOP, text="done", at=LONG_AGO)
-        store.accept(arrivals(stop, origin=origin))
-        lease = store.lease(9)
+        store.inbox.accept(arrivals(stop, origin=origin))
+        lease = store.queue.lease(9)
         assert lease is not None
         learnt = Observation("discovery", "The cart rounds to cents", files_read=("cart.py",))
-        store.settle(lease, Memory((learnt,)))
-        indexing = TextIndex(store.readers, store.writer)
+        store.queue.settle(lease, Memory((learnt,)))
+        indexing = store.text_index
         indexing.prepare()
         while indexing.step():
             pass
-        yield SqliteMemories(store.readers)
+        yield store.memories
 
 
 @pytest.fixture
-def truth(library: SqliteMemories, git: SlowGit, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitTruth]:
+def truth(library: Memories, git: SlowGit, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitTruth]:
     monkeypatch.setattr(git_facts, "HOLDS_S", 0.0)
     # However busy the machine is, this git is not given up on.
     asked = partial(Repository, within_s=PATIENCE_S, environ=git.environ)
@@ -265,7 +264,7 @@ def truth(library: SqliteMemories, git: SlowGit, monkeypatch: pytest.MonkeyPatch
     built.close()
 
 
-def marks(library: SqliteMemories, truth: GitTruth) -> tuple[str, ...]:
+def marks(library: Memories, truth: GitTruth) -> tuple[str, ...]:
     """What the one memory is marked with, in the answer of a search that must not need git to go on."""
     search = Search(library, now, None, truth)
     with ThreadPoolExecutor(1) as asking:
@@ -275,7 +274,7 @@ def marks(library: SqliteMemories, truth: GitTruth) -> tuple[str, ...]:
 
 
 def test_a_search_answers_while_git_hangs_and_later_with_what_git_said(
-    library: SqliteMemories, truth: GitTruth, history: Made, git: SlowGit
+    library: Memories, truth: GitTruth, history: Made, git: SlowGit
 ) -> None:
     history.commit(LONG_AGO + DAY_MS, "cart.py")
     assert marks(library, truth) == ()
@@ -288,7 +287,7 @@ def test_a_search_answers_while_git_hangs_and_later_with_what_git_said(
 
 
 def test_after_a_commit_the_older_facts_hold_until_git_has_answered(
-    library: SqliteMemories, truth: GitTruth, history: Made, git: SlowGit
+    library: Memories, truth: GitTruth, history: Made, git: SlowGit
 ) -> None:
     history.commit(LONG_AGO + DAY_MS, "cart.py")
     git.let_go()
@@ -311,7 +310,7 @@ def test_who_needs_an_answer_of_git_waits_for_it(truth: GitTruth, history: Made,
 
 
 def test_once_closed_it_asks_git_no_more_and_answers_with_what_it_has(
-    library: SqliteMemories, truth: GitTruth, history: Made, git: SlowGit
+    library: Memories, truth: GitTruth, history: Made, git: SlowGit
 ) -> None:
     history.commit(LONG_AGO + DAY_MS, "cart.py")
     git.let_go()

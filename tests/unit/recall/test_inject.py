@@ -14,7 +14,7 @@ from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.inject import InjectionLimits
 from claude_mem.recall.render import length
-from claude_mem.store.values import Injection
+from claude_mem.store.values import Injection, Revision
 
 CWD = "/home/a/shop"
 OPENING = fenced("x").partition("x")[0].splitlines()[0]
@@ -45,7 +45,7 @@ def busy(memory: House) -> House:
     worked(memory, "first", "tame the heron", NOON, next_steps="feed the heron")
     worked(memory, "second", "paint the fence", NOON + HOUR, learned="it rains", next_steps="buy a brush")
     pinned = memory.keep("Never use port 80", type="decision", days_ago=400, session="old")
-    memory.keeping.pin(pinned, pinned=True)
+    memory.keeping.memories.revise([Revision(pinned.id, {"pinned": 1})])
     memory.clock.now = NOON + DAY
     return memory
 
@@ -257,7 +257,7 @@ def test_no_characters_mean_nothing_is_told(tmp_path: Path) -> None:
         assert ask(memory, "SessionStart", source="startup") == ""
         assert ask(memory, "SessionStart", source="compact") == ""
         assert prompt(memory, "tame the heron cache") == ""
-        memory.keeping.note_injection(Injection("now", "SessionStart", (), 0, NOON - DAY))
+        memory.keeping.injections.note_injection(Injection("now", "SessionStart", (), 0, NOON - DAY))
         assert ask(memory, "SessionStart", source="resume") == ""
 
 
@@ -282,14 +282,14 @@ def test_a_question_that_is_none_is_answered_with_nothing(busy: House, question:
 
 def test_a_title_in_the_starts_index_does_not_keep_the_whole_from_being_told(filed: House) -> None:
     shown = Injection("now", "SessionStart", ("1",), 100, filed.clock())
-    filed.keeping.note_injection(shown)
+    filed.keeping.injections.note_injection(shown)
     assert "Locks before writing" in before(filed, "src/store.py")
 
 
 def test_what_a_compaction_took_away_is_told_again(filed: House) -> None:
     assert before(filed, "src/store.py")
     compacted = filed.events.make(Kind.PRE_COMPACT, "now", cwd=CWD, at=filed.clock() + 1)
-    filed.store.accept(arrivals(compacted))
+    filed.store.inbox.accept(arrivals(compacted))
     filed.clock.now += 10
     assert "Locks before writing" in before(filed, "src/store.py")
 

@@ -14,11 +14,7 @@ from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
 from claude_mem.recall.projects import MergeHint, ProjectManager, merge_hints
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SqliteMemories
-from claude_mem.store.sqlite.projects import SqliteProjects
-from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.sqlite import Store
 from claude_mem.store.values import Project, ProjectSummary
 
 SHOP = Origin(key="git.example/a/shop", name="shop", root="/a/shop", remote="git.example/a/shop")
@@ -27,15 +23,15 @@ MILL = Origin(key="/c/mill", name="mill", root="/c/mill")
 
 
 class House:
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self.there = {"/a/shop", "/b/shop", "/c/mill"}
         self.told: list[str] = []
         self.origins = {origin.root: origin for origin in (SHOP, OTHER, MILL)}
-        self.library = SqliteMemories(store.readers)
-        self.keeping = SqliteKeeping(store.readers, store.writer, SettableClock())
+        self.library = store.memories
+        self.keeping = store
         self.housing = ProjectManager(
-            projects=SqliteProjects(store.readers, store.writer),
-            shelves=SqliteSessions(store.readers),
+            projects=store.projects,
+            shelves=store.sessions,
             origin_of=lambda cwd: self.origins[cwd],
             is_there=self.there.__contains__,
             has_commit=lambda root, commit: False,
@@ -47,7 +43,7 @@ class House:
 
     def keep(self, origin: Origin) -> None:
         note = Observation("change", f"of {origin.root}")
-        self.keeping.remember(note, origin, session=f"s-{origin.root}", at=NOON)
+        self.keeping.memories.remember(note, origin, session=f"s-{origin.root}", at=NOON)
 
     def project(self, origin: Origin) -> Project:
         found = self.library.project(origin.key)
@@ -57,7 +53,7 @@ class House:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    with SqliteStore.open(tmp_path / "claude-mem.db", clock=SettableClock(), backups=tmp_path / "b") as store:
+    with Store.open(tmp_path / "claude-mem.db", clock=SettableClock(), backups=tmp_path / "b") as store:
         house = House(store)
         for origin in (SHOP, OTHER, MILL):
             house.keep(origin)
@@ -128,7 +124,7 @@ def test_without_a_question_it_is_looked_for_where_its_last_sessions_worked(hous
     house.there.add("/d/store")
     house.origins["/d/store"] = replace(SHOP, root="/d/store", name="store")
     note = Observation("change", "made there")
-    house.keeping.remember(note, house.origins["/d/store"], session="s-there", at=NOON)
+    house.keeping.memories.remember(note, house.origins["/d/store"], session="s-there", at=NOON)
     assert house.housing.looked_for(house.project(SHOP)).root == "/d/store"
     assert house.project(SHOP).name == "store"
 

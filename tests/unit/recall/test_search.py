@@ -17,7 +17,7 @@ from claude_mem.model.full_text import expressions
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.model.refs import Filters, Ref, memory_key, span
 from claude_mem.recall.rank import WorkContext
-from claude_mem.store.values import ForgetPlan, TextMatch, TextQuery
+from claude_mem.store.values import ForgetPlan, Revision, TextMatch, TextQuery
 from claude_mem.vectors.backend import VectorsUnavailable
 
 
@@ -100,7 +100,7 @@ def test_nothing_that_speaks_against_a_memory_keeps_it_from_being_found(memory: 
     memory.store.writer.run(
         lambda db: db.execute("UPDATE observations SET superseded_by = 2 WHERE id = 1").rowcount
     )
-    memory.keeping.forget(_of(Ref("observation", 2)))
+    memory.keeping.deletion.forget(_of(Ref("observation", 2)))
     (hit,) = memory.hits("walrus").hits
     assert hit.card.ref == old
     assert hit.marks == ("branch not merged", "files changed since")
@@ -121,7 +121,7 @@ def test_of_two_that_answer_alike_the_prior_decides(memory: House, tip: str) -> 
     first = memory.keep("Tuned the heron cache", session="a", **({"days_ago": 60} | favoured))
     memory.keep("Broke the heron queue", session="b", days_ago=60)
     if tip == "pinned":
-        memory.keeping.pin(first, pinned=True)
+        memory.keeping.memories.revise([Revision(first.id, {"pinned": 1})])
     found = memory.search("heron", Filters(), 5, WorkContext(frozenset(("src/here.py",)), "feature"))
     assert found.hits[0].card.ref == first
 

@@ -142,7 +142,7 @@ def test_what_is_not_there_is_said(days: House) -> None:
 def test_details_come_in_the_order_asked_for_with_all_that_is_kept_and_who_was_told(memory: House) -> None:
     memory.keep("one", "the narrative", facts=("a", "b"), concepts=("c",))
     memory.keep("two")
-    memory.keeping.note_injection(Injection("later", "SessionStart", ("1",), 9, NOON))
+    memory.keeping.injections.note_injection(Injection("later", "SessionStart", ("1",), 9, NOON))
     answer = memory.reading.details(["2", "1", "2", "s7", "what?"])
     assert titles(answer["results"]) == ["two", "one"]
     assert answer["missing"] == ["s7", "what?"]
@@ -153,7 +153,7 @@ def test_details_come_in_the_order_asked_for_with_all_that_is_kept_and_who_was_t
 
 def test_where_nobody_looked_who_was_told_of_a_memory_nothing_is_said_of_it(memory: House) -> None:
     memory.keep("one")
-    memory.keeping.note_injection(Injection("later", "SessionStart", ("1",), 9, NOON))
+    memory.keeping.injections.note_injection(Injection("later", "SessionStart", ("1",), 9, NOON))
     (listed,) = memory.reading.listed("observations", ANYTHING, Page())["items"]
     (shown,) = memory.reading.session("s1")["observations"]
     (many,) = memory.reading.details(["1", *(f"s{number}" for number in range(20))])["results"]

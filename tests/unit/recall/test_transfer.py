@@ -17,13 +17,12 @@ from claude_mem.model.records import FOREIGN
 from claude_mem.model.refs import Ref
 from claude_mem.recall import transfer
 from claude_mem.recall.transfer import Exporter, Importer, UnfitRecord
-from claude_mem.store.sqlite.transfer import SqliteTransfer
 from claude_mem.store.values import ExportSelection
 
 
 @pytest.fixture
 def leaving(memory: House) -> Callable[..., list[Any]]:
-    portable = SqliteTransfer(memory.store.readers, memory.store.writer, memory.clock)
+    portable = memory.store.transfer
     exporter = Exporter(
         records=portable.records,
         library=memory.library,
@@ -36,7 +35,7 @@ def leaving(memory: House) -> Callable[..., list[Any]]:
 
 @pytest.fixture
 def arriving(memory: House) -> Callable[..., dict[str, Any]]:
-    portable = SqliteTransfer(memory.store.readers, memory.store.writer, memory.clock)
+    portable = memory.store.transfer
     importer = Importer(
         into=portable.absorb,
         clock=memory.clock,
@@ -130,7 +129,7 @@ class TestArriving:
             made("summary", learned="hunter2", notes="hunter2"),
             own=own,
         )
-        portable = SqliteTransfer(memory.store.readers, memory.store.writer, memory.clock)
+        portable = memory.store.transfer
         assert ("hunter2" in str(list(portable.records(ExportSelection())))) == own
 
     def test_what_other_tools_wrote_is_taken_too(self, memory: House, arriving: Callable[..., Any]) -> None:
@@ -157,9 +156,9 @@ class TestArriving:
     ) -> None:
         with pytest.raises(InvalidInput, match="Upgrade claude-mem"):
             arriving(PROJECT, SESSION, {"kind": "claude-mem", "version": version})
-        assert memory.store.find("theirs") is None
+        assert memory.store.sessions.find("theirs") is None
         arriving({"kind": "claude-mem", "version": 1}, PROJECT, SESSION)
-        assert memory.store.find("theirs") is not None
+        assert memory.store.sessions.find("theirs") is not None
 
     def test_what_it_cannot_take_is_told_by_its_place(self, arriving: Callable[..., Any]) -> None:
         future = made("observation", at=NOON + 3 * DAY)

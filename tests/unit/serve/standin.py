@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.model.errors import StoreDamaged, StoreUnavailable
@@ -34,6 +34,7 @@ from claude_mem.model.jobs import (
 )
 from claude_mem.serve.services import Services
 from claude_mem.settings import Settings
+from claude_mem.store import Store
 from claude_mem.store.values import Accepted, Arrival
 
 
@@ -65,6 +66,7 @@ class MemoryStore:
         self._effects: set[tuple[str, str]] = set()
         self._jobs: list[Job] = []
         self._counters: Counter[str] = Counter()
+        self.inbox = self.queue = self.sessions = self
 
     def accept(self, arrivals: Sequence[Arrival]) -> Accepted:
         self._writable()
@@ -168,7 +170,7 @@ def build(settings: Settings, version: str = "0.1.0") -> Services:
 
     def take(event: Event) -> Accepted:
         origin = Origin("here", Path(event.cwd or "/somewhere").name, event.cwd or "/somewhere")
-        return store.accept([Arrival(event, origin)])
+        return store.inbox.accept([Arrival(event, origin)])
 
     def spooled() -> list[Path]:
         return sorted((folder / "spool").glob("[0-9]*.json"))
@@ -204,7 +206,7 @@ def build(settings: Settings, version: str = "0.1.0") -> Services:
         settings=settings,
         version=version,
         clock=now,
-        store=store,
+        store=cast(Store, store),
         receive=receive,
         drain=drain,
         spooled=lambda: (len(files := spooled()), sum(file.stat().st_size for file in files)),

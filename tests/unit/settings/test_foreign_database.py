@@ -14,7 +14,7 @@ from claude_mem.cli.doctor import facts
 from claude_mem.cli.doctor.checks import judge
 from claude_mem.cli.doctor.gather import gather
 from claude_mem.settings import Settings, foreign_database, load
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 
 THEIRS = {
     "CLAUDE_MEM_CHROMA_ENABLED": "true",
@@ -31,7 +31,7 @@ def environment(data: Path, **more: str) -> dict[str, str]:
 
 
 def ours(path: Path) -> None:
-    SqliteStore.open(path, clock=lambda: 1_800_000_000_000, backups=path.parent / "backups").close()
+    Store.open(path, clock=lambda: 1_800_000_000_000, backups=path.parent / "backups").close()
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ import pytest
 from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign
-from claude_mem.store.sqlite import SqliteStore, backup, recovery
+from claude_mem.store.sqlite import Store, backup, recovery
 from claude_mem.store.sqlite.backup import surplus_quarantined
 
 DAY = 24 * HOUR
-Open = Callable[[], SqliteStore]
+Open = Callable[[], Store]
 
 
 def names(folder: Path) -> list[str]:
@@ -34,8 +34,8 @@ def test_a_backup_is_one_whole_file_with_all_that_was_committed(
     open_store: Open, events: Events, backups: Path
 ) -> None:
     with open_store() as store:
-        store.accept(arrivals(events.tool(), events.tool()))
-        made = store.backup()
+        store.inbox.accept(arrivals(events.tool(), events.tool()))
+        made = store.upkeep.backup()
         assert names(backups) == ["claude-mem-20251009-085320.db"]
         assert jobs_in(made) == 2
 
@@ -46,7 +46,7 @@ def test_a_backup_killed_half_way_leaves_nothing_an_hour_later(open_store: Open,
         (backups / left_over).write_bytes(b"half")
         os.utime(backups / left_over, (NOON / 1000 - 3601, NOON / 1000 - 3601))
     with open_store() as store:
-        store.backup()
+        store.upkeep.backup()
     assert names(backups) == ["claude-mem-20251009-085320.db"]
 
 
@@ -64,16 +64,16 @@ def test_a_backup_leaves_another_that_is_being_made_alone(
         whole(source, draft)
 
     with open_store() as store:
-        store.accept(arrivals(events.tool()))
+        store.inbox.accept(arrivals(events.tool()))
         monkeypatch.setattr(backup, "_copy", copy)
-        outer = store.backup()
+        outer = store.upkeep.backup()
     assert names(backups) == [outer.name, *(path.name for path in inner)]
     assert [jobs_in(path) for path in (outer, *inner)] == [1, 1]
 
 
 def test_eight_backups_at_once_are_all_whole(open_store: Open, events: Events, backups: Path) -> None:
     with open_store() as store:
-        store.accept(arrivals(*(events.tool(text="x" * 5000) for _ in range(200))))
+        store.inbox.accept(arrivals(*(events.tool(text="x" * 5000) for _ in range(200))))
         with ThreadPoolExecutor(8) as pool:
             made = list(pool.map(lambda n: backup.make(store.path, backups, NOON + n % 4 * 1000), range(24)))
     assert names(backups) == sorted({path.name for path in made})
@@ -89,25 +89,25 @@ def test_a_backup_that_fails_leaves_no_draft(
 
     monkeypatch.setattr(backup, "_copy", full)
     with open_store() as store, pytest.raises(StoreError):
-        store.backup()
+        store.upkeep.backup()
     assert names(backups) == []
 
 
 def test_one_backup_a_day_is_made(open_store: Open, clock: SettableClock) -> None:
     with open_store() as store:
-        assert store.backup_if_due() is not None
+        assert store.upkeep.backup_if_due() is not None
         clock.now = NOON + DAY - 1000
-        assert store.backup_if_due() is None
+        assert store.upkeep.backup_if_due() is None
         clock.now = NOON + DAY
-        assert store.backup_if_due() is not None
+        assert store.upkeep.backup_if_due() is not None
 
 
 def test_a_clock_that_jumped_back_puts_no_backup_off(open_store: Open, clock: SettableClock) -> None:
     with open_store() as store:
-        store.backup()
+        store.upkeep.backup()
         clock.now = NOON - 30 * DAY
-        assert store.backup_if_due() is not None
-        assert store.backup_if_due() is None, "and there is no storm of them either"
+        assert store.upkeep.backup_if_due() is not None
+        assert store.upkeep.backup_if_due() is None, "and there is no storm of them either"
 
 
 def test_the_last_backup_of_each_of_the_newest_seven_days_is_kept(
@@ -116,11 +116,11 @@ def test_the_last_backup_of_each_of_the_newest_seven_days_is_kept(
     with open_store() as store:
         for number in range(8):
             clock.now = NOON + number * 26 * HOUR
-            assert store.backup_if_due()
+            assert store.upkeep.backup_if_due()
             clock.now += HOUR
-            store.backup()
+            store.upkeep.backup()
         clock.now = NOON + 8 * 26 * HOUR
-        assert store.backup_if_due()
+        assert store.upkeep.backup_if_due()
     assert names(backups) == [
         f"claude-mem-202510{at}5320.db"
         for at in ("11-13", "12-15", "13-17", "14-19", "15-21", "16-23", "18-00")
@@ -138,7 +138,7 @@ def test_cleaning_up_follows_no_link_and_touches_nothing_of_others(
     with open_store() as store:
         for day in range(9):
             clock.now = NOON + day * DAY
-            store.backup_if_due()
+            store.upkeep.backup_if_due()
     assert precious.read_text() == "precious"
     assert {"claude-mem-20200101-000000.db", "my-own-copy.db"} < set(names(backups))
     assert len(names(backups)) == 2 + 7
@@ -149,7 +149,7 @@ def test_backups_that_are_a_link_are_refused(open_store: Open, backups: Path, tm
     with open_store() as store:
         backups.symlink_to(tmp_path / "elsewhere")
         with pytest.raises(StoreForeign):
-            store.backup()
+            store.upkeep.backup()
     assert names(tmp_path / "elsewhere") == []
 
 
@@ -157,15 +157,15 @@ def test_restoring_the_newest_puts_what_was_there_aside(
     open_store: Open, events: Events, clock: SettableClock, database: Path, backups: Path
 ) -> None:
     with open_store() as store:
-        store.accept(arrivals(events.tool()))
-        store.backup()
-        store.accept(arrivals(events.tool()))
+        store.inbox.accept(arrivals(events.tool()))
+        store.upkeep.backup()
+        store.inbox.accept(arrivals(events.tool()))
     restored = recovery.restore(database, clock=clock, backups=backups)
     assert restored.restored_from == backups / "claude-mem-20251009-085320.db"
     assert restored.moved_aside is not None
     assert jobs_in(restored.moved_aside / "claude-mem.db") == 2
     with open_store() as store:
-        assert store.figures().ready == 1
+        assert store.queue.figures().ready == 1
         assert store.recovered is None
 
 
@@ -173,7 +173,7 @@ def test_restoring_skips_a_damaged_backup_for_the_one_before(
     open_store: Open, clock: SettableClock, database: Path, backups: Path
 ) -> None:
     with open_store() as store:
-        whole = store.backup()
+        whole = store.upkeep.backup()
     (backups / "claude-mem-20300101-000000.db").write_bytes(b"SQLite format 3\0" + bytes(5000))
     (backups / "claude-mem-20300102-000000.db").write_bytes(b"")
     assert recovery.restore(database, clock=clock, backups=backups).restored_from == whole
@@ -183,7 +183,7 @@ def test_restoring_from_a_damaged_file_or_a_link_changes_nothing(
     open_store: Open, clock: SettableClock, database: Path, backups: Path, tmp_path: Path
 ) -> None:
     with open_store() as store:
-        whole = store.backup()
+        whole = store.upkeep.backup()
     before = database.read_bytes()
     bad, link = tmp_path / "bad.db", tmp_path / "link.db"
     bad.write_bytes(whole.read_bytes()[:-4096])
@@ -200,7 +200,7 @@ def test_restoring_over_a_link_is_refused(
     open_store: Open, clock: SettableClock, database: Path, backups: Path, tmp_path: Path
 ) -> None:
     with open_store() as store:
-        store.backup()
+        store.upkeep.backup()
     database.rename(tmp_path / "moved.db")
     database.symlink_to(tmp_path / "moved.db")
     with pytest.raises(StoreForeign):
@@ -216,7 +216,7 @@ def test_two_restores_in_one_second_both_keep_what_was_there(
     open_store: Open, clock: SettableClock, database: Path, backups: Path
 ) -> None:
     with open_store() as store:
-        store.backup()
+        store.upkeep.backup()
     first = recovery.restore(database, clock=clock, backups=backups)
     second = recovery.restore(database, clock=clock, backups=backups)
     assert first.moved_aside != second.moved_aside
@@ -247,7 +247,7 @@ def test_no_other_name_is_ours() -> None:
 
 
 def test_the_daily_backup_removes_them_and_follows_no_link(
-    open_store: Callable[[], SqliteStore], backups: Path, tmp_path: Path
+    open_store: Callable[[], Store], backups: Path, tmp_path: Path
 ) -> None:
     precious = tmp_path / "precious"
     precious.mkdir()
@@ -260,10 +260,10 @@ def test_the_daily_backup_removes_them_and_follows_no_link(
     (backups / "quarantine-20250801-120000").symlink_to(precious)
     (backups / "quarantine-20250802-120000").write_text("a file")
     with open_store() as store:
-        store.backup()
+        store.upkeep.backup()
         assert len(list(backups.glob("quarantine-*"))) == 7, "only where the daily ones are pruned"
         (backups / "claude-mem-20251009-085320.db").unlink()
-        store.backup_if_due()
+        store.upkeep.backup_if_due()
     assert sorted(path.name for path in backups.glob("quarantine-*")) == [
         *("quarantine-20250801-120000", "quarantine-20250802-120000"),
         *(f"quarantine-2025090{day}-120000" for day in (3, 4, 5)),
@@ -271,9 +271,7 @@ def test_the_daily_backup_removes_them_and_follows_no_link(
     assert (precious / "claude-mem.db").read_text() == "precious"
 
 
-def test_one_that_cannot_be_removed_fails_no_backup(
-    open_store: Callable[[], SqliteStore], backups: Path
-) -> None:
+def test_one_that_cannot_be_removed_fails_no_backup(open_store: Callable[[], Store], backups: Path) -> None:
     for day in range(1, 5):
         (backups / f"replaced-2025090{day}-120000").mkdir(parents=True)
     stuck = backups / "replaced-20250901-120000"
@@ -282,7 +280,7 @@ def test_one_that_cannot_be_removed_fails_no_backup(
     (stuck / "inner").chmod(0o500)
     try:
         with open_store() as store:
-            assert store.backup_if_due() is not None
+            assert store.upkeep.backup_if_due() is not None
     finally:
         if stuck.exists():
             (stuck / "inner").chmod(0o700)

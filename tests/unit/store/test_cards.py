@@ -11,20 +11,20 @@ from tests.contracts.store_contract import Events, arrivals
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Ref
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.sqlite.cards import TITLE, cards
 
 
 @pytest.fixture
-def store(open_store: Callable[[], SqliteStore]) -> Iterator[SqliteStore]:
+def store(open_store: Callable[[], Store]) -> Iterator[Store]:
     with open_store() as store:
         yield store
 
 
 @pytest.fixture
-def evidence(store: SqliteStore, events: Events) -> Callable[..., Card]:
+def evidence(store: Store, events: Events) -> Callable[..., Card]:
     def made(tool: ToolCall | None = None, kind: Kind = Kind.TOOL_USE, **fields: Any) -> Card:
-        store.accept(arrivals(events.make(kind, tool=tool, **fields)))
+        store.inbox.accept(arrivals(events.make(kind, tool=tool, **fields)))
         with store.readers.read() as db:
             (last,) = db.execute("SELECT MAX(id) FROM pending_messages").fetchone()
             (card,) = cards(db, [Ref("evidence", last)])
@@ -66,8 +66,8 @@ def test_what_was_only_said_is_called_by_the_occasion(evidence: Callable[..., Ca
     assert card.files == ()
 
 
-def test_a_long_title_is_one_line_and_short(store: SqliteStore, events: Events) -> None:
-    store.accept(arrivals(events.prompt("word \n" * 500)))
+def test_a_long_title_is_one_line_and_short(store: Store, events: Events) -> None:
+    store.inbox.accept(arrivals(events.prompt("word \n" * 500)))
     with store.readers.read() as db:
         (card,) = cards(db, [Ref("prompt", 1)])
     assert len(card.title) <= TITLE
@@ -83,12 +83,12 @@ def test_a_long_title_is_one_line_and_short(store: SqliteStore, events: Events) 
     ],
 )
 def test_an_observation_without_a_title_is_called_something(
-    store: SqliteStore, events: Events, observation: Observation, title: str
+    store: Store, events: Events, observation: Observation, title: str
 ) -> None:
-    store.accept(arrivals(events.prompt("x")))
-    lease = store.lease(1)
+    store.inbox.accept(arrivals(events.prompt("x")))
+    lease = store.queue.lease(1)
     assert lease is not None
-    store.settle(lease, Memory((observation,), (Summary(completed="done"),)))
+    store.queue.settle(lease, Memory((observation,), (Summary(completed="done"),)))
     with store.readers.read() as db:
         by_ref = {card.ref: card for card in cards(db, [Ref("observation", 1), Ref("summary", 1)])}
     assert by_ref[Ref("observation", 1)].title == title

@@ -22,7 +22,7 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import JobState, Lease
 from claude_mem.model.memory import Memory, Observation
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 
 SESSIONS = ("a", "b", "c")
 
@@ -62,8 +62,8 @@ class Delivery(RuleBasedStateMachine):
         self.dead: list[Lease] = []
         self.settled = 0
 
-    def open(self) -> SqliteStore:
-        return SqliteStore.open(self.folder / "q.db", clock=self.clock, backups=self.folder / "backups")
+    def open(self) -> Store:
+        return Store.open(self.folder / "q.db", clock=self.clock, backups=self.folder / "backups")
 
     def teardown(self) -> None:
         self.store.close()
@@ -101,7 +101,7 @@ class Delivery(RuleBasedStateMachine):
         for session, number, by_another_hook in deliveries:
             event = the_event(session, number)
             batch.append(replace(event, id=event.id + "'") if by_another_hook else event)
-        accepted = self.store.accept(arrivals(*batch))
+        accepted = self.store.inbox.accept(arrivals(*batch))
         known = {(job.event.session, job.event.effect_key) for job in self.queue}
         fresh = 0
         for event in batch:
@@ -114,7 +114,7 @@ class Delivery(RuleBasedStateMachine):
     @rule(limit=st.integers(1, 5))
     def lease(self, limit: int) -> None:
         wanted = self.next_run(limit)
-        lease = self.store.lease(limit)
+        lease = self.store.queue.lease(limit)
         assert [job.event.id for job in wanted] == [job.event.id for job in (lease.jobs if lease else ())]
         if lease is not None:
             for job in wanted:
@@ -126,7 +126,7 @@ class Delivery(RuleBasedStateMachine):
     def settle(self, data: st.DataObject) -> None:
         held = self.take(data)
         learned = tuple(Observation("change", title=job.event.id) for job in held.jobs)
-        self.store.settle(held.lease, Memory(learned))
+        self.store.queue.settle(held.lease, Memory(learned))
         self.settled += len(held.jobs)
         for job in held.jobs:
             job.state = JobState.DONE
@@ -136,7 +136,7 @@ class Delivery(RuleBasedStateMachine):
     @rule(data=st.data(), wait=st.integers(-HOUR, 30 * HOUR), failed=st.booleans())
     def postpone(self, data: st.DataObject, wait: int, failed: bool) -> None:
         held = self.take(data)
-        self.store.postpone(held.lease, self.clock.now + wait, "later", failed=failed)
+        self.store.queue.postpone(held.lease, self.clock.now + wait, "later", failed=failed)
         self.dead.append(held.lease)
         for job in held.jobs:
             job.state, job.not_before = JobState.READY, self.clock.now + wait
@@ -145,7 +145,7 @@ class Delivery(RuleBasedStateMachine):
     @rule(data=st.data())
     def park(self, data: st.DataObject) -> None:
         held = self.take(data)
-        self.store.park(held.lease, "broken")
+        self.store.queue.park(held.lease, "broken")
         self.dead.append(held.lease)
         for job in held.jobs:
             job.state = JobState.PARKED
@@ -153,7 +153,7 @@ class Delivery(RuleBasedStateMachine):
     @rule()
     def resume(self) -> None:
         parked = [job for job in self.queue if job.state is JobState.PARKED]
-        assert self.store.resume() == len(parked)
+        assert self.store.queue.resume() == len(parked)
         for job in parked:
             job.state = JobState.READY
         for job in self.queue:
@@ -163,12 +163,14 @@ class Delivery(RuleBasedStateMachine):
     @precondition(lambda self: any(job.state is JobState.PARKED for job in self.queue))
     @rule()
     def drop(self) -> None:
-        (oldest, _reason), *_ = self.store.jobs(JobState.PARKED, 1)
-        everything = [job.id for state in JobState for job, _reason in self.store.jobs(state, 1000)]
+        (oldest, _reason), *_ = self.store.queue.jobs(JobState.PARKED, 1)
+        everything = [job.id for state in JobState for job, _reason in self.store.queue.jobs(state, 1000)]
         others = [
-            id for id in everything if id not in {j.id for j, _ in self.store.jobs(JobState.PARKED, 1000)}
+            id
+            for id in everything
+            if id not in {j.id for j, _ in self.store.queue.jobs(JobState.PARKED, 1000)}
         ]
-        assert self.store.drop([oldest.id, *others]) == 1
+        assert self.store.queue.drop([oldest.id, *others]) == 1
         next(job for job in self.queue if job.state is JobState.PARKED).state = JobState.DONE
 
     @rule()
@@ -176,7 +178,7 @@ class Delivery(RuleBasedStateMachine):
         self.store.close()
         self.store = self.open()
         leased = [job for job in self.queue if job.state is JobState.LEASED]
-        assert self.store.reclaim() == len(leased)
+        assert self.store.queue.reclaim() == len(leased)
         for job in leased:
             job.state = JobState.READY
         self.dead += [held.lease for held in self.held]
@@ -187,7 +189,7 @@ class Delivery(RuleBasedStateMachine):
     def a_dead_holder_tries_to_settle(self, data: st.DataObject) -> None:
         lease = data.draw(st.sampled_from(self.dead))
         with pytest.raises(StoreError):
-            self.store.settle(lease, Memory((Observation("change", title="ghost"),)))
+            self.store.queue.settle(lease, Memory((Observation("change", title="ghost"),)))
 
     @rule(by=st.integers(-48 * HOUR, 48 * HOUR))
     def the_clock_jumps(self, by: int) -> None:
@@ -198,7 +200,7 @@ class Delivery(RuleBasedStateMachine):
 
     @invariant()
     def every_accepted_event_is_in_exactly_one_state(self) -> None:
-        figures = self.store.figures()
+        figures = self.store.queue.figures()
         counted = {
             JobState.READY: figures.ready,
             JobState.LEASED: figures.leased,
@@ -207,7 +209,7 @@ class Delivery(RuleBasedStateMachine):
         }
         for state, number in counted.items():
             modelled = [job.event.id for job in self.queue if job.state is state]
-            assert [job.event.id for job, _reason in self.store.jobs(state, 1000)] == modelled
+            assert [job.event.id for job, _reason in self.store.queue.jobs(state, 1000)] == modelled
             assert number == len(modelled)
 
     @invariant()

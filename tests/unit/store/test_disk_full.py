@@ -12,7 +12,7 @@ from tests.contracts.store_contract import Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.memory import Memory, Observation
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system takes root")
 
@@ -43,35 +43,35 @@ def fill(disk: Path) -> Path:
 def test_a_full_disk_refuses_loses_nothing_and_recovers_without_reopening(
     small_disk: Path, events: Events, clock: SettableClock
 ) -> None:
-    with SqliteStore.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
+    with Store.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
         accepted = [events.tool() for _ in range(3)]
-        store.accept(arrivals(*accepted))
+        store.inbox.accept(arrivals(*accepted))
         filler = fill(small_disk)
         refused = []
         for _ in range(200):  # the log's last page may have room for the first few
             event = events.tool(text="z" * 5000)
             try:
-                store.accept(arrivals(event))
+                store.inbox.accept(arrivals(event))
             except StoreUnavailable:
                 refused.append(event)
             else:
                 accepted.append(event)
         assert len(refused) > 190
-        assert store.figures().ready == len(accepted), "reading goes on"
+        assert store.queue.figures().ready == len(accepted), "reading goes on"
         with pytest.raises(StoreUnavailable):
-            store.backup()
+            store.upkeep.backup()
 
         filler.unlink()
-        store.checkpoint()
-        assert store.accept(arrivals(*refused[:20])).fresh == 20, "nothing of them had stayed behind"
+        store.upkeep.checkpoint()
+        assert store.inbox.accept(arrivals(*refused[:20])).fresh == 20, "nothing of them had stayed behind"
         accepted += refused[:20]
-        lease = store.lease(100)
+        lease = store.queue.lease(100)
         assert lease is not None
         assert [job.event.id for job in lease.jobs] == [event.id for event in accepted]
-        store.settle(lease, Memory((Observation("change"),)))
-        store.check()
-    with SqliteStore.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
-        assert store.figures().done == len(accepted)
+        store.queue.settle(lease, Memory((Observation("change"),)))
+        store.upkeep.check()
+    with Store.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
+        assert store.queue.figures().done == len(accepted)
         assert store.recovered is None
 
 
@@ -80,9 +80,9 @@ def test_a_database_cannot_be_made_on_a_full_disk_and_can_when_there_is_room(
 ) -> None:
     filler = fill(small_disk)
     with pytest.raises(StoreUnavailable):
-        SqliteStore.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups")
+        Store.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups")
     filler.unlink()
-    with SqliteStore.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
+    with Store.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
         assert store.recovered is None
 
 
@@ -90,15 +90,15 @@ def test_a_damaged_database_stays_where_it_is_while_there_is_no_room_to_restore(
     small_disk: Path, clock: SettableClock, events: Events
 ) -> None:
     path, backups = small_disk / "m.db", small_disk / "backups"
-    with SqliteStore.open(path, clock=clock, backups=backups) as store:
-        store.accept(arrivals(events.tool()))
-        store.backup()
+    with Store.open(path, clock=clock, backups=backups) as store:
+        store.inbox.accept(arrivals(events.tool()))
+        store.upkeep.backup()
     path.write_bytes(b"broken")
     filler = fill(small_disk)
     with pytest.raises(StoreUnavailable):
-        SqliteStore.open(path, clock=clock, backups=backups)
+        Store.open(path, clock=clock, backups=backups)
     assert path.read_bytes() == b"broken"
     filler.unlink()
-    with SqliteStore.open(path, clock=clock, backups=backups) as store:
+    with Store.open(path, clock=clock, backups=backups) as store:
         assert store.recovered is not None
-        assert store.figures().ready == 1
+        assert store.queue.figures().ready == 1

@@ -7,49 +7,47 @@ from pathlib import Path
 
 from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 
-from claude_mem.store.sqlite import SqliteStore, statistics
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.injections import InjectionFigures
+from claude_mem.store.sqlite import Store, statistics
 from claude_mem.store.values import ForgetPlan, Injection
 
-OpenStore = Callable[[], SqliteStore]
+OpenStore = Callable[[], Store]
 
 
 def test_what_was_told_is_counted_on_by_occasion(open_store: OpenStore, clock: SettableClock) -> None:
     with open_store() as store:
-        keeping, told = SqliteKeeping(store.readers, store.writer, clock), InjectionFigures(store.readers)
+        keeping, told = store, store.injections
         assert told.figures() == {}
-        keeping.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON))
-        keeping.note_injection(Injection("s1", "UserPromptSubmit", ("1",), 7, NOON))
+        keeping.injections.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON))
+        keeping.injections.note_injection(Injection("s1", "UserPromptSubmit", ("1",), 7, NOON))
         assert told.figures() == told.figures()
-        keeping.note_injection(Injection("s2", "SessionStart", ("1", "s3"), 2, NOON))
+        keeping.injections.note_injection(Injection("s2", "SessionStart", ("1", "s3"), 2, NOON))
         expected = {
             "SessionStart": {"times": 2, "tokens": 42},
             "UserPromptSubmit": {"times": 1, "tokens": 7},
         }
-        assert told.figures() == expected == InjectionFigures(store.readers).figures()
+        assert told.figures() == expected == store.injections.figures()
 
 
 def test_a_count_does_not_fall_when_a_session_is_forgotten(
     open_store: OpenStore, clock: SettableClock, events: Events
 ) -> None:
     with open_store() as store:
-        store.accept(arrivals(events.prompt("p")))
-        keeping, told = SqliteKeeping(store.readers, store.writer, clock), InjectionFigures(store.readers)
-        keeping.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON))
+        store.inbox.accept(arrivals(events.prompt("p")))
+        keeping, told = store, store.injections
+        keeping.injections.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON))
         assert told.figures()
-        keeping.forget(ForgetPlan(sessions=("s1",)))
+        keeping.deletion.forget(ForgetPlan(sessions=("s1",)))
         assert told.figures() == {"SessionStart": {"times": 1, "tokens": 40}}
-        assert InjectionFigures(store.readers).figures() == {}
+        assert store.injections.figures() == {}
 
 
 def test_from_outside_it_is_told_since_a_time(
     open_store: OpenStore, clock: SettableClock, database: Path
 ) -> None:
     with open_store() as store:
-        keeping = SqliteKeeping(store.readers, store.writer, clock)
-        keeping.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON - 1))
-        keeping.note_injection(Injection("s1", "SessionStart", ("1",), 2, NOON))
+        keeping = store
+        keeping.injections.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON - 1))
+        keeping.injections.note_injection(Injection("s1", "SessionStart", ("1",), 2, NOON))
     assert statistics.count_since(database, NOON, NOON).told == {
         "SessionStart": statistics.InjectionTotals(1, 2)
     }
@@ -59,6 +57,6 @@ def test_from_outside_a_survey_says_how_far_the_indexes_are(
     open_store: OpenStore, database: Path, backups: Path, events: Events
 ) -> None:
     with open_store() as store:
-        store.accept(arrivals(events.prompt("p")))
+        store.inbox.accept(arrivals(events.prompt("p")))
     seen = statistics.survey_database(database, backups, NOON)
     assert (seen.unindexed, seen.unembedded) == (2, 1)  # the event and its prompt; evidence has no vectors

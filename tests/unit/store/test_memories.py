@@ -14,12 +14,10 @@ from claude_mem.model.events import Origin
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Memory, Observation, content_key
 from claude_mem.model.refs import Card, Filters, Ref, memory_key
-from claude_mem.store.sqlite import SqliteStore, cards
+from claude_mem.store.sqlite import Store, cards
 from claude_mem.store.sqlite import memories as library_module
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SAME_WITHIN_MS, SqliteMemories
-from claude_mem.store.sqlite.text_index import TextIndex
-from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
+from claude_mem.store.sqlite.memories import SAME_WITHIN_MS, Memories
+from claude_mem.store.sqlite.vector_index import EmbeddingProgress, VectorTable
 from claude_mem.store.values import TextQuery
 
 Peek = Callable[[str], list[tuple[Any, ...]]]
@@ -33,20 +31,20 @@ CHAIN = "SELECT title, supersedes, superseded_by FROM observations ORDER BY id"
 
 
 @pytest.fixture
-def store(open_store: Callable[[], SqliteStore]) -> Iterator[SqliteStore]:
+def store(open_store: Callable[[], Store]) -> Iterator[Store]:
     with open_store() as store:
         yield store
 
 
 @pytest.fixture
-def settle(store: SqliteStore, events: Events) -> Callable[..., None]:
+def settle(store: Store, events: Events) -> Callable[..., None]:
     """One tool use of a session, and what it taught."""
 
     def one(*observations: Observation, session: str = "s1", origin: Origin = ORIGIN, **fields: Any) -> None:
-        store.accept(arrivals(events.tool(session, **fields), origin=origin))
-        lease = store.lease(1)
+        store.inbox.accept(arrivals(events.tool(session, **fields), origin=origin))
+        lease = store.queue.lease(1)
         assert lease is not None
-        store.settle(lease, Memory(observations), provider="anthropic:claude-haiku-4-5")
+        store.queue.settle(lease, Memory(observations), provider="anthropic:claude-haiku-4-5")
 
     return one
 
@@ -98,11 +96,9 @@ def test_what_stands_in_anothers_place_stays_where_it_is(settle: Callable[..., N
     assert [(row[1], row[2]) for row in peek(SEEN)] == [(3, NOON)]
 
 
-def test_the_indexes_go_with_what_is_another_sessions_now(
-    store: SqliteStore, settle: Callable[..., None]
-) -> None:
-    index, embedding = TextIndex(store.readers, store.writer), SqliteEmbedding(store.readers, store.writer)
-    vectors = SqliteVectors(store.readers, store.writer)
+def test_the_indexes_go_with_what_is_another_sessions_now(store: Store, settle: Callable[..., None]) -> None:
+    index, embedding = store.text_index, store.embeddings
+    vectors = store.vectors
     stamp = embedding.begin("builtin test")
     settle(OLD, session="newer", at=NOON + HOUR)
     index.catch_up()
@@ -110,7 +106,7 @@ def test_the_indexes_go_with_what_is_another_sessions_now(
     settle(OLD, session="older", at=NOON)
     index.catch_up()
     here = memory_key(1, 2, Ref("observation", 1))
-    library = SqliteMemories(store.readers)
+    library = store.memories
     assert [each.card.session for each in library.touching("keys.py", Filters(1), 10)] == ["older"]
     found = library.match(TextQuery(("timeout",), ()), None).matched
     assert [list(each.scores) for each in found] == [[here]]
@@ -121,10 +117,10 @@ def test_the_indexes_go_with_what_is_another_sessions_now(
 
 
 def test_a_vector_that_is_being_made_meanwhile_is_made_once_more(
-    store: SqliteStore, settle: Callable[..., None]
+    store: Store, settle: Callable[..., None]
 ) -> None:
-    embedding = SqliteEmbedding(store.readers, store.writer)
-    vectors = SqliteVectors(store.readers, store.writer)
+    embedding = store.embeddings
+    vectors = store.vectors
     embedding.begin("builtin test")
     settle(OLD, session="newer", at=NOON + HOUR)
     batch = embedding.unembedded(100)
@@ -138,9 +134,9 @@ def test_a_vector_that_is_being_made_meanwhile_is_made_once_more(
 
 
 def test_a_backend_elsewhere_forgets_it_there_and_makes_it_here(
-    store: SqliteStore, settle: Callable[..., None]
+    store: Store, settle: Callable[..., None]
 ) -> None:
-    embedding = SqliteEmbedding(store.readers, store.writer)
+    embedding = store.embeddings
     embedding.begin("chroma test")
     settle(OLD, session="newer", at=NOON + HOUR)
     _embed(embedding, None)
@@ -152,7 +148,7 @@ def test_a_backend_elsewhere_forgets_it_there_and_makes_it_here(
     assert [place for place, _ in batch.texts] == [memory_key(1, 2, Ref("observation", 1))]
 
 
-def _embed(embedding: SqliteEmbedding, vectors: SqliteVectors | None) -> None:
+def _embed(embedding: EmbeddingProgress, vectors: VectorTable | None) -> None:
     while (batch := embedding.unembedded(100)) is not None:
         if vectors:
             vectors.put({place: text.encode() for place, text in batch.texts})
@@ -270,7 +266,7 @@ def test_what_is_superseded_already_is_not_superseded_again(settle: Callable[...
 
 
 def test_forgetting_the_newer_one_lets_the_older_stand_again(
-    store: SqliteStore, settle: Callable[..., None], peek: Peek
+    store: Store, settle: Callable[..., None], peek: Peek
 ) -> None:
     settle(OLD)
     settle(NEW, session="s2")
@@ -280,29 +276,25 @@ def test_forgetting_the_newer_one_lets_the_older_stand_again(
     assert peek("SELECT COUNT(*) FROM observation_sightings") == [(0,)]
 
 
-def test_the_money_is_gone_when_its_session_is_forgotten(
-    store: SqliteStore, events: Events, peek: Peek
-) -> None:
-    store.accept(arrivals(events.tool()))
-    lease = store.lease(1)
+def test_the_money_is_gone_when_its_session_is_forgotten(store: Store, events: Events, peek: Peek) -> None:
+    store.inbox.accept(arrivals(events.tool()))
+    lease = store.queue.lease(1)
     assert lease is not None
-    store.settle(lease, Memory(), Spend("openai", "m", 5, 6, 7))
+    store.queue.settle(lease, Memory(), Spend("openai", "m", 5, 6, 7))
     store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
     assert peek("SELECT * FROM spending") == [
         (1, None, "shop", "openai", "m", 5, 6, 7, None, "2025-10-09T08:53:20.000Z", NOON)
     ]
-    assert store.spent(1, NOON).daily_tokens == 18
+    assert store.queue.spent(1, NOON).daily_tokens == 18
 
 
-def test_text_that_is_no_longer_utf8_costs_a_letter_and_not_the_queue(
-    store: SqliteStore, events: Events
-) -> None:
+def test_text_that_is_no_longer_utf8_costs_a_letter_and_not_the_queue(store: Store, events: Events) -> None:
     """As a flipped bit leaves it."""
-    store.accept(arrivals(events.tool(text="words")))
+    store.inbox.accept(arrivals(events.tool(text="words")))
     store.writer.run(
         lambda db: db.execute("UPDATE pending_messages SET text = CAST(x'776FFF6473' AS TEXT)").rowcount
     )
-    lease = store.lease(1)
+    lease = store.queue.lease(1)
     assert lease is not None
     assert lease.jobs[0].event.text == "wo\ufffdds"
 
@@ -311,16 +303,16 @@ def test_text_that_is_no_longer_utf8_costs_a_letter_and_not_the_queue(
 
 
 @pytest.fixture
-def library(open_store: Callable[[], SqliteStore], clock: SettableClock) -> Iterator[SqliteMemories]:
+def library(open_store: Callable[[], Store], clock: SettableClock) -> Iterator[Memories]:
     with open_store() as store:
-        keeping = SqliteKeeping(store.readers, store.writer, clock)
+        keeping = store
         for number in range(60):
             seen = Observation(
                 "change", f"thing {number}", files_modified=(f"src/dir_{number % 2}/__init__.py",)
             )
-            keeping.remember(seen, ORIGIN, session=f"s{number}", at=NOON + number)
-        TextIndex(store.readers, store.writer).catch_up()
-        yield SqliteMemories(store.readers)
+            keeping.memories.remember(seen, ORIGIN, session=f"s{number}", at=NOON + number)
+        store.text_index.catch_up()
+        yield store.memories
 
 
 @pytest.fixture
@@ -337,14 +329,14 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-def test_a_page_far_down_reads_the_rows_of_that_page_alone(library: SqliteMemories, read: list[int]) -> None:
+def test_a_page_far_down_reads_the_rows_of_that_page_alone(library: Memories, read: list[int]) -> None:
     found = library.listed(Filters(), limit=5, offset=50)
     assert [card.title for card in found] == [f"thing {number}" for number in (9, 8, 7, 6, 5)]
     assert len(read) == 5
 
 
 def test_of_a_file_that_everybody_has_only_the_cards_asked_for_are_made(
-    library: SqliteMemories, read: list[int]
+    library: Memories, read: list[int]
 ) -> None:
     found = library.touching("__init__.py", Filters(1), 3)
     assert [each.card.title for each in found] == ["thing 59", "thing 58", "thing 57"]
@@ -352,14 +344,14 @@ def test_of_a_file_that_everybody_has_only_the_cards_asked_for_are_made(
 
 
 def test_files_of_other_folders_do_not_hide_the_one_asked_for(
-    library: SqliteMemories, monkeypatch: pytest.MonkeyPatch
+    library: Memories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library_module, "OF_FILE", 1)
     (found,) = library.touching("dir_0/__init__.py", Filters(1), 3)
     assert found.card.title == "thing 58", "the newest is of the other folder"
 
 
-def test_files_of_one_name_are_told_apart_by_their_folders(library: SqliteMemories) -> None:
+def test_files_of_one_name_are_told_apart_by_their_folders(library: Memories) -> None:
     assert len(library.touching("__init__.py", Filters(), 100)) == 60
     assert len(library.touching("dir_1/__init__.py", Filters(), 100)) == 30
     assert len(library.beside("src/dir_1", 1)) == 30

@@ -16,21 +16,15 @@ from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref, span
-from claude_mem.store.sqlite import SqliteStore, projects, statistics
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SqliteMemories
-from claude_mem.store.sqlite.projects import SqliteProjects
-from claude_mem.store.sqlite.statistics import SqliteStatistics
-from claude_mem.store.sqlite.text_index import TextIndex
-from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors
+from claude_mem.store.sqlite import Store, projects, statistics
 from claude_mem.store.values import Arrival, ForgetPlan
 
 SHOP = "/gone/code/shop"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    with SqliteStore.open(tmp_path / "claude-mem.db", clock=lambda: NOON, backups=tmp_path / "b") as store:
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "claude-mem.db", clock=lambda: NOON, backups=tmp_path / "b") as store:
         yield store
 
 
@@ -44,26 +38,24 @@ def repository(root: str, remote: str | None = None) -> Origin:
 
 
 class Work:
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store, self._events = store, Events()
 
     def at(self, session: str, origin: Origin) -> None:
         start = self._events.make(Kind.SESSION_START, session, cwd=origin.root)
-        self._store.accept(arrivals(start, origin=origin))
+        self._store.inbox.accept(arrivals(start, origin=origin))
 
     def projects(self) -> dict[str, int]:
         """Their roots, and how many sessions each has."""
-        return {each.root: each.sessions for each in SqliteMemories(self._store.readers).projects(100)}
+        return {each.root: each.sessions for each in self._store.memories.projects(100)}
 
 
 @pytest.fixture
-def work(store: SqliteStore) -> Work:
+def work(store: Store) -> Work:
     return Work(store)
 
 
-def test_a_session_that_goes_on_in_a_subdirectory_makes_no_other_project(
-    store: SqliteStore, work: Work
-) -> None:
+def test_a_session_that_goes_on_in_a_subdirectory_makes_no_other_project(store: Store, work: Work) -> None:
     work.at("s1", plain(SHOP))
     for folder in ("web", "web/src", "docs"):
         work.at("s1", plain(f"{SHOP}/{folder}"))
@@ -73,29 +65,29 @@ def test_a_session_that_goes_on_in_a_subdirectory_makes_no_other_project(
         assert [row["root"] for row in db.execute("SELECT root FROM projects")] == [SHOP]
 
 
-def test_a_session_that_begins_below_a_known_root_is_of_that_project(store: SqliteStore, work: Work) -> None:
+def test_a_session_that_begins_below_a_known_root_is_of_that_project(store: Store, work: Work) -> None:
     work.at("s1", plain(SHOP))
     work.at("s2", plain(f"{SHOP}/web/src"))
     work.at("s3", plain(f"{SHOP}-two/web"))
     assert work.projects() == {SHOP: 2, f"{SHOP}-two/web": 1}
-    session = store.find("s2")
+    session = store.sessions.find("s2")
     assert session is not None
     assert session.project == "shop"
 
 
-def test_what_is_known_counts_within_one_transaction_too(store: SqliteStore, work: Work) -> None:
+def test_what_is_known_counts_within_one_transaction_too(store: Store, work: Work) -> None:
     events = Events()
     root, below = (
         arrivals(events.make(Kind.SESSION_START, name), origin=plain(place))
         for name, place in (("s1", SHOP), ("s2", f"{SHOP}/web"))
     )
-    store.accept([*root, *below])
+    store.inbox.accept([*root, *below])
     assert work.projects() == {SHOP: 2}
 
 
-def test_the_key_of_a_known_root_is_that_of_its_remote(store: SqliteStore, work: Work) -> None:
+def test_the_key_of_a_known_root_is_that_of_its_remote(store: Store, work: Work) -> None:
     work.at("s1", repository(SHOP, "example.com/team/shop"))
-    assert store.belonging(plain(f"{SHOP}/web")).key == "example.com/team/shop"
+    assert store.projects.with_project(plain(f"{SHOP}/web")).key == "example.com/team/shop"
     work.at("s2", plain(f"{SHOP}/web"))
     assert work.projects() == {SHOP: 2}
 
@@ -129,33 +121,33 @@ def test_a_repository_inside_a_known_root_stays_its_own_project(work: Work) -> N
 
 
 def test_a_directory_that_was_merged_stays_with_the_project_it_was_merged_into(
-    store: SqliteStore, work: Work
+    store: Store, work: Work
 ) -> None:
     work.at("s1", plain(f"{SHOP}/web"))
     work.at("s2", plain("/gone/code/web-of-shop"))
     gone, into = (
         project.id
         for root in (f"{SHOP}/web", "/gone/code/web-of-shop")
-        for project in SqliteMemories(store.readers).projects(9)
+        for project in store.memories.projects(9)
         if project.root == root
     )
-    SqliteProjects(store.readers, store.writer).merge(gone, into)
+    store.projects.merge(gone, into)
     work.at("s3", repository(SHOP))
     work.at("s4", plain(f"{SHOP}/web"))
     assert work.projects() == {SHOP: 1, "/gone/code/web-of-shop": 3}
 
 
-def test_a_project_without_sessions_does_not_exist(store: SqliteStore, work: Work) -> None:
+def test_a_project_without_sessions_does_not_exist(store: Store, work: Work) -> None:
     work.at("s1", plain(SHOP))
     with_ghost = "INSERT INTO projects (key, name, root, created_at, created_at_epoch) VALUES (?, ?, ?, ?, 1)"
     ghost = (f"{SHOP}/web", "web", f"{SHOP}/web", "2026-01-01T00:00:00.000Z")
     store.writer.run(lambda db: db.execute(with_ghost, ghost))
-    library = SqliteMemories(store.readers)
+    library = store.memories
     assert [project.root for project in library.projects(9)] == [SHOP]
     assert library.project("web") is None
     assert library.project(f"{SHOP}/web") is None
-    assert [each.root for each in SqliteProjects(store.readers, store.writer).all()] == [SHOP]
-    assert SqliteStatistics(store.readers).facets(None).projects == ("shop",)
+    assert [each.root for each in store.projects.all()] == [SHOP]
+    assert store.statistics.facets(None).projects == ("shop",)
     with store.readers.read() as db:
         assert statistics.memory_figures(db)["projects"] == 1
     work.at("s2", plain(f"{SHOP}/web"))
@@ -173,12 +165,12 @@ SPEND = Spend("scripted", "scripted", 10, 0, 5, 0.1)
 
 
 class House:
-    def __init__(self, store: SqliteStore, clock: SettableClock) -> None:
+    def __init__(self, store: Store, clock: SettableClock) -> None:
         self.store, self.events, self.dice = store, Events(), random.Random(7)
-        self.projects = SqliteProjects(store.readers, store.writer)
-        self.keeping = SqliteKeeping(store.readers, store.writer, clock)
-        self.indexing = TextIndex(store.readers, store.writer)
-        self.library = SqliteMemories(store.readers)
+        self.projects = store.projects
+        self.keeping = store
+        self.indexing = store.text_index
+        self.library = store.memories
 
     def turn(self, origin: Origin, session: str) -> None:
         said, cwd = self.said, origin.root
@@ -188,13 +180,15 @@ class House:
             self.events.make(Kind.TOOL_USE, session, tool=tool, cwd=cwd),
             self.events.make(Kind.STOP, session, text=said(), cwd=cwd),
         )
-        self.store.accept([Arrival(event, origin) for event in made])
-        found = self.store.find(session)
+        self.store.inbox.accept([Arrival(event, origin) for event in made])
+        found = self.store.sessions.find(session)
         assert found is not None
-        lease = self.store.lease(9, found.id)
+        lease = self.store.queue.lease(9, found.id)
         assert lease is not None
         told = Observation("change", said(), narrative=said(), files_modified=(f"{cwd}/{said()}.py",))
-        self.store.settle(lease, Memory((told,), (Summary(request=said()),)), SPEND, provider="scripted")
+        self.store.queue.settle(
+            lease, Memory((told,), (Summary(request=said()),)), SPEND, provider="scripted"
+        )
 
     def said(self) -> str:
         return " ".join(self.dice.choices(WORDS, k=4)) + f" {self.dice.random()}"
@@ -220,7 +214,7 @@ def _check(db: sqlite3.Connection) -> None:
 
 
 @pytest.fixture
-def house(open_store: Callable[[], SqliteStore], clock: SettableClock) -> Iterator[House]:
+def house(open_store: Callable[[], Store], clock: SettableClock) -> Iterator[House]:
     with open_store() as store:
         house = House(store, clock)
         for number in range(12):
@@ -228,7 +222,7 @@ def house(open_store: Callable[[], SqliteStore], clock: SettableClock) -> Iterat
             if number == 7:
                 house.indexing.catch_up()  # the rest is not indexed yet when it is moved
         note = Observation("decision", "kept by hand")
-        house.keeping.remember(note, MOVED, session="s0", at=NOON)  # in a session of another project
+        house.keeping.memories.remember(note, MOVED, session="s0", at=NOON)  # in a session of another project
         yield house
 
 
@@ -266,11 +260,13 @@ def test_the_indexes_are_as_if_it_had_always_been_so(house: House) -> None:
 def test_what_comes_in_under_its_key_is_the_others_from_then_on(house: House) -> None:
     house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
     house.turn(MOVED, "s-new")
-    found = house.store.find("s-new")
+    found = house.store.sessions.find("s-new")
     assert found is not None
     assert found.project == "shop"
     assert house.id_of(MOVED) == house.id_of(ORIGIN)
-    ref, _ = house.keeping.remember(Observation("change", "a note"), MOVED, session="by-hand", at=NOON)
+    ref, _ = house.keeping.memories.remember(
+        Observation("change", "a note"), MOVED, session="by-hand", at=NOON
+    )
     (card,) = house.library.cards([ref])
     assert (card.project, card.project_id) == ("shop", house.id_of(ORIGIN))
 
@@ -284,7 +280,7 @@ def test_what_was_merged_into_one_that_is_merged_goes_on_with_it(house: House) -
 
 def test_a_forgotten_project_takes_its_other_keys_with_it(house: House) -> None:
     house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
-    house.keeping.forget(ForgetPlan(sessions=("s0", "s1", "s3", "s4")))
+    house.keeping.deletion.forget(ForgetPlan(sessions=("s0", "s1", "s3", "s4")))
     assert house.library.project(MOVED.key) is None
     house.turn(MOVED, "s-new")
     assert MOVED.key in {project.key for project in house.projects.all()}, "it begins anew"
@@ -314,8 +310,8 @@ def _killed(*_args: object) -> bool:
 
 
 def test_vectors_follow_their_memories(house: House) -> None:
-    embedding = SqliteEmbedding(house.store.readers, house.store.writer)
-    vectors = SqliteVectors(house.store.readers, house.store.writer)
+    embedding = house.store.embeddings
+    vectors = house.store.vectors
     embedding.begin("builtin test")
     while (batch := embedding.unembedded(100)) is not None:
         vectors.put({place: text.encode() for place, text in batch.texts})
@@ -334,7 +330,7 @@ def test_vectors_follow_their_memories(house: House) -> None:
 
 
 def test_a_backend_elsewhere_is_told_to_make_them_anew(house: House) -> None:
-    embedding = SqliteEmbedding(house.store.readers, house.store.writer)
+    embedding = house.store.embeddings
     embedding.begin("chroma test")
     while (batch := embedding.unembedded(100)) is not None:
         embedding.embedded(batch.marks, batch.again)

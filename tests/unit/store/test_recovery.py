@@ -16,9 +16,9 @@ import pytest
 from tests.contracts.store_contract import Events, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreDamaged, StoreForeign, StoreTooNew
-from claude_mem.store.sqlite import SqliteStore, recovery
+from claude_mem.store.sqlite import Store, recovery
 
-Open = Callable[[], SqliteStore]
+Open = Callable[[], Store]
 
 needs_strace = pytest.mark.skipif(
     shutil.which("strace") is None, reason="needs strace to kill at a system call"
@@ -29,9 +29,9 @@ needs_strace = pytest.mark.skipif(
 def filled(open_store: Open, events: Events, database: Path) -> Path:
     """A database with a backup of forty jobs, and forty jobs since."""
     with open_store() as store:
-        store.accept(arrivals(*(events.tool(text="x" * 500) for _ in range(40))))
-        store.backup()
-        store.accept(arrivals(*(events.tool(text="y" * 500) for _ in range(40))))
+        store.inbox.accept(arrivals(*(events.tool(text="x" * 500) for _ in range(40))))
+        store.upkeep.backup()
+        store.inbox.accept(arrivals(*(events.tool(text="y" * 500) for _ in range(40))))
     return database
 
 
@@ -54,8 +54,8 @@ def test_damage_is_quarantined_and_the_newest_whole_backup_restored(
         assert recovered.quarantined == backups / "quarantine-20251009-085320"
         assert recovered.detail
         assert (recovered.quarantined / "claude-mem.db").read_bytes()[:50] == broken[:50]
-        assert store.figures().ready == 40
-        store.count("works", 1)
+        assert store.queue.figures().ready == 40
+        store.queue.count("works", 1)
     with open_store() as store:
         assert store.recovered is None
 
@@ -70,7 +70,7 @@ def test_without_a_whole_backup_the_store_starts_anew_and_says_so(
         assert store.recovered.restored_from is None
         assert store.recovered.quarantined is not None
         assert (store.recovered.quarantined / "claude-mem.db").read_bytes() == b"broken"
-        assert store.figures().ready == 0
+        assert store.queue.figures().ready == 0
 
 
 def test_the_log_goes_into_quarantine_with_its_database(
@@ -78,7 +78,7 @@ def test_the_log_goes_into_quarantine_with_its_database(
 ) -> None:
     wal = filled.with_name("claude-mem.db-wal")
     with open_store() as store:
-        store.accept(arrivals(events.tool()))
+        store.inbox.accept(arrivals(events.tool()))
         log = wal.read_bytes()
     filled.write_bytes(b"broken")
     wal.write_bytes(log)
@@ -86,7 +86,7 @@ def test_the_log_goes_into_quarantine_with_its_database(
         assert store.recovered is not None
         assert store.recovered.quarantined is not None
         assert (store.recovered.quarantined / wal.name).read_bytes() == log
-        assert store.figures().ready == 40, "the log is not played into the restored database"
+        assert store.queue.figures().ready == 40, "the log is not played into the restored database"
 
 
 def test_seeded_byte_flips_never_stop_the_store_from_opening(
@@ -108,18 +108,18 @@ def test_seeded_byte_flips_never_stop_the_store_from_opening(
         try:
             with open_store() as store:
                 recovered += store.recovered is not None
-                store.count("works")
-                store.accept(arrivals(events.tool("new")))
-                assert store.lease(10) is not None
+                store.queue.count("works")
+                store.inbox.accept(arrivals(events.tool("new")))
+                assert store.queue.lease(10) is not None
         except (StoreForeign, StoreTooNew):
             continue
     assert recovered > 10
 
 
 RECOVER = (
-    "import sys; from pathlib import Path; from claude_mem.store.sqlite import SqliteStore\n"
+    "import sys; from pathlib import Path; from claude_mem.store.sqlite import Store\n"
     "path = Path(sys.argv[1])\n"
-    "SqliteStore.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / 'backups').close()"
+    "Store.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / 'backups').close()"
 )
 CALLS = "fsync fdatasync rename renameat renameat2 link linkat unlink unlinkat mkdir mkdirat chmod write"
 
@@ -137,8 +137,8 @@ def recover_and_be_killed(broken: Path, folder: Path, call: str, number: int) ->
     inject = f"inject=?{call}:signal=SIGKILL:when={number}"
     trace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace=?{call}", "-e", inject]
     ended = subprocess.run([*trace, sys.executable, "-c", RECOVER, str(path)], check=False)
-    with SqliteStore.open(path, clock=SettableClock(), backups=folder / "backups") as store:
-        assert store.figures().ready == 40
+    with Store.open(path, clock=SettableClock(), backups=folder / "backups") as store:
+        assert store.queue.figures().ready == 40
     kept = {one.name: one.read_bytes() for one in folder.glob("backups/quarantine-*/*")}
     assert kept == {"claude-mem.db": b"broken", "claude-mem.db-wal": b"its log"}
     assert sorted(one.name for one in folder.iterdir()) == ["backups", "claude-mem.db"]
@@ -174,11 +174,13 @@ def test_a_large_database_is_not_read_through_at_start_but_can_be_checked(
     with open_store() as store:
         assert store.recovered is None
         with pytest.raises(StoreDamaged):
-            store.check()
-    recovery.recover(store.path, clock=lambda: 0, backups=store.backups, detail="found in the background")
+            store.upkeep.check()
+    recovery.recover(
+        store.path, clock=lambda: 0, backups=store.path.with_name("backups"), detail="found in the background"
+    )
     with open_store() as store:
-        store.check()
-        assert store.figures().ready == 40
+        store.upkeep.check()
+        assert store.queue.figures().ready == 40
 
 
 def test_a_pipe_or_a_directory_or_a_link_under_the_databases_name_is_not_opened(
@@ -207,7 +209,7 @@ def test_a_flipped_bit_in_an_events_kind_does_not_hold_up_its_session(
     assert b"tool_use" in whole
     filled.write_bytes(whole.replace(b"tool_use", b"tool[use"))
     with open_store() as store:
-        store.accept(arrivals(events.tool("new")))
-        lease = store.lease(10)
+        store.inbox.accept(arrivals(events.tool("new")))
+        lease = store.queue.lease(10)
         assert lease is not None
         assert all(job.event.tool for job in lease.jobs)

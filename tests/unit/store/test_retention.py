@@ -11,19 +11,18 @@ from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, ar
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation
-from claude_mem.store.sqlite import SqliteStore, retention, schema
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.retention import SqliteEvidence, SqliteRoom
+from claude_mem.store.sqlite import Store, retention, schema
+from claude_mem.store.sqlite.retention import FileSpace
 
-OpenStore = Callable[[], SqliteStore]
+OpenStore = Callable[[], Store]
 MEBIBYTE = 1 << 20
 
 
-def room_of(store: SqliteStore) -> SqliteRoom:
-    return SqliteRoom(store.path, store.readers, store.writer)
+def room_of(store: Store) -> FileSpace:
+    return store.space
 
 
-def grown_and_emptied(store: SqliteStore, mebibytes: int = 8) -> None:
+def grown_and_emptied(store: Store, mebibytes: int = 8) -> None:
     def fill(db: sqlite3.Connection) -> None:
         for number in range(256):
             db.execute("INSERT INTO counters (name, value) VALUES (?, 0)", (f"{number}" + "x" * 4000,))
@@ -46,7 +45,7 @@ def test_what_is_unused_is_given_back_step_by_step(
         assert room_of(store).keep() > 4 * MEBIBYTE
         after = room_of(store).room()
         assert after.free <= before.size * retention.LEFT
-        store.checkpoint()
+        store.upkeep.checkpoint()
         assert store.path.stat().st_size == after.size < before.size / 2
 
 
@@ -102,9 +101,9 @@ def test_the_log_is_cut_back_after_a_burst(open_store: OpenStore) -> None:
         assert log.stat().st_size > 64 * MEBIBYTE
         store.writer.run(lambda db: db.execute("DELETE FROM counters"))
         for number in range(3):
-            store.count(f"a write {number}")
+            store.queue.count(f"a write {number}")
         assert log.stat().st_size <= 64 * MEBIBYTE
-        store.checkpoint()
+        store.upkeep.checkpoint()
         assert log.stat().st_size == 0
 
 
@@ -115,10 +114,10 @@ def _not_needed(_db: object) -> None:
 class Work:
     """Sessions, each with evidence of a thousand characters or so, and what was learnt of it."""
 
-    def __init__(self, store: SqliteStore, clock: SettableClock) -> None:
+    def __init__(self, store: Store, clock: SettableClock) -> None:
         self.store, self.events = store, Events()
-        self.evidence = SqliteEvidence(store.readers, store.writer, clock)
-        self.keeping = SqliteKeeping(store.readers, store.writer, clock)
+        self.evidence = store.evidence
+        self.keeping = store
 
     def session(self, name: str, at: int, *, observed: bool = True) -> None:
         tool = ToolCall("Bash", "i" * 500, "o" * 500, None)
@@ -127,13 +126,13 @@ class Work:
             self.events.make(Kind.TOOL_USE, name, tool=tool, at=at + 1),
             self.events.make(Kind.STOP, name, text="t" * 10, at=at + 2),
         )
-        self.store.accept(arrivals(*made))
+        self.store.inbox.accept(arrivals(*made))
         if observed:
-            found = self.store.find(name)
+            found = self.store.sessions.find(name)
             assert found is not None
-            lease = self.store.lease(9, found.id)
+            lease = self.store.queue.lease(9, found.id)
             assert lease is not None
-            self.store.settle(lease, Memory((Observation("change", f"learnt in {name}"),)))
+            self.store.queue.settle(lease, Memory((Observation("change", f"learnt in {name}"),)))
 
     def left(self) -> list[str]:
         """Sessions whose evidence still says something."""
@@ -175,14 +174,14 @@ def test_what_nobody_has_observed_yet_is_never_let_go_of(work: Work) -> None:
 def test_what_is_past_its_age_is_counted_before_it_goes(work: Work) -> None:
     before = NOON + HOUR
     assert work.evidence.expired(before).events == 2
-    while work.keeping.expire_evidence(before):
+    while work.keeping.evidence.expire(before):
         pass
     assert work.evidence.expired(before).events == 0
     assert work.left() == ["s1", "s2", "s3", "s4"]
 
 
 def test_a_database_is_only_as_large_as_its_file(work: Work, database: Path) -> None:
-    work.store.checkpoint()
+    work.store.upkeep.checkpoint()
     room = room_of(work.store).room()
     assert room.size == database.stat().st_size
     assert room.log == 0

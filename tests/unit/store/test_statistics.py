@@ -10,43 +10,43 @@ from tests.contracts.store_contract import Events, arrivals
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Memory, Observation
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.sqlite.statistics import News, NewsMarks, news_since
 
 
 @pytest.fixture
-def store(open_store: Callable[[], SqliteStore]) -> Iterator[SqliteStore]:
+def store(open_store: Callable[[], Store]) -> Iterator[Store]:
     with open_store() as store:
         yield store
 
 
-def news(store: SqliteStore, marks: NewsMarks | None) -> News:
+def news(store: Store, marks: NewsMarks | None) -> News:
     with store.readers.read() as db:
         return news_since(db, marks)
 
 
-def test_news_are_told_once_and_by_project(store: SqliteStore, events: Events) -> None:
+def test_news_are_told_once_and_by_project(store: Store, events: Events) -> None:
     marks = news(store, None).marks
     assert news(store, marks) == News(marks)
-    store.accept(arrivals(events.prompt("x")))
+    store.inbox.accept(arrivals(events.prompt("x")))
     first = news(store, marks)
     assert first.projects == (1,), "a session of it has begun"
-    store.accept(arrivals(events.tool()))
+    store.inbox.accept(arrivals(events.tool()))
     second = news(store, first.marks)
     assert second.projects == (), "an event alone is nothing to tell"
-    store.accept(arrivals(events.prompt("y", "m"), origin=ELSEWHERE))
+    store.inbox.accept(arrivals(events.prompt("y", "m"), origin=ELSEWHERE))
     assert news(store, second.marks).projects == (2,)
-    lease = store.lease(10)
+    lease = store.queue.lease(10)
     assert lease is not None
     before = news(store, None).marks
-    store.settle(lease, Memory((Observation("change", "z"),)))
+    store.queue.settle(lease, Memory((Observation("change", "z"),)))
     assert news(store, before).projects == (1,)
 
 
-def test_a_compaction_names_its_session_once(store: SqliteStore, events: Events) -> None:
-    store.accept(arrivals(events.prompt("x")))
+def test_a_compaction_names_its_session_once(store: Store, events: Events) -> None:
+    store.inbox.accept(arrivals(events.prompt("x")))
     marks = news(store, None).marks
-    store.accept(
+    store.inbox.accept(
         arrivals(events.make(Kind.PRE_COMPACT, note="auto"), events.make(Kind.POST_COMPACT, text="s"))
     )
     told = news(store, marks)

@@ -17,40 +17,38 @@ from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.full_text import expressions
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref, ref_at, span
-from claude_mem.store.sqlite import SqliteStore, text_index
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SqliteMemories
+from claude_mem.store.sqlite import Store, text_index
 from claude_mem.store.sqlite.text_index import STEP, TextIndex, size_of_all
 from claude_mem.store.values import TextMatches, TextQuery
 
 
 @pytest.fixture
-def store(open_store: Callable[[], SqliteStore]) -> Iterator[SqliteStore]:
+def store(open_store: Callable[[], Store]) -> Iterator[Store]:
     with open_store() as store:
         yield store
 
 
 @pytest.fixture
-def index(store: SqliteStore) -> TextIndex:
-    return TextIndex(store.readers, store.writer)
+def index(store: Store) -> TextIndex:
+    return store.text_index
 
 
 @pytest.fixture
-def keep(store: SqliteStore, clock: SettableClock) -> Callable[[str], Ref]:
-    keeping = SqliteKeeping(store.readers, store.writer, clock)
+def keep(store: Store, clock: SettableClock) -> Callable[[str], Ref]:
+    keeping = store
 
     def kept(title: str) -> Ref:
-        return keeping.remember(Observation("change", title), ORIGIN, session="s", at=NOON)[0]
+        return keeping.memories.remember(Observation("change", title), ORIGIN, session="s", at=NOON)[0]
 
     return kept
 
 
-def finds(store: SqliteStore, word: str) -> int:
-    matches = SqliteMemories(store.readers).match(TextQuery((f'"{word}"',)), None)
+def finds(store: Store, word: str) -> int:
+    matches = store.memories.match(TextQuery((f'"{word}"',)), None)
     return sum(len(each.scores) for each in matches.matched)
 
 
-def content(store: SqliteStore) -> tuple[list[Any], ...]:
+def content(store: Store) -> tuple[list[Any], ...]:
     """All that the index knows: every word's place, and every file."""
 
     def read(db: sqlite3.Connection) -> tuple[list[Any], ...]:
@@ -63,12 +61,12 @@ def content(store: SqliteStore) -> tuple[list[Any], ...]:
     return store.writer.run(read)
 
 
-def test_what_is_accepted_and_settled_is_found(store: SqliteStore, index: TextIndex, events: Events) -> None:
+def test_what_is_accepted_and_settled_is_found(store: Store, index: TextIndex, events: Events) -> None:
     tool = ToolCall("Bash", '{"command": "zebra"}', "", "t1")
-    store.accept(arrivals(events.prompt("a quokka"), events.make(Kind.TOOL_USE, tool=tool)))
-    lease = store.lease(10)
+    store.inbox.accept(arrivals(events.prompt("a quokka"), events.make(Kind.TOOL_USE, tool=tool)))
+    lease = store.queue.lease(10)
     assert lease is not None
-    store.settle(lease, Memory((Observation("change", "an ocelot"),), (Summary(request="a lemur"),)))
+    store.queue.settle(lease, Memory((Observation("change", "an ocelot"),), (Summary(request="a lemur"),)))
     with store.readers.read() as db:
         assert text_index.unindexed_count(db) == 5
     index.catch_up()
@@ -78,16 +76,14 @@ def test_what_is_accepted_and_settled_is_found(store: SqliteStore, index: TextIn
     assert index.step() == 0
 
 
-def test_a_private_turn_leaves_no_word_in_the_index(
-    store: SqliteStore, index: TextIndex, events: Events
-) -> None:
-    store.accept(arrivals(events.prompt(None, private=True), events.tool(private=True)))
+def test_a_private_turn_leaves_no_word_in_the_index(store: Store, index: TextIndex, events: Events) -> None:
+    store.inbox.accept(arrivals(events.prompt(None, private=True), events.tool(private=True)))
     index.catch_up()
     assert content(store) == ([], [])
 
 
 def test_a_step_is_short_and_many_of_them_lose_nothing(
-    store: SqliteStore, index: TextIndex, keep: Callable[[str], Ref]
+    store: Store, index: TextIndex, keep: Callable[[str], Ref]
 ) -> None:
     for number in range(2 * STEP + 5):
         keep(f"common {number}")
@@ -96,7 +92,7 @@ def test_a_step_is_short_and_many_of_them_lose_nothing(
 
 
 def test_what_changed_while_it_was_being_read_is_not_written_but_read_again(
-    store: SqliteStore, index: TextIndex, keep: Callable[[str], Ref]
+    store: Store, index: TextIndex, keep: Callable[[str], Ref]
 ) -> None:
     keep("first heron")
     with store.readers.read() as db:
@@ -116,7 +112,7 @@ def test_what_changed_while_it_was_being_read_is_not_written_but_read_again(
 
 
 def test_two_who_read_the_same_write_it_once(
-    store: SqliteStore, index: TextIndex, keep: Callable[[str], Ref]
+    store: Store, index: TextIndex, keep: Callable[[str], Ref]
 ) -> None:
     keep("a heron")
     store.writer.run(
@@ -132,7 +128,7 @@ def test_two_who_read_the_same_write_it_once(
 
 
 def test_a_row_that_is_changed_is_found_by_its_new_words_only(
-    store: SqliteStore, index: TextIndex, keep: Callable[[str], Ref]
+    store: Store, index: TextIndex, keep: Callable[[str], Ref]
 ) -> None:
     ref = keep("parseUser in src/heron.py")
     index.catch_up()
@@ -151,21 +147,23 @@ def test_a_row_that_is_changed_is_found_by_its_new_words_only(
 
 
 def test_what_is_taken_out_leaves_nothing_even_if_the_session_has_moved_since(
-    store: SqliteStore, index: TextIndex, events: Events
+    store: Store, index: TextIndex, events: Events
 ) -> None:
     """A working directory that becomes known later makes other paths of the same files."""
-    store.accept(arrivals(events.make(Kind.STOP, text="x")))
-    lease = store.lease(1)
+    store.inbox.accept(arrivals(events.make(Kind.STOP, text="x")))
+    lease = store.queue.lease(1)
     assert lease is not None
-    store.settle(lease, Memory((Observation("change", "x", files_modified=("/home/a/shop/src/b.py",)),)))
+    store.queue.settle(
+        lease, Memory((Observation("change", "x", files_modified=("/home/a/shop/src/b.py",)),))
+    )
     index.catch_up()
-    store.accept(arrivals(events.make(Kind.STOP, cwd="/home/a/shop", text="x")))
+    store.inbox.accept(arrivals(events.make(Kind.STOP, cwd="/home/a/shop", text="x")))
     store.writer.run(lambda db: text_index.take_out(db, [Ref("observation", 1), Ref("evidence", 1)]))
     assert content(store) == ([], [])
 
 
 def test_an_index_of_another_version_is_made_anew_and_one_of_this_is_kept(
-    store: SqliteStore, index: TextIndex, keep: Callable[[str], Ref]
+    store: Store, index: TextIndex, keep: Callable[[str], Ref]
 ) -> None:
     keep("a heron")
     index.prepare()
@@ -184,10 +182,10 @@ def test_an_index_of_another_version_is_made_anew_and_one_of_this_is_kept(
 INDEX_FOREVER = """
 import sys
 from pathlib import Path
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.sqlite.text_index import Indexing
 database = Path(sys.argv[1])
-store = SqliteStore.open(database, clock=lambda: 1_760_000_000_000, backups=database.parent / "backups")
+store = Store.open(database, clock=lambda: 1_760_000_000_000, backups=database.parent / "backups")
 index = Indexing(store.readers, store.writer)
 index.prepare()
 print("ready", flush=True)
@@ -202,13 +200,13 @@ while True:
     "after_steps", [2, *(pytest.param(steps, marks=pytest.mark.prove) for steps in (1, 4, 7))]
 )
 def test_killed_at_work_the_index_catches_up_to_what_a_new_one_would_be(
-    open_store: Callable[[], SqliteStore], database: Path, clock: SettableClock, after_steps: int
+    open_store: Callable[[], Store], database: Path, clock: SettableClock, after_steps: int
 ) -> None:
     with open_store() as store:
-        keeping = SqliteKeeping(store.readers, store.writer, clock)
+        keeping = store
         for number in range(2 * STEP + 40):
             seen = Observation("change", f"heron {number}", files_modified=(f"src/{number}.py",))
-            keeping.remember(seen, ORIGIN, session=f"s{number % 9}", at=NOON)
+            keeping.memories.remember(seen, ORIGIN, session=f"s{number % 9}", at=NOON)
     indexer = subprocess.Popen(
         [sys.executable, "-c", INDEX_FOREVER, str(database)], stdout=subprocess.PIPE, text=True
     )
@@ -220,7 +218,7 @@ def test_killed_at_work_the_index_catches_up_to_what_a_new_one_would_be(
     indexer.stdout.close()
     with open_store() as store:
         assert store.recovered is None
-        index = TextIndex(store.readers, store.writer)
+        index = store.text_index
         index.prepare()
         index.catch_up()
         caught_up = content(store)
@@ -234,16 +232,16 @@ def test_killed_at_work_the_index_catches_up_to_what_a_new_one_would_be(
 
 
 class Book:
-    def __init__(self, store: SqliteStore, clock: SettableClock) -> None:
-        self._keeping = SqliteKeeping(store.readers, store.writer, clock)
-        self._indexing = TextIndex(store.readers, store.writer)
-        self._library = SqliteMemories(store.readers)
+    def __init__(self, store: Store, clock: SettableClock) -> None:
+        self._keeping = store
+        self._indexing = store.text_index
+        self._library = store.memories
         self.store = store
 
     def write(self, *titles: str) -> None:
         for number, title in enumerate(titles):
             at = NOON + number
-            self._keeping.remember(Observation("change", title), ORIGIN, session="s", at=at)
+            self._keeping.memories.remember(Observation("change", title), ORIGIN, session="s", at=at)
         self._indexing.catch_up()
 
     def look_up(
@@ -253,7 +251,7 @@ class Book:
 
 
 @pytest.fixture
-def book(open_store: Callable[[], SqliteStore], clock: SettableClock) -> Iterator[Book]:
+def book(open_store: Callable[[], Store], clock: SettableClock) -> Iterator[Book]:
     with open_store() as store:
         yield Book(store, clock)
 

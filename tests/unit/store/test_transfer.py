@@ -21,9 +21,9 @@ from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import FIELDS, FLAG, INT, LIST, REQUIRED, name_of, parse_name
 from claude_mem.serve.http.routes.memories import line
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.sqlite.connection import queries
-from claude_mem.store.sqlite.transfer import SOURCES, TYPES, SqliteTransfer, scratch
+from claude_mem.store.sqlite.transfer import SOURCES, TYPES, Transfer, scratch
 from claude_mem.store.values import ExportSelection
 
 TEXTS = st.text(max_size=12) | st.sampled_from(
@@ -75,14 +75,14 @@ KNOWN = [
 
 
 @contextmanager
-def portable() -> Iterator[SqliteTransfer]:
+def portable() -> Iterator[Transfer]:
     with TemporaryDirectory() as folder:
-        opened = SqliteStore.open(Path(folder, "m.db"), clock=lambda: NOON, backups=Path(folder, "b"))
+        opened = Store.open(Path(folder, "m.db"), clock=lambda: NOON, backups=Path(folder, "b"))
         with opened as store:
-            yield SqliteTransfer(store.readers, store.writer, lambda: NOON)
+            yield Transfer(store.readers, store.writer, lambda: NOON)
 
 
-def out(store: SqliteTransfer) -> bytes:
+def out(store: Transfer) -> bytes:
     return b"".join(map(line, store.records(ExportSelection())))
 
 
@@ -148,7 +148,7 @@ def test_memory_does_not_grow_with_what_goes_out() -> None:
 def test_nothing_long_is_sorted_before_it_goes_out(name: str) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "m.db")
-        with SqliteStore.open(path, clock=lambda: NOON, backups=Path(folder, "b")) as store:
+        with Store.open(path, clock=lambda: NOON, backups=Path(folder, "b")) as store:
             asked = dict.fromkeys(("sessions", "some", "ids"), "[]")
             with store.readers.read() as db:
                 plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {queries()[name]}", asked)]
@@ -158,8 +158,8 @@ def test_nothing_long_is_sorted_before_it_goes_out(name: str) -> None:
 
 def test_what_is_tried_on_a_copy_changes_nothing(tmp_path: Path) -> None:
     database = tmp_path / "m.db"
-    with SqliteStore.open(database, clock=lambda: NOON, backups=tmp_path / "b") as store:
-        SqliteTransfer(store.readers, store.writer, lambda: NOON).absorb(KNOWN[:1], own=True)
+    with Store.open(database, clock=lambda: NOON, backups=tmp_path / "b") as store:
+        Transfer(store.readers, store.writer, lambda: NOON).absorb(KNOWN[:1], own=True)
         before = {path.name for path in tmp_path.iterdir()}
         with scratch(database, lambda: NOON) as copy:
             assert copy.absorb(KNOWN, own=True).taken == {"project": 1, "session": 3}
@@ -167,5 +167,5 @@ def test_what_is_tried_on_a_copy_changes_nothing(tmp_path: Path) -> None:
             assert {path.name for path in tmp_path.iterdir()} == before, "nothing of it lies there"
         assert [
             each["kind"]
-            for each in SqliteTransfer(store.readers, store.writer, lambda: NOON).records(ExportSelection())
+            for each in Transfer(store.readers, store.writer, lambda: NOON).records(ExportSelection())
         ] == ["claude-mem"], "a project without a session is none to tell of"

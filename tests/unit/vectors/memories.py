@@ -13,9 +13,9 @@ from tests.contracts.store_contract import ORIGIN, Events, SettableClock, arriva
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import MemoryKind, Ref, memory_key
-from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite import Store
 from claude_mem.store.sqlite.connection import open_reader
-from claude_mem.store.sqlite.vector_index import SqliteEmbedding, SqliteVectors, take_out
+from claude_mem.store.sqlite.vector_index import VectorTable, take_out
 
 OTHER = replace(ORIGIN, key="github.com/a/blog", name="blog", root="/home/a/blog")
 
@@ -27,14 +27,14 @@ TABLES: dict[MemoryKind, str] = {
 
 
 class Memories:
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
-        self.source = SqliteEmbedding(store.readers, store.writer)
+        self.source = store.embeddings
         self._events = Events()
 
     @property
-    def shelf(self) -> SqliteVectors:
-        return SqliteVectors(self.store.readers, self.store.writer)
+    def shelf(self) -> VectorTable:
+        return self.store.vectors
 
     def learn(
         self,
@@ -49,11 +49,11 @@ class Memories:
         events = [self._events.tool(session)]
         if prompt is not None:
             events.insert(0, self._events.prompt(prompt, session))
-        self.store.accept(arrivals(*events, origin=origin))
-        lease = self.store.lease(10)
+        self.store.inbox.accept(arrivals(*events, origin=origin))
+        lease = self.store.queue.lease(10)
         assert lease is not None
         seen = tuple(Observation("change", title=title) for title in titles)
-        self.store.settle(lease, Memory(seen, tuple(summaries)))
+        self.store.queue.settle(lease, Memory(seen, tuple(summaries)))
         added = [row for row in self.rows() if row not in before]
         return [memory_key(project, session_id, Ref(kind, id)) for kind, id, session_id, project in added]
 
@@ -81,7 +81,7 @@ class Memories:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Memories]:
-    with SqliteStore.open(folder / "claude-mem.db", clock=SettableClock(), backups=folder / "b") as store:
+    with Store.open(folder / "claude-mem.db", clock=SettableClock(), backups=folder / "b") as store:
         yield Memories(store)
 
 

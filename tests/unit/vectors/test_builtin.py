@@ -14,7 +14,6 @@ from tests.contracts.vectors_contract import vector, vectors_of
 from tests.unit.vectors.memories import OTHER, Memories, in_two_projects, opened
 
 from claude_mem.model.refs import span
-from claude_mem.store.sqlite.projects import SqliteProjects
 from claude_mem.vectors import builtin
 from claude_mem.vectors.builtin import ROWS, Blocks, Builtin
 
@@ -141,7 +140,7 @@ def test_under_a_new_stamp_what_is_held_is_read_again(memories: Memories) -> Non
     keeper.open("one")
     into, gone = span(1), span(2)
     assert len(keeper.nearest(vector(1), into, 9)) == len(keeper.nearest(vector(1), gone, 9)) == 3
-    SqliteProjects(memories.store.readers, memories.store.writer).merge(2, 1)
+    memories.store.projects.merge(2, 1)
     keeper.open("one")
     assert len(keeper.nearest(vector(1), into, 9)) == 3
     keeper.open("another")

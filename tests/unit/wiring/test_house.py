@@ -18,11 +18,7 @@ from claude_mem.recall.git_facts import GitTruth
 from claude_mem.recall.projects import ProjectManager, is_directory
 from claude_mem.recall.render import Rendered
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.memories import SqliteMemories
-from claude_mem.store.sqlite.projects import SqliteProjects
-from claude_mem.store.sqlite.sessions import SqliteSessions
+from claude_mem.store.sqlite import Store
 from claude_mem.wiring.house import House
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -36,18 +32,18 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def store(data: Path) -> Iterator[SqliteStore]:
-    with SqliteStore.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
+def store(data: Path) -> Iterator[Store]:
+    with Store.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
         yield store
 
 
-def house_of(data: Path, store: SqliteStore, **settings: int) -> House:
-    keeping, shelves = SqliteKeeping(store.readers, store.writer, now), SqliteSessions(store.readers)
-    contexts = ContextFiles(data, shelves, keeping, lambda _project, _session: Rendered(), now)
+def house_of(data: Path, store: Store, **settings: int) -> House:
+    shelves = store.sessions
+    contexts = ContextFiles(data, shelves, store.injections, lambda _project, _session: Rendered(), now)
     origin_of = {"": Origin("k", "n", "")}.__getitem__
-    truth = GitTruth(SqliteMemories(store.readers), origin_of)
+    truth = GitTruth(store.memories, origin_of)
     projects = ProjectManager(
-        projects=SqliteProjects(store.readers, store.writer),
+        projects=store.projects,
         shelves=shelves,
         origin_of=origin_of,
         is_there=is_directory,
@@ -57,25 +53,25 @@ def house_of(data: Path, store: SqliteStore, **settings: int) -> House:
         clean=str,
         alone=lambda work: work(),
     )
-    return House(Settings(data, **settings), store, keeping, contexts, projects)  # type: ignore[arg-type]
+    return House(Settings(data, **settings), store, contexts, projects)  # type: ignore[arg-type]
 
 
-def sessions(store: SqliteStore, many: int, characters: int, *, days_ago: int = 0) -> None:
+def sessions(store: Store, many: int, characters: int, *, days_ago: int = 0) -> None:
     events, begin = Events(), now() - days_ago * DAY_MS
     for number in range(many):
         name = f"s{days_ago}-{number}"
         tool = ToolCall("Bash", "i" * characters, "", None)
         used = events.make(Kind.TOOL_USE, name, tool=tool, at=begin + number, id=f"{name}-1")
         ended = events.make(Kind.STOP, name, text="done", at=begin + number, id=f"{name}-2")
-        store.accept(arrivals(used, ended))
-        found = store.find(name)
+        store.inbox.accept(arrivals(used, ended))
+        found = store.sessions.find(name)
         assert found is not None
-        lease = store.lease(9, found.id)
+        lease = store.queue.lease(9, found.id)
         assert lease is not None
-        store.settle(lease, Memory((Observation("change", f"learnt in {name}"),)))
+        store.queue.settle(lease, Memory((Observation("change", f"learnt in {name}"),)))
 
 
-def kept(store: SqliteStore) -> tuple[int, int]:
+def kept(store: Store) -> tuple[int, int]:
     """How many tool uses still say something, and how many observations there are."""
     with store.readers.read() as db:
         told = db.execute("SELECT COUNT(*) FROM pending_messages WHERE tool_input IS NOT NULL").fetchone()[0]
@@ -93,9 +89,7 @@ def items(house: House) -> dict[str, int]:
     return {item["what"]: item["count"] or item["bytes"] for item in house.collect(dry_run=True)["items"]}
 
 
-def test_evidence_past_its_size_goes_the_oldest_first_and_nothing_else(
-    data: Path, store: SqliteStore
-) -> None:
+def test_evidence_past_its_size_goes_the_oldest_first_and_nothing_else(data: Path, store: Store) -> None:
     sessions(store, 20, 100_000)
     house = house_of(data, store, evidence_mb=1)
     assert 9 <= items(house)["evidence_large"] <= 21
@@ -112,28 +106,26 @@ def test_evidence_past_its_size_goes_the_oldest_first_and_nothing_else(
 
 @pytest.mark.parametrize("settings", [{"evidence_mb": 0}, {"evidence_mb": 3}])
 def test_without_a_limit_or_below_it_all_evidence_stays(
-    data: Path, store: SqliteStore, settings: dict[str, int]
+    data: Path, store: Store, settings: dict[str, int]
 ) -> None:
     sessions(store, 20, 100_000)
     keep(house_of(data, store, **settings))
     assert kept(store) == (20, 20)
 
 
-def test_evidence_past_its_age_goes_and_the_room_it_took_is_given_back(
-    data: Path, store: SqliteStore
-) -> None:
+def test_evidence_past_its_age_goes_and_the_room_it_took_is_given_back(data: Path, store: Store) -> None:
     sessions(store, 100, 100_000, days_ago=40)
     sessions(store, 5, 100_000)
     house = house_of(data, store, evidence_days=30)
     assert items(house)["evidence_old"] == 200
     before = (data / "claude-mem.db").stat().st_size
     keep(house)
-    store.checkpoint()
+    store.upkeep.checkpoint()
     assert kept(store) == (5, 105)
     assert (data / "claude-mem.db").stat().st_size < before / 4
 
 
-def test_collecting_leaves_nothing_unused(data: Path, store: SqliteStore) -> None:
+def test_collecting_leaves_nothing_unused(data: Path, store: Store) -> None:
     sessions(store, 20, 100_000, days_ago=40)
     told = house_of(data, store, evidence_days=30).collect(dry_run=False)
     assert told["database"]["free"] == 0
@@ -143,7 +135,7 @@ def test_collecting_leaves_nothing_unused(data: Path, store: SqliteStore) -> Non
     assert again["bytes"] == 0
 
 
-def test_copies_past_those_that_are_kept_are_counted_and_go(data: Path, store: SqliteStore) -> None:
+def test_copies_past_those_that_are_kept_are_counted_and_go(data: Path, store: Store) -> None:
     backups = data / "backups"
     (backups / ".forgetting-7-dead").mkdir(parents=True)
     for day in range(1, 11):
@@ -159,7 +151,7 @@ def test_copies_past_those_that_are_kept_are_counted_and_go(data: Path, store: S
 
 
 def test_what_a_killed_worker_was_rewriting_goes_by_itself_but_not_what_this_one_is(
-    data: Path, store: SqliteStore
+    data: Path, store: Store
 ) -> None:
     dead, alive = (data / "backups" / f".forgetting-{pid}-ab" for pid in (7, os.getpid()))
     for shop in (dead, alive):
@@ -168,7 +160,7 @@ def test_what_a_killed_worker_was_rewriting_goes_by_itself_but_not_what_this_one
     assert (dead.exists(), alive.exists()) == (False, True)
 
 
-def test_old_contexts_and_markers_go_and_fresh_ones_stay(data: Path, store: SqliteStore) -> None:
+def test_old_contexts_and_markers_go_and_fresh_ones_stay(data: Path, store: Store) -> None:
     for folder in ("context", "private"):
         (data / folder).mkdir()
         for name in ("old", "fresh"):

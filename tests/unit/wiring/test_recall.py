@@ -19,9 +19,7 @@ from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.forget import SqliteKeeping
-from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite import Store
 from claude_mem.wiring import recall
 
 
@@ -30,8 +28,8 @@ def origin_of(cwd: str) -> Origin:
 
 
 @contextmanager
-def recalling(data: Path) -> Iterator[tuple[recall.Recalling, SqliteStore]]:
-    with SqliteStore.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
+def recalling(data: Path) -> Iterator[tuple[recall.Recalling, Store]]:
+    with Store.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
         settings = Settings(data, vectors="off")
         assembled = recall.assemble(
             settings, store, origin_of=origin_of, clean=str, drain=lambda: 0, instructions=""
@@ -42,10 +40,10 @@ def recalling(data: Path) -> Iterator[tuple[recall.Recalling, SqliteStore]]:
             assembled.close()
 
 
-def remember(store: SqliteStore, title: str, number: int = 0) -> None:
+def remember(store: Store, title: str, number: int = 0) -> None:
     """Past the writer: nothing indexes it."""
     seen = Observation("change", f"{title} {number}", narrative="z" * 3000, files_modified=("src/till.py",))
-    SqliteKeeping(store.readers, store.writer, now).remember(seen, ORIGIN, session="s", at=NOON + number)
+    store.memories.remember(seen, ORIGIN, session="s", at=NOON + number)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system takes root")
@@ -60,7 +58,7 @@ def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
             for number in range(2, 1000):
                 remember(store, "heron", number)  # the log may have room for the first few
         with pytest.raises(StoreUnavailable):
-            TextIndex(store.readers, store.writer).step()
+            store.text_index.step()
 
         found = assembled.memory.search("heron", SearchFilters(), Page())
         assert [result["title"] for result in found["results"]] == ["heron 0"]
@@ -69,18 +67,18 @@ def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
         assert len(assembled.memory.search("", SearchFilters(file="till.py"), Page())["results"]) == 1
 
         hog.unlink()
-        store.checkpoint()
+        store.upkeep.checkpoint()
         assert len(assembled.memory.search("heron", SearchFilters(), Page())["results"]) > 1
 
 
-def worked(store: SqliteStore, *origins: Origin) -> None:
+def worked(store: Store, *origins: Origin) -> None:
     """A session in each project, with something to tell: 1, 2, …"""
     events = Events()
     for origin in origins:
-        store.accept(arrivals(events.prompt("go on", origin.name, cwd=origin.root), origin=origin))
-        lease = store.lease(10)
+        store.inbox.accept(arrivals(events.prompt("go on", origin.name, cwd=origin.root), origin=origin))
+        lease = store.queue.lease(10)
         assert lease is not None
-        store.settle(lease, Memory((Observation("change", f"Did it in {origin.name}"),)))
+        store.queue.settle(lease, Memory((Observation("change", f"Did it in {origin.name}"),)))
 
 
 def rendered(data: Path) -> dict[str, bytes]:

@@ -231,7 +231,7 @@ class _Teller:
         return told | {"working": bool(self.queue.get("leased"))}
 
     def _queue(self) -> dict[str, int | None]:
-        figures = self.running.services.store.figures()
+        figures = self.running.services.store.queue.figures()
         return {
             "ready": figures.ready,
             "leased": figures.leased,

@@ -1,6 +1,6 @@
 """The store on one SQLite file: events in, leased batches out, memory kept."""
 
 from claude_mem.store.sqlite.recovery import Recovered, Restored, recover, restore
-from claude_mem.store.sqlite.store import SqliteStore
+from claude_mem.store.sqlite.store import Store
 
-__all__ = ["Recovered", "Restored", "SqliteStore", "recover", "restore"]
+__all__ = ["Recovered", "Restored", "Store", "recover", "restore"]

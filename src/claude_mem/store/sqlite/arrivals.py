@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin
 from claude_mem.model.jobs import JobState, SessionStatus, next_status
-from claude_mem.store.sqlite.connection import execute, iso, text
+from claude_mem.store.sqlite.connection import Readers, Writer, execute, iso, text
 from claude_mem.store.sqlite.projects import display_name, project_of
 from claude_mem.store.sqlite.queue import count
 from claude_mem.store.values import (
@@ -22,6 +23,40 @@ from claude_mem.store.values import (
 )
 
 # How a session stands, held in memory while one transaction's arrivals change it, then written back once.
+
+
+class Inbox:
+    """Accepts events, once each. Any thread may call it; any call may block. Raises StoreError."""
+
+    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
+        self._readers, self._writer, self._clock = readers, writer, clock
+
+    def accept(self, arrivals: Sequence[Arrival]) -> Accepted:
+        """Commit all of them in one transaction: sessions, prompts and queue. Durable on return."""
+        return self._writer.run(lambda db: _accept(db, arrivals, self._clock()))
+
+    def accept_past(self, arrivals: Sequence[Arrival], options: BackfillOptions) -> BackfillAccepted:
+        """Beside what was captured as it happened, never into it. Durable on return."""
+        return self._writer.run(lambda db: _accept_past(db, arrivals, options, self._clock()))
+
+    def release(self, sessions: Sequence[str]) -> None:
+        """No more of them is on its way."""
+
+        def work(db: sqlite3.Connection) -> None:
+            for session in sessions:
+                execute(db, "release_session", session=text(session))
+
+        self._writer.run(work)
+
+    def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]:
+        with self._readers.read() as db:
+            return _known_sessions(db, sessions)
+
+    def progress(self, since: int) -> BackfillProgress:
+        with self._readers.read() as db:
+            (waiting,) = execute(db, "past_waiting", now=self._clock()).fetchone()
+            spent = execute(db, "spent_on_past", since=since).fetchone()
+        return BackfillProgress(int(waiting), spent["tokens"], spent["usd"])
 
 
 _BELIEVABLE = 2**31
@@ -172,7 +207,7 @@ _UNREMARKABLE = (Kind.SESSION_START, Kind.SESSION_END)
 """Events that only move their session: there is nothing in them to observe."""
 
 
-def accept(db: sqlite3.Connection, arrivals: Sequence[Arrival], now: int) -> Accepted:
+def _accept(db: sqlite3.Connection, arrivals: Sequence[Arrival], now: int) -> Accepted:
     standings = SessionStates(db)
     session_ids = []
     fresh = 0
@@ -265,15 +300,6 @@ def _characters(event: Event) -> int:
     return sum(len(text) for text in texts if text)
 
 
-# What goes with a memory that is forgotten: its words, its vector and its traces, in one transaction.
-#
-# Many are forgotten in several transactions, none so long that others notice.
-#
-# Forgetting a memory removes that memory: an observation goes, and what it was made of stays unless that is
-# selected too. An event keeps its row, emptied, so that a second delivery is still known; it goes only with
-# its whole session.
-
-
 def session_digest(session: str) -> str:
     """By which a forgotten session is known again, and nobody else's can be guessed from it."""
     return hashlib.sha256(text(session).encode()).hexdigest()
@@ -282,28 +308,23 @@ def session_digest(session: str) -> str:
 # Taking in what transcripts tell: beside what was captured as it happened, never into it.
 
 
-def accept_past(
-    db: sqlite3.Connection, arrivals: Sequence[Arrival], manner: BackfillOptions, now: int
+def _accept_past(
+    db: sqlite3.Connection, arrivals: Sequence[Arrival], options: BackfillOptions, now: int
 ) -> BackfillAccepted:
     named = dict.fromkeys(text(arrival.event.session) for arrival in arrivals)
-    live = {session for session, found in known_sessions(db, list(named)).items() if found.state != "past"}
+    live = {session for session, found in _known_sessions(db, list(named)).items() if found.state != "past"}
     ours = [arrival for arrival in arrivals if text(arrival.event.session) not in live]
-    accepted = accept(db, ours, now)
+    accepted = _accept(db, ours, now)
     for session in named:
         if session not in live:
-            until = manner.hold_until
-            execute(db, "mark_past", session=session, offline=int(manner.offline), until=until)
-    for session, seal in (manner.seals or {}).items():
+            until = options.hold_until
+            execute(db, "mark_past", session=session, offline=int(options.offline), until=until)
+    for session, seal in (options.seals or {}).items():
         execute(db, "seal_session", session=text(session), seal=text(seal))
     return BackfillAccepted(accepted.fresh, accepted.duplicate, len(arrivals) - len(ours))
 
 
-def release_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> None:
-    for session in sessions:
-        execute(db, "release_session", session=text(session))
-
-
-def known_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> dict[str, KnownSession]:
+def _known_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> dict[str, KnownSession]:
     found = {}
     for session in sessions:
         row = execute(db, "past_session", session=text(session)).fetchone()
@@ -312,9 +333,3 @@ def known_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> dict[str,
         elif execute(db, "is_forgotten", digest=session_digest(session)).fetchone():
             found[session] = KnownSession("forgotten", 0)
     return found
-
-
-def backfill_progress(db: sqlite3.Connection, since: int, now: int) -> BackfillProgress:
-    (waiting,) = execute(db, "past_waiting", now=now).fetchone()
-    spent = execute(db, "spent_on_past", since=since).fetchone()
-    return BackfillProgress(int(waiting), spent["tokens"], spent["usd"])

@@ -21,9 +21,8 @@ from claude_mem.model.records import FORMAT, parse_name
 from claude_mem.store.sqlite import backup, database_files, forget, schema
 from claude_mem.store.sqlite.connection import open_draft, open_sealed, translated
 from claude_mem.store.sqlite.database_files import copy, is_plain, private_directory, put_in_place
-from claude_mem.store.sqlite.forget import SqliteKeeping, plain, spellings
-from claude_mem.store.sqlite.store import SqliteStore
-from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store.sqlite.forget import plain, spellings
+from claude_mem.store.sqlite.store import Store
 from claude_mem.store.values import CopyReport, ForgetPlan, ForgetRequest
 
 # Forgetting in the copies of the database that lie in `backups/`.
@@ -87,17 +86,16 @@ class Copies:
         log = one.path.with_name(one.path.name + "-wal")
         if is_plain(log):
             copy(log, shop / f"{NAME}-wal")
-        with SqliteStore.open(work, clock=self._clock, backups=shop / "backups") as store:
+        with Store.open(work, clock=self._clock, backups=shop / "backups") as store:
             if store.recovered is not None:
                 raise StoreDamaged(str(one.path), store.recovered.detail)
-            keeping = SqliteKeeping(store.readers, store.writer, self._clock)
             if wanted.selection.file:
-                TextIndex(store.readers, store.writer).catch_up()
+                store.text_index.catch_up()
             with store.readers.read() as db:
                 doomed = forget.forget_plan_in_copy(db, wanted)
             if doomed == ForgetPlan():
                 return False
-            keeping.forget(doomed)
+            store.deletion.forget(doomed)
         with closing(open_draft(work)) as db:
             db.execute("PRAGMA journal_mode = DELETE")  # one file, complete by itself
         put_in_place(work, one.path)

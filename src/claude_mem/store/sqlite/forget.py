@@ -15,19 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.model.clock import Clock
-from claude_mem.model.events import Origin
-from claude_mem.model.jobs import SessionStatus
-from claude_mem.model.memory import Observation, Summary, content_key
-from claude_mem.model.refs import KINDS, MemoryKind, Ref, Source, memory_key
-from claude_mem.store.sqlite import injections, memories, projects, secure_delete, text_index, vector_index
+from claude_mem.model.memory import Summary
+from claude_mem.model.refs import KINDS, MemoryKind, Ref, memory_key
+from claude_mem.store.sqlite import injections, secure_delete, text_index, vector_index
 from claude_mem.store.sqlite.arrivals import session_digest
-from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute, iso, text
+from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute
 from claude_mem.store.sqlite.memories import entitle
 from claude_mem.store.sqlite.memory_filters import memories_of_file
 from claude_mem.store.sqlite.page_scan import PageScan
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.sqlite.vector_index import EMBEDDED
-from claude_mem.store.values import ForgetPlan, ForgetRequest, Forgotten, Injection, MemoryIdentity, Selection
+from claude_mem.store.values import ForgetPlan, ForgetRequest, Forgotten, MemoryIdentity, Selection
 
 # Which memories a person's words select to be forgotten. All that is said must hold.
 #
@@ -280,50 +278,28 @@ def _empty(db: sqlite3.Connection, ids: str, now: int, gone: Deleted) -> None:
 # What recall changes in the store, on one SQLite file: kept, pinned, forgotten, told.
 
 
-class SqliteKeeping:
-    """Any thread may call it; any call may block. Raises StoreError."""
+class Deletion:
+    """Deletes memories for good. Any thread may call it; any call may block. Raises StoreError."""
 
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
         self._readers, self._writer, self._clock = readers, writer, clock
-        self._expired_until = 0  # sessions before it were looked at; anew once in a worker's life
 
-    def remember(
-        self,
-        observation: Observation,
-        origin: Origin,
-        *,
-        session: str,
-        at: int,
-        source: Source = "user",
-        client: str = "user",
-        provider: str | None = None,
-    ) -> tuple[Ref, bool]:
-        return self._writer.run(
-            lambda db: _remember(db, observation, origin, session, at, source, client, provider)
-        )
-
-    def pin(self, ref: Ref, *, pinned: bool) -> bool:
-        if ref.kind != "observation":
-            return False
-        return self._writer.run(
-            lambda db: execute(db, "pin_observation", id=ref.id, pinned=int(pinned)).rowcount > 0
-        )
-
-    def doomed(self, selection: Selection) -> ForgetPlan:
+    def plan(self, selection: Selection) -> ForgetPlan:
+        """What would go."""
         if selection.file:
             TextIndex(self._readers, self._writer).catch_up()
         with self._readers.read() as db:
             return forget_plan(db, selection)
 
-    def traces(self, refs: Sequence[Ref]) -> list[MemoryIdentity]:
+    def identities(self, refs: Sequence[Ref]) -> list[MemoryIdentity]:
         with self._readers.read() as db:
             return identities(db, refs)
 
-    def forget(self, doomed: ForgetPlan) -> Forgotten:
-        """Its words are gone from the file when it returns; if it fails on the way, forgetting the same once
-        more finishes it."""
+    def forget(self, plan: ForgetPlan) -> Forgotten:
+        """Really gone: rows, what is derived from them, their words in the full-text index, their bytes in
+        the file and in its log. If it fails on the way, forgetting the same once more finishes it."""
         interrupted = self._writer.run(secure_delete.begin)
-        residue = PageScan()
+        page_scan = PageScan()
         counts: Counter[str] = Counter()
         named: set[str] = set()
         edited = False
@@ -334,18 +310,18 @@ class SqliteKeeping:
             edited = edited or gone.edited
             counts.update(gone.counts)
             named.update(map(str, gone.refs))
-            residue.add(gone.words)
+            page_scan.add(gone.words)
             return gone.done
 
-        for start in range(0, len(doomed.refs), AT_ONCE):
-            some = doomed.refs[start : start + AT_ONCE]
+        for start in range(0, len(plan.refs), AT_ONCE):
+            some = plan.refs[start : start + AT_ONCE]
             take(partial(delete_memories, refs=some, now=self._clock()))
-        for session in doomed.sessions:
+        for session in plan.sessions:
             while not take(partial(delete_session, session=session)):
                 pass
         self._strike_out(frozenset(named))
         secure_delete.overwrite_deleted(
-            self._writer, lambda: interrupted or edited or residue.is_in(self._path())
+            self._writer, lambda: interrupted or edited or page_scan.is_in(self._path())
         )
         return Forgotten(
             sessions=counts["session"],
@@ -366,30 +342,6 @@ class SqliteKeeping:
             )  # what to look for is not known any more
         return unfinished
 
-    def note_injection(self, injection: Injection) -> None:
-        self._writer.run(lambda db: injections.note(db, injection))
-
-    def injections(
-        self, *, session: str | None = None, ref: Ref | None = None, limit: int = 1000
-    ) -> Sequence[Injection]:
-        with self._readers.read() as db:
-            return injections.noted(db, session, ref, limit)
-
-    def note_rendering(self, stamp: str, refs: Sequence[str], tokens: int, at: int) -> None:
-        self._writer.run(lambda db: injections.note_rendering(db, stamp, refs, tokens, at))
-
-    def rendering(self, stamp: str) -> tuple[tuple[str, ...], int] | None:
-        with self._readers.read() as db:
-            return injections.rendering(db, stamp)
-
-    def expire_evidence(self, before: int, limit: int = 500) -> int:
-        after = self._expired_until
-        with self._readers.read() as db:
-            rows = execute(db, "expired_events", after=after, before=before, limit=limit).fetchall()
-        self._expired_until = rows[-1]["updated_at_epoch"] if rows else max(after, before)
-        ids = [row["id"] for row in rows]
-        return self._writer.run(lambda db: expire(db, ids, self._clock())) if ids else 0
-
     def _path(self) -> Path:
         with self._readers.read() as db:
             return Path(db.execute("PRAGMA database_list").fetchone()["file"])
@@ -400,68 +352,3 @@ class SqliteKeeping:
         for start in range(0, len(rewordings), AT_ONCE):
             some = rewordings[start : start + AT_ONCE]
             self._writer.run(partial(injections.reword, rewordings=some))
-
-
-def _remember(
-    db: sqlite3.Connection,
-    observation: Observation,
-    origin: Origin,
-    session: str,
-    at: int,
-    source: Source,
-    client: str,
-    provider: str | None,
-) -> tuple[Ref, bool]:
-    project_id = projects.project_of(db, origin, at)
-    key = content_key(observation)
-    known = memories.same(db, project_id, key, at)
-    if known is not None:
-        return Ref("observation", known), False
-    session_id = _session(db, session, origin, project_id, client, at)
-    added = memories.add(
-        db,
-        observation,
-        # What was only read, or comes from elsewhere, stands beside what is known, never in its place.
-        [] if source == "external" else memories.current_observations(db, project_id, at),
-        {
-            "session_id": session_id,
-            "project": projects.display_name(db, project_id, origin, origin.name),
-            "project_id": project_id,
-            "prompt_number": None,
-            "client": client,
-            "branch": origin.branch,
-            "commit_sha": origin.commit,
-            "tool_use_ids": "[]",
-            "created_at": iso(at),
-            "created_at_epoch": at,
-            "content_key": key,
-            "provider": provider,
-            "source": source,
-        },
-    )
-    return Ref("observation", added), True
-
-
-def _session(
-    db: sqlite3.Connection, session: str, origin: Origin, project_id: int, client: str, at: int
-) -> int:
-    row = execute(db, "find_standing", claude_session_id=text(session)).fetchone()
-    if row is not None:
-        return int(row["id"])
-    added = execute(
-        db,
-        "add_session",
-        claude_session_id=session,
-        project=projects.display_name(db, project_id, origin, origin.name),
-        project_id=project_id,
-        status=SessionStatus.COMPLETED,
-        client=client,
-        cwd=origin.root or None,
-        transcript_path=None,
-        branch=origin.branch,
-        commit_sha=origin.commit,
-        at=iso(at),
-        at_epoch=at,
-    )
-    assert added.lastrowid is not None
-    return added.lastrowid

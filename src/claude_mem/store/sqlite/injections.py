@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from claude_mem.model.refs import Ref
-from claude_mem.store.sqlite.connection import Readers, array, execute, iso
+from claude_mem.store.sqlite.connection import Readers, Writer, array, execute, iso
 from claude_mem.store.values import Injection
 
 RENDERINGS_KEPT = 500
@@ -93,21 +93,38 @@ def reword(db: sqlite3.Connection, rewordings: Sequence[Rewording]) -> None:
         execute(db, one.statement, **one.key, refs=one.refs)
 
 
-# Counts what sessions were told, by occasion. Asked often, it counts on from where it last ended.
+class Injections:
+    """What sessions were told. Changes are durable on return; any thread may call it. Raises StoreError."""
 
-
-class InjectionFigures:
-    """Any thread may call it. Counts only grow: what is forgotten is left out from the next start on."""
-
-    def __init__(self, readers: Readers) -> None:
-        self._readers = readers
+    def __init__(self, readers: Readers, writer: Writer) -> None:
+        self._readers, self._writer = readers, writer
         self._lock = Lock()
         self._upto = 0
         self._times: Counter[str] = Counter()
         self._tokens: Counter[str] = Counter()
 
+    def note_injection(self, injection: Injection) -> None:
+        self._writer.run(lambda db: note(db, injection))
+
+    def injections(
+        self, *, session: str | None = None, ref: Ref | None = None, limit: int = 1000
+    ) -> Sequence[Injection]:
+        """What was told, the newest first: to a session, or of a memory."""
+        with self._readers.read() as db:
+            return noted(db, session, ref, limit)
+
+    def note_rendering(self, stamp: str, refs: Sequence[str], tokens: int, at: int) -> None:
+        """What a file in `context/` holds. Of old ones the last few hundred are kept."""
+        self._writer.run(lambda db: note_rendering(db, stamp, refs, tokens, at))
+
+    def rendering(self, stamp: str) -> tuple[tuple[str, ...], int] | None:
+        """The refs and the tokens."""
+        with self._readers.read() as db:
+            return rendering(db, stamp)
+
     def figures(self) -> dict[str, dict[str, int]]:
-        """By the hook's event: how often, and how many tokens. Raises StoreError."""
+        """By the hook's event: how often, and how many tokens. It counts on from where it last ended; what is
+        deleted is left out from the next start on."""
         with self._lock:
             with self._readers.read() as db:
                 self._count_on(execute(db, "injections_after", after=self._upto).fetchall())

@@ -9,11 +9,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from claude_mem.model.jobs import Lease
+from claude_mem.model.events import Origin
+from claude_mem.model.jobs import Lease, SessionStatus
 from claude_mem.model.memory import Memory, Observation, Summary, content_key
-from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, Ref, kind_at, ref_at, span
+from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, Ref, Source, kind_at, ref_at, span
 from claude_mem.store.similarity import supersedes
-from claude_mem.store.sqlite import cards, memory_filters, text_index, vector_index
+from claude_mem.store.sqlite import cards, memory_filters, projects, text_index, vector_index
 from claude_mem.store.sqlite.connection import Readers, Value, Writer, array, execute, iso, text
 from claude_mem.store.sqlite.memory_filters import MANY_WRONG, MemoryFilter, keys_of_file
 from claude_mem.store.sqlite.text_document import placed
@@ -22,7 +23,6 @@ from claude_mem.store.values import (
     FieldValue,
     FileMemory,
     ListPosition,
-    Passing,
     Project,
     Revision,
     TextMatches,
@@ -205,16 +205,6 @@ _WORDS = ("title", "subtitle", "narrative", "facts", "concepts")
 """What it is found by."""
 
 
-class SqliteRevising:
-    """Any thread may call it; any call may block. Raises StoreError."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-
-    def revise(self, revisions: Sequence[Revision], expected: Sequence[Revision] = ()) -> list[Revision]:
-        return self._writer.run(lambda db: _revise(db, revisions, expected))
-
-
 def _revise(
     db: sqlite3.Connection, revisions: Sequence[Revision], expected: Sequence[Revision]
 ) -> list[Revision]:
@@ -297,13 +287,39 @@ BESIDE = 2_000
 """Of those in a folder, which say less."""
 
 
-class SqliteMemories:
-    def __init__(self, readers: Readers) -> None:
-        self._readers = readers
+class Memories:
+    """Reads, adds and corrects memories. Each call sees one state of the store; any thread may call it.
+    Raises StoreError."""
+
+    def __init__(self, readers: Readers, writer: Writer) -> None:
+        self._readers, self._writer = readers, writer
         self._sizes: dict[tuple[int, int], tuple[int, int]] = {}
         self._frequent = text_index.Frequent()
 
+    def remember(
+        self,
+        observation: Observation,
+        origin: Origin,
+        *,
+        session: str,
+        at: int,
+        source: Source = "user",
+        client: str = "user",
+        provider: str | None = None,
+    ) -> tuple[Ref, bool]:
+        """Save it in the origin's project, under this session (made if it is new). Returns it, and whether it
+        is new: what the project knows already is not stored twice."""
+        return self._writer.run(
+            lambda db: _add_by_hand(db, observation, origin, session, at, source, client, provider)
+        )
+
+    def revise(self, revisions: Sequence[Revision], expected: Sequence[Revision] = ()) -> list[Revision]:
+        """Change them all, or (raising ChangedMeanwhile, if what is expected is not so any more) none; found
+        by their new words at once, durable on return. Returns how they were; those not there are left out."""
+        return self._writer.run(lambda db: _revise(db, revisions, expected))
+
     def passing(self, filters: Filters) -> MemoryFilter | None:
+        """None: nothing is asked but the project, and what is marked wrong is too little to be in the way."""
         if filters in (Filters(filters.project_id), Filters(filters.project_id, wrong=False)):
             with self._readers.read() as db:
                 wrong = memory_filters.list_refs(
@@ -314,8 +330,10 @@ class SqliteMemories:
         return MemoryFilter(self._readers, filters)
 
     def match(
-        self, wording: TextQuery, within: tuple[int, int] | None, passing: Passing | None = None
+        self, wording: TextQuery, within: tuple[int, int] | None, passing: MemoryFilter | None = None
     ) -> TextMatches:
+        """What each expression matches in a span (or in all). Expressions that are too frequent to be weighed
+        are looked for among those that pass."""
         with self._readers.read() as db:
             everything = text_index.size_of_all(db)
             sizes = text_index.Sizes(self._size(db, within, everything) if within else everything, everything)
@@ -323,10 +341,12 @@ class SqliteMemories:
             return TextMatches(sizes.span, tuple(found))
 
     def cards(self, refs: Sequence[Ref]) -> list[Card]:
+        """Those that exist, in no order."""
         with self._readers.read() as db:
             return cards.cards(db, refs)
 
     def whole(self, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
+        """With all the columns they have."""
         with self._readers.read() as db:
             return cards.whole(db, refs)
 
@@ -339,6 +359,8 @@ class SqliteMemories:
         newest_first: bool = True,
         after: ListPosition | None = None,
     ) -> list[Card]:
+        """By time, without a query; at one moment what was asked comes before what was done, and that before
+        what was understood of it. By file as far as the index is."""
         with self._readers.read() as db:
             chosen = memory_filters.list_refs(
                 db, filters, memory_filters.ListOptions(limit, offset, newest_first, after)
@@ -355,31 +377,38 @@ class SqliteMemories:
         newest_first: bool = True,
         after: ListPosition | None = None,
     ) -> list[Ref]:
+        """The same list, without reading what the memories say."""
         with self._readers.read() as db:
             options = memory_filters.ListOptions(limit, offset, newest_first, after)
             return list(memory_filters.list_refs(db, filters, options))
 
     def count(self, filters: Filters) -> int:
+        """How many such a list has in all."""
         with self._readers.read() as db:
             return memory_filters.count_memories(db, filters)
 
     def last_ids(self) -> dict[MemoryKind, int]:
+        """The highest id of each kind; 0: there is none. Also of what says nothing, as a private prompt."""
         with self._readers.read() as db:
             return {kind: int(execute(db, f"last_{kind}").fetchone()[0]) for kind in KINDS}
 
     def touched(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
+        """The keys of a file's memories, the newest first, and how each is about it (see `FileMemory`): one
+        path is the other's, or the end of it."""
         with self._readers.read() as db:
             return list(_of_file(db, path, filters, limit).values())
 
     def touching(self, path: str, filters: Filters, limit: int) -> list[FileMemory]:
+        """The same, with their cards."""
         with self._readers.read() as db:
             found = _of_file(db, path, filters, limit)
             by_ref = {card.ref: card for card in cards.cards(db, list(found))}
         return [FileMemory(by_ref[ref], how) for ref, (_, how) in found.items() if ref in by_ref]
 
     def beside(
-        self, folder: str, project_id: int | None, passing: Passing | None = None, *, limit: int = BESIDE
+        self, folder: str, project_id: int | None, passing: MemoryFilter | None = None, *, limit: int = BESIDE
     ) -> list[tuple[int, str]]:
+        """Keys of the memories of files in a folder and below it, and the files' paths."""
         first, last = span(project_id) if project_id is not None else text_index.EVERYWHERE
         folder, _ = placed(f"{folder}/x")
         rows_read = limit if passing is None else -1
@@ -394,6 +423,7 @@ class SqliteMemories:
         return found[:limit]
 
     def counted(self, session: str) -> dict[MemoryKind, int]:
+        """How much of each kind a session (the client's own id) has."""
         with self._readers.read() as db:
             row = execute(db, "count_of_session", session=session).fetchone()
             return {kind: row[kind] for kind in KINDS}
@@ -411,6 +441,7 @@ class SqliteMemories:
         return None if row is None else Project(row["id"], row["key"], row["name"], row["root"])
 
     def projects(self, limit: int, offset: int = 0) -> list[Project]:
+        """With their figures, the one last worked in first."""
         with self._readers.read() as db:
             return [
                 Project(**row) for row in execute(db, "projects_with_figures", limit=limit, offset=offset)
@@ -439,3 +470,68 @@ def _of_file(db: sqlite3.Connection, path: str, filters: Filters, limit: int) ->
         db, filters, memory_filters.ListOptions(limit), memory_filters.by_kind(found)
     )
     return {ref: found[ref] for ref in newest}
+
+
+def _add_by_hand(
+    db: sqlite3.Connection,
+    observation: Observation,
+    origin: Origin,
+    session: str,
+    at: int,
+    source: Source,
+    client: str,
+    provider: str | None,
+) -> tuple[Ref, bool]:
+    project_id = projects.project_of(db, origin, at)
+    key = content_key(observation)
+    known = same(db, project_id, key, at)
+    if known is not None:
+        return Ref("observation", known), False
+    session_id = _session_of(db, session, origin, project_id, client, at)
+    added = add(
+        db,
+        observation,
+        # What was only read, or comes from elsewhere, stands beside what is known, never in its place.
+        [] if source == "external" else current_observations(db, project_id, at),
+        {
+            "session_id": session_id,
+            "project": projects.display_name(db, project_id, origin, origin.name),
+            "project_id": project_id,
+            "prompt_number": None,
+            "client": client,
+            "branch": origin.branch,
+            "commit_sha": origin.commit,
+            "tool_use_ids": "[]",
+            "created_at": iso(at),
+            "created_at_epoch": at,
+            "content_key": key,
+            "provider": provider,
+            "source": source,
+        },
+    )
+    return Ref("observation", added), True
+
+
+def _session_of(
+    db: sqlite3.Connection, session: str, origin: Origin, project_id: int, client: str, at: int
+) -> int:
+    row = execute(db, "find_standing", claude_session_id=text(session)).fetchone()
+    if row is not None:
+        return int(row["id"])
+    added = execute(
+        db,
+        "add_session",
+        claude_session_id=session,
+        project=projects.display_name(db, project_id, origin, origin.name),
+        project_id=project_id,
+        status=SessionStatus.COMPLETED,
+        client=client,
+        cwd=origin.root or None,
+        transcript_path=None,
+        branch=origin.branch,
+        commit_sha=origin.commit,
+        at=iso(at),
+        at_epoch=at,
+    )
+    assert added.lastrowid is not None
+    return added.lastrowid

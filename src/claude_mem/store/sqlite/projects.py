@@ -21,7 +21,7 @@ AT_ONCE = 500
 _NAMED = ("misnamed_sessions", "misnamed_observations", "misnamed_summaries", "misnamed_spending")
 
 
-class SqliteProjects:
+class Projects:
     """Any thread may call it; any call may block. Raises StoreError."""
 
     def __init__(self, readers: Readers, writer: Writer) -> None:
@@ -30,6 +30,11 @@ class SqliteProjects:
     def all(self, *, weighed: bool = True) -> list[ProjectSummary]:
         with self._readers.read() as db:
             return [_summary(db, row, weighed=weighed) for row in execute(db, "projects_to_keep").fetchall()]
+
+    def with_project(self, origin: Origin) -> Origin:
+        """The same place, as one of the project that its work belongs to."""
+        with self._readers.read() as db:
+            return _with_project(db, origin)
 
     def rename(self, project_id: int, name: str, *, by_hand: bool = True) -> None:
         self._writer.run(
@@ -130,7 +135,7 @@ def enclosing_project(db: sqlite3.Connection, origin: Origin) -> sqlite3.Row | N
     return found
 
 
-def with_project(db: sqlite3.Connection, origin: Origin) -> Origin:
+def _with_project(db: sqlite3.Connection, origin: Origin) -> Origin:
     """The same place, as one of the project that its work belongs to."""
     row = enclosing_project(db, origin) if origin.plain else None
     if row is None:

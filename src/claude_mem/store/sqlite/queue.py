@@ -7,15 +7,124 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import Gathered, Job, JobState, Lease, QueueFigures, SessionStatus, Spend, Spent
 from claude_mem.model.memory import Batch, Memory
-from claude_mem.store.sqlite.connection import Value, execute, iso
+from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute, iso
 from claude_mem.store.sqlite.memories import remember
 from claude_mem.store.values import Spending
 
 # Rows as the values of the model.
+
+
+class Queue:
+    """Events on their way to become memory. Any thread may call it; any call may block. Raises StoreError.
+
+    No lease is ever of a failed session."""
+
+    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
+        self._readers, self._writer, self._clock = readers, writer, clock
+
+    def gathered(self) -> list[Gathered]:
+        """What waits in each session that nobody holds: those that are due by the time of their oldest job,
+        then those that must wait, the soonest first. Of many sessions the first few dozen."""
+        with self._readers.read() as db:
+            return _gathered(db, self._clock())
+
+    def lease(self, limit: int, session_id: int | None = None) -> Lease | None:
+        """The run of ready jobs, of the next session or of this one, from its oldest up to the end of a turn;
+        None when nothing is due."""
+        return self._writer.run(lambda db: _lease(db, limit, session_id, self._clock()))
+
+    def batch(self, lease: Lease) -> Batch:
+        """The leased events with what has to be known around them."""
+        with self._readers.read() as db:
+            return _batch(db, lease)
+
+    def settle(
+        self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
+    ) -> None:
+        """Save what was learned (by `provider`) and what it cost, and mark the jobs done, in one transaction.
+        What the project remembers already is not stored twice."""
+        self._writer.run(lambda db: _settle(db, lease, memory, spend, provider, self._clock()))
+
+    def postpone(
+        self, lease: Lease, until: int, reason: str, *, failed: bool, spend: Spend | None = None
+    ) -> None:
+        """Make the jobs ready again, not before `until`; a failed attempt counts, a wait does not."""
+        self._writer.run(lambda db: _postpone(db, lease, until, reason, spend, self._clock(), failed=failed))
+
+    def park(self, lease: Lease, reason: str, spend: Spend | None = None) -> None:
+        self._writer.run(lambda db: _park(db, lease, reason, spend, self._clock()))
+
+    def reclaim(self) -> int:
+        """Take back every lease: the one holder has just started, so all of them are dead."""
+        return self._writer.run(lambda db: execute(db, "reclaim_jobs").rowcount)
+
+    def resume(self, job_ids: Sequence[int] | None = None) -> int:
+        """Make parked jobs ready again; when none are named, all of them, and those that wait for a better
+        moment."""
+
+        def work(db: sqlite3.Connection) -> int:
+            if job_ids is None:
+                execute(db, "hurry_jobs")
+                return execute(db, "resume_jobs").rowcount
+            return sum(execute(db, "resume_job", id=job_id).rowcount for job_id in job_ids)
+
+        return self._writer.run(work)
+
+    def drop(self, job_ids: Sequence[int]) -> int:
+        """Parked jobs are done with, unobserved; they stay as evidence. Returns how many were parked."""
+
+        def work(db: sqlite3.Connection) -> int:
+            now = self._clock()
+            return sum(
+                execute(db, "drop_job", id=job_id, reason=DROPPED, now=now).rowcount for job_id in job_ids
+            )
+
+        return self._writer.run(work)
+
+    def spent(self, session_id: int, now: int) -> Spent:
+        """By this session in its life, and by all since midnight UTC."""
+        # A time zone can change under a worker, and a budget must not be spent twice for that.
+        midnight = now - now % DAY_MS
+        with self._readers.read() as db:
+            session = execute(db, "spent_in_session", session_id=session_id).fetchone()
+            day = execute(db, "spent_between", since=midnight, until=midnight + DAY_MS).fetchone()
+        return Spent(
+            daily_tokens=day["tokens"],
+            session_tokens=session["tokens"],
+            daily_usd=day["usd"],
+            session_usd=session["usd"],
+        )
+
+    def spending(self, since: int) -> list[Spending]:
+        with self._readers.read() as db:
+            return spending_since(db, since)
+
+    def figures(self) -> QueueFigures:
+        with self._readers.read() as db:
+            return figures(db)
+
+    def jobs(self, state: JobState, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
+        """Jobs in a state with the reason they are there, by id."""
+        with self._readers.read() as db:
+            page = execute(db, "jobs_in_state", state=state, limit=max(0, limit), after=after)
+            return [(job_of_row(row), row["reason"]) for row in page]
+
+    def counters(self) -> dict[str, int]:
+        """What was counted over the store's life: accepted, duplicate, set_aside, …"""
+        with self._readers.read() as db:
+            return dict(execute(db, "counters").fetchall())
+
+    def count(self, name: str, by: int = 1) -> None:
+        self._writer.run(lambda db: count(db, name, by))
+
+    def last_event_at(self) -> int | None:
+        with self._readers.read() as db:
+            return last_event_at(db)
 
 
 def job_of_row(row: sqlite3.Row) -> Job:
@@ -68,15 +177,6 @@ def figures(db: sqlite3.Connection) -> QueueFigures:
     )
 
 
-def jobs(db: sqlite3.Connection, state: JobState, limit: int, after: int) -> list[tuple[Job, str | None]]:
-    page = execute(db, "jobs_in_state", state=state, limit=max(0, limit), after=after)
-    return [(job_of_row(row), row["reason"]) for row in page]
-
-
-def counters(db: sqlite3.Connection) -> dict[str, int]:
-    return dict(execute(db, "counters").fetchall())
-
-
 def count(db: sqlite3.Connection, name: str, by: int) -> None:
     execute(db, "count", name=name, by=by)
 
@@ -108,19 +208,6 @@ def add_spend(db: sqlite3.Connection, session_id: int, spend: Spend, now: int) -
     )
 
 
-def budget_spent(db: sqlite3.Connection, session_id: int, now: int) -> Spent:
-    # The day of UTC: a time zone can change under a worker, and a budget must not be spent twice for that.
-    midnight = now - now % DAY_MS
-    session = execute(db, "spent_in_session", session_id=session_id).fetchone()
-    day = execute(db, "spent_between", since=midnight, until=midnight + DAY_MS).fetchone()
-    return Spent(
-        daily_tokens=day["tokens"],
-        session_tokens=session["tokens"],
-        daily_usd=day["usd"],
-        session_usd=session["usd"],
-    )
-
-
 def spending_since(db: sqlite3.Connection, at: int) -> list[Spending]:
     return [Spending(**row) for row in execute(db, "spending_since", since=at)]
 
@@ -134,7 +221,7 @@ HORIZON_MS = 24 * 60 * 60 * 1000
 DROPPED = "dropped by the user"
 
 
-def lease(db: sqlite3.Connection, limit: int, session_id: int | None, now: int) -> Lease | None:
+def _lease(db: sqlite3.Connection, limit: int, session_id: int | None, now: int) -> Lease | None:
     if session_id is None:
         head = execute(db, "due_sessions", now=now, horizon=now + HORIZON_MS, limit=1).fetchone()
     else:
@@ -150,7 +237,7 @@ def lease(db: sqlite3.Connection, limit: int, session_id: int | None, now: int) 
     return Lease(holding, tuple(replace(job, attempts=job.attempts + 1) for job in run), number)
 
 
-def settle(
+def _settle(
     db: sqlite3.Connection,
     held: Lease,
     memory: Memory,
@@ -163,7 +250,7 @@ def settle(
     _pay(db, held, spend, now)
 
 
-def postpone(
+def _postpone(
     db: sqlite3.Connection,
     held: Lease,
     until: int,
@@ -177,24 +264,9 @@ def postpone(
     _pay(db, held, spend, now)
 
 
-def park(db: sqlite3.Connection, held: Lease, reason: str, spend: Spend | None, now: int) -> None:
+def _park(db: sqlite3.Connection, held: Lease, reason: str, spend: Spend | None, now: int) -> None:
     _move(db, "park_job", held, reason=reason)
     _pay(db, held, spend, now)
-
-
-def reclaim(db: sqlite3.Connection) -> int:
-    return execute(db, "reclaim_jobs").rowcount
-
-
-def resume(db: sqlite3.Connection, job_ids: Sequence[int] | None) -> int:
-    if job_ids is None:
-        execute(db, "hurry_jobs")
-        return execute(db, "resume_jobs").rowcount
-    return sum(execute(db, "resume_job", id=job_id).rowcount for job_id in job_ids)
-
-
-def drop(db: sqlite3.Connection, job_ids: Sequence[int], now: int) -> int:
-    return sum(execute(db, "drop_job", id=job_id, reason=DROPPED, now=now).rowcount for job_id in job_ids)
 
 
 def _run(ready: Iterable[sqlite3.Row], now: int) -> Iterator[Job]:
@@ -237,7 +309,7 @@ JOBS = 200
 _NO_MORE_TO_COME = (SessionStatus.COMPLETED, SessionStatus.INTERRUPTED)
 
 
-def gathered(db: sqlite3.Connection, now: int) -> list[Gathered]:
+def _gathered(db: sqlite3.Connection, now: int) -> list[Gathered]:
     # Asked for apart, so that fifty that must wait cannot hide one that is due, nor fifty in the middle of
     # their turn one whose turn has ended.
     heads: dict[int, sqlite3.Row] = {}
@@ -276,7 +348,7 @@ def _sum(db: sqlite3.Connection, head: sqlite3.Row) -> Gathered:
 RECORDED = 30
 
 
-def batch(db: sqlite3.Connection, held: Lease) -> Batch:
+def _batch(db: sqlite3.Connection, held: Lease) -> Batch:
     first, last = held.jobs[0], held.jobs[-1]
     source = execute(db, "provenance", id=last.id).fetchone()
     asked = execute(

@@ -28,11 +28,12 @@ class Evidence:
         return Evidence(self.events + other.events, self.characters + other.characters)
 
 
-class SqliteEvidence:
+class EvidenceRetention:
     """Any thread may call it; any call may block. Raises StoreError."""
 
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
         self._readers, self._writer, self._clock = readers, writer, clock
+        self._expired_until = 0  # sessions before it were looked at; anew once in a worker's life
 
     def weigh(self) -> Evidence:
         """All of it. Reads all there is, a part at a time: no log has to be kept for it."""
@@ -52,6 +53,16 @@ class SqliteEvidence:
         with self._readers.read() as db:
             row = execute(db, "count_expired", before=before).fetchone()
         return Evidence(row["events"], row["characters"])
+
+    def expire(self, before: int, limit: int = 500) -> int:
+        """Empty settled events of sessions from before this time of their words; how many. 0: none
+        is left."""
+        after = self._expired_until
+        with self._readers.read() as db:
+            rows = execute(db, "expired_events", after=after, before=before, limit=limit).fetchall()
+        self._expired_until = rows[-1]["updated_at_epoch"] if rows else max(after, before)
+        ids = [row["id"] for row in rows]
+        return self._writer.run(lambda db: forget.expire(db, ids, self._clock())) if ids else 0
 
     def trim(self, excess: int) -> Evidence:
         """Empty the oldest until so many characters are gone."""
@@ -97,7 +108,7 @@ AT_ONCE_BYTES = 64 << 20
 _INCREMENTAL = 2
 
 
-class SqliteRoom:
+class FileSpace:
     """Any thread may call it; any call may block. Raises StoreError."""
 
     def __init__(self, path: Path, readers: Readers, writer: Writer) -> None:

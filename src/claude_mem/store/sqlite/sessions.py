@@ -8,7 +8,7 @@ from typing import Any
 
 from claude_mem.model.jobs import Session, SessionStatus
 from claude_mem.model.refs import Filters
-from claude_mem.store.sqlite.connection import Readers, conditions, execute, queries
+from claude_mem.store.sqlite.connection import Readers, Writer, conditions, execute, queries
 
 
 def session_of_row(row: sqlite3.Row) -> Session:
@@ -34,34 +34,37 @@ def session_of_row(row: sqlite3.Row) -> Session:
 # Answers about sessions, and the two states no event brings about: failed and interrupted.
 
 
-def find(db: sqlite3.Connection, session: int | str) -> Session | None:
-    by = "session_by_id" if isinstance(session, int) else "session_by_client_id"
-    row = execute(db, by, session=session).fetchone()
-    return row and session_of_row(row)
-
-
-def fail(db: sqlite3.Connection, session_id: int) -> None:
-    execute(db, "fail_session", session_id=session_id)
-
-
-def interrupt_silent(db: sqlite3.Connection, before: int) -> int:
-    return execute(db, "interrupt_sessions", before=before).rowcount
-
-
-def count_open(db: sqlite3.Connection) -> int:
-    (found,) = execute(db, "count_open_sessions").fetchone()
-    return int(found)
-
-
 # What recall reads about sessions and projects as wholes.
 
 
 LAST_SESSIONS = 20
 
 
-class SqliteSessions:
-    def __init__(self, readers: Readers) -> None:
-        self._readers = readers
+class Sessions:
+    """Sessions, one by one and in lists. Any thread may call it; any call may block. Raises StoreError."""
+
+    def __init__(self, readers: Readers, writer: Writer) -> None:
+        self._readers, self._writer = readers, writer
+
+    def find(self, session: int | str) -> Session | None:
+        """By the database's id (int) or the client's own (str)."""
+        by = "session_by_id" if isinstance(session, int) else "session_by_client_id"
+        with self._readers.read() as db:
+            row = execute(db, by, session=session).fetchone()
+        return row and session_of_row(row)
+
+    def fail(self, session_id: int) -> None:
+        """An abort was asked for: mark it failed; its queued events stay."""
+        self._writer.run(lambda db: execute(db, "fail_session", session_id=session_id))
+
+    def interrupt_silent(self, before: int) -> int:
+        """Mark open sessions without activity since `before` as interrupted."""
+        return self._writer.run(lambda db: execute(db, "interrupt_sessions", before=before).rowcount)
+
+    def count_open(self) -> int:
+        with self._readers.read() as db:
+            (found,) = execute(db, "count_open_sessions").fetchone()
+        return int(found)
 
     def sessions(
         self, filters: Filters, *, limit: int, offset: int = 0, after: tuple[int, int] | None = None

@@ -275,7 +275,7 @@ MOST_PROJECTS = 500
 _TYPES = json.dumps(get_args(ObservationType))
 
 
-class SqliteStatistics:
+class Statistics:
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
 

@@ -13,12 +13,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from claude_mem.model.full_text import beginning, is_only_a_beginning
 from claude_mem.model.refs import KINDS, MemoryKind, Ref, idf
 from claude_mem.store.sqlite.connection import Readers, Writer, execute
 from claude_mem.store.sqlite.text_document import VERSION, TextDocument, document_of, names, placed
-from claude_mem.store.values import Passing, TextMatch, TextQuery
+from claude_mem.store.values import TextMatch, TextQuery
+
+if TYPE_CHECKING:
+    from claude_mem.store.sqlite.memory_filters import MemoryFilter
 
 STEP = 128
 
@@ -222,7 +226,7 @@ def match(
     within: Span | None,
     sizes: Sizes,
     frequent: Frequent | None = None,
-    passing: Passing | None = None,
+    passing: MemoryFilter | None = None,
 ) -> list[TextMatch]:
     span, most = within or EVERYWHERE, wording.most_rows
     frequent = frequent or Frequent()
@@ -293,7 +297,7 @@ def _weighed(
 
 
 def _left_out(
-    db: sqlite3.Connection, words: list[str], span: Span, most: int, sizes: Sizes, passing: Passing
+    db: sqlite3.Connection, words: list[str], span: Span, most: int, sizes: Sizes, passing: MemoryFilter
 ) -> list[TextMatch]:
     """What frequent words match of those that pass: again the rarest first, and no more than the bound."""
     matched = sorted((len(spots := _among(db, word, span, most + 1, passing)), word, spots) for word in words)
@@ -307,7 +311,9 @@ def _left_out(
     return found
 
 
-def _newest(db: sqlite3.Connection, words: list[str], span: Span, passing: Passing | None) -> list[TextMatch]:
+def _newest(
+    db: sqlite3.Connection, words: list[str], span: Span, passing: MemoryFilter | None
+) -> list[TextMatch]:
     """Every word is everywhere: those that have all of them, else the rarest; and of those the newest."""
     for expression in (" AND ".join(words), *words[:1]):
         if expression and (newest := _among(db, expression, span, NEWEST, passing)):
@@ -316,7 +322,7 @@ def _newest(db: sqlite3.Connection, words: list[str], span: Span, passing: Passi
 
 
 def _among(
-    db: sqlite3.Connection, expression: str, span: Span, limit: int, passing: Passing | None
+    db: sqlite3.Connection, expression: str, span: Span, limit: int, passing: MemoryFilter | None
 ) -> list[int]:
     """The newest matches that pass."""
     first, last = span

@@ -414,7 +414,7 @@ def _record(kind: str, row: sqlite3.Row) -> Record:
 # Memory that travels, on one SQLite file: out as records, and in again.
 
 
-class SqliteTransfer:
+class Transfer:
     """Any thread may call it; any call may block. Raises StoreError."""
 
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:

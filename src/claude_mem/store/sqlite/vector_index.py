@@ -20,7 +20,7 @@ SHARES: dict[MemoryKind, int] = {"observation": 2, "summary": 4, "prompt": 4}
 REMOVED_AT_ONCE = 5_000
 
 
-class SqliteVectors:
+class VectorTable:
     """Any thread may call it; any call may block. Raises StoreError."""
 
     def __init__(self, readers: Readers, writer: Writer) -> None:
@@ -114,12 +114,12 @@ class Unembedded:
     again: Mapping[str, str] = field(default_factory=dict)  # notes that are settled then
 
 
-class SqliteEmbedding:
+class EmbeddingProgress:
     """Any thread may call it; any call may block. Raises StoreError."""
 
     def __init__(self, readers: Readers, writer: Writer) -> None:
         self._readers, self._writer = readers, writer
-        self._shelf = SqliteVectors(readers, writer)
+        self._shelf = VectorTable(readers, writer)
         self._read_at: str | None = None
 
     def made(self) -> tuple[str, str] | None:

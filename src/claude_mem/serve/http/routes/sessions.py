@@ -106,7 +106,7 @@ async def status(call: Call) -> Struct:
 )
 async def abort(call: Call) -> Struct:
     session = await _existing(call)
-    await asyncio.to_thread(call.services.store.fail, session.id)
+    await asyncio.to_thread(call.services.store.sessions.fail, session.id)
     ended = await _let_go(call.running, session.id)
     return api.SessionAborted("failed", session.id, session.pending, ended)
 
@@ -175,7 +175,7 @@ async def _existing(call: Call) -> Session:
 
 
 async def _find(call: Call, key: int | str) -> Session | None:
-    return await asyncio.to_thread(call.services.store.find, key)
+    return await asyncio.to_thread(call.services.store.sessions.find, key)
 
 
 def _key(call: Call) -> int | str:

@@ -1,5 +1,5 @@
-"""Writes what is made of the code: docs/cli.md from --help, docs/settings.md from SETTINGS, and the viewer's
-list of filters from `api.filters`.
+"""Writes what is made of the code: docs/cli.md from --help, docs/settings.md from SETTINGS,
+docs/http-reference.md from the route table, and the viewer's list of filters from `api.filters`.
 
 With --check it changes nothing, and fails if a page no longer says what the code does.
 """
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import http_reference
 import msgspec
 
 from claude_mem import settings
@@ -148,6 +149,7 @@ def filter_list() -> str:
 PAGES = {
     "cli.md": cli_page,
     "settings.md": settings_page,
+    "http-reference.md": lambda: http_reference.page(MADE),
     "../src/claude_mem/serve/viewer/filter_list.js": filter_list,
 }
 

@@ -125,6 +125,7 @@ class Field:
     required: bool
     nullable: bool
     expected: str
+    about: str
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -137,7 +138,9 @@ def fields(shape: type[Struct]) -> tuple[Field, ...]:
     for each in msgspec.structs.fields(shape):
         info = inspect.type_info(each.type)
         extra: dict[str, Any] = {}
+        about = ""
         if isinstance(info, inspect.Metadata):
+            about = (info.extra_json_schema or {}).get("description", "")
             extra, info = info.extra or {}, info.type
         nullable = isinstance(info, inspect.UnionType) and info.includes_none
         if isinstance(info, inspect.UnionType) and nullable:
@@ -154,6 +157,7 @@ def fields(shape: type[Struct]) -> tuple[Field, ...]:
                 each.required,
                 nullable,
                 expected,
+                about,
             )
         )
     return tuple(found)

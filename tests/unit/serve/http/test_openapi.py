@@ -9,7 +9,7 @@ from claude_mem.serve.http.app import TABLE
 from claude_mem.serve.requests import fields
 
 DOCUMENT: dict[str, Any] = json.loads(json.dumps(openapi.document(TABLE, "1.2.3", 4711)))
-GUIDE = Path(claude_mem.__file__).parents[2] / "docs" / "http-api.md"
+GUIDE = Path(claude_mem.__file__).parents[2] / "docs" / "http-reference.md"
 
 
 def operations() -> list[dict[str, Any]]:
@@ -52,7 +52,7 @@ def test_every_example_fits_its_own_schema() -> None:
                 assert set(media["example"]) <= set(media["schema"]["properties"])
 
 
-def test_every_route_and_field_is_told_in_the_guide() -> None:
+def test_every_route_and_field_is_in_the_reference() -> None:
     guide = GUIDE.read_text()
     for row in TABLE:
         assert f"`{row.method} {row.path}`" in guide

@@ -1,0 +1,121 @@
+"""Writes docs/http-reference.md: every route of the worker, from the route table and the structs of `api`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec import Struct, inspect
+
+from claude_mem.api.base import Error
+from claude_mem.api.filters import SearchFilters
+from claude_mem.api.memories import Memory
+from claude_mem.serve.http.app import TABLE
+from claude_mem.serve.http.router import Endpoint
+from claude_mem.serve.requests import Field, fields
+
+HEAD = """\
+# HTTP reference
+
+Every route and its fields. What holds for all of them, and how to authenticate: [the HTTP API](http-api.md).
+`GET /openapi.json` describes the same to programs.
+
+## A memory
+
+Every memory in every answer has these fields. Answers that show it in full add its own (`subtitle`,
+`narrative`, `facts`, `concepts`, `request`, `learned`, …) and `injected`: the last 20 times it was injected
+into a session, or null where that was not looked up (in lists, and for more than 20 ids).
+"""
+
+FILTERS = """\
+## Filters
+
+Lists are written with commas (`kind=observation,summary`) or by repeating the parameter. A date that cannot
+be understood, or an unknown project, is a 400 that names the field.
+"""
+
+
+def page(made: str) -> str:
+    lines = [
+        made,
+        HEAD,
+        *_table(fields(Memory)),
+        "",
+        FILTERS,
+        *_table(fields(SearchFilters)),
+        "",
+        "## Routes",
+        "",
+    ]
+    for endpoint in TABLE:
+        lines += _section(endpoint)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(endpoint: Endpoint) -> Iterator[str]:
+    yield from (f"### `{endpoint.method} {endpoint.path}`", "", endpoint.summary, "")
+    if endpoint.socket_only:
+        yield from ("Over `worker.sock` only.", "")
+    for where, shape in (("query", endpoint.query), ("body", endpoint.body)):
+        if shape is None or not (declared := fields(shape)):
+            continue
+        if issubclass(shape, SearchFilters):
+            declared = tuple(each for each in declared if each not in fields(SearchFilters))
+            yield (
+                f"In the {where}: the [filters](#filters), and:"
+                if declared
+                else f"In the {where}: the [filters](#filters)."
+            )
+        else:
+            yield f"In the {where}:"
+        yield ""
+        if declared:
+            yield from (*_table(declared), "")
+    for answer in endpoint.answers:
+        if answer.shape is not Error:
+            held = ", ".join(f"`{name}`" for name in _names(answer.shape))
+            yield from (f"{answer.status}: {answer.about}" + (f" {held}" if held else ""), "")
+
+
+def _names(shape: type[Struct] | None) -> list[str]:
+    return [each.encode_name for each in msgspec.structs.fields(shape)] if shape else []
+
+
+def _table(declared: Iterable[Field]) -> list[str]:
+    return ["| Field | Type | |", "|---|---|---|", *(_row(each) for each in declared)]
+
+
+def _row(field: Field) -> str:
+    also = f" (also {', '.join(f'`{name}`' for name in field.aliases)})" if field.aliases else ""
+    required = ", required" if field.required else ""
+    about = field.about.replace("|", r"\|")
+    return f"| `{field.name}`{also} | {_type(field.type)}{required} | {about} |"
+
+
+_NAMES: dict[type[inspect.Type], str] = {
+    inspect.StrType: "string",
+    inspect.IntType: "integer",
+    inspect.FloatType: "number",
+    inspect.BoolType: "boolean",
+    inspect.AnyType: "any",
+}
+
+
+def _type(found: inspect.Type) -> str:
+    said = _NAMES.get(type(found), "object")
+    match found:
+        case inspect.IntType(ge=int(least), le=int(most)) if most < 2**31 - 1:
+            said = f"integer, {least} to {most}"
+        case inspect.LiteralType(values=values):
+            said = r" \| ".join(str(value) for value in values)
+        case inspect.EnumType(cls=cls):
+            said = r" \| ".join(str(each.value) for each in cls)
+        case (
+            inspect.ListType(item_type=inspect.StrType()) | inspect.VarTupleType(item_type=inspect.StrType())
+        ):
+            said = "list of strings"
+        case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
+            said = f"list of {_type(item)}"
+        case inspect.UnionType(types=types):
+            said = " or ".join(_type(each) for each in types)
+    return said

@@ -14,7 +14,7 @@ from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, S
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind
-from claude_mem.model.jobs import Gathered, JobState, Lease, QueueFigures, SessionStatus, Spend, Spent
+from claude_mem.model.jobs import JobState, Lease, QueueFigures, SessionBacklog, SessionStatus, Spend, Spent
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.store import Store
 from claude_mem.store.values import Spending
@@ -42,7 +42,7 @@ class WorkContract(Ground):
         size = len("twelve chars") + len(tool.tool.input or "") + len(tool.tool.response or "")
         (session_id, _same) = store.inbox.accept(arrivals(prompt, tool)).session_ids
         assert list(store.queue.gathered()) == [
-            Gathered(session_id, 2, size, oldest_at=NOON - 5, newest_at=NOON + 1, turn_ended=False)
+            SessionBacklog(session_id, 2, size, oldest_at=NOON - 5, newest_at=NOON + 1, turn_ended=False)
         ]
 
     def test_text_of_every_kind_counts_as_something_to_read(self, store: Store, events: Events) -> None:

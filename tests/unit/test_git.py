@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from claude_mem.git import NOWHERE, Origins, normalised, resolve
-from claude_mem.model.events import around
+from claude_mem.model.events import enclosing_directories
 
 
 def git(where: Path, *words: str) -> str:
@@ -214,7 +214,7 @@ def test_a_path_too_long_for_any_system_takes_no_more_memory_than_its_length() -
     tracemalloc.start()
     try:
         origin = resolve(Path(endless))
-        roots = around(endless)
+        roots = enclosing_directories(endless)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -81,7 +81,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Spooled:
+class SpooledEvent:
     """An event as the hook left it: its name, its scrubbed payload, and what the envelope says of it."""
 
     name: str  # of the file
@@ -162,7 +162,7 @@ def worktree_of(path: str) -> tuple[str, str] | None:
     return None
 
 
-def around(directory: str) -> list[str]:
+def enclosing_directories(directory: str) -> list[str]:
     """A directory and those above it whose project its work may belong to, the nearest first. A home or the
     temporary directory holds everybody's."""
     if len(directory) > LONGEST_PATH:

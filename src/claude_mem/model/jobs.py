@@ -51,7 +51,7 @@ class QueueFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class SessionBacklog:
     """What waits in one session, for the policy that decides when it goes out."""
 
     session_id: int

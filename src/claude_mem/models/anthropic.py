@@ -6,10 +6,11 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from claude_mem.model.clock import Clock, now
 from claude_mem.model.jobs import Spend
 from claude_mem.models import price
 from claude_mem.models.failure import Target, Unusable
-from claude_mem.models.http import Clock, HttpModel, count, wall_clock
+from claude_mem.models.http import HttpModel, count
 from claude_mem.models.registry import CHEAP_CLAUDE, Absent, Access, Found, Prompt, Ready, Reply
 
 BASE_URL = "https://api.anthropic.com"
@@ -43,7 +44,7 @@ class AnthropicModel(HttpModel):
         base_url: str = BASE_URL,
         model: str = OBSERVE_MODEL,
         summary_model: str | None = None,
-        clock: Clock = wall_clock,
+        clock: Clock = now,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         url = base_url.rstrip("/").removesuffix("/v1") + "/v1/messages"

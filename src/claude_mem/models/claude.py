@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from claude_mem.model.clock import Clock, now
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 from claude_mem.models import claude_process
@@ -30,7 +31,7 @@ from claude_mem.models.failure import (
     Unreached,
     classify,
 )
-from claude_mem.models.http import Clock, count, wall_clock
+from claude_mem.models.http import count
 from claude_mem.models.registry import Absent, Access, Found, Prompt, Ready, Reply
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class ClaudeModel:
         model: str = OBSERVE_MODEL,
         summary_model: str | None = None,
         env: Mapping[str, str] | None = None,  # for the child, over what it inherits
-        clock: Clock = wall_clock,
+        clock: Clock = now,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._cli_path = cli_path

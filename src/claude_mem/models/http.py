@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from claude_mem.model.clock import Clock, now
 from claude_mem.model.memory import Failure
 from claude_mem.models.failure import (
     STATUS_OF_TYPE,
@@ -35,8 +36,6 @@ from claude_mem.models.registry import Prompt, Reply
 if TYPE_CHECKING:
     import http.client
     import ssl
-
-Clock = Callable[[], int]  # epoch milliseconds
 
 MOST_BYTES = 4 << 20  # of an answer; a model's reply is a few kilobytes
 
@@ -274,11 +273,6 @@ class _Reader(io.RawIOBase):
         return self._sock.recv_into(buffer)
 
 
-def wall_clock() -> int:
-    """Epoch milliseconds."""
-    return time.time_ns() // 1_000_000
-
-
 class HttpModel(ABC):
     """A model that is asked with one POST of JSON. An adapter says what is sent, and reads the answer."""
 
@@ -288,7 +282,7 @@ class HttpModel(ABC):
         *,
         model: str,
         summary_model: str | None,
-        clock: Clock = wall_clock,
+        clock: Clock = now,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._url = url

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from claude_mem.model.clock import Clock, now
 from claude_mem.model.jobs import Spend
 from claude_mem.models import price
 from claude_mem.models.failure import Target, Unusable
-from claude_mem.models.http import Clock, HttpModel, count, wall_clock
+from claude_mem.models.http import HttpModel, count
 from claude_mem.models.registry import Absent, Access, Found, Incomplete, Prompt, Ready, Reply
 
 BASE_URL = "https://api.openai.com/v1"
@@ -44,7 +45,7 @@ class OpenAiModel(HttpModel):
         model: str,
         api_key: str | None = None,
         summary_model: str | None = None,
-        clock: Clock = wall_clock,
+        clock: Clock = now,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         url = base_url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"

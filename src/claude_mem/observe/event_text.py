@@ -8,7 +8,7 @@ from enum import IntEnum
 from claude_mem.model.events import Event, Kind
 from claude_mem.observe import shell
 from claude_mem.observe.evidence import seen_from
-from claude_mem.observe.tool_calls import Seen, ToolKind, ToolUse, compact, text_of
+from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse, compact, text_of
 
 
 class Value(IntEnum):
@@ -49,7 +49,7 @@ _REPORTS = {
 LONGEST_MARK = len("\n[…9999999999 chars…]\n")
 
 
-def piece(seen: Seen, base: str | None) -> Piece | None:
+def piece(seen: ReadEvent, base: str | None) -> Piece | None:
     """None for what says nothing: a session's start and end, a tool of which only the name was kept, and
     everything of a private turn."""
     event, call = seen

@@ -12,7 +12,7 @@ from dataclasses import replace
 from claude_mem.model.events import Event
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.observe import shell
-from claude_mem.observe.tool_calls import Seen, ToolKind, ToolUse
+from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse
 
 MOST_FILES = 200
 _ALTERING = ("bugfix", "feature", "refactor", "change")
@@ -24,7 +24,7 @@ _PRINTS = re.compile(
 )
 
 
-def correct(memory: Memory, seen: Sequence[Seen]) -> Memory:
+def correct(memory: Memory, seen: Sequence[ReadEvent]) -> Memory:
     """What a model says of files, held against what the tools did."""
     read, modified = files(seen)
     known = _KnownPaths(dict.fromkeys((*read, *modified)))
@@ -61,7 +61,7 @@ def _filled(summary: Summary, read: Sequence[str], modified: Sequence[str]) -> S
     return replace(summary, files_read=tuple(read[:MOST_FILES]), files_edited=tuple(modified[:MOST_FILES]))
 
 
-def files(seen: Sequence[Seen]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def files(seen: Sequence[ReadEvent]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(read, modified), each in order of first mention, as seen from the session's directory."""
     base = base_of(each.event for each in seen)
     read: dict[str, None] = {}
@@ -80,7 +80,7 @@ def _modified(call: ToolUse) -> Iterator[str]:
     return call.written_paths()
 
 
-def marked(memory: Memory, seen: Iterable[Seen]) -> Memory:
+def marked(memory: Memory, seen: Iterable[ReadEvent]) -> Memory:
     """With where its words may come from.
 
     Text from outside may say anything, also what the next session is to do. So where a batch held any of it,

@@ -13,7 +13,7 @@ from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome
 from claude_mem.models.registry import Model, Prompt, Reply
 from claude_mem.observe import evidence, prompt, reply, tool_calls
 from claude_mem.observe.mode import Mode, Verbosity
-from claude_mem.observe.tool_calls import Seen
+from claude_mem.observe.tool_calls import ReadEvent
 
 EVENTS_CHARACTERS = 80_000  # of one prompt: about 20,000 tokens
 ASK_WITHIN_S = 180.0
@@ -72,7 +72,7 @@ class Observer:
     def __init__(
         self,
         model: Model | None,
-        extract: Callable[[Batch, Sequence[Seen]], Memory],
+        extract: Callable[[Batch, Sequence[ReadEvent]], Memory],
         options: ObserverOptions,
         spent: Callable[[int], Spent],
         tell: Callable[[str], None],
@@ -95,7 +95,9 @@ class Observer:
             outcome = Observed(evidence.marked(outcome.memory, seen))
         return outcome, spend
 
-    def _observed(self, batch: Batch, seen: Sequence[Seen], session_id: int) -> tuple[Outcome, Spend | None]:
+    def _observed(
+        self, batch: Batch, seen: Sequence[ReadEvent], session_id: int
+    ) -> tuple[Outcome, Spend | None]:
         if self._model is None or batch.offline:
             return Observed(self._extract(batch, seen)), None
         question = prompt.build(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from claude_mem.model.jobs import Gathered
+from claude_mem.model.jobs import SessionBacklog
 
 ENOUGH_CHARACTERS = 400_000  # a prompt tells about a quarter of it
 ENOUGH_EVENTS = 150
@@ -31,7 +31,7 @@ class Later:
 Decision = Go | Later
 
 
-def decide(gathered: Gathered, now: int) -> Decision:
+def decide(gathered: SessionBacklog, now: int) -> Decision:
     # Nothing of ours waits longer than a day: a time further ahead is of a clock that has been set back.
     if now < gathered.due_at <= now + LONGEST_HOLD_MS:
         return Later(gathered.due_at)
@@ -46,7 +46,7 @@ def decide(gathered: Gathered, now: int) -> Decision:
     return Later(quiet_at)
 
 
-def due_at(gathered: Gathered, at: int) -> int:
+def due_at(gathered: SessionBacklog, at: int) -> int:
     """When it goes out: `at` for now."""
     decision = decide(gathered, at)
     return decision.at if isinstance(decision, Later) else at

@@ -18,7 +18,7 @@ from claude_mem.models.registry import Prompt
 from claude_mem.observe.event_text import LONGEST_MARK, Piece, Value, elide, line, piece
 from claude_mem.observe.evidence import base_of
 from claude_mem.observe.mode import Mode, Verbosity
-from claude_mem.observe.tool_calls import Seen
+from claude_mem.observe.tool_calls import ReadEvent
 
 MOST_REQUEST = 2_000
 MOST_RECORDED = 30
@@ -86,7 +86,7 @@ SUMMARIZE = "The turn has ended. Write the observations for these events, if any
 
 def build(
     batch: Batch,
-    seen: Sequence[Seen],
+    seen: Sequence[ReadEvent],
     mode: Mode,
     *,
     verbosity: Verbosity,
@@ -116,7 +116,7 @@ def system(mode: Mode, verbosity: Verbosity, language: str | None) -> str:
     )
 
 
-def _user(batch: Batch, seen: Sequence[Seen], budget: int) -> str:
+def _user(batch: Batch, seen: Sequence[ReadEvent], budget: int) -> str:
     sections = [("session", _session(batch))]
     if batch.request:
         sections.append(("request", elide(batch.request, MOST_REQUEST)))
@@ -147,7 +147,7 @@ def _date(at: int) -> str:
         return "date unknown"
 
 
-def _pieces(batch: Batch, seen: Sequence[Seen]) -> list[Piece]:
+def _pieces(batch: Batch, seen: Sequence[ReadEvent]) -> list[Piece]:
     base = base_of(batch.events)
     pieces: list[Piece] = []
     bodies: set[str] = set()

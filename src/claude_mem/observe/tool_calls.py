@@ -124,13 +124,13 @@ class ToolUse:
                     yield line.partition(": ")[2].strip()
 
 
-class Seen(NamedTuple):
+class ReadEvent(NamedTuple):
     event: Event
     call: ToolUse | None  # None: it is not about a tool
 
 
-def read_all(events: Iterable[Event]) -> list[Seen]:
-    return [Seen(event, read(event)) for event in events]
+def read_all(events: Iterable[Event]) -> list[ReadEvent]:
+    return [ReadEvent(event, read(event)) for event in events]
 
 
 def read(event: Event) -> ToolUse | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from claude_mem.model.events import Spooled
+from claude_mem.model.events import SpooledEvent
 
 
 class Spool(Protocol):
@@ -13,12 +13,12 @@ class Spool(Protocol):
         """All spooled files, oldest first."""
         ...
 
-    def read(self, name: str) -> Spooled:
+    def read(self, name: str) -> SpooledEvent:
         """Raises EventUnreadable for what is no event of ours, FileNotFoundError when it has gone, OSError
         when the machine cannot read now."""
         ...
 
-    def remove(self, done: Sequence[Spooled]) -> None:
+    def remove(self, done: Sequence[SpooledEvent]) -> None:
         """They are committed: take them out of the spool."""
         ...
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from claude_mem.model.errors import EventUnreadable, StoreDamaged, StoreUnavailable
-from claude_mem.model.events import Event, Origin, Spooled
+from claude_mem.model.events import Event, Origin, SpooledEvent
 from claude_mem.ports.spool import Spool
 from claude_mem.store import Store
 from claude_mem.store.values import Accepted, Arrival
@@ -18,7 +18,7 @@ BATCH = 256
 BATCH_BYTES = 8 << 20  # memory is bounded by what is in the files, not by how many there are
 MOST_AT_ONCE = 16 * BATCH  # between two calls the worker can stop
 
-Parse = Callable[[Spooled], Event | None]
+Parse = Callable[[SpooledEvent], Event | None]
 
 _STORE_TROUBLE = (StoreUnavailable, StoreDamaged)
 """Not the event's fault: it stays in the spool and is tried again."""
@@ -29,7 +29,7 @@ def none_is_excluded(event: Event) -> bool:
     return False
 
 
-def nothing_to_note(file: Spooled) -> None:
+def nothing_to_note(file: SpooledEvent) -> None:
     del file
 
 
@@ -45,7 +45,7 @@ class Ingest:
         skip_tools: frozenset[str],
         log: Callable[[str], None],
         is_excluded: Callable[[Event], bool] = none_is_excluded,
-        on_committed: Callable[[Spooled], None] = nothing_to_note,
+        on_committed: Callable[[SpooledEvent], None] = nothing_to_note,
     ) -> None:
         """`on_committed` hears of every file before it leaves the spool; after a failure it may hear of one
         again."""
@@ -56,7 +56,7 @@ class Ingest:
     def drain(self) -> int:
         """Take in the oldest of what is spooled; returns how many files left the spool, 0: it is empty, or
         holds only bad files that cannot be moved."""
-        batch: list[Spooled] = []
+        batch: list[SpooledEvent] = []
         gone = 0
         for name in self._spool.names()[:MOST_AT_ONCE]:
             try:
@@ -70,7 +70,7 @@ class Ingest:
                 batch = []
         return gone + self._take(batch)
 
-    def _take(self, files: list[Spooled]) -> int:
+    def _take(self, files: list[SpooledEvent]) -> int:
         """Returns how many left the spool. Whatever is wrong with one event, those behind it are taken in."""
         gone, taken, arriving = 0, [], []
         for file in files:
@@ -96,14 +96,16 @@ class Ingest:
             self._spool.remove(taken)
         return gone + len(taken)
 
-    def _arrival(self, file: Spooled) -> Arrival | None:
+    def _arrival(self, file: SpooledEvent) -> Arrival | None:
         """None: the user does not want it, or it says nothing."""
         event = self._parse(file)
         if event is None or not self.is_wanted(event):
             return None
         return Arrival(event, self._origin_of(event.cwd))
 
-    def _refused(self, arriving: Sequence[tuple[Spooled, Arrival]]) -> list[tuple[Spooled, Exception]]:
+    def _refused(
+        self, arriving: Sequence[tuple[SpooledEvent, Arrival]]
+    ) -> list[tuple[SpooledEvent, Exception]]:
         """Accept them together; if the store refuses that, one by one. Returns those it refuses alone."""
         if not arriving:
             return []
@@ -117,7 +119,7 @@ class Ingest:
             return [refused for one in arriving for refused in self._refused([one])]
         return []
 
-    def _note(self, file: Spooled) -> None:
+    def _note(self, file: SpooledEvent) -> None:
         try:
             self._on_committed(file)
         except _STORE_TROUBLE:

@@ -19,7 +19,7 @@ from claude_mem.hook import drop_counters, paths, pause, spool_writer
 from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable
-from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Origin, Spooled, TranscriptEvent
+from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Origin, SpooledEvent, TranscriptEvent
 from claude_mem.ports.past import NotFromTheStart
 from claude_mem.privacy import excluded_files, private_turns, scrub, scrub_payload, suspect, tags
 from claude_mem.privacy.excluded_projects import ExcludedProjects
@@ -110,7 +110,7 @@ class Intake:
         by_place = self._is_excluded(event.cwd, event.project)
         return by_place or self._is_excluded(self.place_of(event.cwd).root, None)
 
-    def _event(self, spooled: Spooled) -> Event | None:
+    def _event(self, spooled: SpooledEvent) -> Event | None:
         payload = spooled.payload
         if spooled.by != __version__ or spooled.scrub_again:
             # Scrubbed by a hook of another version, or by one that could not read the user's own rules.
@@ -130,7 +130,7 @@ class Intake:
             private=spooled.private,
         )
 
-    def _note_shown(self, spooled: Spooled) -> None:
+    def _note_shown(self, spooled: SpooledEvent) -> None:
         session = spooled.payload.get("session_id")
         if spooled.context and isinstance(session, str):
             self.on_shown(session, spooled.context, spooled.at)

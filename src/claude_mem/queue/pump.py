@@ -13,7 +13,7 @@ from typing import assert_never
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
-from claude_mem.model.jobs import Gathered, Lease, Spend
+from claude_mem.model.jobs import Lease, SessionBacklog, Spend
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome, Paused, Throttled, Unreadable
 from claude_mem.queue.retry import LONGEST_WAIT_MS, LOOK_AGAIN_MS, Park, Retry, Settle, Wait, backoff, decide
 from claude_mem.store import Queue
@@ -38,7 +38,7 @@ class Pump:
         self,
         work: Queue,
         observe: Callable[[Batch, int], tuple[Outcome, Spend | None]],
-        due_at: Callable[[Gathered, int], int],
+        due_at: Callable[[SessionBacklog, int], int],
         clock: Clock,
         tell: Callable[[str], None],
         jitter: Callable[[], float] = random.random,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from claude_mem.hook import paths, pause, spool_writer
 from claude_mem.hook.spool_writer import AGENT, FLAGS, PRIVATE, SCRUB_AGAIN, SUFFIX, VERSION
 from claude_mem.model.errors import EventUnreadable
-from claude_mem.model.events import Spooled
+from claude_mem.model.events import SpooledEvent
 from claude_mem.privacy.scrub_payload import integer
 
 STALE_TEMPORARY_S = 600
@@ -46,7 +46,7 @@ class Spool:
                 continue  # taken in meanwhile
         return len(sizes), sum(sizes)
 
-    def read(self, name: str) -> Spooled:
+    def read(self, name: str) -> SpooledEvent:
         """Raises EventUnreadable for what is no event of ours, FileNotFoundError when it has gone, OSError
         when the machine cannot read now."""
         content = _read_regular_file(f"{paths.SPOOL}/{name}")
@@ -69,7 +69,7 @@ class Spool:
                 said = _lifted(payload) if version == 1 else envelope
                 flags, context, by = said.get("flags"), said.get("context"), envelope.get("by")
                 flags = flags if isinstance(flags, list) else []
-                return Spooled(
+                return SpooledEvent(
                     name,
                     len(content),
                     id,
@@ -84,7 +84,7 @@ class Spool:
                 )
         raise EventUnreadable("not an event's envelope")
 
-    def remove(self, done: Sequence[Spooled]) -> None:
+    def remove(self, done: Sequence[SpooledEvent]) -> None:
         """They are committed: take them out of the spool and off its ledger. A hook that could not sync its
         event takes that out by itself, and off the ledger too."""
         removed = [spooled for spooled in done if _unlink(f"{paths.SPOOL}/{spooled.name}")]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from claude_mem.model.errors import InvalidInput, NotFound
-from claude_mem.model.events import Origin, around, worktree_of
+from claude_mem.model.events import Origin, enclosing_directories, worktree_of
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.json_shapes import Json
@@ -56,7 +56,7 @@ def _is_same(one: ProjectSummary, other: ProjectSummary) -> bool:
 def _part(project: ProjectSummary, others: Sequence[ProjectSummary]) -> MergeHint | None:
     """A worktree or a folder of another project."""
     worktree = worktree_of(project.root)
-    for root in around(worktree[0] if worktree else project.root):
+    for root in enclosing_directories(worktree[0] if worktree else project.root):
         whole = next((one for one in others if one.root == root), None)
         if whole:
             return MergeHint(project, whole, f"{project.root} is gone, and was a part of {root}")

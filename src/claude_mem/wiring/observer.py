@@ -16,7 +16,7 @@ from claude_mem.models.registry import Access, Choice, Model
 from claude_mem.observe import mode as modes
 from claude_mem.observe.observer import Limits, Observer, ObserverOptions
 from claude_mem.observe.policy import due_at
-from claude_mem.observe.tool_calls import Seen
+from claude_mem.observe.tool_calls import ReadEvent
 from claude_mem.queue.pump import Pump
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import Store
@@ -54,7 +54,7 @@ def mode_in_force(settings: Settings) -> tuple[modes.Mode, str | None]:
     return modes.load_or_usual(settings.mode, [settings.place(paths.MODES)])
 
 
-def observe_offline(batch: Batch, seen: Sequence[Seen]) -> Memory:
+def observe_offline(batch: Batch, seen: Sequence[ReadEvent]) -> Memory:
     """The offline observer, imported with the first batch it is given: a worker starts sooner without it."""
     from claude_mem.observe.offline import Offline
 

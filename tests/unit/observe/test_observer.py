@@ -33,7 +33,7 @@ from claude_mem.observe.observer import (
     exhausted_budget,
     pending_spend,
 )
-from claude_mem.observe.tool_calls import Seen
+from claude_mem.observe.tool_calls import ReadEvent
 
 DEADLINE_S = 60.0
 COST = Spend("anthropic", "haiku", input_tokens=90, output_tokens=10, cost_usd=0.01)
@@ -41,7 +41,7 @@ OFFLINE = Observed(Memory((Observation("change", title="offline"),), read_outsid
 BATCH = Batch("shop", "s", (Event(id="1", at=1, kind=Kind.STOP, session="s", text="It is done."),))
 
 
-def offline(_batch: Batch, _seen: Sequence[Seen]) -> Memory:
+def offline(_batch: Batch, _seen: Sequence[ReadEvent]) -> Memory:
     return OFFLINE.memory
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.jobs import Gathered
+from claude_mem.model.jobs import SessionBacklog
 from claude_mem.observe.policy import (
     ENOUGH_CHARACTERS,
     ENOUGH_EVENTS,
@@ -15,7 +15,9 @@ from claude_mem.observe.policy import (
 )
 
 NOW = 1_700_000_000_000
-SOME = Gathered(1, events=3, characters=900, oldest_at=NOW - 5_000, newest_at=NOW - 1_000, turn_ended=False)
+SOME = SessionBacklog(
+    1, events=3, characters=900, oldest_at=NOW - 5_000, newest_at=NOW - 1_000, turn_ended=False
+)
 
 
 def test_a_few_events_in_the_middle_of_a_turn_wait_until_it_is_quiet() -> None:
@@ -63,8 +65,8 @@ def test_a_hundred_tool_uses_in_a_row_are_a_handful_of_calls() -> None:
 TIMES = st.integers(min_value=0, max_value=1 << 53)
 
 
-@given(st.builds(Gathered, st.just(1), TIMES, TIMES, TIMES, TIMES, st.booleans(), TIMES, TIMES), TIMES)
-def test_later_is_always_ahead_and_never_more_than_a_day(gathered: Gathered, now: int) -> None:
+@given(st.builds(SessionBacklog, st.just(1), TIMES, TIMES, TIMES, TIMES, st.booleans(), TIMES, TIMES), TIMES)
+def test_later_is_always_ahead_and_never_more_than_a_day(gathered: SessionBacklog, now: int) -> None:
     decision = decide(gathered, now)
     if isinstance(decision, Later):
         assert now < decision.at <= now + LONGEST_HOLD_MS

@@ -11,10 +11,10 @@ from claude_mem.model.jobs import Spent
 from claude_mem.model.memory import Batch, Memory, Observation, Observed
 from claude_mem.observe import evidence, mode, tool_calls
 from claude_mem.observe.observer import Observer, ObserverOptions
-from claude_mem.observe.tool_calls import NAMES, Seen, ToolKind
+from claude_mem.observe.tool_calls import NAMES, ReadEvent, ToolKind
 
 
-def seen(*tools: ToolCall) -> list[Seen]:
+def seen(*tools: ToolCall) -> list[ReadEvent]:
     events = (Event(id="1", at=0, kind=Kind.TOOL_USE, session="s", tool=tool) for tool in tools)
     return tool_calls.read_all(events)
 

@@ -19,7 +19,7 @@ from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.hook import spool_writer
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.model.events import Event, Origin, Spooled
+from claude_mem.model.events import Event, Origin, SpooledEvent
 from claude_mem.model.jobs import JobState
 from claude_mem.queue import spool_reader
 from claude_mem.queue.ingest import Ingest
@@ -386,7 +386,7 @@ class Steps:
     poisoned: str
     error: Exception
 
-    def parse(self, file: Spooled) -> Event | None:
+    def parse(self, file: SpooledEvent) -> Event | None:
         event = claude_code.parse(file.event, file.payload, id=file.id, at=file.at)
         self._fail("parse", event)
         return event
@@ -400,7 +400,7 @@ class Steps:
             raise self.error
         return Origin(key="k", name="n", root="/r")
 
-    def on_committed(self, file: Spooled) -> None:
+    def on_committed(self, file: SpooledEvent) -> None:
         if self.poisoned == "note" and file.payload["session_id"] == "s-bad":
             raise self.error
 

@@ -13,7 +13,7 @@ from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, ar
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.events import Kind
-from claude_mem.model.jobs import Gathered, JobState, Lease, QueueFigures, Spend
+from claude_mem.model.jobs import JobState, Lease, QueueFigures, SessionBacklog, Spend
 from claude_mem.model.memory import (
     Batch,
     Broken,
@@ -43,7 +43,7 @@ Observe = Callable[[Batch, int], Answer]
 Make = Callable[[Observe], Pump]
 
 
-def due_at(gathered: Gathered, now: int) -> int:
+def due_at(gathered: SessionBacklog, now: int) -> int:
     decision = policy.decide(gathered, now)
     return decision.at if isinstance(decision, policy.Later) else now
 

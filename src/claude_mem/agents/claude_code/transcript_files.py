@@ -18,7 +18,7 @@ from pathlib import Path
 
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import Line, Tally
-from claude_mem.model.events import around, worktree_of
+from claude_mem.model.events import enclosing_directories, worktree_of
 
 # Decides which files are a session's subagents', and what they are. Newer clients write one for each.
 
@@ -240,7 +240,7 @@ def roots_first(transcripts: Sequence[Transcript]) -> list[Transcript]:
         first.setdefault(root_of(each.cwd or ""), each)
     ordered: dict[Path, Transcript] = {}
     for each in transcripts:
-        for above in reversed(around(root_of(each.cwd or ""))):
+        for above in reversed(enclosing_directories(root_of(each.cwd or ""))):
             if above in first:
                 ordered.setdefault(first[above].path, first[above])
         ordered.setdefault(each.path, each)

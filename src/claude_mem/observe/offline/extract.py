@@ -10,7 +10,7 @@ from claude_mem.model.memory import Batch, Memory, Observation, Summary
 from claude_mem.observe.offline import changes, decisions, discoveries, errands, summary
 from claude_mem.observe.offline.turns import turns
 from claude_mem.observe.offline.wording import FACT, FACTS, NARRATIVE, SUBTITLE, TITLE, clip, folded, unique
-from claude_mem.observe.tool_calls import Seen
+from claude_mem.observe.tool_calls import ReadEvent
 
 MOST = 20  # observations of one turn
 
@@ -20,7 +20,7 @@ Said = tuple[str, tuple[str, ...], str | None]
 class Offline:
     """Total, deterministic, linear in the length of the batch."""
 
-    def observe(self, batch: Batch, seen: Sequence[Seen]) -> Memory:
+    def observe(self, batch: Batch, seen: Sequence[ReadEvent]) -> Memory:
         """`seen`: the batch's events, read."""
         known = {folded(title) for title in batch.recorded}
         told: set[Said] = set()

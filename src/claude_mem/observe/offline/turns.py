@@ -36,7 +36,7 @@ from claude_mem.observe.offline.steps import (
     Todos,
 )
 from claude_mem.observe.offline.verdicts import Verdict
-from claude_mem.observe.tool_calls import Seen
+from claude_mem.observe.tool_calls import ReadEvent
 
 _OUTLINED = 40  # files of a turn whose outlines are kept
 
@@ -72,7 +72,7 @@ class Turn:
         return not self.steps and not self.message
 
 
-def turns(batch: Batch, seen: Sequence[Seen]) -> Iterator[Turn]:
+def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
     """The batch's turns in their order. Nothing of a private event is in them."""
     where = file_names.place(
         batch.project, [event.cwd for event in batch.events if event.cwd and not event.private]

@@ -11,7 +11,7 @@ import sqlite3
 from dataclasses import replace
 
 from claude_mem.model.events import Origin
-from claude_mem.model.events import around as paths_around
+from claude_mem.model.events import enclosing_directories as paths_around
 from claude_mem.model.refs import Ref
 from claude_mem.store.sqlite import text_index, vector_index
 from claude_mem.store.sqlite.connection import Readers, Writer, array, execute, iso, text

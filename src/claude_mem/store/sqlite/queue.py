@@ -10,7 +10,16 @@ from dataclasses import replace
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.model.jobs import Gathered, Job, JobState, Lease, QueueFigures, SessionStatus, Spend, Spent
+from claude_mem.model.jobs import (
+    Job,
+    JobState,
+    Lease,
+    QueueFigures,
+    SessionBacklog,
+    SessionStatus,
+    Spend,
+    Spent,
+)
 from claude_mem.model.memory import Batch, Memory
 from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute, iso
 from claude_mem.store.sqlite.memories import remember
@@ -27,7 +36,7 @@ class Queue:
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
         self._readers, self._writer, self._clock = readers, writer, clock
 
-    def gathered(self) -> list[Gathered]:
+    def gathered(self) -> list[SessionBacklog]:
         """What waits in each session that nobody holds: those that are due by the time of their oldest job,
         then those that must wait, the soonest first. Of many sessions the first few dozen."""
         with self._readers.read() as db:
@@ -309,7 +318,7 @@ JOBS = 200
 _NO_MORE_TO_COME = (SessionStatus.COMPLETED, SessionStatus.INTERRUPTED)
 
 
-def _gathered(db: sqlite3.Connection, now: int) -> list[Gathered]:
+def _gathered(db: sqlite3.Connection, now: int) -> list[SessionBacklog]:
     # Asked for apart, so that fifty that must wait cannot hide one that is due, nor fifty in the middle of
     # their turn one whose turn has ended.
     heads: dict[int, sqlite3.Row] = {}
@@ -326,9 +335,9 @@ def _heads(db: sqlite3.Connection, which: str, now: int) -> list[sqlite3.Row]:
     return execute(db, which, now=now, horizon=now + HORIZON_MS, limit=SESSIONS).fetchall()
 
 
-def _sum(db: sqlite3.Connection, head: sqlite3.Row) -> Gathered:
+def _sum(db: sqlite3.Connection, head: sqlite3.Row) -> SessionBacklog:
     found = execute(db, "gathered_jobs", session_id=head["session_id"], limit=JOBS).fetchone()
-    return Gathered(
+    return SessionBacklog(
         session_id=head["session_id"],
         events=found["events"],
         characters=found["characters"],

@@ -210,7 +210,7 @@ def test_a_refused_key_is_said_until_trying_again_works(context: BrowserContext,
         sight = viewing.look(context, worker)
         worker.works("till-1", "Make the till count pennies", "src/till.py")
         reason = (
-            "What was recorded waits, for nobody can observe it now: The Anthropic API key is refused (401)"
+            "What was recorded waits, for nobody can observe it now: The Anthropic API key was rejected (401)"
         )
         note = banner(sight, "observer_paused", reason, "claude-mem queue retry")
         note.get_by_role("button", name="Try again").click()

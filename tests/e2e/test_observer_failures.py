@@ -243,7 +243,7 @@ class TestRow11OutOfOrder:
             rig.run(until=NOON + HOUR)
             assert [name for name, _ in rig.parked()] == ["s-1", "s-2", "s-3"]
             assert {reason for _, reason in rig.parked()} == {
-                "The Anthropic API finds the request too long (413)."
+                "The Anthropic API says that the request is too long (413)."
             }
             (told,) = rig.told
             assert "3 events were given up for now" in told
@@ -333,7 +333,7 @@ class TestRow12NotInOurGrammar:
 
 
 class TestRow13Refused:
-    REVOKED = "The Anthropic API key is refused (401)"
+    REVOKED = "The Anthropic API key was rejected (401)"
 
     def test_a_key_revoked_in_the_middle_pauses_with_one_message_and_resumes_when_it_works(
         self, data: Path
@@ -355,8 +355,8 @@ class TestRow13Refused:
     @pytest.mark.parametrize(
         ("status", "says"),
         [
-            (402, "wants to be paid first"),
-            (403, "key is refused (403)"),
+            (402, "requires payment"),
+            (403, "key was rejected (403)"),
             (404, "does not know the model 'scripted' (404). Set CLAUDE_MEM_MODEL"),
             (308, "has moved"),
         ],

@@ -75,7 +75,7 @@ def read(message: dict[str, Any], model: str) -> Reply | Unusable:
     blocks = message.get("content")
     paid = spend(message.get("usage"), model)
     if message.get("type") != "message" or not isinstance(blocks, list):
-        return Unusable("JSON that is no message", paid if paid.tokens else None)
+        return Unusable("JSON that is not a message", paid if paid.tokens else None)
     texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
     return Reply("".join(text for text in texts if isinstance(text, str)), paid)
 

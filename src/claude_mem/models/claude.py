@@ -120,7 +120,7 @@ def _without_a_status(report: CallReport) -> str:
         return f"{WHO} could not get an answer from the API."
     if report.exit_code is not None:
         return f"{WHO} ended with exit code {report.exit_code} before it answered."
-    return f"{WHO} could not be asked ({report.crashed or 'it said nothing'})."
+    return f"{WHO} could not be asked ({report.crashed or 'it printed nothing'})."
 
 
 def _spend(report: CallReport, model: str) -> Spend:

@@ -99,7 +99,7 @@ def classify(fact: Fact, target: Target, *, now: int, jitter: float) -> Failure:
         case Unreached(trouble=trouble):
             return Broken(f"{target.who} {trouble}.", whose_trouble(trouble))
         case Unusable(what=what, spend=spend):
-            return Broken(f"{target.who} answered, but with {what}.", spend=spend)
+            return Broken(f"{target.who} answered with {what}.", spend=spend)
         case Refused():
             return _of_status(fact, target, now, jitter)
         case _:
@@ -114,11 +114,12 @@ def _of_status(  # noqa: PLR0911 one return for each kind of status, and nothing
             return Throttled(until=wait_until(fact.retry_after, now=now, jitter=jitter))
         case 401 | 403:
             return Paused(
-                f"{target.credential} is refused ({fact.status}). {target.remedy}, then it resumes by itself."
+                f"{target.credential} was rejected ({fact.status}). {target.remedy}, "
+                "then it resumes by itself."
             )
         case 402:
             return Paused(
-                f"{target.who} wants to be paid first (402). Add credit there, or use another provider "
+                f"{target.who} requires payment (402). Add credit, or use another provider "
                 "(CLAUDE_MEM_PROVIDER); then it resumes by itself."
             )
         case 404:
@@ -132,10 +133,10 @@ def _of_status(  # noqa: PLR0911 one return for each kind of status, and nothing
                 "then it resumes by itself."
             )
         case 413:
-            return Broken(f"{target.who} finds the request too long (413).")
+            return Broken(f"{target.who} says that the request is too long (413).")
         case 400:
             return Broken(
-                f"{target.who} finds the request invalid, perhaps too long (400{_named(fact.type)})."
+                f"{target.who} says that the request is invalid, perhaps too long (400{_named(fact.type)})."
             )
         case status:
             reason = f"{target.who} answered {status}{_named(fact.type)}."

@@ -357,7 +357,7 @@ def _status(error: object) -> int:
 
 def _what(answer: Answer) -> str:
     if not answer.body.strip():
-        return "nothing at all"
+        return "an empty reply"
     if answer.body.lstrip()[:1] == b"<":
         return "a web page instead of a reply (a login page, or a proxy's)"
     return "something that is not JSON"

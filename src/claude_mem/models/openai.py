@@ -75,7 +75,7 @@ def read(completion: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unus
     usage = completion.get("usage")
     if not isinstance(message, dict):
         paid = spend(usage, prompt, "", model) if count(usage, "prompt_tokens") else None
-        return Unusable("JSON that is no chat completion", paid)
+        return Unusable("JSON that is not a chat completion", paid)
     text = _text(message.get("content"))
     return Reply(text, spend(usage, prompt, text, model))
 

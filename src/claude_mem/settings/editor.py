@@ -14,7 +14,7 @@ from claude_mem.settings.declarations import BY_KEY, SETTINGS, Setting, Settings
 from claude_mem.settings.resolution import is_blank, refused, resolved, without_password
 
 Origin = Literal["default", "file", "environment"]
-_NOT_KEPT = "Not kept"  # where it is: nowhere yet
+_NOT_SAVED = "Not saved"  # where it is: nowhere yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[
     new = dict(table)
     for key, value in changes.items():
         if key not in BY_KEY:
-            raise SettingsError(key, "(not a setting)", "the name of a setting", _NOT_KEPT)
-        parsed = None if value is None else _parsed(BY_KEY[key], value, _NOT_KEPT)
+            raise SettingsError(key, "(not a setting)", "the name of a setting", _NOT_SAVED)
+        parsed = None if value is None else _parsed(BY_KEY[key], value, _NOT_SAVED)
         if parsed is None:
             new.pop(key, None)
         elif key not in table or parsed != _shown(table[key]):  # shown without its password, and sent back so
@@ -50,7 +50,7 @@ def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[
 def applied(in_force: Settings, changes: Mapping[str, object]) -> dict[str, Any]:
     """What they come to, by the fields of Settings. Raises SettingsError."""
     return {
-        BY_KEY[key].field: BY_KEY[key].default if value is None else _parsed(BY_KEY[key], value, _NOT_KEPT)
+        BY_KEY[key].field: BY_KEY[key].default if value is None else _parsed(BY_KEY[key], value, _NOT_SAVED)
         for key, value in changes.items()
         if hasattr(in_force, BY_KEY[key].field)
     }

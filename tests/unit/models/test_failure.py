@@ -73,7 +73,7 @@ def test_clients_that_were_told_nothing_do_not_come_back_together() -> None:
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_pauses_with_what_to_do(status: int) -> None:
     assert meaning(status) == Paused(
-        f"The Anthropic API key is refused ({status}). Set ANTHROPIC_API_KEY, then it resumes by itself."
+        f"The Anthropic API key was rejected ({status}). Set ANTHROPIC_API_KEY, then it resumes by itself."
     )
 
 
@@ -128,5 +128,5 @@ def test_the_wire_s_troubles_are_the_providers_in_plain_words(trouble: Trouble) 
 
 def test_what_is_no_reply_is_the_batchs_in_plain_words_with_what_it_cost() -> None:
     paid = Spend("anthropic", "claude-haiku-4-5", 10)
-    outcome = classify(Unusable("nothing at all", paid), ASKED, now=NOON, jitter=0)
-    assert outcome == Broken("The Anthropic API answered, but with nothing at all.", "batch", paid)
+    outcome = classify(Unusable("an empty reply", paid), ASKED, now=NOON, jitter=0)
+    assert outcome == Broken("The Anthropic API answered with an empty reply.", "batch", paid)

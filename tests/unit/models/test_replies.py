@@ -122,12 +122,12 @@ def test_what_is_no_completion_may_have_cost_something_all_the_same() -> None:
     """Gemini sends no choice at all when it blocks a prompt, and counts it."""
     usage = {"prompt_tokens": 10, "completion_tokens": 2}
     blocked = openai.read({"choices": [], "usage": usage}, PROMPT, "m")
-    assert blocked == Unusable("JSON that is no chat completion", Spend("openai", "m", 10, 0, 2))
-    assert openai.read({"choices": []}, PROMPT, "m") == Unusable("JSON that is no chat completion")
+    assert blocked == Unusable("JSON that is not a chat completion", Spend("openai", "m", 10, 0, 2))
+    assert openai.read({"choices": []}, PROMPT, "m") == Unusable("JSON that is not a chat completion")
     usage = {"input_tokens": 10, "output_tokens": 2}
     odd = anthropic.read({"type": "completion", "usage": usage}, "m")
-    assert odd == Unusable("JSON that is no message", Spend("anthropic", "m", 10, 0, 2))
-    assert anthropic.read({}, "m") == Unusable("JSON that is no message")
+    assert odd == Unusable("JSON that is not a message", Spend("anthropic", "m", 10, 0, 2))
+    assert anthropic.read({}, "m") == Unusable("JSON that is not a message")
 
 
 def test_a_local_server_needs_no_key() -> None:
@@ -195,7 +195,7 @@ def test_a_missed_deadline_is_the_providers() -> None:
 
 def test_a_prompt_too_long_is_said_to_be() -> None:
     outcome = concluded(error="invalid_request", status=400, terminal_reason="prompt_too_long")
-    assert outcome == Broken("Claude Code finds the request too long (413).")
+    assert outcome == Broken("Claude Code says that the request is too long (413).")
 
 
 def test_what_was_said_before_the_output_limit_is_kept() -> None:

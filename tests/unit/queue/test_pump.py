@@ -301,13 +301,14 @@ def test_released_it_tries_again_before_the_hold_is_over(
 def test_a_batch_that_is_refused_is_given_up_after_three_attempts_and_that_is_told(
     store: Store, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
-    pump = make(Script(*[Broken("The API finds the request too long (413).")] * 3, spend=SPEND))
+    pump = make(Script(*[Broken("The API says that the request is too long (413).")] * 3, spend=SPEND))
     store.inbox.accept(arrivals(events.make(Kind.STOP, text="done")))
     while (when := pump.step()) is not None:
         clock.now = when
     assert store.queue.figures() == QueueFigures(parked=1)
     assert told == [
-        "1 event was given up for now: The API finds the request too long (413). Run: claude-mem queue list"
+        "1 event was given up for now: The API says that the request is too long (413). "
+        "Run: claude-mem queue list"
     ]
     session = store.sessions.find("s1")
     assert session is not None

@@ -68,7 +68,7 @@ def test_an_empty_text_is_no_setting() -> None:
     "changes", [{"CLAUDE_MEM_LOG_LEVEL": "LOUD"}, {"NOBODY": 1}, {"CLAUDE_MEM_SECRET_PATTERNS": {"a": "("}}]
 )
 def test_what_is_not_allowed_is_refused(changes: dict[str, object]) -> None:
-    with pytest.raises(SettingsError, match=r"^Not kept: "):
+    with pytest.raises(SettingsError, match=r"^Not saved: "):
         editor.changed({}, changes)
 
 

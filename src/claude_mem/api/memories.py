@@ -201,34 +201,28 @@ class ImportRequest(Body, frozen=True, kw_only=True):
 # -- Answers --
 
 
-class Memory(Struct, kw_only=True):
+class Memory(Struct, frozen=True, kw_only=True):
     """One memory. Where it is read in full, the columns of its kind come too."""
 
-    id: Annotated[int | None, doc("Its number among its kind.", 12)] = None
-    ref: Annotated[str | None, doc("Its id among all kinds: `12`, `s12`, `p12`, `e12`.", "12")] = None
-    kind: Annotated[MemoryKind | None, doc("Its kind.", "observation")] = None
-    session_id: Annotated[str | None, doc("The coding agent's id of its session.", "claude-session-123")] = (
-        None
-    )
-    project: Annotated[str | None, doc("Its project's name.", "shop")] = None
-    title: Annotated[str | None, doc("One line.", "Empty passwords made login fail")] = None
-    type: Annotated[str | None, doc("An observation's type.", "bugfix")] = None
-    created_at: Annotated[str | None, doc("When the work was done, in UTC.", "2026-01-31T09:00:00.000Z")] = (
-        None
-    )
-    created_at_epoch: Annotated[Milliseconds | None, doc("The same in milliseconds.", 1769850000000)] = None
-    files: Annotated[list[str] | None, doc("Paths it is about.", ["src/login.py"])] = None
-    branch: Annotated[str | None, doc("The git branch.", "main")] = None
-    score: Annotated[float | None, doc("How well it fits; comparable within one answer.", 0.87)] = None
-    snippet: Annotated[str | None, doc("The part that fits.", "… an empty password …")] = None
-    tokens: Annotated[int | None, doc("What it costs to read in full.", 180)] = None
-    pinned: Annotated[bool | None, doc("It is recalled first.", False)] = None
-    wrong: Annotated[bool | None, doc("It was marked wrong: stored, and never recalled.", False)] = None
-    superseded_by: Annotated[Any, doc("The observation that replaced it.")] = None
-    source: Annotated[str | None, doc("work, external (only read) or user (saved on request).", "work")] = (
-        None
-    )
-    marks: Annotated[list[str] | None, doc("What to know before trusting it.", [])] = None
+    id: Annotated[int, doc("Its number among its kind.", 12)]
+    ref: Annotated[str, doc("Its id among all kinds: `12`, `s12`, `p12`, `e12`.", "12")]
+    kind: Annotated[MemoryKind, doc("Its kind.", "observation")]
+    session_id: Annotated[str, doc("The coding agent's id of its session.", "claude-session-123")]
+    project: Annotated[str, doc("Its project's name.", "shop")]
+    title: Annotated[str, doc("One line.", "Empty passwords made login fail")]
+    type: Annotated[str | None, doc("An observation's type.", "bugfix")]
+    created_at: Annotated[str, doc("When the work was done, in UTC.", "2026-01-31T09:00:00.000Z")]
+    created_at_epoch: Annotated[int, doc("The same in milliseconds.", 1769850000000)]
+    files: Annotated[list[str], doc("Paths it is about.", ["src/login.py"])]
+    branch: Annotated[str | None, doc("The git branch.", "main")]
+    score: Annotated[float, doc("How well it fits; comparable within one answer.", 0.87)]
+    snippet: Annotated[str, doc("The part that fits.", "… an empty password …")]
+    tokens: Annotated[int, doc("What it costs to read in full.", 180)]
+    pinned: Annotated[bool, doc("It is recalled first.", False)]
+    wrong: Annotated[bool, doc("It was marked wrong: stored, and never recalled.", False)]
+    superseded_by: Annotated[int | None, doc("The observation that replaced it.")]
+    source: Annotated[str, doc("work, external (only read) or user (saved on request).", "work")]
+    marks: Annotated[list[str], doc("What to know before trusting it.", [])]
 
 
 Missing = Annotated[list[Any], doc("What was requested and does not exist.", [])]
@@ -258,12 +252,17 @@ class TimelineAnswer(Struct, kw_only=True):
 
 
 class ListAnswer(Struct, kw_only=True):
-    items: Annotated[list[Any], doc("A page of them.", [])]
+    """A page of a list; what it holds is declared by each list."""
+
     offset: int
     limit: int
     has_more: Annotated[bool, doc("Whether another page follows.", False)] = field(name="hasMore")
     next: Next = None
     total: Annotated[int | None, doc("How many there are in all, if `count` was set.", 1234)] = None
+
+
+class MemoryList(ListAnswer, kw_only=True):
+    items: Annotated[list[Memory], doc("Memories in full, the newest first.")]
 
 
 class MemoriesAnswer(Struct, kw_only=True):
@@ -378,10 +377,10 @@ class Provenance(Struct, kw_only=True):
     client: Annotated[str | None, doc("The coding agent.", "claude-code")] = None
     provider: Annotated[str | None, doc("What observed it.", "offline")] = None
     session: Annotated[Any, doc("Its session.", {})] = None
-    prompt: Annotated[Any, doc("The user's request: a memory.", {})] = None
+    prompt: Annotated[Memory | None, doc("The user's request.")] = None
     tool_uses: Annotated[list[Memory], doc("What was done.")] = []
     supersedes: Annotated[list[Memory], doc("What it replaced.")] = []
-    superseded_by: Annotated[Any, doc("What replaced it: a memory.")] = None
+    superseded_by: Annotated[Memory | None, doc("What replaced it.")] = None
     injected: Annotated[
         list[Any],
         doc(

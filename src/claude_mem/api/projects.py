@@ -8,8 +8,8 @@ from msgspec import Meta, Struct, field
 
 from claude_mem.api.base import Params, doc
 from claude_mem.api.filters import SearchFilters
-from claude_mem.api.memories import Confirm, DryRun, Limit, Memory, Offset
-from claude_mem.api.sessions import SESSION_ALIASES
+from claude_mem.api.memories import Confirm, DryRun, Limit, ListAnswer, Memory, Offset
+from claude_mem.api.sessions import SESSION_ALIASES, SessionSummary
 
 SIZES = ("context_characters", "context_tokens", "prompt_characters")
 
@@ -101,6 +101,21 @@ class GcRequest(Params, frozen=True, kw_only=True):
 # -- Answers --
 
 
+class ProjectSummary(Struct, frozen=True, kw_only=True):
+    id: Annotated[int, doc("The database's id of the project.", 3)]
+    name: Annotated[str, doc("Its name.", "shop")]
+    key: Annotated[str, doc("Its key.", "git.example/acme/shop")]
+    root: Annotated[str, doc("Its directory.", "/home/ada/shop")]
+    sessions: Annotated[int, doc("How many sessions.", 12)]
+    observations: Annotated[int, doc("How many observations.", 140)]
+    last_at: Annotated[str | None, doc("When it was last worked on, in UTC.", "2026-01-31T10:00:00.000Z")]
+    last_at_epoch: Annotated[int | None, doc("The same in milliseconds.", 1769853600000)]
+
+
+class ProjectList(ListAnswer, kw_only=True):
+    items: Annotated[list[ProjectSummary], doc("Projects, the most recently worked on first.")]
+
+
 class MergeHint(Struct, kw_only=True):
     from_: Annotated[str, doc("The key of the one that may be another.", "/home/ada/shop")] = field(
         name="from"
@@ -149,7 +164,7 @@ class GcAnswer(Struct):
 
 
 class ProjectAnswer(Struct):
-    project: Annotated[dict[str, Any], doc("Its name, key, place and figures.", {})]
+    project: Annotated[ProjectSummary, doc("Its name, key, place and figures.")]
     days: int
     activity: Annotated[
         list[Any],
@@ -162,7 +177,7 @@ class ProjectAnswer(Struct):
     files: Annotated[list[Any], doc("Those changed most: `path`, `changes`, `last_at`.", [])]
     next_steps: Annotated[list[Any], doc("Open next steps: `ref`, `session_id`, `at`, `text`.", [])]
     pinned: Annotated[list[Memory], doc("What is pinned.")]
-    sessions: Annotated[list[Any], doc("The latest sessions.", [])]
+    sessions: Annotated[list[SessionSummary], doc("The latest sessions.")]
 
 
 class FacetsAnswer(Struct, kw_only=True):

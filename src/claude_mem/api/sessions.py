@@ -8,7 +8,7 @@ from msgspec import Meta, Struct, field
 
 from claude_mem.api.base import Body, Count, Milliseconds, Params, doc
 from claude_mem.api.filters import Page
-from claude_mem.api.memories import Cursor, Memory, Next
+from claude_mem.api.memories import Cursor, ListAnswer, Memory, Next
 from claude_mem.model.refs import MemoryKind
 
 SESSION_ALIASES = ("contentSessionId", "sessionId", "session_id")
@@ -145,18 +145,45 @@ class EventsQuery(Params, frozen=True, kw_only=True):
         return Page(self.limit, cursor=self.cursor)
 
 
+class SessionSummary(Struct, frozen=True, kw_only=True):
+    id: Annotated[str, doc("The coding agent's id of the session.", "claude-session-123")]
+    session_id: Annotated[str, doc("The same.", "claude-session-123")]
+    session_db_id: Annotated[int, doc("The database's id of the session.", 7)]
+    project: Annotated[str, doc("Its project's name.", "shop")]
+    title: Annotated[str | None, doc("Its title, or its first prompt.", "Fix the login bug")]
+    subtitle: Annotated[str | None, doc("One sentence.")]
+    status: Annotated[
+        str, doc("initialized, active, summarizing, completed, failed or interrupted.", "active")
+    ]
+    client: Annotated[str, doc("The coding agent.", "claude-code")]
+    branch: Annotated[str | None, doc("The git branch.", "main")]
+    cwd: Annotated[str | None, doc("The directory the agent works in.", "/home/ada/shop")]
+    prompts: Annotated[int, doc("How many prompts it has had.", 2)]
+    observations: Annotated[int, doc("How many observations.", 4)]
+    summaries: Annotated[int, doc("How many summaries.", 2)]
+    created_at: Annotated[str, doc("When it began, in UTC.", "2026-01-31T09:00:00.000Z")]
+    created_at_epoch: Annotated[int, doc("The same in milliseconds.", 1769850000000)]
+    updated_at: Annotated[str, doc("When something last happened, in UTC.", "2026-01-31T10:00:00.000Z")]
+    updated_at_epoch: Annotated[int, doc("The same in milliseconds.", 1769853600000)]
+    completed_at: Annotated[str | None, doc("When it ended, in UTC.")]
+
+
+class SessionList(ListAnswer, kw_only=True):
+    items: Annotated[list[SessionSummary], doc("Sessions, the newest first.")]
+
+
 class SessionAnswer(Struct, kw_only=True):
-    session: Annotated[Any, doc("Who, where, when, and its status.", {})]
+    session: Annotated[SessionSummary, doc("Who, where, when, and its status.")]
     prompts: Annotated[list[Memory], doc("The user's prompts.")]
     observations: Annotated[list[Memory], doc("What was observed.")]
     summaries: Annotated[list[Memory], doc("What each turn came to.")]
-    previous: Annotated[Any, doc("The project's session before.")] = None
-    next: Annotated[Any, doc("And the one after.")] = None
+    previous: Annotated[SessionSummary | None, doc("The project's session before.")] = None
+    next: Annotated[SessionSummary | None, doc("And the one after.")] = None
 
 
 class EventsAnswer(Struct, kw_only=True):
-    session: Annotated[Any, doc("Who, where, when, and its status.", {})]
-    items: Annotated[list[Any], doc("Prompts, evidence, observations, summaries; each in full.", [])]
+    session: Annotated[SessionSummary, doc("Who, where, when, and its status.")]
+    items: Annotated[list[Memory], doc("Prompts, evidence, observations, summaries; each in full.")]
     next: Next = None
     total: Annotated[int | None, doc("How many there are in all.", 34)] = None
     counts: Annotated[dict[str, int], doc("How many of each kind.", {"prompt": 2, "evidence": 30})]

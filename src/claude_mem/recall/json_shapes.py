@@ -7,6 +7,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import structs
+
+from claude_mem.api.memories import Memory
+from claude_mem.api.projects import ProjectSummary
+from claude_mem.api.sessions import SessionSummary
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import label
@@ -22,27 +27,28 @@ _HIDDEN = ("claude_session_id", "content_key", "seen_again", *_OWN)
 
 def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Json:
     card = hit.card
-    data = {
-        "id": card.ref.id,
-        "ref": str(card.ref),
-        "kind": card.ref.kind,
-        "session_id": card.session,
-        "project": card.project,
-        "title": card.title,
-        "type": card.type,
-        "created_at": iso(card.created_at),
-        "created_at_epoch": card.created_at,
-        "files": list(card.files),
-        "branch": card.branch,
-        "score": round(hit.score, 4),
-        "snippet": snippet(card, words),
-        "tokens": label.cost(card),
-        "pinned": card.pinned,
-        "wrong": card.wrong,
-        "superseded_by": card.superseded_by,
-        "source": card.source,
-        "marks": [*(("marked wrong",) if card.wrong else ()), *hit.marks],
-    }
+    memory = Memory(
+        id=card.ref.id,
+        ref=str(card.ref),
+        kind=card.ref.kind,
+        session_id=card.session,
+        project=card.project,
+        title=card.title,
+        type=card.type,
+        created_at=iso(card.created_at),
+        created_at_epoch=card.created_at,
+        files=list(card.files),
+        branch=card.branch,
+        score=round(hit.score, 4),
+        snippet=snippet(card, words),
+        tokens=label.cost(card),
+        pinned=card.pinned,
+        wrong=card.wrong,
+        superseded_by=card.superseded_by,
+        source=card.source,
+        marks=[*(("marked wrong",) if card.wrong else ()), *hit.marks],
+    )
+    data = structs.asdict(memory)
     if explain:
         data["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}
     return data
@@ -64,39 +70,43 @@ def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] |
 
 
 def session(row: Mapping[str, Any]) -> Json:
-    return {
-        "id": row["claude_session_id"],
-        "session_id": row["claude_session_id"],
-        "session_db_id": row["id"],
-        "project": row["project"],
-        "title": row["title"] or _line(row["first_user_prompt"]),
-        "subtitle": row["subtitle"],
-        "status": row["status"],
-        "client": row["client"],
-        "branch": row["branch"],
-        "cwd": row["cwd"],
-        "prompts": row["prompt_counter"],
-        "observations": row["observations"],
-        "summaries": row["summaries"],
-        "created_at": row["created_at"],
-        "created_at_epoch": row["created_at_epoch"],
-        "updated_at": row["updated_at"],
-        "updated_at_epoch": row["updated_at_epoch"],
-        "completed_at": row["completed_at"],
-    }
+    return structs.asdict(
+        SessionSummary(
+            id=row["claude_session_id"],
+            session_id=row["claude_session_id"],
+            session_db_id=row["id"],
+            project=row["project"],
+            title=row["title"] or _line(row["first_user_prompt"]),
+            subtitle=row["subtitle"],
+            status=row["status"],
+            client=row["client"],
+            branch=row["branch"],
+            cwd=row["cwd"],
+            prompts=row["prompt_counter"],
+            observations=row["observations"],
+            summaries=row["summaries"],
+            created_at=row["created_at"],
+            created_at_epoch=row["created_at_epoch"],
+            updated_at=row["updated_at"],
+            updated_at_epoch=row["updated_at_epoch"],
+            completed_at=row["completed_at"],
+        )
+    )
 
 
 def project(each: Project) -> Json:
-    return {
-        "id": each.id,
-        "name": each.name,
-        "key": each.key,
-        "root": each.root,
-        "sessions": each.sessions,
-        "observations": each.observations,
-        "last_at": iso(each.last_at) if each.last_at is not None else None,
-        "last_at_epoch": each.last_at,
-    }
+    return structs.asdict(
+        ProjectSummary(
+            id=each.id,
+            name=each.name,
+            key=each.key,
+            root=each.root,
+            sessions=each.sessions,
+            observations=each.observations,
+            last_at=iso(each.last_at) if each.last_at is not None else None,
+            last_at_epoch=each.last_at,
+        )
+    )
 
 
 def snippet(card: Card, words: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from claude_mem.api import memories as api
 from claude_mem.api.base import Error
 from claude_mem.api.filters import SearchFilters
-from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer
+from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, SessionList
 from claude_mem.model.refs import Ref
 from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.http.router import LINES, NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
@@ -64,19 +64,20 @@ def file(call: Call, query: api.FileQuery) -> Json:
     return call.services.memory.file_history(query.path, filters, limit=query.limit)
 
 
-def _add_list(kind: str) -> None:
+def _add_list(kind: str, shape: type[Struct]) -> None:
     @routes.get(
         f"/api/{kind}",
         f"A page of {kind}, the newest first.",
-        Answer(200, "The newest first.", api.ListAnswer),
+        Answer(200, "The newest first.", shape),
         *READS,
     )
     def listed(call: Call, query: api.ListQuery) -> Json:
         return call.services.memory.listed(kind, query, query.page)
 
 
-for _kind in ("observations", "summaries", "prompts", "sessions"):
-    _add_list(_kind)
+for _kind in ("observations", "summaries", "prompts"):
+    _add_list(_kind, api.MemoryList)
+_add_list("sessions", SessionList)
 
 
 @routes.get(

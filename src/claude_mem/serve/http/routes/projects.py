@@ -8,7 +8,6 @@ from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import projects as api
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.api.memories import ListAnswer
 from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.http.router import NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
 from claude_mem.serve.requests import Refusal
@@ -19,7 +18,7 @@ routes = Routes()
 @routes.get(
     "/api/projects",
     "A page of projects, the most recently worked on first.",
-    Answer(200, "The newest first.", ListAnswer),
+    Answer(200, "The newest first.", api.ProjectList),
     *READS,
 )
 def listed(call: Call, query: api.ProjectsQuery) -> Json:

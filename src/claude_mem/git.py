@@ -1,7 +1,10 @@
-"""Finds the repository, branch and commit of a working directory, without running git.
+"""Git: where a working directory belongs, and a repository's log.
 
-Reads the few small files git keeps for it. Answers are remembered for a moment: the events of one turn come
-from one place.
+The repository, branch and commit of a directory are read from the few small files that git keeps, without
+running it; an answer holds for a moment, for the events of one turn come from one place. Where git is run, it
+is on a leash (LEASH, `environment`): a repository may be a stranger's, and its configuration names programs.
+None of them runs: no hooks, no pager, no monitor, no fetch of what a partial clone lacks; and no bare
+repository that was planted in a folder is entered.
 """
 
 from __future__ import annotations
@@ -179,11 +182,6 @@ def _content(path: Path) -> str:
         os.close(fd)
 
 
-# How git is run on a repository that may be a stranger's, whose configuration names programs: none of them
-# runs. No hooks, no pager, no monitor, no fetch of what a partial clone lacks; no bare repository that was
-# planted in a folder is entered.
-
-
 LEASH = (
     *("-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
     *("-c", "safe.bareRepository=explicit", "-c", "diff.relative=false"),
@@ -203,9 +201,6 @@ _PASSED_ON = ("PATH", "HOME", "XDG_CONFIG_HOME")  # the user's own configuration
 def environment(given: Mapping[str, str]) -> dict[str, str]:
     """Of what is given, only what git needs."""
     return {name: given[name] for name in _PASSED_ON if name in given} | _LEASH_ENVIRONMENT
-
-
-# Asks git for a repository's commits, on a leash: a stranger's repository must run no program of its own.
 
 
 WITHIN_S = 60.0

@@ -1,7 +1,8 @@
 """Reads JSON strings where they stand, without parsing what is around them: `json` costs more than a hook.
 
 A string's own quotes are escaped. So a name between bare quotes, with a colon behind it, is a key wherever it
-is found, and never part of somebody's text.
+is found, and never part of somebody's text. Of a tool's payload, which may hold a whole file, only the shape
+that the client writes is understood; anything else is answered with silence.
 """
 
 from __future__ import annotations
@@ -67,11 +68,6 @@ def _is_escape(text: str) -> bool:
     if not text or '"' in text[1:]:
         return False
     return text[0] in _ESCAPES or (text[0] == "u" and len(text) > 4 and all(c in _HEX for c in text[1:5]))
-
-
-# Finds which file a tool is about to touch, in a payload that is not parsed: it may hold the whole file.
-#
-# Only the shape that the client writes is understood. Anything else is answered with silence.
 
 
 MOST_BYTES = 64 << 10  # the path comes early, or not at all

@@ -1,4 +1,4 @@
-"""Decides what the user is told when recording has a problem: once, plainly, at the start of a session."""
+"""What the user is told when recording has a problem: once, plainly, at the start of a session."""
 
 from __future__ import annotations
 
@@ -99,9 +99,6 @@ def _remove(file: int) -> None:
             posix.unlink(paths.NOTICE)
     except OSError:
         pass  # told again rather than not at all
-
-
-# How long something has lasted, in words.
 
 
 def age(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Decides whether a hook finds itself paused: all of memory is, or its session.
+"""The switches that pause recording: of everything, or of a session.
 
     off/all               everything is
     off/<session>         that session is; the file holds its id
@@ -106,4 +106,4 @@ def _keep_marks(verb: str, event: bytes, session: str, payload: tuple[bytes, byt
 
         scrub_payload.prepare(verb, *payload)
     if not private_turns.is_marked(session):
-        private_turns.note(session, private_turns.OPEN)
+        private_turns.FileMarks().note(session, private_turns.OPEN)

@@ -1,4 +1,12 @@
-"""Tells the worker that something was spooled, and starts one if there is none. Never waits for either."""
+"""The hook's end of the line to the worker: wakes it, starts one if there is none, and asks it.
+
+    {"type":"wake","version":…}                        nothing comes back, and nothing is waited for
+    {"type":"ask","version":…,"event":…,"payload":…}   ->   {"type": "answer", "context": "…"}
+
+Asking wakes it, too: what was spooled before is drained. What it says is a JSON string that goes into the
+hook's answer without being parsed; it is checked first, so that what the client reads is valid whatever a
+damaged file or a confused worker holds.
+"""
 
 from __future__ import annotations
 
@@ -95,12 +103,6 @@ def _let_go_of_the_client() -> None:
     posix.dup2(log, 2)
 
 
-# Decides what a hook prints to show the model something: one line of JSON, made without parsing any.
-#
-# What is shown comes as a JSON string that somebody else has written. It is looked through before it is put
-# into the answer: whatever a damaged file or a confused worker holds, what the client reads is valid.
-
-
 MOST_ANSWER = 60 << 10  # 10,000 characters, all that the client takes, each spelled \uXXXX
 _ANSWER_HEAD = b'{"continue": true, "suppressOutput": true, "hookSpecificOutput": {"hookEventName": "%s", '
 _ANSWER_CONTEXT = b'"additionalContext": %s}}\n'
@@ -119,13 +121,6 @@ def checked_answer(event: bytes, line: bytes) -> bytes | None:
     """The line, if it is what `showing` would have made."""
     string = line.removeprefix(_ANSWER_HEAD % event + b'"additionalContext": ').removesuffix(b"}}\n")
     return line if answer_with(event, string) == line else None
-
-
-# Asks the worker what it remembers, and does not wait for long.
-#
-#     {"type":"ask","version":…,"event":…,"payload":…}   ->   {"type": "answer", "context": "…"}
-#
-# The same line wakes it: what was spooled before is drained.
 
 
 WITHIN_S = 0.3

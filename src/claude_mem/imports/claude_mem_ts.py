@@ -1,4 +1,4 @@
-"""Decides what of the TypeScript claude-mem's memory becomes ours, and as what. Pure: it is handed rows.
+"""The memory of the TypeScript claude-mem, as records of ours. Pure: it is handed rows.
 
 Its schema grew through more than fifty versions, so a column is read if it is there. What is read nobody
 scrubbed: every text goes through `clean`.

@@ -1,4 +1,4 @@
-"""Decides how much a backfill would cost, before it is begun: counted in the files, not read from them.
+"""How much a backfill would cost, before it is begun: counted in the files, not read from them.
 
 What one call comes to was measured with `benchmarks/cost.py` on real sessions; a test keeps this near it. An
 estimate is a promise of its order of magnitude, no more.

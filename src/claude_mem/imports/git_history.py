@@ -1,4 +1,4 @@
-"""Decides which commits of a repository become observations, and as what.
+"""The commits of a repository as observations, and which session made which.
 
 A commit that a known session made belongs to that session. All others of a repository are in one session, the
 repository's own: one for each author and day would bury the real ones in every list of sessions, and says
@@ -156,9 +156,6 @@ def told(body: str) -> str:
     """Without the trailers that tools add."""
     paragraphs = re.split(r"\n[^\S\n]*\n", body.strip())
     return "\n\n".join(part for part in paragraphs if part and not _TRAILER.match(part.strip())).strip()
-
-
-# Decides which session made a commit, by records of what happened and of commits taken in before.
 
 
 WITHIN_MS = 10 * 60_000

@@ -1,4 +1,8 @@
-"""Decides what a value of somebody else's row or line means: text, a list, a number or a time."""
+"""Lines of JSON that nobody wrote for us: any object with a text becomes an observation.
+
+Its words are somebody else's, so they are marked as such. `Fields` reads the values of any foreign row: a
+text, a list, a number or a time.
+"""
 
 from __future__ import annotations
 
@@ -91,11 +95,6 @@ def _as_text(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-# Decides what lines of JSON mean that nobody made for us: any object with a text becomes an observation.
-#
-# Its words are somebody else's, so they are marked as such.
 
 
 CLIENT = "jsonl"

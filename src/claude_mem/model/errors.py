@@ -95,3 +95,7 @@ class InvalidInput(ValueError):
 
 class NotFound(LookupError):
     """Nothing goes by that name; `str()` is one sentence."""
+
+
+class NotFromTheStart(ClaudeMemError):
+    """The rest of an import whose beginning another worker has taken in: it must be sent anew."""

@@ -1,4 +1,4 @@
-"""Decides which files' contents are never recorded, by the file's path."""
+"""Files whose contents are never recorded, by their paths."""
 
 from __future__ import annotations
 

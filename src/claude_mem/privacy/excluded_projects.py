@@ -1,4 +1,4 @@
-"""Decides whether a directory is of a project of which nothing is recorded, and which is told nothing.
+"""Projects of which nothing is recorded, and which are told nothing, by their directories.
 
     ~/clients/*, /srv/secret, **/vault     with a slash: that directory, and all below it
     payroll, *-private                     without: a project's name, which is its directory's

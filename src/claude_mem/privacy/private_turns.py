@@ -1,4 +1,4 @@
-"""Remembers which turns of a session are private, so that nothing of them is recorded.
+"""Which turns of a session are private, so that nothing of them is recorded.
 
 A wholly private prompt leaves a marker named by its session; the hooks of the tools used in that turn find it
 and leave. A session in which anything was private keeps its marker: a later compaction would repeat it.
@@ -48,63 +48,9 @@ def is_marked(session: str) -> bool:
     return paths.is_there(path(session))
 
 
-def read(session: str) -> tuple[str, tuple[str, ...]] | None:
-    """The state of the session's turn, and its private prompts' ids (in hex); None: nothing was private."""
-    try:
-        fd = posix.open(path(session), posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
-    except FileNotFoundError:
-        return None
-    try:
-        return _content(fd)
-    finally:
-        posix.close(fd)
-
-
-def had_turns(session: str) -> bool:
-    """Whether any turn of the session was private, this one or an earlier."""
-    marker = read(session)
-    if marker is None or marker[0] == OURS:
-        return False
-    return marker[0] != OPEN or any(marker[1])
-
-
-def note(session: str, state: str, prompt_id: str | None = None) -> None:
-    """Set the state of the session's turn, and remember a private prompt's id."""
-    try:
-        posix.mkdir(paths.PRIVATE, 0o700)
-    except FileExistsError:
-        pass
-    flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
-    written = False
-    while not written:
-        fd = posix.open(path(session), flags, 0o600)
-        try:
-            posix.lockf(fd, posix.F_LOCK, 0)  # two prompts at once: neither id may be lost
-            if posix.fstat(fd).st_nlink:  # else it was cleared while we waited
-                _write(fd, state, prompt_id)
-                written = True
-        finally:
-            posix.close(fd)
-
-
-def _write(fd: int, state: str, prompt_id: str | None) -> None:
-    posix.pwrite(fd, f"{state:<{WIDTH}}\n".encode(), 0)
-    if prompt_id and spelled_id(prompt_id) not in _content(fd)[1]:
-        posix.pwrite(fd, f"{spelled_id(prompt_id)}\n".encode(), posix.fstat(fd).st_size)
-
-
-def clear(session: str) -> None:
-    """The command of ours is over. What is private stays marked."""
-    try:
-        fd = posix.open(path(session), posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW)
-    except FileNotFoundError:
-        return
-    try:
-        posix.lockf(fd, posix.F_LOCK, 0)
-        if _content(fd)[0] == OURS and posix.fstat(fd).st_nlink:
-            posix.unlink(path(session))
-    finally:
-        posix.close(fd)
+def spelled_id(text: str) -> str:
+    """An id as a marker holds it."""
+    return text.encode(errors="replace").hex()
 
 
 def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
@@ -115,38 +61,38 @@ def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
     return spelled_id(prompt_id) in ids
 
 
-def _content(fd: int) -> tuple[str, tuple[str, ...]]:
-    state, *ids = posix.pread(fd, MOST_BYTES, 0).decode(errors="replace").split("\n")
-    state = state.strip()
-    return state if state in (PRIVATE, OPEN, OURS) else UNNAMED, tuple(ids)
+class Marks:
+    """Which turns of which sessions are private."""
+
+    def read(self, session: str) -> tuple[str, tuple[str, ...]] | None:
+        """The state of the session's turn, and its private prompts' ids in hex; None: nothing was private."""
+        raise NotImplementedError
+
+    def note(self, session: str, state: str, prompt_id: str | None = None) -> None:
+        """Set the state of the session's turn, and remember a private prompt's id."""
+        raise NotImplementedError
+
+    def clear(self, session: str) -> None:
+        """The command of ours is over. What is private stays marked."""
+        raise NotImplementedError
+
+    def had_turns(self, session: str) -> bool:
+        """Whether any turn of the session was private, this one or an earlier."""
+        marker = self.read(session)
+        if marker is None or marker[0] == OURS:
+            return False
+        return marker[0] != OPEN or any(marker[1])
 
 
-def spelled_id(text: str) -> str:
-    """An id as a marker holds it."""
-    return text.encode(errors="replace").hex()
-
-
-# Remembers which turns are private while a story of the past is told again, for as long as it is told.
-#
-# What `private` keeps in files for hooks, which are a process each. Told twice, a story must begin twice with
-# nothing known: a marker left by the first time would make the second differ.
-
-
-class Turns:
-    """Of any number of sessions; asked and changed as `private` is."""
+class MemoryMarks(Marks):
+    """For as long as a session of the past is imported. The next import of it begins with nothing known: a
+    marker left by this one would make it differ."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, tuple[str, tuple[str, ...]]] = {}
 
-    def is_marked(self, session: str) -> bool:
-        return session in self._sessions
-
     def read(self, session: str) -> tuple[str, tuple[str, ...]] | None:
         return self._sessions.get(session)
-
-    def had_turns(self, session: str) -> bool:
-        state, ids = self._sessions.get(session, (OURS, ()))
-        return state not in (OURS, OPEN) or (state == OPEN and any(ids))
 
     def note(self, session: str, state: str, prompt_id: str | None = None) -> None:
         _, ids = self._sessions.get(session, ("", ()))
@@ -158,3 +104,58 @@ class Turns:
     def clear(self, session: str) -> None:
         if self._sessions.get(session, ("", ()))[0] == OURS:
             del self._sessions[session]
+
+
+class FileMarks(Marks):
+    """For hooks, which are a process each: a file a session, in the data directory."""
+
+    def read(self, session: str) -> tuple[str, tuple[str, ...]] | None:
+        try:
+            fd = posix.open(path(session), posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+        except FileNotFoundError:
+            return None
+        try:
+            return _content(fd)
+        finally:
+            posix.close(fd)
+
+    def note(self, session: str, state: str, prompt_id: str | None = None) -> None:
+        try:
+            posix.mkdir(paths.PRIVATE, 0o700)
+        except FileExistsError:
+            pass
+        flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
+        written = False
+        while not written:
+            fd = posix.open(path(session), flags, 0o600)
+            try:
+                posix.lockf(fd, posix.F_LOCK, 0)  # two prompts at once: neither id may be lost
+                if posix.fstat(fd).st_nlink:  # else it was cleared while we waited
+                    _write(fd, state, prompt_id)
+                    written = True
+            finally:
+                posix.close(fd)
+
+    def clear(self, session: str) -> None:
+        try:
+            fd = posix.open(path(session), posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+        except FileNotFoundError:
+            return
+        try:
+            posix.lockf(fd, posix.F_LOCK, 0)
+            if _content(fd)[0] == OURS and posix.fstat(fd).st_nlink:
+                posix.unlink(path(session))
+        finally:
+            posix.close(fd)
+
+
+def _write(fd: int, state: str, prompt_id: str | None) -> None:
+    posix.pwrite(fd, f"{state:<{WIDTH}}\n".encode(), 0)
+    if prompt_id and spelled_id(prompt_id) not in _content(fd)[1]:
+        posix.pwrite(fd, f"{spelled_id(prompt_id)}\n".encode(), posix.fstat(fd).st_size)
+
+
+def _content(fd: int) -> tuple[str, tuple[str, ...]]:
+    state, *ids = posix.pread(fd, MOST_BYTES, 0).decode(errors="replace").split("\n")
+    state = state.strip()
+    return state if state in (PRIVATE, OPEN, OURS) else UNNAMED, tuple(ids)

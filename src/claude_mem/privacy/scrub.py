@@ -1,4 +1,4 @@
-"""Decides which part of an over-long string is kept: its head and its tail."""
+"""Applies tags, secrets, exclusions and trimming to one payload, before anything of it touches the disk."""
 
 from __future__ import annotations
 
@@ -22,9 +22,6 @@ def join_ends(head: str, tail: str, length: int, cap: int) -> str:
 
 def _marker(elided: int) -> str:
     return f"\n[… {elided} characters elided …]\n"
-
-
-# Applies tags, secrets, exclusions and trimming to one payload, before anything of it touches the disk.
 
 
 FIELD_CAP = 64 << 10

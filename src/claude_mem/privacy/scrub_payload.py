@@ -1,4 +1,8 @@
-"""Reads a hook's payload, tolerantly: no number and no byte a client can send makes it fail."""
+"""The hook's slow path: parses a payload, cut or not, and says what of it may be recorded.
+
+Only suspicious, over-long or unusual payloads come here; `json` and `re` cost more than the rest of the hook.
+No number and no byte that an agent can send makes it fail.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from claude_mem.hook import paths
 from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.hook.spool_writer import CUT_OFF, PRIVATE, SCRUB_AGAIN
 from claude_mem.privacy import excluded_files, private_turns, scrub, tags
+from claude_mem.privacy.private_turns import FileMarks, Marks
 from claude_mem.privacy.scrub import FIELD_CAP, IDENTITY_KEYS, PATH_KEYS, RESPONSE_KEYS
 
 
@@ -26,29 +31,10 @@ def integer(digits: str) -> object:
     return int(digits) if len(digits) < 20 else digits
 
 
-# The careful way: parses a payload that may hold something private or secret, and decides what may be kept.
-#
-# Only suspicious, over-long or unusual payloads come here; `json` and `re` cost more than the rest of the
-# hook.
-
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
     Kept = tuple[dict[str, object], bool]
     """A payload without what must not be kept; and whether it is of a private turn: then no text is left."""
-
-    class Marks(Protocol):
-        """Which turns of which sessions are private: `private` in files, `turns.Turns` in memory."""
-
-        def read(self, session: str) -> tuple[str, tuple[str, ...]] | None: ...
-
-        def had_turns(self, session: str) -> bool: ...
-
-        def note(self, session: str, state: str, prompt_id: str | None = None) -> None: ...
-
-        def clear(self, session: str) -> None: ...
 
 
 PAYLOAD_CAP = 1 << 20
@@ -111,15 +97,15 @@ def clean(
     payload: dict[str, object],
     rules: tuple[tuple[str, str], ...],
     globs: tuple[str, ...],
-    marks: Marks = private_turns,
+    marks: Marks | None = None,
 ) -> Kept | None:
-    """What may be kept of a payload; None when that is nothing."""
+    """What may be kept of a payload; None when that is nothing. `marks`: those of the hooks, unless given."""
     session = payload.get("session_id")
     if not isinstance(session, str) or not session:
         raise NotAPayload
     scrubbed, hid_private = scrub.scrub(payload, field_cap=FIELD_CAP, extra_rules=rules, globs=globs)
     scrubbed["hook_event_name"] = event
-    return _without_private_turns(event, session, scrubbed, hid_private, marks)
+    return _without_private_turns(event, session, scrubbed, hid_private, marks or FileMarks())
 
 
 def _without_private_turns(
@@ -215,11 +201,9 @@ def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], bool]:
     return patterns, (*excluded_files.DEFAULT_GLOBS, *globs), problem is None
 
 
-# Makes a readable payload of one that was cut off: by our cap, by a deadline, or by whoever sent it.
-#
-# All whole members are kept. A string that was cut is closed and marked; half a number, and half a name, are
-# left out. What the client names last, the tool use's id, is looked for in the tail.
-
+# Of a payload that was cut off (by our cap, by a deadline, or by whoever sent it) all whole members are
+# kept. A string that was cut is closed and marked; half a number, and half a name, are left out. What the
+# agent names last, the tool use's id, is looked for in the tail.
 
 MARK = "[… cut off …]"
 LONGEST_WORD = 512

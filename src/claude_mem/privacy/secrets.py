@@ -1,4 +1,4 @@
-"""Decides which text is a secret, by its shape.
+"""Secrets, known by their shape.
 
 One long file on purpose: the table is the decision, and a reader wants all of it in view. A rule is its name,
 a lower-case keyword that is cheap to look for, a pattern, and an example that the tests feed to it. A rule

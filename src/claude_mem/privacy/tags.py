@@ -1,4 +1,4 @@
-"""Decides which text is hidden because it stands inside a tag.
+"""Hides text that stands inside a tag; and knows the client's own notice that a background task ended.
 
 A scanner, not a parser: markup in prompts and tool output is rarely well formed, so every doubt is
 settled by hiding. An opening tag counts as soon as its name is complete (its attributes would be hidden
@@ -133,12 +133,8 @@ def _closed_at(low: str, at: int) -> int:
     return digits + 5 if digits > at and low.startswith("u003e", digits) else -1
 
 
-# Decides whether a prompt is the client's own, which tells its model that a task in the background ended.
-#
 # A subagent outlives the turn that sent it, and commands may. Their end begins a turn of its own, with a
-# prompt
-# that no user wrote and that may hold all the task found.
-
+# prompt that no user wrote and that may hold all the task found.
 
 _TASK_NOTIFICATION = "<task-notification>"
 

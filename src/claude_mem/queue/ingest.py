@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from claude_mem.model.errors import EventUnreadable, StoreDamaged, StoreUnavailable
 from claude_mem.model.events import Event, Origin, SpooledEvent
-from claude_mem.ports.spool import Spool
+from claude_mem.queue.spool_reader import Spool
 from claude_mem.store import Store
 from claude_mem.store.values import Accepted, Arrival
 

@@ -1,4 +1,8 @@
-"""How events come in: from the spool, from callers of the API, and from transcripts."""
+"""How events come in: from the spool, from callers of the API, and from transcripts of the past.
+
+A transcript may come in several parts. Which of its turns are private is known only to a worker that has
+taken it in from its beginning; one that was started in between asks for it to be sent anew.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +22,11 @@ from claude_mem.git import Origins
 from claude_mem.hook import drop_counters, paths, pause, spool_writer
 from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.model.clock import now
-from claude_mem.model.errors import EventUnreadable
+from claude_mem.model.errors import EventUnreadable, NotFromTheStart
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Origin, SpooledEvent, TranscriptEvent
-from claude_mem.ports.past import NotFromTheStart
 from claude_mem.privacy import excluded_files, private_turns, scrub, scrub_payload, suspect, tags
 from claude_mem.privacy.excluded_projects import ExcludedProjects
-from claude_mem.privacy.private_turns import Turns
+from claude_mem.privacy.private_turns import MemoryMarks
 from claude_mem.queue import spool_reader
 from claude_mem.queue.ingest import Ingest
 from claude_mem.settings import Settings
@@ -36,8 +39,6 @@ from claude_mem.store.values import (
     BackfillProgress,
     KnownSession,
 )
-
-# Puts together how events come in: from the spool, and from callers of the API.
 
 log = logging.getLogger("claude_mem")
 
@@ -149,12 +150,6 @@ def is_wholly_private(prompt: str) -> bool:
     return hid_private and not kept.strip()
 
 
-# Puts together how events of the past come in: the same scrub, queue and observer as for those of today.
-#
-# A story may come in several parts. Which turns of it are private is known only to whoever has heard it from
-# its beginning; a worker that was started in between has not, and asks for it to be told anew.
-
-
 HOLD_MS = 24 * 60 * 60 * 1000
 """A story that was broken off is waited for no longer: then what was told of it is observed as it is."""
 MOST_STORIES = 8
@@ -164,7 +159,7 @@ LATEST = 253_402_300_799_999  # the end of the year 9999
 
 @dataclass(slots=True)
 class _Story:
-    turns: Turns = field(default_factory=Turns)
+    turns: MemoryMarks = field(default_factory=MemoryMarks)
     sessions: dict[str, None] = field(default_factory=dict)
 
 
@@ -211,7 +206,7 @@ class PastIntake:
                 self._stories.pop(story, None)
         return _answer(taken, heard)
 
-    def accept(self, events: Sequence[TranscriptEvent], turns: Turns) -> int:
+    def accept(self, events: Sequence[TranscriptEvent], turns: MemoryMarks) -> int:
         """Events from inside this process, of a session that goes on. Returns how many were new."""
         heard = _Lines()
         for each in events:
@@ -256,7 +251,7 @@ class PastIntake:
             self._hear(told, raw, story.turns, heard)
         return heard
 
-    def _hear(self, told: TranscriptEvent, raw: bytes, turns: Turns, heard: _Lines) -> None:
+    def _hear(self, told: TranscriptEvent, raw: bytes, turns: MemoryMarks, heard: _Lines) -> None:
         try:
             kept = self._kept(told, raw, turns)
             event = None
@@ -275,7 +270,9 @@ class PastIntake:
             origin = replace(self._origin_of(event.cwd), branch=told.branch, commit=None)
             heard.arrivals.append(Arrival(event, origin))
 
-    def _kept(self, told: TranscriptEvent, raw: bytes, turns: Turns) -> tuple[dict[str, object], bool] | None:
+    def _kept(
+        self, told: TranscriptEvent, raw: bytes, turns: MemoryMarks
+    ) -> tuple[dict[str, object], bool] | None:
         """As a hook does it: what holds nothing suspicious, in a session where nothing was private, is kept
         as it is."""
         payload, session = told.payload, told.payload.get("session_id")
@@ -284,7 +281,7 @@ class PastIntake:
         plain = (
             len(raw) <= scrub.FIELD_CAP
             and not self._has_rules
-            and not turns.is_marked(session)
+            and turns.read(session) is None
             and not (told.event == "UserPromptSubmit" and b'"/' in raw)  # it may be a command of ours
             and payload.get("source") != "fork"
             and not suspect.is_suspect(raw)

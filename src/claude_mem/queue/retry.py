@@ -1,4 +1,4 @@
-"""Decides what becomes of a batch after an attempt. Pure: a day of retries tests in microseconds."""
+"""What becomes of a batch after an attempt. Pure: a day of retries tests in microseconds."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from claude_mem.model.clock import Clock
-from claude_mem.ports.past import Listener
+from claude_mem.queue.intake import PastIntake
 from claude_mem.recall.cost import CostReport
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.inject import Injector
@@ -98,7 +98,7 @@ class Services:
     """Whether a worker would start with them. Raises SettingsError."""
     fence: Callable[[str], str]
     """Marks what memory says as a quotation, for a model to read. Does not block."""
-    backfill: Listener
+    backfill: PastIntake
     """Takes in what happened before anybody listened."""
     projects: ProjectManager
     retention: Retention

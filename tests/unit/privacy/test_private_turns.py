@@ -11,6 +11,7 @@ from tests.harness import workers
 
 from claude_mem.privacy import private_turns
 
+MARKS = private_turns.FileMarks()
 SESSION = "s-1"
 
 
@@ -21,35 +22,35 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("state", [private_turns.PRIVATE, private_turns.UNNAMED, private_turns.OPEN])
 def test_what_is_private_is_not_cleared(state: str) -> None:
-    private_turns.note(SESSION, state, "p-1")
-    before = private_turns.read(SESSION)
-    private_turns.clear(SESSION)
-    assert private_turns.read(SESSION) == before is not None
+    MARKS.note(SESSION, state, "p-1")
+    before = MARKS.read(SESSION)
+    MARKS.clear(SESSION)
+    assert MARKS.read(SESSION) == before is not None
 
 
 def test_a_command_of_ours_is_cleared_and_what_was_never_marked_is_no_error() -> None:
-    private_turns.clear(SESSION)
-    private_turns.note(SESSION, private_turns.OURS, "p-1")
-    marker = private_turns.read(SESSION)
+    MARKS.clear(SESSION)
+    MARKS.note(SESSION, private_turns.OURS, "p-1")
+    marker = MARKS.read(SESSION)
     assert marker is not None
     assert private_turns.covers(marker, "p-1")
     assert not private_turns.covers(marker, "p-2")
-    assert not private_turns.had_turns(SESSION)
-    private_turns.clear(SESSION)
-    assert private_turns.read(SESSION) is None
+    assert not MARKS.had_turns(SESSION)
+    MARKS.clear(SESSION)
+    assert MARKS.read(SESSION) is None
 
 
 def test_a_mark_made_while_another_is_cleared_away_is_there_afterwards() -> None:
-    private_turns.note(SESSION, private_turns.OURS, "p-1")
+    MARKS.note(SESSION, private_turns.OURS, "p-1")
     fd = os.open(private_turns.path(SESSION), os.O_RDWR)
     fcntl.lockf(fd, fcntl.LOCK_EX)
-    note = "from claude_mem.privacy import private_turns as t; t.note('s-1', t.PRIVATE, 'p-2')"
+    note = "from claude_mem.privacy import private_turns as t; t.FileMarks().note('s-1', t.PRIVATE, 'p-2')"
     with subprocess.Popen([sys.executable, "-c", note]) as other:
         workers.until(lambda: _waits(other.pid), "the other one waits for the lock")
         Path(private_turns.path(SESSION)).unlink()
         os.close(fd)
     assert other.returncode == 0
-    marker = private_turns.read(SESSION)
+    marker = MARKS.read(SESSION)
     assert marker is not None
     assert marker[0] == private_turns.PRIVATE
     assert private_turns.covers(marker, "p-2")

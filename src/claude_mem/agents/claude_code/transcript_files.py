@@ -20,9 +20,6 @@ from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import Line, Tally
 from claude_mem.model.events import enclosing_directories, worktree_of
 
-# Decides which files are a session's subagents', and what they are. Newer clients write one for each.
-
-
 AGENTS_FOLDER = "subagents"
 _AGENT_FILE = re.compile(r"agent-(.+?)\.jsonl(?:\.gz)?")
 _OF_THE_CLIENT = ("acompact", "aprompt_suggestion", "aside_question")  # its own forks, no work of the user's
@@ -81,11 +78,6 @@ def _first_lines(path: Path) -> Iterator[transcript_lines.Line]:
         yield from islice(transcript_lines.read(path, Tally()), _AGENT_HEAD)
     except OSError:
         return
-
-
-# Decides which files are transcripts of sessions, whose they are and of when; reads no more than their ends.
-#
-# Links below the root are not followed: what they lead to is found where it lies, or is none of ours.
 
 
 ENDINGS = (".jsonl", ".jsonl.gz")

@@ -1,4 +1,4 @@
-"""Decides which lines of a transcript are read, which are passed over, and counts what nobody could read.
+"""The lines of a transcript: which are read and which passed over; a mark in place of every picture.
 
 One line is in memory at a time. A client killed in the middle of a write leaves half a line, a machine that
 lost power a run of NUL bytes; neither is worth more than a count.
@@ -158,9 +158,6 @@ def epoch(stamp: object) -> int | None:
         return max(round(when.timestamp() * 1000), 0)
     except (ValueError, OverflowError):
         return None
-
-
-# Decides what stands for an image or a document in base64: its kind and size, never its bytes.
 
 
 DEEPEST_PICTURE = 32

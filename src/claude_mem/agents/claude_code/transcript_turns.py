@@ -1,7 +1,9 @@
-"""Decides whose words a user line holds: a person's, the client's own, or nobody's that begin a turn.
+"""What the lines of one agent come to: prompts, tool uses and ends of turns, as its hooks send them.
 
 A user line is all that was sent in the user's role: prompts, but also the output of the client's commands,
-reminders and notices. A prompt is given as the hook was given it: `/greet Bob`, not the tags around it.
+reminders and notices. A prompt is given as the hook was given it: `/greet Bob`, not the tags around it. What
+no hook would have reported is no event: a tool that was refused or never ran, a call whose result was never
+written, a turn that was broken off.
 """
 
 from __future__ import annotations
@@ -101,13 +103,6 @@ def _shown(content: object) -> str:
     return "\n".join(
         filter(None, (transcript_lines.picture_label(part) for part in parts if isinstance(part, dict)))
     )
-
-
-# Decides what the lines of one agent come to: prompts, tool uses and ends of turns, as its hooks said them.
-#
-# What no hook would have reported is no event either: a tool that was refused or never ran, a call whose
-# result
-# was never written, a turn that was broken off.
 
 
 MOST_CALLS = 256  # waiting for their results; an agent has a few at once

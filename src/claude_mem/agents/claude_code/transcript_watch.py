@@ -1,4 +1,4 @@
-"""Decides which transcripts have grown, and reads what is new in them: for clients without hooks.
+"""Follows transcripts that grow, for agents without hooks.
 
 It looks at sizes and times every few seconds: a thousand files cost milliseconds, no program has to be
 installed for it, and a network drive, which sends no notices, is watched like any other. What a line means
@@ -21,7 +21,7 @@ from pathlib import Path
 from claude_mem.agents.claude_code import transcript_files, transcripts
 from claude_mem.atomic_write import write_file
 from claude_mem.model.events import TranscriptEvent
-from claude_mem.privacy.private_turns import Turns
+from claude_mem.privacy.private_turns import MemoryMarks
 
 log = logging.getLogger("claude_mem")
 
@@ -149,13 +149,13 @@ class TranscriptFollower:
         folders: Sequence[Path],
         marks_file: Path,
         *,
-        accept: Callable[[Sequence[TranscriptEvent], Turns], int],
+        accept: Callable[[Sequence[TranscriptEvent], MemoryMarks], int],
         drain: Callable[[], int],
     ) -> None:
         self._accept, self._drain = accept, drain
         self._marks_file = marks_file
         self._watch = Watch(folders, self._marks())
-        self._turns: dict[Path, Turns] = {}
+        self._turns: dict[Path, MemoryMarks] = {}
         self._begun = False
 
     def step(self) -> bool:
@@ -166,7 +166,7 @@ class TranscriptFollower:
                 pass
         fresh = 0
         for path in grown:
-            turns = self._turns.setdefault(path, Turns())
+            turns = self._turns.setdefault(path, MemoryMarks())
             try:
                 for piece in self._watch.news(path):
                     fresh += self._accept(piece, turns)

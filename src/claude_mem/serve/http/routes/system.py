@@ -14,7 +14,7 @@ from claude_mem.api import system as api
 from claude_mem.api.base import Error
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
-from claude_mem.ports.past import NotFromTheStart
+from claude_mem.model.errors import NotFromTheStart
 from claude_mem.serve import mcp, pause_switches, worker_log
 from claude_mem.serve.health import prometheus, queue_page, worker_health, worker_state
 from claude_mem.serve.http.router import BAD, READS, UNAVAILABLE, Answer, Call, Routes, respond

@@ -1,1 +1,0 @@
-"""The shapes by which the stages see each other, in the words of the domain."""

@@ -15,14 +15,17 @@ from typing import Any
 
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
+from tests.migration import made_up
 
-from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
+from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.model.memory import Memory
 from claude_mem.store.sqlite import Store, database_files, schema
 from claude_mem.store.sqlite.connection import open_writer
 
-KNOWN = schema.migrations()
-OLD = range(1, len(KNOWN))
+KNOWN = made_up.MADE_UP
+FIRST = schema.FIRST_RELEASE
+NEWEST = schema.newest(KNOWN)
+OLD = range(FIRST, NEWEST)
 
 CHANGES = (
     "fsync",
@@ -35,7 +38,7 @@ CHANGES = (
     "ftruncate",
     "pwrite64",
 )
-SOME_KILLS = (("fdatasync", 1), ("rename", 1), ("fdatasync", 6), ("pwrite64", 20))
+SOME_KILLS = (("fdatasync", 1), ("rename", 1), ("fdatasync", 4), ("pwrite64", 20))
 
 needs_strace = pytest.mark.skipif(
     shutil.which("strace") is None, reason="needs strace to kill at a system call"
@@ -58,6 +61,8 @@ INSERT INTO counters VALUES ('accepted', 2);
 
 CHILD = """
 import sys
+from tests.migration import made_up
+made_up.install()
 from pathlib import Path
 from claude_mem.store.sqlite import Store
 path = Path(sys.argv[1])
@@ -65,12 +70,18 @@ Store.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / "backups
 """
 
 
+@pytest.fixture(autouse=True)
+def made_up_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "migrations", lambda: KNOWN)
+    monkeypatch.setattr(schema, "script", lambda: made_up.FRESH)
+
+
 def make_old(path: Path, version: int) -> Path:
-    """A database as the release that knew so many migrations made it, with a little in it."""
+    """A database as the release of this schema made it, with a little in it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    schema.create(path, KNOWN[0].sql, 1)
+    schema.create(path, made_up.RELEASED, FIRST)
     with closing(open_writer(path)) as db:
-        for migration in KNOWN[1:version]:
+        for migration in KNOWN[: version - FIRST]:
             schema.apply(db, migration.sql, migration.version)
         db.executescript(ROWS)
     return path
@@ -145,12 +156,12 @@ def assert_migrated(path: Path, fresh: Path) -> None:
 
 
 def test_the_fresh_schema_is_all_migrations_in_turn(tmp_path: Path, fresh: Path) -> None:
-    migrated = make_old(tmp_path / "migrated.db", len(KNOWN))
+    migrated = make_old(tmp_path / "migrated.db", NEWEST)
     assert shape(migrated) == shape(fresh)
 
 
 def test_the_fresh_schema_says_its_version(fresh: Path) -> None:
-    assert shape(fresh)["user_version"] == (len(KNOWN),)
+    assert shape(fresh)["user_version"] == (NEWEST,)
 
 
 @pytest.mark.parametrize("version", OLD)
@@ -167,75 +178,42 @@ def test_a_backup_is_there_before_a_migration_begins(tmp_path: Path, version: in
     path = make_old(tmp_path / "old" / "claude-mem.db", version)
     open_store(path).close()
     (backup,) = (path.parent / "backups").iterdir()
-    assert backup.name == f"claude-mem-20251009-085320-pre-migration-{version}-to-{len(KNOWN)}.db"
+    assert backup.name == f"claude-mem-20251009-085320-pre-migration-{version}-to-{NEWEST}.db"
     with closing(sqlite3.connect(backup)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (version,)
         assert db.execute("SELECT COUNT(*) FROM pending_messages").fetchone() == (2,)
 
 
-def test_what_waits_in_an_old_database_knows_its_size(tmp_path: Path) -> None:
-    path = make_old(tmp_path / "old" / "claude-mem.db", 3)
-    with closing(open_writer(path)) as db:
-        db.executescript(
-            """
-            INSERT INTO pending_messages (event_id, session_id, kind, effect_key, prompt_number, state,
-                                          created_at, created_at_epoch, tool_input, tool_response, text)
-            VALUES ('e3', 1, 'tool_failure', 'k3', 1, 'ready', 't', 3, 'four', 'three', 'é'),
-                   ('e4', 1, 'tool_use', 'k4', 1, 'done', 't', 4, 'in', NULL, NULL);
-            """
-        )
+def test_a_migration_sees_the_rows_that_are_there(tmp_path: Path) -> None:
+    path = make_old(tmp_path / "old" / "claude-mem.db", FIRST)
+    open_store(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT * FROM kinds_seen").fetchall() == [("prompt", 1), ("stop", 1)]
+
+
+def test_a_database_of_the_first_release_is_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As development versions of the newest schema wrote it, too."""
+    monkeypatch.undo()
+    assert schema.migrations() == ()
+    path = make_old(tmp_path / "old" / "claude-mem.db", FIRST)
     with open_store(path) as store:
-        (gathered,) = store.queue.gathered()
-        assert (gathered.events, gathered.characters) == (3, len("hello" + "said" + "four" + "three" + "é"))
-    with closing(sqlite3.connect(path)) as db:
-        sizes = db.execute("SELECT characters FROM pending_messages ORDER BY id").fetchall()
-        assert sizes == [(5,), (4,), (10,), (2,)]
+        assert store.queue.figures().ready == 2
+    assert not (path.parent / "backups").exists()
 
 
-def test_what_superseded_an_older_observation_still_does(tmp_path: Path) -> None:
-    path = make_old(tmp_path / "old" / "claude-mem.db", 3)
-    with closing(open_writer(path)) as db:
-        db.executescript(
-            """
-            INSERT INTO observations (session_id, project, type, title, supersedes, created_at,
-                                      created_at_epoch)
-            VALUES (1, 'n', 'change', 'older', NULL, 't', 1), (1, 'n', 'change', 'newer', 1, 't', 2);
-            """
-        )
-    open_store(path).close()
-    with closing(sqlite3.connect(path)) as db:
-        asked = "SELECT title, supersedes, superseded_by, content_key, provider FROM observations ORDER BY id"
-        assert db.execute(asked).fetchall() == [
-            ("older", None, 2, None, None),
-            ("newer", 1, None, None, None),
-        ]
-
-
-def test_an_older_observation_belongs_to_the_project_of_its_session(tmp_path: Path) -> None:
-    """And is no longer superseded by one of another project of the same name."""
-    path = make_old(tmp_path / "old" / "claude-mem.db", 4)
-    with closing(open_writer(path)) as db:
-        db.executescript(
-            """
-            INSERT INTO projects VALUES (2, 'k2', 'n', '/r2', NULL, 't', 1);
-            INSERT INTO sdk_sessions (id, claude_session_id, project, project_id, status, client,
-                                      created_at, created_at_epoch, updated_at, updated_at_epoch)
-            VALUES (2, 's2', 'n', 2, 'active', 'c', 't', 1, 't', 1);
-            INSERT INTO observations (session_id, project, type, title, supersedes, created_at,
-                                      created_at_epoch)
-            VALUES (1, 'n', 'change', 'a', NULL, 't', 1), (2, 'n', 'change', 'b', 1, 't', 2),
-                   (2, 'n', 'change', 'c', 2, 't', 3);
-            UPDATE observations SET superseded_by = id + 1 WHERE id < 3;
-            """
-        )
-    open_store(path).close()
-    with closing(sqlite3.connect(path)) as db:
-        asked = "SELECT title, project_id, supersedes, superseded_by FROM observations ORDER BY id"
-        assert db.execute(asked).fetchall() == [("a", 1, None, None), ("b", 2, None, 3), ("c", 2, 2, None)]
+@pytest.mark.parametrize("version", [0, 1, FIRST - 1])
+def test_a_database_from_before_the_first_release_is_not_touched(fresh: Path, version: int) -> None:
+    with closing(open_writer(fresh)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+    before = everything_in(fresh.parent)
+    with pytest.raises(StoreTooOld, match="Export it") as raised:
+        open_store(fresh)
+    assert (raised.value.found, raised.value.oldest) == (version, FIRST)
+    assert everything_in(fresh.parent) == before
 
 
 def test_a_lease_from_before_the_migration_is_dead(tmp_path: Path) -> None:
-    path = make_old(tmp_path / "old" / "claude-mem.db", 3)
+    path = make_old(tmp_path / "old" / "claude-mem.db", FIRST)
     with closing(open_writer(path)) as db:
         db.execute("UPDATE pending_messages SET state = 'leased', attempts = 1")
     with open_store(path) as store:
@@ -255,7 +233,7 @@ def test_an_up_to_date_database_is_not_backed_up_at_each_start(fresh: Path) -> N
 def test_only_the_last_backups_before_a_migration_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "old"
     for day in range(4):
-        make_old(folder / "claude-mem.db", 1)
+        make_old(folder / "claude-mem.db", FIRST)
         clock = SettableClock(NOON + day * 86_400_000)
         Store.open(folder / "claude-mem.db", clock=clock, backups=folder / "backups").close()
     kept = sorted(path.name[:22] for path in (folder / "backups").iterdir())
@@ -265,9 +243,9 @@ def test_only_the_last_backups_before_a_migration_are_kept(tmp_path: Path) -> No
 def test_a_migration_that_fails_leaves_the_version_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = make_old(tmp_path / "old" / "claude-mem.db", len(KNOWN))
+    path = make_old(tmp_path / "old" / "claude-mem.db", NEWEST)
     broken = "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);"
-    bad = type(KNOWN[0])(len(KNOWN) + 1, "bad", broken)
+    bad = schema.Migration(NEWEST + 1, "bad", broken)
     monkeypatch.setattr(schema, "migrations", lambda: (*KNOWN, bad))
     before = shape(path)
     with pytest.raises(StoreError, match="nowhere"):
@@ -294,7 +272,7 @@ def migrate_and_be_killed(old: Path, fresh: Path, call: str, number: int) -> int
 
 @needs_strace
 def test_a_migration_that_is_killed_is_finished_by_the_next_start(tmp_path: Path, fresh: Path) -> None:
-    old = make_old(tmp_path / "old" / "claude-mem.db", 1)
+    old = make_old(tmp_path / "old" / "claude-mem.db", FIRST)
     seen = {migrate_and_be_killed(old, fresh, *when) for when in SOME_KILLS} - {None}
     assert len(seen) > 1, "it was caught at several versions on the way"
 
@@ -303,7 +281,7 @@ def test_a_migration_that_is_killed_is_finished_by_the_next_start(tmp_path: Path
 @pytest.mark.prove
 @pytest.mark.timeout(1800)
 def test_a_migration_killed_anywhere_is_finished_by_the_next_start(tmp_path: Path, fresh: Path) -> None:
-    old = make_old(tmp_path / "old" / "claude-mem.db", 1)
+    old = make_old(tmp_path / "old" / "claude-mem.db", FIRST)
     seen = []
     for call in CHANGES:
         for number in itertools.count(1):
@@ -311,8 +289,8 @@ def test_a_migration_killed_anywhere_is_finished_by_the_next_start(tmp_path: Pat
             if version is None:
                 break
             seen.append(version)
-    assert len(seen) > 40
-    assert set(seen) == set(range(1, len(KNOWN) + 1)), "it was caught at every version on the way"
+    assert len(seen) > 15
+    assert set(seen) == set(range(FIRST, NEWEST + 1)), "it was caught at every version on the way"
 
 
 def test_a_database_from_the_future_is_not_touched(fresh: Path) -> None:
@@ -321,7 +299,7 @@ def test_a_database_from_the_future_is_not_touched(fresh: Path) -> None:
     before = everything_in(fresh.parent)
     with pytest.raises(StoreTooNew) as raised:
         open_store(fresh)
-    assert (raised.value.found, raised.value.known) == (99, len(KNOWN))
+    assert (raised.value.found, raised.value.known) == (99, NEWEST)
     assert everything_in(fresh.parent) == before
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
+from tests.migration import made_up
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
@@ -106,7 +107,7 @@ def test_backups_are_rewritten_without_it_and_are_whole(home: Home) -> None:
     assert done(home.copies.forget(wanted)) == ["rewritten", "rewritten"]
     assert home.holding() == []
     for path in (first, second):
-        backup.verify_backup(path, known=len(schema.migrations()))
+        backup.verify_backup(path, schema.readable())
         with closing(sqlite3.connect(path)) as db:
             titles = [row[0] for row in db.execute("SELECT title FROM observations")]
             assert titles == ["A change of harmless"], "and what was not meant is still there"
@@ -148,11 +149,22 @@ def test_however_it_was_selected_it_is_found_in_the_copy(home: Home, by: str) ->
         assert home.holding() == []
 
 
-def test_a_backup_of_an_older_version_is_rewritten_too(home: Home) -> None:
+def test_a_backup_from_before_the_first_release_is_named_and_left(home: Home) -> None:
     home.backups.mkdir(exist_ok=True)
-    known = schema.migrations()
     old = home.backups / "claude-mem-20250101-000000.db"
-    schema.create(old, known[0].sql, 1)
+    schema.create(old, schema.script(), schema.FIRST_RELEASE - 1)
+    before = old.read_bytes()
+    (report,) = home.copies.forget(home.wanted(text=CANARY))
+    assert (report.done, "development version" in report.note) == ("left", True)
+    assert old.read_bytes() == before
+
+
+def test_a_backup_of_an_older_version_is_rewritten_too(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "migrations", lambda: made_up.MADE_UP)
+    monkeypatch.setattr(schema, "script", lambda: made_up.FRESH)
+    home.backups.mkdir(exist_ok=True)
+    old = home.backups / "claude-mem-20250101-000000.db"
+    schema.create(old, made_up.RELEASED, schema.FIRST_RELEASE)
     with closing(open_writer(old)) as db:
         db.executescript(
             f"""INSERT INTO projects (id, key, name, root, created_at, created_at_epoch)

@@ -4,6 +4,7 @@ ClaudeMemError
 ├── SettingsError          a setting is unknown or has a bad value
 ├── StoreError
 │   ├── StoreTooNew        the database was written by a newer version
+│   ├── StoreTooOld        the database was written before the first release
 │   ├── StoreForeign       the file is somebody else's database
 │   ├── StoreDamaged       SQLite says the file is malformed
 │   └── StoreUnavailable   it cannot be written now: disk full, I/O error, read-only
@@ -38,6 +39,16 @@ class StoreTooNew(StoreError):
         super().__init__(
             f"{path} was written by a newer version (schema {found}, this one knows {known}). "
             "Upgrade claude-mem, or point CLAUDE_MEM_DATA_DIR elsewhere."
+        )
+
+
+class StoreTooOld(StoreError):
+    def __init__(self, path: str, found: int, oldest: int) -> None:
+        self.path, self.found, self.oldest = path, found, oldest
+        super().__init__(
+            f"{path} was written by a development version from before the first release (schema {found}; "
+            f"this one reads {oldest} and later); it was left untouched. "
+            "Export it with the version that wrote it and import that here, or move the file away."
         )
 
 

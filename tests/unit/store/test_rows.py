@@ -153,7 +153,7 @@ def test_the_connection_is_set_up_to_last(store: Store) -> None:
         "temp_store": 2,
         "journal_size_limit": 64 * 1024 * 1024,
         "application_id": int.from_bytes(b"cmem"),
-        "user_version": len(schema.migrations()),
+        "user_version": schema.newest(schema.migrations()),
     }
     found = store.writer.run(lambda db: {name: db.execute(f"PRAGMA {name}").fetchone()[0] for name in wanted})
     assert found == wanted

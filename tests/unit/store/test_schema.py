@@ -8,16 +8,18 @@ import pytest
 
 from claude_mem.store.sqlite.database_files import DatabaseHeader
 from claude_mem.store.sqlite.schema import (
+    FIRST_RELEASE,
     Create,
     Foreign,
     Migration,
     TooNew,
+    TooOld,
     Upgrade,
     load_migrations,
     migration_plan,
 )
 
-KNOWN = (Migration(1, "a", ""), Migration(2, "b", ""), Migration(3, "c", ""))
+KNOWN = tuple(Migration(FIRST_RELEASE + n, "abc"[n - 1], "") for n in (1, 2, 3))
 
 
 def test_nothing_is_created_whole() -> None:
@@ -32,24 +34,32 @@ def test_somebody_elses_tables_are_left_alone_whatever_version_they_claim() -> N
     assert migration_plan(DatabaseHeader(ours=False, version=2, empty=False), KNOWN) == Foreign()
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_an_older_database_is_brought_up_to_date(version: int) -> None:
-    assert migration_plan(DatabaseHeader(ours=True, version=version, empty=False), KNOWN) == Upgrade()
+@pytest.mark.parametrize("lacks", [0, 1, 2, 3])
+def test_an_older_database_is_brought_up_to_date(lacks: int) -> None:
+    found = DatabaseHeader(ours=True, version=FIRST_RELEASE + 3 - lacks, empty=False)
+    assert migration_plan(found, KNOWN) == Upgrade()
+
+
+@pytest.mark.parametrize("version", [0, 1, FIRST_RELEASE - 1])
+def test_a_database_from_before_the_first_release_is_left_alone(version: int) -> None:
+    assert migration_plan(DatabaseHeader(ours=True, version=version, empty=False), KNOWN) == TooOld()
 
 
 def test_a_database_from_the_future_is_left_alone() -> None:
-    assert migration_plan(DatabaseHeader(ours=True, version=4, empty=False), KNOWN) == TooNew()
+    assert (
+        migration_plan(DatabaseHeader(ours=True, version=FIRST_RELEASE + 4, empty=False), KNOWN) == TooNew()
+    )
 
 
 def test_migrations_are_read_in_their_order(tmp_path: Path) -> None:
-    (tmp_path / "0002_b.sql").write_text("two")
-    (tmp_path / "0001_a.sql").write_text("one")
-    assert load_migrations(tmp_path) == (Migration(1, "a", "one"), Migration(2, "b", "two"))
+    (tmp_path / "0012_b.sql").write_text("two")
+    (tmp_path / "0011_a.sql").write_text("one")
+    assert load_migrations(tmp_path) == (Migration(11, "a", "one"), Migration(12, "b", "two"))
 
 
-@pytest.mark.parametrize("name", ["0003_gap.sql", "0001_twice.sql", "second.sql"])
+@pytest.mark.parametrize("name", ["0013_gap.sql", "0011_twice.sql", "0001_old.sql", "second.sql"])
 def test_a_gap_a_twin_or_an_odd_name_among_the_migrations_is_refused(tmp_path: Path, name: str) -> None:
-    (tmp_path / "0001_a.sql").write_text("one")
+    (tmp_path / "0011_a.sql").write_text("one")
     (tmp_path / name).write_text("odd")
-    with pytest.raises(ValueError, match="0001"):
+    with pytest.raises(ValueError, match="0011"):
         load_migrations(tmp_path)

@@ -152,12 +152,12 @@ def find_backups(backups: Path) -> list[Backup]:
     return sorted(all_, key=lambda one: (one.at, one.path.name), reverse=True)
 
 
-def verify_backup(path: Path, known: int) -> DatabaseHeader:
+def verify_backup(path: Path, readable: range) -> DatabaseHeader:
     """Raises StoreDamaged or StoreError unless it is a whole database of ours that this version can read."""
     refuse_link(path)
     with translated(path):
         says = database_files.read_header(path)
-    if says is None or not says.ours or says.version > known:
+    if says is None or not says.ours or says.version not in readable:
         raise StoreError(f"{path} is not a backup that this version can read.")
     with closing(open_sealed(path)) as db, translated(path):
         (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()

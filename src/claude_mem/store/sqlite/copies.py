@@ -16,7 +16,7 @@ from typing import Any
 
 from claude_mem.atomic_write import atomic_file
 from claude_mem.model.clock import Clock
-from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign, StoreTooNew
+from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.model.records import FORMAT, parse_name
 from claude_mem.store.sqlite import backup, database_files, forget, schema
 from claude_mem.store.sqlite.connection import open_draft, open_sealed, translated
@@ -135,7 +135,7 @@ def _report_of_copy(one: Copy, wanted: ForgetRequest) -> CopyReport | None:
     do."""
     try:
         return _report(one, "holds") if _may_hold(one, wanted) else None
-    except (StoreTooNew, StoreForeign) as error:
+    except (StoreTooNew, StoreTooOld, StoreForeign) as error:
         return _report(one, "left", _clause(error))
     except (StoreError, OSError):
         return None if _is_from_before(one, wanted) else _report(one, "holds", "it is damaged")
@@ -155,12 +155,14 @@ def _may_hold(one: Copy, wanted: ForgetRequest) -> bool:
         says = database_files.read_header(path)
     if says is None:
         return False
-    known = len(schema.migrations())
+    readable = schema.readable()
     if not says.ours:
         raise StoreForeign(str(path), "it holds somebody else's tables")
-    if says.version > known:
-        raise StoreTooNew(str(path), found=says.version, known=known)
-    if says.version < known or wanted.selection.file or is_plain(path.with_name(path.name + "-wal")):
+    if says.version >= readable.stop:
+        raise StoreTooNew(str(path), found=says.version, known=readable[-1])
+    if says.version < readable.start:
+        raise StoreTooOld(str(path), found=says.version, oldest=readable.start)
+    if says.version < readable[-1] or wanted.selection.file or is_plain(path.with_name(path.name + "-wal")):
         return True  # to be seen in a copy that can be brought up to date
     with closing(open_sealed(path)) as db, translated(path):
         if one.aside is not None:  # a backup was read through when it was made

@@ -36,15 +36,15 @@ def restore(database: Path, *, clock: Clock, backups: Path, source: Path | None 
     chosen = source or newest_whole(backups)
     if chosen is None:
         raise StoreError(f"There is no backup in {backups} that can be restored.")
-    backup.verify_backup(chosen, known=len(schema.migrations()))
+    backup.verify_backup(chosen, schema.readable())
     return put_back(database, backups / f"{backup.REPLACED}-{backup.stamp(clock())}", chosen)
 
 
 def newest_whole(backups: Path) -> Path | None:
-    known = len(schema.migrations())
+    readable = schema.readable()
     for one in backup.find_backups(backups):
         try:
-            backup.verify_backup(one.path, known)
+            backup.verify_backup(one.path, readable)
         except StoreError:
             continue  # damaged, unreadable or from a newer version: perhaps the one before it
         return one.path

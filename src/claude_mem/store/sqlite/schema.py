@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import assert_never
 
 from claude_mem.model.clock import Clock
-from claude_mem.model.errors import StoreForeign, StoreTooNew
+from claude_mem.model.errors import StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.store.sqlite import backup, database_files
 from claude_mem.store.sqlite.connection import APPLICATION_ID, open_draft, open_writer, shrinking, translated
 from claude_mem.store.sqlite.database_files import (
@@ -21,9 +21,11 @@ from claude_mem.store.sqlite.database_files import (
     require_plain,
 )
 
-# What is to be done with a database, decided from what it says of itself. Knows none by name.
+FIRST_RELEASE = 10
+"""The version of the schema that was released first. Databases of it are current as they are; those of
+development versions before it are refused."""
 
-
+_HERE = Path(__file__).parent
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
 
 
@@ -47,6 +49,11 @@ class Upgrade:
 
 
 @dataclass(frozen=True, slots=True)
+class TooOld:
+    """It is ours, from before the first release. Hands off."""
+
+
+@dataclass(frozen=True, slots=True)
 class TooNew:
     """It is ours, from a version that knows more than this one. Hands off."""
 
@@ -56,20 +63,28 @@ class Foreign:
     """It is somebody else's. Hands off."""
 
 
-Plan = Create | Upgrade | TooNew | Foreign
+Plan = Create | Upgrade | TooOld | TooNew | Foreign
 
 
 def load_migrations(folder: Path) -> tuple[Migration, ...]:
-    """The migrations in a folder of `0001_name.sql` files, which must count up from one without a gap."""
+    """The migrations in a folder of `0011_name.sql` files, which must count up from the first release without
+    a gap."""
     found = []
     for path in sorted(folder.glob("*.sql")):
         named = _FILE.fullmatch(path.name)
         if named is None:
-            raise ValueError(f"{path.name} is not named like 0001_name.sql")
+            raise ValueError(f"{path.name} is not named like 0011_name.sql")
         found.append(Migration(int(named[1]), named[2], path.read_text(encoding="utf-8")))
-    if [migration.version for migration in found] != list(range(1, len(found) + 1)):
-        raise ValueError(f"the migrations in {folder} do not count up from 0001 without a gap")
+    if [migration.version for migration in found] != list(range(FIRST_RELEASE + 1, newest(found) + 1)):
+        raise ValueError(
+            f"the migrations in {folder} do not count up from {FIRST_RELEASE + 1:04} without a gap"
+        )
     return tuple(found)
+
+
+def newest(migrations: Sequence[Migration]) -> int:
+    """The version they lead to."""
+    return FIRST_RELEASE + len(migrations)
 
 
 def migration_plan(found: DatabaseHeader | None, migrations: Sequence[Migration]) -> Plan:
@@ -78,19 +93,25 @@ def migration_plan(found: DatabaseHeader | None, migrations: Sequence[Migration]
         return Create()
     if not found.ours:
         return Foreign()
-    if found.version > len(migrations):
+    if found.version < FIRST_RELEASE:
+        return TooOld()
+    if found.version > newest(migrations):
         return TooNew()
     return Upgrade()
 
 
-# Bringing a file to the schema this version knows, or leaving it exactly as it is.
-
-
-_HERE = Path(__file__).parent
-
-
 def migrations() -> tuple[Migration, ...]:
     return load_migrations(_HERE / "migrations")
+
+
+def readable() -> range:
+    """The versions that this one can read: those that it can bring up to date."""
+    return range(FIRST_RELEASE, newest(migrations()) + 1)
+
+
+def script() -> str:
+    """The newest schema, as a new database gets it."""
+    return (_HERE / "schema.sql").read_text(encoding="utf-8")
 
 
 def open_current(path: Path, *, clock: Clock, backups: Path) -> sqlite3.Connection:
@@ -101,22 +122,25 @@ def open_current(path: Path, *, clock: Clock, backups: Path) -> sqlite3.Connecti
         found = database_files.read_header(path)
     match migration_plan(found, known):
         case Create():
-            create(path, (_HERE / "schema.sql").read_text(encoding="utf-8"), len(known))
+            create(path, script(), newest(known))
             return open_writer(path)
         case Foreign():
             raise StoreForeign(str(path), "it holds somebody else's tables")
+        case TooOld():
+            assert found is not None
+            raise StoreTooOld(str(path), found=found.version, oldest=FIRST_RELEASE)
         case TooNew():
             assert found is not None
-            raise StoreTooNew(str(path), found=found.version, known=len(known))
+            raise StoreTooNew(str(path), found=found.version, known=newest(known))
         case Upgrade():
             path.chmod(0o600)
             db = open_writer(path)
             with translated(path, db):
                 # Asked again: only SQLite's checksums tell whether the log's last transaction is whole.
                 (version,) = db.execute("PRAGMA user_version").fetchone()
-                if version < len(known):
-                    backup.before_migration(path, backups, clock(), version, len(known))
-                for migration in known[version:]:
+                if version < newest(known):
+                    backup.before_migration(path, backups, clock(), version, newest(known))
+                for migration in known[version - FIRST_RELEASE :]:
                     apply(db, migration.sql, migration.version)
             return db
         case never:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew
+from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.model.jobs import QueueFigures
 from claude_mem.model.memory import ObservationType
 from claude_mem.model.refs import Ref, ref_at, span
@@ -140,7 +140,7 @@ def survey_database(path: Path, backups: Path, now: int, *, thorough: bool = Tru
     kept = backup.find_backups(backups)
     facts = Survey(
         path,
-        known_schema=len(known),
+        known_schema=schema.newest(known),
         backups=len(kept),
         newest_backup_at=_at(kept[0]) if kept else None,
     )
@@ -173,12 +173,14 @@ def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int,
     match schema.migration_plan(found, known):
         case schema.Foreign():
             raise StoreForeign(str(path), SOMEBODY_ELSES)
+        case schema.TooOld():
+            raise StoreTooOld(str(path), found=found.version, oldest=schema.FIRST_RELEASE)
         case schema.TooNew():
-            raise StoreTooNew(str(path), found=found.version, known=len(known))
+            raise StoreTooNew(str(path), found=found.version, known=schema.newest(known))
         case schema.Create():
             return facts
     facts = replace(facts, exists=True, bytes=size, schema=found.version)
-    if found.version < len(known):
+    if found.version < schema.newest(known):
         return facts  # older: the worker migrates it at its next start, until then our queries do not fit
     with closing(open_reader(path)) as db, translated(path):
         checked = thorough and size <= recovery.CHECK_UP_TO

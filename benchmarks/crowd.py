@@ -28,7 +28,7 @@ from claude_mem.store.sqlite import Store
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.vectors import builtin
 from claude_mem.vectors.embed import WordLlama
-from claude_mem.wiring import recall
+from claude_mem.wiring import composition
 from corpora import DATA
 
 OF_A_SESSION = 20
@@ -120,11 +120,11 @@ def make(data: Path, words: Words, size: int) -> Made:
 
 
 @contextmanager
-def recalling(data: Path) -> Iterator[recall.Recalling]:
+def recalling(data: Path) -> Iterator[composition.RecallServices]:
     """As the worker has it, with nothing left to be made ready."""
     with _opened(data) as store:
         origins = Origins(lambda: NOW)
-        assembled = recall.assemble(
+        assembled = composition.build_recall(
             Settings(data_dir=data),
             store,
             origin_of=origins.of,
@@ -133,7 +133,7 @@ def recalling(data: Path) -> Iterator[recall.Recalling]:
             instructions="",
         )
         try:
-            while assembled.step():
+            while assembled.background.step():
                 pass
             yield assembled
         finally:

@@ -176,6 +176,7 @@ def report_injection(corpus: Corpus, memory: Filled) -> None:
         ),
         truth=no_git,
         origin_of=lambda cwd: Origin(key=cwd, name=cwd, root=""),
+        is_excluded=lambda _cwd: False,
         clock=memory.clock,
         zone=lambda: UTC,
         note=_unnoted,

@@ -32,7 +32,7 @@ def run(*, from_hook: bool) -> int:
 def _build(chosen: Settings) -> Services:
     from dataclasses import replace
 
-    from claude_mem.wiring.worker import build
+    from claude_mem.wiring.composition import build
 
     services = replace(build(chosen), is_connected=ConnectionCheck(chosen))
     gc.freeze()

@@ -15,8 +15,11 @@ from claude_mem.recall.json_shapes import Json
 from claude_mem.store import Memories
 from claude_mem.store.sqlite import text_index
 from claude_mem.store.sqlite.connection import Readers
+from claude_mem.store.sqlite.injections import Injections
 from claude_mem.store.sqlite.statistics import News, NewsMarks, memory_figures, news_since
+from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.values import Project
+from claude_mem.vectors.indexer import VectorIndexer
 
 MOST_STEPS = 16
 """Of the index, while somebody waits: some two thousand memories."""
@@ -25,24 +28,32 @@ log = logging.getLogger("claude_mem")
 
 
 class BackgroundWork:
-    """Each of `index`, `render` and `embed` does some of its work and tells whether there was any."""
+    """`contexts` is set once it is built: it needs what needs this."""
+
+    contexts: ContextUpdater
 
     def __init__(
         self,
         *,
-        index: Callable[[], int],
-        render: Callable[[], bool],
-        embed: Callable[[], int] | None,
+        index: TextIndex,
+        vectors: VectorIndexer | None,
+        injections: Injections,
+        clock: Callable[[], int],
     ) -> None:
-        self._index, self._render, self._embed = index, render, embed
+        self._index, self._vectors, self._injections, self._clock = index, vectors, injections, clock
         self._indexing, self._embedding = threading.Lock(), threading.Lock()
+
+    def memory_changed(self, projects: Collection[int] | None) -> None:
+        """In these projects (None: in any)."""
+        self.contexts.anew(projects)
+        self.catch_up()
 
     def catch_up(self) -> None:
         """What was added a moment ago is found; nobody waits until a whole index is made anew. Where nothing
         can be written, as on a full disk, what is indexed already has to do: reading needs no writing."""
         with self._indexing, suppress(StoreUnavailable):
             for _ in range(MOST_STEPS):
-                if not self._index():
+                if not self._index.step():
                     break
 
     def without_embedding(self, work: Callable[[], int]) -> int:
@@ -53,18 +64,40 @@ class BackgroundWork:
     def step(self) -> bool:
         """Some of what is most urgent; False: all is done."""
         with self._indexing:
-            indexed = self._index()
+            indexed = self._index.step()
         return bool(indexed) or self._rendered() or self._embedded()
 
     def _rendered(self) -> bool:
         try:
-            return self._render()
+            return self.contexts.step()
         except OSError as error:  # it is tried again; searching and asking go on meanwhile
             log.warning("context/ cannot be written: %s", error.strerror)
             return False
 
     def _embedded(self) -> bool:
-        return self._embed is not None and bool(self.without_embedding(self._embed))
+        vectors = self._vectors
+        return vectors is not None and bool(self.without_embedding(lambda: vectors.step(self._clock())))
+
+    def stats(self) -> Json:
+        """What is stored, and how far the indexes are."""
+        waiting = {"waiting": self.contexts.waiting()}
+        return {"index": waiting, **self.contexts.figures(), "vectors": self._vector_state()}
+
+    def progress(self) -> Json:
+        """How far the indexes and the rendered contexts are, and what sessions were given; cheap."""
+        return {
+            "index": {"waiting": self.contexts.waiting()},
+            "vectors": self._vector_state(),
+            "context": {"fresh": not self.contexts.is_due()},
+            "injected": self._injections.figures(),
+        }
+
+    def _vector_state(self) -> Json:
+        if self._vectors is None:
+            return {"state": "off", "waiting": 0, "trouble": None}
+        trouble = self._vectors.trouble
+        state = "unavailable" if trouble else "on"
+        return {"state": state, "waiting": self._vectors.waiting(), "trouble": trouble}
 
 
 AT_START = 50

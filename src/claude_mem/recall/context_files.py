@@ -26,7 +26,8 @@ KEEP_S = 30 * 24 * 60 * 60
 
 
 class ContextFiles:
-    """`start`: what a session of a project is told at its start (with a session: when that one goes on)."""
+    """`start`: what a session of a project is told at its start (with a session: when that one goes on);
+    `facts_of`: has git asked first, for what it says now stands until the next rendering."""
 
     def __init__(
         self,
@@ -35,13 +36,16 @@ class ContextFiles:
         injections: Injections,
         start: Callable[[Project, str], Rendered],
         clock: Callable[[], int],
+        *,
+        facts_of: Callable[[str], object] | None = None,
     ) -> None:
+        self._facts_of = facts_of
         self._data_dir, self._shelves, self._injections = data_dir, shelves, injections
         self._start, self._clock = start, clock
         self._known: dict[str, tuple[int, str]] = {}  # file: of which project, and what it says
 
     def render(self, project: Project) -> None:
-        told = self._start(project, "")
+        told = self._started(project, "")
         names = [
             paths.directory_context(os.fsencode(cwd))
             for cwd in self._shelves.directories(project.id, DIRECTORIES)
@@ -50,7 +54,12 @@ class ContextFiles:
 
     def render_session(self, project: Project, session: str) -> None:
         name = paths.session_context(session.encode(errors="replace"))
-        self._write([name], project.id, self._start(project, session))
+        self._write([name], project.id, self._started(project, session))
+
+    def _started(self, project: Project, session: str) -> Rendered:
+        if self._facts_of is not None and project.root:
+            self._facts_of(project.root)
+        return self._start(project, session)
 
     def clear(self, projects: Collection[int] | None = None) -> None:
         """Something was forgotten or changed: no rendering of these projects (None: of any) may outlive it,

@@ -17,14 +17,15 @@ from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation, ObservationType
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref, Source
+from claude_mem.privacy import excluded_projects
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.filters import TYPES, FilterResolver
 from claude_mem.recall.json_shapes import Json
+from claude_mem.recall.other_copies import OtherCopies
 from claude_mem.store import Deletion, Memories
 from claude_mem.store.values import (
     CopyReport,
-    Elsewhere,
     FieldValue,
     ForgetPlan,
     ForgetRequest,
@@ -42,8 +43,9 @@ SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 
 class MemoryWriter:
-    """`drain`: takes in some of what waits outside the store; `clean`: takes out of a text what may not be
-    kept; `elsewhere`: where else memories lie; `forgotten`: hears that something was."""
+    """`is_excluded`: nothing is saved in such a directory; `drain`: takes in some of what waits outside the
+    store; `clean`: takes out of a text what may not be kept; `copies`: where else memories lie; `forgotten`:
+    hears that something was."""
 
     def __init__(
         self,
@@ -52,16 +54,18 @@ class MemoryWriter:
         deletion: Deletion,
         resolver: FilterResolver,
         origin_of: Callable[[str], Origin],
+        is_excluded: Callable[[str], bool],
         clock: Callable[[], int],
         drain: Callable[[], int],
         clean: Callable[[str], str],
         changed: OnChange,
-        elsewhere: Elsewhere,
+        copies: OtherCopies,
         forgotten: Callable[[], None],
     ) -> None:
         self._library, self._deletion, self._resolver = library, deletion, resolver
-        self._origin_of, self._clock, self._clean = origin_of, clock, clean
-        self._drain, self._changed, self._elsewhere = drain, changed, elsewhere
+        self._origin_of, self._is_excluded = origin_of, is_excluded
+        self._clock, self._clean = clock, clean
+        self._drain, self._changed, self._copies = drain, changed, copies
         self._forgotten = forgotten
 
     def remember(self, text: str, given: Mapping[str, object]) -> Json:
@@ -78,14 +82,14 @@ class MemoryWriter:
         wanted = self._wanted(selected, doomed)
         sample = [json_shapes.result(Hit(card, 0.0)) for card in self._sample(doomed)]
         if dry_run:
-            counts, lying = self._counts(doomed), self._elsewhere.look(wanted)
+            counts, lying = self._counts(doomed), self._copies.look(wanted)
         else:
-            # Elsewhere first: killed on the way, the same question still finds here what to look for there.
-            lying = self._elsewhere.forget(wanted, exports=exports)
+            # In copies first: killed on the way, the same question still finds here what to look for there.
+            lying = self._copies.forget(wanted, exports=exports)
             counts = asdict(self._deletion.forget(doomed))
             self._changed(None)  # nobody can say any more where it was told
             self._forgotten()
-            lying = _merged_reports([*lying, *self._elsewhere.forget(wanted, exports=False)])
+            lying = _merged_reports([*lying, *self._copies.forget(wanted, exports=False)])
         copies = [one for one in lying if one.kind in ("backup", "aside")]
         return {
             "dry_run": dry_run,
@@ -170,6 +174,8 @@ class MemoryWriter:
             return Origin(key=f"name:{name}", name=name, root="")
         if not cwd:
             raise InvalidInput("project", "Specify a project or a working directory (cwd).")
+        if self._is_excluded(cwd):
+            raise InvalidInput("cwd", f"{excluded_projects.KEY} excludes this directory.")
         return self._origin_of(cwd)
 
     def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:

@@ -54,6 +54,8 @@ class Injector:
     resolver: FilterResolver
     truth: Truth
     origin_of: Callable[[str], Origin]
+    is_excluded: Callable[[str], bool]
+    """Sessions in such a directory get nothing, for nothing of them is recorded."""
     clock: Callable[[], int]
     zone: Callable[[], tzinfo]
     note: Callable[[Injection], None]
@@ -109,9 +111,11 @@ class Injector:
     def answer(self, question: dict[str, object]) -> str:
         """A hook's question; what to inject, or nothing. What was injected is recorded."""
         asked = HookQuestion.parse(question)
-        origin = self.origin_of(asked.cwd) if asked else None
-        project = self.library.project(origin.key) if origin else None
-        if asked is None or origin is None or project is None:
+        if asked is None or self.is_excluded(asked.cwd):
+            return ""
+        origin = self.origin_of(asked.cwd)
+        project = self.library.project(origin.key)
+        if project is None:
             return ""
         match asked.event:
             case rules.START:

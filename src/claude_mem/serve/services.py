@@ -11,7 +11,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 from claude_mem.model.clock import Clock
 from claude_mem.queue.intake import PastIntake
@@ -22,6 +21,7 @@ from claude_mem.recall.projects import ProjectManager
 from claude_mem.recall.service import MemoryReader
 from claude_mem.recall.transfer import Exporter, Importer
 from claude_mem.serve.http.signin import Visitors
+from claude_mem.serve.retention import Retention
 from claude_mem.settings import Settings
 from claude_mem.store import Store
 from claude_mem.store.values import Accepted
@@ -34,12 +34,6 @@ PROTOCOL = 1
 BACKLOG = 1024
 """Connections that may wait on a listening socket."""
 MOST_CORRECTIONS = 1_000
-
-
-class Retention(Protocol):
-    def collect(self, *, dry_run: bool) -> dict[str, Any]:
-        """Deletes what has expired and gives space back; tells how much."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 from claude_mem.model.events import Event, Origin
 from claude_mem.model.refs import Card, Ref
@@ -226,18 +226,6 @@ class CopyReport:
     @property
     def stays(self) -> bool:
         return self.done in ("holds", "left")
-
-
-class Elsewhere(Protocol):
-    """Where memories lie outside the store: its backups, exports, files that could not be read."""
-
-    def look(self, wanted: ForgetRequest) -> list[CopyReport]:
-        """What holds it; changes nothing."""
-        ...
-
-    def forget(self, wanted: ForgetRequest, *, exports: bool) -> list[CopyReport]:
-        """As much as can be. `exports`: also in files that an export has made somewhere."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from claude_mem.model.refs import Card, Filters, Ref
 from claude_mem.recall.edit import MemoryWriter
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import InjectionLimits, Injector
+from claude_mem.recall.other_copies import OtherCopies
 from claude_mem.recall.search import Search, SearchResults, Similarity
 from claude_mem.recall.service import MemoryReader
 from claude_mem.store.sqlite import Store
@@ -37,7 +38,7 @@ class Told:
         return self.marks.get(card.ref, ((), 1.0))
 
 
-class TwoBackups:
+class TwoBackups(OtherCopies):
     """Memories lie in two backups, from which they can be taken."""
 
     def __init__(self) -> None:
@@ -89,11 +90,12 @@ class House:
             deletion=store.deletion,
             resolver=self.resolver,
             origin_of=self.origin_of,
+            is_excluded=lambda _cwd: False,
             clock=clock,
             drain=lambda: 0,
             clean=lambda text: text.replace("hunter2", ""),
             changed=self._changed,
-            elsewhere=TwoBackups(),
+            copies=TwoBackups(),
             forgotten=self._forgotten,
         )
         self.injector = Injector(
@@ -104,6 +106,7 @@ class House:
             resolver=self.resolver,
             truth=self.truth,
             origin_of=self.origin_of,
+            is_excluded=lambda _cwd: False,
             clock=clock,
             zone=lambda: UTC,
             note=store.injections.note_injection,

@@ -197,11 +197,11 @@ def _source(name: str, stack: ExitStack) -> IO[bytes]:
 @contextmanager
 def _rehearsing(own: bool) -> Iterator[Absorb]:
     from claude_mem.cli.client import request
-    from claude_mem.wiring.rehearsal import rehearsing
+    from claude_mem.wiring.database import trial_import
 
     request("GET", "/health")  # whoever starts it sees to it that the database is there, and of this version
     with output.waiting("Copying the database, to try it on the copy ..."), ExitStack() as stack:
-        absorb = stack.enter_context(rehearsing(client.load_settings(), own=own))
+        absorb = stack.enter_context(trial_import(client.load_settings(), own=own))
         left = stack.pop_all()
     with left:
         yield absorb

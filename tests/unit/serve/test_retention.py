@@ -11,15 +11,14 @@ import pytest
 from tests.contracts.store_contract import Events, arrivals
 
 from claude_mem.model.clock import now
-from claude_mem.model.events import Kind, Origin, ToolCall
+from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation
+from claude_mem.queue.spool_reader import Spool
 from claude_mem.recall.context_files import ContextFiles
-from claude_mem.recall.git_facts import GitTruth
-from claude_mem.recall.projects import ProjectManager, is_directory
 from claude_mem.recall.render import Rendered
+from claude_mem.serve.retention import Retention
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import Store
-from claude_mem.wiring.house import House
 
 DAY_MS = 24 * 60 * 60 * 1000
 
@@ -37,23 +36,15 @@ def store(data: Path) -> Iterator[Store]:
         yield store
 
 
-def house_of(data: Path, store: Store, **settings: int) -> House:
-    shelves = store.sessions
-    contexts = ContextFiles(data, shelves, store.injections, lambda _project, _session: Rendered(), now)
-    origin_of = {"": Origin("k", "n", "")}.__getitem__
-    truth = GitTruth(store.memories, origin_of)
-    projects = ProjectManager(
-        projects=store.projects,
-        shelves=shelves,
-        origin_of=origin_of,
-        is_there=is_directory,
-        has_commit=truth.has_commit,
-        moved=truth.look_again,
-        changed=lambda _projects: None,
-        clean=str,
-        alone=lambda work: work(),
+def retention_of(data: Path, store: Store, **settings: int) -> Retention:
+    spool = Spool()
+    return Retention(
+        settings=Settings(data, **settings),  # type: ignore[arg-type]  # each is a number
+        store=store,
+        contexts=ContextFiles(data, store.sessions, store.injections, lambda *_: Rendered(), now),
+        stale_markers=spool.stale,
+        tidy_spool=spool.tidy,
     )
-    return House(Settings(data, **settings), store, contexts, projects)  # type: ignore[arg-type]
 
 
 def sessions(store: Store, many: int, characters: int, *, days_ago: int = 0) -> None:
@@ -79,19 +70,19 @@ def kept(store: Store) -> tuple[int, int]:
     return told, learnt
 
 
-def keep(house: House) -> None:
+def keep(house: Retention) -> None:
     """As the worker does, every hour."""
     for step in house.upkeep().values():
         step()
 
 
-def items(house: House) -> dict[str, int]:
+def items(house: Retention) -> dict[str, int]:
     return {item["what"]: item["count"] or item["bytes"] for item in house.collect(dry_run=True)["items"]}
 
 
 def test_evidence_past_its_size_goes_the_oldest_first_and_nothing_else(data: Path, store: Store) -> None:
     sessions(store, 20, 100_000)
-    house = house_of(data, store, evidence_mb=1)
+    house = retention_of(data, store, evidence_mb=1)
     assert 9 <= items(house)["evidence_large"] <= 21
     assert kept(store) == (20, 20), "saying so changes nothing"
     keep(house)
@@ -109,14 +100,14 @@ def test_without_a_limit_or_below_it_all_evidence_stays(
     data: Path, store: Store, settings: dict[str, int]
 ) -> None:
     sessions(store, 20, 100_000)
-    keep(house_of(data, store, **settings))
+    keep(retention_of(data, store, **settings))
     assert kept(store) == (20, 20)
 
 
 def test_evidence_past_its_age_goes_and_the_room_it_took_is_given_back(data: Path, store: Store) -> None:
     sessions(store, 100, 100_000, days_ago=40)
     sessions(store, 5, 100_000)
-    house = house_of(data, store, evidence_days=30)
+    house = retention_of(data, store, evidence_days=30)
     assert items(house)["evidence_old"] == 200
     before = (data / "claude-mem.db").stat().st_size
     keep(house)
@@ -127,11 +118,11 @@ def test_evidence_past_its_age_goes_and_the_room_it_took_is_given_back(data: Pat
 
 def test_collecting_leaves_nothing_unused(data: Path, store: Store) -> None:
     sessions(store, 20, 100_000, days_ago=40)
-    told = house_of(data, store, evidence_days=30).collect(dry_run=False)
+    told = retention_of(data, store, evidence_days=30).collect(dry_run=False)
     assert told["database"]["free"] == 0
     assert told["bytes"] > 1_000_000
     assert kept(store) == (0, 20)
-    again = house_of(data, store, evidence_days=30).collect(dry_run=True)
+    again = retention_of(data, store, evidence_days=30).collect(dry_run=True)
     assert again["bytes"] == 0
 
 
@@ -142,7 +133,7 @@ def test_copies_past_those_that_are_kept_are_counted_and_go(data: Path, store: S
         (backups / f"claude-mem-202501{day:02}-000000.db").write_bytes(b"x" * 100)
         (backups / f"replaced-202501{day:02}-000000").mkdir()
     (backups / "mine.db").write_bytes(b"x")
-    house = house_of(data, store)
+    house = retention_of(data, store)
     assert items(house)["backups"] == 3 + 7 + 1
     house.collect(dry_run=False)
     left = sorted(path.name for path in backups.iterdir())
@@ -156,7 +147,7 @@ def test_what_a_killed_worker_was_rewriting_goes_by_itself_but_not_what_this_one
     dead, alive = (data / "backups" / f".forgetting-{pid}-ab" for pid in (7, os.getpid()))
     for shop in (dead, alive):
         shop.mkdir(parents=True)
-    keep(house_of(data, store))
+    keep(retention_of(data, store))
     assert (dead.exists(), alive.exists()) == (False, True)
 
 
@@ -166,7 +157,7 @@ def test_old_contexts_and_markers_go_and_fresh_ones_stay(data: Path, store: Stor
         for name in ("old", "fresh"):
             (data / folder / name).write_text("x")
         os.utime(data / folder / "old", (time.time() - 200 * 86_400,) * 2)
-    house = house_of(data, store)
+    house = retention_of(data, store)
     assert (items(house)["contexts"], items(house)["markers"]) == (1, 1)
     house.collect(dry_run=False)
     assert [path.name for path in (data / "context").iterdir()] == ["fresh"]

@@ -1,4 +1,4 @@
-"""Keeps the house: lets go of what is too old or too much, gives room back, says what that comes to."""
+"""Deletes expired data and reclaims disk space, and says how much."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from pathlib import Path
 
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
-from claude_mem.queue.spool_reader import Spool
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.json_shapes import Json
-from claude_mem.recall.projects import ProjectManager
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import Store, backup, copies
 from claude_mem.store.sqlite.retention import Evidence
@@ -21,17 +19,21 @@ DAY_MS = 24 * 60 * 60 * 1000
 MEGABYTE = 1_000_000
 
 
-class House:
+class Retention:
+    """`stale_markers`: the paths of files in the spool that nobody needs any more; `tidy_spool`: removes
+    them."""
+
     def __init__(
         self,
+        *,
         settings: Settings,
         store: Store,
         contexts: ContextFiles,
-        housing: ProjectManager,
+        stale_markers: Callable[[float], list[str]],
+        tidy_spool: Callable[[float], object],
     ) -> None:
-        self._settings, self._store = settings, store
-        self._contexts, self._housing = contexts, housing
-        self._spool = Spool()
+        self._settings, self._store, self._contexts = settings, store, contexts
+        self._stale_markers, self._tidy_spool = stale_markers, tidy_spool
         self._backups = settings.place(paths.BACKUPS)
         self._evidence = store.evidence
         self._room = store.space
@@ -39,16 +41,16 @@ class House:
     def upkeep(self) -> dict[str, Callable[[], object]]:
         """What the worker does by itself, every hour: steps, of which none needs the others."""
         return {
-            "merges": self._housing.projects.finish_merging,
+            "merges": self._store.projects.finish_merging,
             "copies": lambda: copies.clear_drafts_of_copies(self._backups),
             "contexts": self._contexts.tidy,
-            "evidence": self._let_go,
+            "evidence": self._expire,
             "room": self._room.keep,
         }
 
     def collect(self, *, dry_run: bool) -> Json:
         old, large = self._old(), self._excess()
-        contexts, markers, surplus = self._contexts.old(), self._spool.stale(time.time()), self._surplus()
+        contexts, markers, surplus = self._contexts.old(), self._stale_markers(time.time()), self._surplus()
         items = [
             _item("evidence_old", old.events, old.characters),
             _item("evidence_large", large.events, large.characters),
@@ -58,12 +60,12 @@ class House:
         ]
         freed = self._room.room().free
         if not dry_run:
-            self._housing.projects.finish_merging()
+            self._store.projects.finish_merging()
             self._contexts.tidy()
-            self._spool.tidy(time.time())
+            self._tidy_spool(time.time())
             for path in surplus:
                 _remove(path)
-            self._let_go()
+            self._expire()
             freed = self._room.give_back()
             self._store.upkeep.checkpoint()
         items.append(_item("free", 0, freed))
@@ -76,7 +78,7 @@ class House:
             "database": {"size": room.size, "free": room.free, "log": room.log},
         }
 
-    def _let_go(self) -> None:
+    def _expire(self) -> None:
         if self._settings.evidence_days:
             while self._evidence.expire(self._before()):
                 pass

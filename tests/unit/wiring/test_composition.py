@@ -20,7 +20,7 @@ from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import Store
-from claude_mem.wiring import recall
+from claude_mem.wiring import composition
 
 
 def origin_of(cwd: str) -> Origin:
@@ -28,10 +28,10 @@ def origin_of(cwd: str) -> Origin:
 
 
 @contextmanager
-def recalling(data: Path) -> Iterator[tuple[recall.Recalling, Store]]:
+def recalling(data: Path) -> Iterator[tuple[composition.RecallServices, Store]]:
     with Store.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
         settings = Settings(data, vectors="off")
-        assembled = recall.assemble(
+        assembled = composition.build_recall(
             settings, store, origin_of=origin_of, clean=str, drain=lambda: 0, instructions=""
         )
         try:
@@ -50,7 +50,7 @@ def remember(store: Store, title: str, number: int = 0) -> None:
 def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "2m") as disk, recalling(disk) as (assembled, store):
         remember(store, "heron")
-        while assembled.step():
+        while assembled.background.step():
             pass
         remember(store, "heron", 1)
         hog = fill(disk)
@@ -87,7 +87,7 @@ def rendered(data: Path) -> dict[str, bytes]:
     return {name: file.read_bytes() for name, file in files.items() if file.exists()}
 
 
-CHANGES: dict[str, Callable[[recall.Recalling], object]] = {
+CHANGES: dict[str, Callable[[composition.RecallServices], object]] = {
     "pin": lambda made: made.corrections.pin(["1"], pinned=True),
     "edit": lambda made: made.corrections.edit("1", {"title": "Did another thing"}),
     "wrong": lambda made: made.corrections.mark_wrong(["1"], wrong=True),
@@ -105,32 +105,32 @@ def test_what_changes_in_one_project_leaves_the_context_of_the_others_alone(
 ) -> None:
     with recalling(tmp_path) as (made, store):
         worked(store, ORIGIN, ELSEWHERE)
-        while made.step():
+        while made.background.step():
             pass
         before = rendered(tmp_path)
         assert before.keys() == {ORIGIN.name, ELSEWHERE.name}
         CHANGES[change](made)
         assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}, "what is out of date is gone"
-        assert made.progress()["context"] == {"fresh": False}
-        while made.step():
+        assert made.background.progress()["context"] == {"fresh": False}
+        while made.background.step():
             pass
         after = rendered(tmp_path)
         assert after[ELSEWHERE.name] == before[ELSEWHERE.name]
         assert after.keys() == before.keys()
         assert after[ORIGIN.name] != before[ORIGIN.name]
-        assert made.progress()["context"] == {"fresh": True}
+        assert made.background.progress()["context"] == {"fresh": True}
 
 
 def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:
     with recalling(tmp_path) as (made, store):
         worked(store, ORIGIN, ELSEWHERE)
-        while made.step():
+        while made.background.step():
             pass
         before = rendered(tmp_path)
         undo = made.corrections.edit("1", {"title": "Did another thing"})["undo"]
         made.corrections.undo(undo["token"])
         assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}
-        while made.step():
+        while made.background.step():
             pass
         assert b"Did it in shop" in rendered(tmp_path)[ORIGIN.name]
 
@@ -138,11 +138,11 @@ def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:
 def test_merged_projects_are_both_rendered_anew(tmp_path: Path) -> None:
     with recalling(tmp_path) as (made, store):
         worked(store, ORIGIN, ELSEWHERE)
-        while made.step():
+        while made.background.step():
             pass
         made.projects.merge(ELSEWHERE.key, ORIGIN.key, dry_run=False)
         assert rendered(tmp_path) == {}
-        while made.step():
+        while made.background.step():
             pass
         here, there = rendered(tmp_path).values()
         assert here == there
@@ -152,7 +152,7 @@ def test_merged_projects_are_both_rendered_anew(tmp_path: Path) -> None:
 def test_after_a_forgetting_no_context_is_left(tmp_path: Path) -> None:
     with recalling(tmp_path) as (made, store):
         worked(store, ORIGIN, ELSEWHERE)
-        while made.step():
+        while made.background.step():
             pass
         made.writer.forget({"refs": ["1"]}, dry_run=False)
         assert rendered(tmp_path) == {}

@@ -2,7 +2,7 @@
 
 The repository, branch and commit of a directory are read from the few small files that git keeps, without
 running it; an answer holds for a moment, for the events of one turn come from one place. Where git is run, it
-is on a leash (LEASH, `environment`): a repository may be a stranger's, and its configuration names programs.
+is on a leash (`Git`): a repository may be a stranger's, and its configuration names programs.
 None of them runs: no hooks, no pager, no monitor, no fetch of what a partial clone lacks; and no bare
 repository that was planted in a folder is entered.
 """
@@ -182,13 +182,13 @@ def _content(path: Path) -> str:
         os.close(fd)
 
 
-LEASH = (
+_LEASH = (
     *("-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
     *("-c", "safe.bareRepository=explicit", "-c", "diff.relative=false"),
     *("-c", "i18n.logOutputEncoding=UTF-8"),
     *("--no-optional-locks", "--no-pager", "--literal-pathspecs"),
 )
-_LEASH_ENVIRONMENT = {
+_ENVIRONMENT = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ALLOW_PROTOCOL": "none",
@@ -198,9 +198,9 @@ _LEASH_ENVIRONMENT = {
 _PASSED_ON = ("PATH", "HOME", "XDG_CONFIG_HOME")  # the user's own configuration says whom git trusts
 
 
-def environment(given: Mapping[str, str]) -> dict[str, str]:
+def _environment(given: Mapping[str, str]) -> dict[str, str]:
     """Of what is given, only what git needs."""
-    return {name: given[name] for name in _PASSED_ON if name in given} | _LEASH_ENVIRONMENT
+    return {name: given[name] for name in _PASSED_ON if name in given} | _ENVIRONMENT
 
 
 WITHIN_S = 60.0
@@ -241,11 +241,11 @@ def log(
 ) -> Iterator[Commit]:
     """The newest commits that HEAD leads to, the newest first; where it leads nowhere yet, those of all
     branches. `since`: epoch milliseconds. Raises Unanswered."""
-    git = _Git(repo, time.monotonic() + within_s, environ)
-    shallow = git.said("rev-parse", "--git-path", "shallow").removesuffix("\n")
+    git = Git(repo, time.monotonic() + within_s, environ)
+    shallow = git.output("rev-parse", "--git-path", "shallow").removesuffix("\n")
     start = "HEAD"
     try:
-        git.said("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        git.output("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
     except Unanswered:
         start = "--branches"
     newer = () if since is None else (f"--since={since // 1000}",)
@@ -305,20 +305,33 @@ def _edges(shallow: Path) -> frozenset[str]:
         return frozenset()
 
 
-class _Git:
-    def __init__(self, repo: Path, deadline: float, environ: Mapping[str, str] | None) -> None:
-        self._repo, self._deadline = repo, deadline
-        self._environ = environment(os.environ if environ is None else environ)
+class Git:
+    """The git command on its leash, in one repository and until a deadline (of `time.monotonic`)."""
 
-    def said(self, *question: str) -> str:
-        return b"".join(self.pieces(*question)).decode("utf-8", "replace")
+    def __init__(
+        self,
+        repo: Path,
+        deadline: float,
+        environ: Mapping[str, str] | None = None,
+        *,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._repo, self._deadline, self._most_bytes = repo, deadline, most_bytes
+        self._environ = _environment(os.environ if environ is None else environ)
 
-    def pieces(self, *question: str) -> Generator[bytes]:
+    def output(self, *arguments: str) -> str:
+        """Raises Unanswered."""
+        return b"".join(self.pieces(*arguments)).decode("utf-8", "replace")
+
+    def pieces(self, *arguments: str) -> Generator[bytes]:
+        """The output as it comes. Raises Unanswered."""
         left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise Unanswered(self._why(b"", 0))
         with tempfile.TemporaryFile() as complaint:
             try:
                 process = subprocess.Popen(  # noqa: S603 - an argument list of our own words
-                    ["git", *LEASH, *question],  # noqa: S607 - which git is the user's choice
+                    ["git", *_LEASH, *arguments],  # noqa: S607 - which git is the user's choice
                     cwd=self._repo,
                     env=self._environ,
                     stdin=subprocess.DEVNULL,
@@ -327,16 +340,16 @@ class _Git:
                 )
             except (OSError, ValueError) as error:
                 raise Unanswered(f"git cannot be asked about {self._repo}: {error}.") from error
-            timer = threading.Timer(max(left, 0.0), process.kill)
+            timer = threading.Timer(left, process.kill)
             timer.start()
             size = 0
             try:
                 with process:
                     assert process.stdout is not None
-                    while size <= MOST_BYTES and (piece := process.stdout.read1(_PIECE)):  # type: ignore[attr-defined]
+                    while size <= self._most_bytes and (piece := process.stdout.read1(_PIECE)):  # type: ignore[attr-defined]
                         size += len(piece)
                         yield piece
-                    if size > MOST_BYTES:
+                    if size > self._most_bytes:
                         process.kill()
             finally:
                 timer.cancel()
@@ -350,7 +363,7 @@ class _Git:
     def _why(self, complaint: bytes, size: int) -> str:
         if time.monotonic() >= self._deadline:
             return f"git took too long with {self._repo}."
-        if size > MOST_BYTES:
-            return f"git has more to tell of {self._repo} than {MOST_BYTES >> 20} MB; say since when."
+        if size > self._most_bytes:
+            return f"git has more to tell of {self._repo} than {self._most_bytes >> 20} MB; say since when."
         lines = complaint.decode("utf-8", "replace").strip().splitlines()
         return f"git cannot read {self._repo}: {lines[0] if lines else 'it does not say why'}"

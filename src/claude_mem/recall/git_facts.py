@@ -11,7 +11,6 @@ import logging
 import os
 import re
 import stat
-import subprocess
 import threading
 import time
 from collections import defaultdict
@@ -41,10 +40,6 @@ _HEAD = re.compile(r"\x01[0-9a-f]+ \d+(?: [0-9a-f]+)* ?")
 _QUIET_LOG = ("--no-color", "--no-notes", "--no-mailmap", "--no-show-signature")
 
 
-class _Unanswered(Exception):
-    """git is not there, refused, said too much, or took too long."""
-
-
 class Repository:
     """One working tree. Any thread may ask; the answer is kept until HEAD or a ref changes."""
 
@@ -52,7 +47,7 @@ class Repository:
         self, root: str | Path, *, within_s: float = WITHIN_S, environ: Mapping[str, str] | None = None
     ) -> None:
         self._root, self._within_s = Path(root), within_s
-        self._environ = git.environment(os.environ if environ is None else environ)
+        self._environ = environ
         self._lock = threading.Lock()
         # The top of the tree, its git directory, and the one that worktrees share.
         self._places: tuple[Path, Path, Path] | None = None
@@ -96,7 +91,7 @@ class Repository:
             # Before it is read, so that what changes meanwhile is seen the next time.
             self._state = self._current_state()
             self._facts = self._read(deadline)
-        except (_Unanswered, ValueError):
+        except (git.Unanswered, ValueError):
             return
 
     def _read(self, deadline: float) -> RepoFacts:
@@ -154,35 +149,8 @@ class Repository:
             merged.update(self._git(deadline, *asked).splitlines())
         return {name: ref in merged for name, ref in heads.items()}, tags
 
-    def _git(self, deadline: float, *question: str) -> str:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise _Unanswered
-        try:
-            process = subprocess.Popen(  # noqa: S603 - an argument list of our own words
-                ["git", *git.LEASH, *question],  # noqa: S607 - which git is the user's choice
-                cwd=self._root,
-                env=self._environ,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-        except (OSError, ValueError) as error:
-            raise _Unanswered from error
-        timer = threading.Timer(left, process.kill)
-        timer.start()
-        try:
-            with process:
-                assert process.stdout is not None
-                said = process.stdout.read(MOST_BYTES + 1)
-                if len(said) > MOST_BYTES:
-                    process.kill()
-        finally:
-            timer.cancel()
-            timer.join()
-        if process.returncode != 0:
-            raise _Unanswered
-        return said.decode("utf-8", "replace")
+    def _git(self, deadline: float, *arguments: str) -> str:
+        return git.Git(self._root, deadline, self._environ, most_bytes=MOST_BYTES).output(*arguments)
 
 
 def _branch(ref: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from claude_mem.agents import FOLDERS
+from claude_mem.agents.launcher import Machine
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event
 
@@ -35,11 +36,9 @@ class Parse(Protocol):
 @dataclass(frozen=True, slots=True)
 class Agent:
     name: str  # its row in FOLDERS
-    title: str  # for people
     parse: Parse
-    hooks: Callable[
-        [], dict[str, Any]
-    ]  # what it must be told to run on this machine, as its settings have it
+    hooks: Callable[[Machine], dict[str, Any]]
+    """What it must be told to run, as its settings have it."""
 
 
 def load(name: str) -> Agent:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from claude_mem.agents import launcher
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents import FOLDERS, launcher
 from claude_mem.cli import narrow, output
 from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.cli.output import clean
@@ -30,7 +29,7 @@ def add(commands: Commands) -> None:
 
 
 def _add_hooks(commands: Commands) -> None:
-    commands.add(
+    parser = commands.add(
         "hooks",
         more=(
             "For those who edit their settings by hand; `claude-mem install` writes them for\n"
@@ -38,6 +37,9 @@ def _add_hooks(commands: Commands) -> None:
         ),
         example="claude-mem hooks > hooks.json",
         run=_run_hooks,
+    )
+    parser.add_argument(
+        "--agent", choices=sorted(FOLDERS), default=AGENT, help=f"for which agent (default: {AGENT})"
     )
     for verb, payload in PAYLOADS.items():
         _add_verb(commands, verb, payload)
@@ -59,8 +61,10 @@ def _add_verb(commands: Commands, verb: str, payload: str) -> None:
     )
 
 
-def _run_hooks(_: argparse.Namespace) -> int:
-    output.print_json({"hooks": hooks.hooks(launcher.this_machine())})
+def _run_hooks(chosen: argparse.Namespace) -> int:
+    from claude_mem.agents import base
+
+    output.print_json(base.load(chosen.agent).hooks(launcher.this_machine()))
     return 0
 
 

@@ -195,7 +195,7 @@ def test_a_full_disk_is_said_until_there_is_room(context: BrowserContext, tmp_pa
             hog = faults.fill(disk)
         finally:
             os.kill(pid, signal.SIGCONT)
-        banner(sight, "degraded", "Nothing can be taken in just now: ", "claude-mem doctor")
+        banner(sight, "degraded", "Nothing can be recorded at the moment: ", "claude-mem doctor")
         banner(sight, "degraded", "full", "claude-mem doctor")
         expect(sight.page.locator("#state")).to_have_text("not recording")
         hog.unlink()
@@ -209,9 +209,7 @@ def test_a_refused_key_is_said_until_trying_again_works(context: BrowserContext,
     with observed(tmp_path, model) as worker:
         sight = viewing.look(context, worker)
         worker.works("till-1", "Make the till count pennies", "src/till.py")
-        reason = (
-            "What was recorded waits, for nobody can observe it now: The Anthropic API key was rejected (401)"
-        )
+        reason = "because nothing can observe them now: The Anthropic API key was rejected (401)"
         note = banner(sight, "observer_paused", reason, "claude-mem queue retry")
         note.get_by_role("button", name="Try again").click()
         expect(note.get_by_role("button")).to_be_enabled()
@@ -232,7 +230,7 @@ def test_a_spent_budget_is_said_and_where_to_raise_it(context: BrowserContext, t
             worker.works(session, "Make the till count pennies", "src/till.py")
             worker.settle()
         fix = "Raise it under “The budget” in the settings. Then: claude-mem worker restart"
-        note = banner(sight, "out_of_budget", "The offline observer does what it can meanwhile.", fix)
+        note = banner(sight, "out_of_budget", "The offline observer takes over until then.", fix)
         banner(sight, "out_of_budget", "Today's budget is spent: ", fix)
         observer = sight.page.get_by_role("group", name="The observer")
         expect(observer.get_by_role("row", name="By")).to_have_text(
@@ -273,7 +271,7 @@ def test_what_was_given_up_on_is_said_until_it_is_tried_again(
         control.stop(worker.data)
         control.start(worker.data)  # looks now, not in a while
         sight = viewing.look(context, worker)
-        note = banner(sight, "parked", "given up on after several attempts", "claude-mem queue retry")
+        note = banner(sight, "parked", "parked after several failed attempts", "claude-mem queue retry")
         expect(sight.page.get_by_role("group", name="The observer")).to_contain_text("Set aside")
         model.step = REPLY
         note.get_by_role("button", name="Try again").click()
@@ -288,7 +286,7 @@ def test_what_could_not_be_kept_is_said_until_it_was_read(context: BrowserContex
     workers.drained(quiet.data)
     drop(quiet, "toolu_2")
     asks_now(sight)
-    note = banner(sight, "dropped", "1 event could not be kept: 1 spool full.", "claude-mem doctor")
+    note = banner(sight, "dropped", "1 event could not be stored: 1 spool full.", "claude-mem doctor")
     note.get_by_role("button", name="Understood").click()
     nothing_is_said(sight)
     with sight.page.expect_response("**/api/status"):
@@ -296,7 +294,7 @@ def test_what_could_not_be_kept_is_said_until_it_was_read(context: BrowserContex
     nothing_is_said(sight)
     drop(quiet, "toolu_3")
     asks_now(sight)
-    banner(sight, "dropped", "2 events could not be kept: 2 spool full.", "claude-mem doctor")
+    banner(sight, "dropped", "2 events could not be stored: 2 spool full.", "claude-mem doctor")
     assert sight.all_that_went_wrong() == []
 
 

@@ -54,7 +54,7 @@ class TestTheLink:
         answer = page.goto(link)
         assert answer is not None
         assert (answer.status, answer.headers["content-type"]) == (403, "text/html; charset=utf-8")
-        expect(page.locator("body")).to_contain_text("This link opens nothing.")
+        expect(page.locator("body")).to_contain_text("This link no longer works.")
         expect(page.locator("pre")).to_have_text("claude-mem open")
 
     def test_used_here_before_it_leads_on(self, context: BrowserContext, quiet: Worker) -> None:

@@ -124,7 +124,7 @@ def prometheus(running: Running) -> str:
                 "queue_oldest_age_seconds", "gauge", "How long the oldest ready event has waited.", age_s
             ),
             _family("events_total", "counter", "Events by what became of them.", "outcome", counted),
-            _family("drops_total", "counter", "Events hooks could not keep.", "reason", services.drops()),
+            _family("drops_total", "counter", "Events hooks could not store.", "reason", services.drops()),
             _single("spool_files", "gauge", "Events waiting in the spool.", figures.spooled),
             _single("spool_bytes", "gauge", "Bytes waiting in the spool.", services.spooled()[1]),
             _single(
@@ -133,7 +133,7 @@ def prometheus(running: Running) -> str:
                 "Sessions somebody may still work in.",
                 services.store.sessions.count_open(),
             ),
-            _family("mishaps_total", "counter", "Failures the worker outlived.", "where", running.mishaps),
+            _family("mishaps_total", "counter", "Failures the worker survived.", "where", running.mishaps),
             _single(
                 "hung_asks", "gauge", "Recall hooks' questions that did not return.", running.hung_asks()
             ),
@@ -160,8 +160,8 @@ def _recall_families(found: Mapping[str, Any]) -> list[str]:
             "1 when what sessions are told at their start is up to date.",
             int(found["context"]["fresh"]),
         ),
-        _family("injections_total", "counter", "How often sessions were told something.", "event", times),
-        _family("injected_tokens_total", "counter", "Tokens sessions were told.", "event", tokens),
+        _family("injections_total", "counter", "How often something was injected.", "event", times),
+        _family("injected_tokens_total", "counter", "Tokens injected into sessions.", "event", tokens),
     ]
 
 
@@ -234,7 +234,9 @@ def banners(
     found: list[Banner] = []
     if trouble:
         found.append(
-            Banner("degraded", "error", f"Nothing can be taken in just now: {trouble}", "claude-mem doctor")
+            Banner(
+                "degraded", "error", f"Nothing can be recorded at the moment: {trouble}", "claude-mem doctor"
+            )
         )
     if paused.everything is not None:
         since = age(max(0.0, now / 1000 - paused.everything))
@@ -245,10 +247,10 @@ def banners(
         told = "Claude Code is not connected, as far as its settings show: nothing new is recorded."
         found.append(Banner("unconnected", "warning", told, "claude-mem install"))
     if reason := observer.get("paused"):
-        told = f"What was recorded waits, for nobody can observe it now: {reason}"
+        told = f"Recorded events are waiting, because nothing can observe them now: {reason}"
         found.append(Banner("observer_paused", "error", told, "claude-mem queue retry"))
     if reason := observer.get("spentUp"):
-        told = f"{reason} The offline observer does what it can meanwhile."
+        told = f"{reason} The offline observer takes over until then."
         fix = "Raise it under “The budget” in the settings. Then: claude-mem worker restart"
         found.append(Banner("out_of_budget", "warning", told, fix))
     behind = queue is not None and (queue.oldest_age_ms > BEHIND_MS or queue.spooled > MANY_SPOOLED)
@@ -257,11 +259,11 @@ def banners(
         told = f"Behind: {waiting} waiting, the oldest for {oldest}."
         found.append(Banner("behind", "warning", told, "claude-mem doctor"))
     if queue is not None and queue.parked:
-        told = f"{_many(queue.parked)} given up on after several attempts, and kept."
+        told = f"{_many(queue.parked)} parked after several failed attempts."
         found.append(Banner("parked", "warning", told, "claude-mem queue retry"))
     if lost := sum(drops.values()):
         why = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in drops.items() if count)
-        told = f"{_many(lost)} could not be kept: {why}."
+        told = f"{_many(lost)} could not be stored: {why}."
         found.append(Banner("dropped", "info", told, "claude-mem doctor"))
     return found
 

@@ -78,7 +78,7 @@ def timeline_text(found: Found) -> ToolText:
     before, after, anchor = found.get("before") or [], found.get("after") or [], found.get("anchor")
     here = [f"> {memory_line(anchor)}"] if anchor else [f"> {found.get('at') or ''}"]
     if not before and not after and not anchor:
-        return ToolText("Nothing is remembered around that time.")
+        return ToolText("No memories around that time.")
     told = [*(memory_line(result) for result in before), *here, *(memory_line(result) for result in after)]
     return ToolText(_note(found), "\n".join(told), "For all of one: get_observations(ids=[…]).")
 
@@ -107,14 +107,14 @@ def session_text(found: Found) -> ToolText:
 def file_text(found: Found) -> ToolText:
     results = found.get("results") or []
     if not results:
-        return ToolText("Nothing is remembered of that file.")
+        return ToolText("No memories about that file.")
     return ToolText(_note(found), _lines(results), "For all of one: get_observations(ids=[…]).")
 
 
 def saved_text(found: Found) -> ToolText:
     ref = found.get("ref")
     return ToolText(
-        f"It was known already, as #{ref}." if found.get("status") == "known" else f"Remembered as #{ref}."
+        f"Already known, as #{ref}." if found.get("status") == "known" else f"Remembered as #{ref}."
     )
 
 
@@ -344,7 +344,7 @@ _ALL = (
         "remember",
         "Remember this",
         "Keeps a text for later sessions: a decision, a gotcha, what the user asked to be remembered. "
-        "Write it so that somebody understands it who knows nothing of this conversation.",
+        "Write it so that somebody who knows nothing of this conversation understands it.",
         tools.RememberArguments,
         _remember,
         saved_text,

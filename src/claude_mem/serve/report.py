@@ -30,7 +30,7 @@ async def report(running: Running, event: str, session: object, **payload: objec
     try:
         accepted = await asyncio.to_thread(running.services.receive, event, {"session_id": session, **said})
     except RecursionError:
-        raise Refusal(400, "too_deep", "The event nests too deep to be kept.") from None
+        raise Refusal(400, "too_deep", "The event is nested too deeply to be stored.") from None
     running.events_seen = True
     running.notify_queued()
     return accepted

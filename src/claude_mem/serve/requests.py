@@ -226,7 +226,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _too_deep(what: str) -> Refusal:
-    return Refusal(400, "too_deep", f"{what} nests deeper than {DEEPEST} levels.")
+    return Refusal(400, "too_deep", f"{what} is nested deeper than {DEEPEST} levels.")
 
 
 def _depth_exceeds(value: object, most: int) -> bool:

@@ -132,7 +132,7 @@ def test_each_trouble_has_a_reason_and_a_fix() -> None:
     assert "claude-mem worker restart" in found["out_of_budget"].fix
     assert "Log in again." in found["observer_paused"].message
     assert "2,000 events waiting, the oldest for 2 h" in found["behind"].message
-    assert "2 events could not be kept: 2 spool full." in found["dropped"].message
+    assert "2 events could not be stored: 2 spool full." in found["dropped"].message
     assert "late" not in found["dropped"].message
     assert all(banner.fix for banner in found.values())
 

@@ -161,7 +161,9 @@ async def _not_routed(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
-        return _refusal(Refusal(405, "bad_method", f"Allowed here: {allowed}.", headers={"Allow": allowed}))
+        return _refusal(
+            Refusal(405, "bad_method", f"Allowed methods: {allowed}.", headers={"Allow": allowed})
+        )
     message = "There is no such route; GET /openapi.json lists them all."
     return _refusal(Refusal(error.status_code, "no_route", message))
 

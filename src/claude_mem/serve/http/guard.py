@@ -106,7 +106,7 @@ def _stranger(found: dict[bytes, list[bytes]], key: Key, method: str) -> Verdict
         # SameSite keeps other sites from sending the cookie; a browser too old for that says where it is.
         if method in _SAFE or b"origin" in found or b"sec-fetch-site" in found:
             return None
-        return Refusal(403, "no_origin", "A change that is asked for with a cookie must say its Origin.")
+        return Refusal(403, "no_origin", "A change made with a cookie must send an Origin header.")
     if _holds_token(found.get(b"authorization", []), key.token):
         return None
     return Refusal(
@@ -251,8 +251,8 @@ async def _refuse(send: Send, refusal: Refusal, *, as_page: bool = False) -> Non
 _PAGES = {
     401: ("You are not signed in.", "Type this in a terminal; it opens the viewer, signed in:"),
     403: (
-        "This link opens nothing.",
-        "It was used already, is more than a minute old, or came from another page. Type this for a new one:",
+        "This link no longer works.",
+        "It was already used, is more than a minute old, or came from another page. Type this for a new one:",
     ),
     421: ("This is not the address of the viewer.", "Type this in a terminal; it opens the viewer:"),
 }

@@ -117,7 +117,7 @@ def _table(running: Running) -> dict[str, object]:
     try:
         return read_file(_file(running))
     except SettingsError as error:
-        raise Refusal(409, "unreadable", f"{error} Mend the file by hand first.") from None
+        raise Refusal(409, "unreadable", f"{error} Fix the file by hand first.") from None
 
 
 def _file(running: Running) -> Path:

@@ -132,7 +132,7 @@ async def sign_out(call: Call, body: api.SignOutRequest) -> Response:
             visitors.dismiss(cookie)
             count = 1
     except OSError as error:
-        message = f"They may come in again once the worker has restarted: {error.strerror}."
+        message = f"The sign-out could not be saved and lasts until the worker restarts: {error.strerror}."
         raise Refusal(503, "unavailable", message) from None
     finally:
         call.running.notify_change()  # who listens by it, is told nothing more

@@ -1,14 +1,18 @@
-"""claude-mem: what a coding agent did, remembered.
+"""claude-mem: a memory for coding agents.
 
 One tool call, followed through the tree in the order of its folders:
 
-    capture   in the hook process: scrub the payload, write one file to the spool, wake the worker, leave
-    queue     in the worker: move spool files into the database once each, hand them out under a lease
+    hook      in the hook process: read the payload, write one file to the spool, wake the worker, exit
+    privacy   remove private text and secrets before anything is written
+    agents    what each coding agent sends and expects
+    queue     in the worker: move spool files into the database once each, hand out batches under a lease
+    observe   turn a batch into observations, with a model from `models` or without one
     store     the only code that knows SQL
-    serve     the worker's life, its sockets and its HTTP application
+    recall    find, rank and render memories
+    serve     the worker: hook socket, HTTP, MCP, viewer
 
-`model` holds the values that travel, `ports` the shapes the stages see each other by, `clients` the dialects
-of the coding agents, `wiring` puts one of each together, and `cli` is what a person types.
+`model` holds the values that travel, `api` the shapes that cross a process, `wiring` puts it all together,
+and `cli` is what people type.
 
 Nothing is imported here: a hook pays for this file on every tool call.
 """

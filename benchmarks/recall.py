@@ -162,13 +162,13 @@ def report_injection(corpus: Corpus, memory: Filled) -> None:
     assert project is not None
     shelves = memory.store.sessions
     occasions = Injector(
-        library=memory.library,
-        shelves=shelves,
+        memories=memory.library,
+        sessions=shelves,
         injections=memory.store.injections,
         search=memory.search(vectors=True),
         resolver=FilterResolver(
-            library=memory.library,
-            shelves=shelves,
+            memories=memory.library,
+            sessions=shelves,
             clock=memory.clock,
             zone=lambda: UTC,
             key_of=str,

@@ -113,11 +113,11 @@ class ContextUpdater:
     def __init__(
         self,
         readers: Readers,
-        library: Memories,
+        memories: Memories,
         contexts: ContextFiles,
         placed: Callable[[Project], Project] = lambda project: project,
     ) -> None:
-        self._readers, self._library, self._contexts, self._placed = readers, library, contexts, placed
+        self._readers, self._memories, self._contexts, self._placed = readers, memories, contexts, placed
         self._marks: NewsMarks | None = None  # None: nothing was rendered yet
         self._again: set[int] = set()  # projects whose memory was changed since
         self._compacted: dict[str, int] = {}  # session: project
@@ -163,14 +163,14 @@ class ContextUpdater:
         just_now = {session for _, session in news.compacted}
         for session, project_id in self._compacted.items():
             if session in just_now or project_id in changed:
-                project = changed.get(project_id) or self._library.project_by_id(project_id)
+                project = changed.get(project_id) or self._memories.project_by_id(project_id)
                 if project is not None:
                     self._contexts.render_session(project, session)
 
     def _changed(self, news: News) -> list[Project]:
         if self._marks is None:
-            return list(map(self._placed, self._library.projects(AT_START)))
-        found = map(self._library.project_by_id, {*news.projects, *self._again})
+            return list(map(self._placed, self._memories.projects(AT_START)))
+        found = map(self._memories.project_by_id, {*news.projects, *self._again})
         return [self._placed(project) for project in found if project is not None]
 
     def waiting(self) -> int:

@@ -32,7 +32,7 @@ class ContextFiles:
     def __init__(
         self,
         data_dir: Path,
-        shelves: Sessions,
+        sessions: Sessions,
         injections: Injections,
         start: Callable[[Project, str], Rendered],
         clock: Callable[[], int],
@@ -40,7 +40,7 @@ class ContextFiles:
         facts_of: Callable[[str], object] | None = None,
     ) -> None:
         self._facts_of = facts_of
-        self._data_dir, self._shelves, self._injections = data_dir, shelves, injections
+        self._data_dir, self._sessions, self._injections = data_dir, sessions, injections
         self._start, self._clock = start, clock
         self._known: dict[str, tuple[int, str]] = {}  # file: of which project, and what it says
 
@@ -48,7 +48,7 @@ class ContextFiles:
         told = self._started(project, "")
         names = [
             paths.directory_context(os.fsencode(cwd))
-            for cwd in self._shelves.directories(project.id, DIRECTORIES)
+            for cwd in self._sessions.directories(project.id, DIRECTORIES)
         ]
         self._write(names, project.id, told)
 

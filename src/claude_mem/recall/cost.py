@@ -42,12 +42,12 @@ class CostReport:
         *,
         spending: Callable[[int], list[Spending]],
         today: Callable[[], Spent],
-        ledgers: Statistics,
+        statistics: Statistics,
         clock: Callable[[], int],
         budget: CostBudget,
         instructions: int,
     ) -> None:
-        self._spending, self._today, self._ledgers, self._clock = spending, today, ledgers, clock
+        self._spending, self._today, self._statistics, self._clock = spending, today, statistics, clock
         self._budget, self._instructions = budget, instructions
 
     def cost(self, project: str, *, days: int) -> Json:
@@ -55,7 +55,7 @@ class CostReport:
         now = self._clock()
         since = now - now % DAY_MS - (days - 1) * DAY_MS
         rows = [row for row in self._spending(since) if not project or row.project == project]
-        told = self._ledgers.injected(since, project or None)
+        told = self._statistics.injected(since, project or None)
         every = [_day(since + number * DAY_MS) for number in range(days)]
         spent = self._today()
         return {
@@ -73,7 +73,7 @@ class CostReport:
                 {"event": event, **_injection_sum(each for each in told if each.event == event)}
                 for event in sorted({each.event for each in told})
             ],
-            "batching": self._batching(rows, self._ledgers.uses_asked_about(since, project or None)),
+            "batching": self._batching(rows, self._statistics.uses_asked_about(since, project or None)),
             "budget": {
                 "daily_tokens": self._budget.daily_tokens,
                 "daily_usd": self._budget.daily_usd,

@@ -50,7 +50,7 @@ class MemoryWriter:
     def __init__(
         self,
         *,
-        library: Memories,
+        memories: Memories,
         deletion: Deletion,
         resolver: FilterResolver,
         origin_of: Callable[[str], Origin],
@@ -62,7 +62,7 @@ class MemoryWriter:
         copies: OtherCopies,
         forgotten: Callable[[], None],
     ) -> None:
-        self._library, self._deletion, self._resolver = library, deletion, resolver
+        self._memories, self._deletion, self._resolver = memories, deletion, resolver
         self._origin_of, self._is_excluded = origin_of, is_excluded
         self._clock, self._clean = clock, clean
         self._drain, self._changed, self._copies = drain, changed, copies
@@ -101,7 +101,7 @@ class MemoryWriter:
 
     def _wanted(self, selected: Selection, doomed: ForgetPlan) -> ForgetRequest:
         project = (
-            self._library.project_by_id(selected.project_id) if selected.project_id is not None else None
+            self._memories.project_by_id(selected.project_id) if selected.project_id is not None else None
         )
         return ForgetRequest(
             selected,
@@ -128,7 +128,7 @@ class MemoryWriter:
         return {"imported": len(imported), "skipped": skipped, "errors": errors}
 
     def _tell(self, refs: Sequence[Ref]) -> None:
-        self._changed({card.project_id for card in self._library.cards(refs)})
+        self._changed({card.project_id for card in self._memories.cards(refs)})
 
     def _keep(
         self, text: str, given: Mapping[str, object], *, source: Source, provider: str
@@ -154,7 +154,7 @@ class MemoryWriter:
         )
         origin = self._origin(given)
         at = given.get("created_at_epoch")
-        ref, new = self._library.remember(
+        ref, new = self._memories.remember(
             observation,
             origin,
             session=_text(given, "session") or _text(given, "session_id") or _own_session(provider, origin),
@@ -167,7 +167,7 @@ class MemoryWriter:
 
     def _origin(self, given: Mapping[str, object]) -> Origin:
         name, cwd = self._clean(_text(given, "project")), _text(given, "cwd")
-        known = self._library.project(name) if name else None
+        known = self._memories.project(name) if name else None
         if known is not None:
             return Origin(key=known.key, name=known.name, root=known.root)
         if name:
@@ -188,22 +188,22 @@ class MemoryWriter:
 
     def _check(self, refs: Sequence[Ref]) -> None:
         """What is not there cannot be forgotten, and somebody who names it means something else."""
-        there = {card.ref for card in self._library.cards(refs)} if refs else set()
+        there = {card.ref for card in self._memories.cards(refs)} if refs else set()
         missing = [str(ref) for ref in refs if ref not in there]
         if missing:
             raise NotFound(f"No memory with id {', '.join(missing)}. Nothing was deleted.")
 
     def _sample(self, doomed: ForgetPlan) -> list[Card]:
         if doomed.refs:
-            return self._library.cards(doomed.refs[:SAMPLE])
+            return self._memories.cards(doomed.refs[:SAMPLE])
         of = [Filters(session=session, kinds=COUNTED) for session in doomed.sessions[:SAMPLE]]
-        return [card for filters in of for card in self._library.listed(filters, limit=SAMPLE)][:SAMPLE]
+        return [card for filters in of for card in self._memories.listed(filters, limit=SAMPLE)][:SAMPLE]
 
     def _counts(self, doomed: ForgetPlan) -> dict[str, int]:
         """With what is in the sessions that go as a whole."""
         kinds = Counter(ref.kind for ref in doomed.refs)
         for session in doomed.sessions:
-            kinds.update(self._library.counted(session))
+            kinds.update(self._memories.counted(session))
         return {
             "sessions": len(doomed.sessions),
             "observations": kinds["observation"],
@@ -295,13 +295,12 @@ class Corrections:
     def __init__(
         self,
         *,
-        library: Memories,
-        revising: Memories,
+        memories: Memories,
         clock: Callable[[], int],
         clean: Callable[[str], str],
         changed: OnChange,
     ) -> None:
-        self._library, self._revising, self._clock = library, revising, clock
+        self._memories, self._clock = memories, clock
         self._clean, self._changed = clean, changed
         self._undos: dict[str, _Undo] = {}
         self._mutex = threading.Lock()
@@ -335,7 +334,7 @@ class Corrections:
         others = [ref for ref in dict.fromkeys(map(_observation, refs)) if ref != kept]
         if not others:
             raise InvalidInput("ids", "Specify at least one other observation to merge.")
-        cards = {card.ref: card for card in self._library.cards([kept, *others])}
+        cards = {card.ref: card for card in self._memories.cards([kept, *others])}
         missing = [str(ref) for ref in (kept, *others) if ref not in cards]
         if missing:
             raise NotFound(f"No observation with id {', '.join(missing)}. Nothing was merged.")
@@ -349,7 +348,7 @@ class Corrections:
             undo = self._undos.get(token)
             if undo is None or undo.until < self._clock():
                 raise NotFound("It was undone already, or is too long ago to be undone.")
-            self._revising.revise(undo.before, expected=undo.after)
+            self._memories.revise(undo.before, expected=undo.after)
             del self._undos[token]
         self._tell(undo.before)
         return {"status": "undone", "what": undo.what, "refs": [str(each.id) for each in undo.before]}
@@ -358,7 +357,7 @@ class Corrections:
         """Something was forgotten: nothing of it can be brought back."""
         with self._mutex:
             ids = {each.id for undo in self._undos.values() for each in undo.before}
-            there = {card.ref.id for card in self._library.cards([Ref("observation", id) for id in ids])}
+            there = {card.ref.id for card in self._memories.cards([Ref("observation", id) for id in ids])}
             self._undos = {
                 token: undo
                 for token, undo in self._undos.items()
@@ -367,7 +366,7 @@ class Corrections:
 
     def _flag(self, name: str, refs: Sequence[str], value: bool) -> Json:
         meant = [_observation(ref) for ref in refs]
-        there = {card.ref for card in self._library.cards(meant)}
+        there = {card.ref for card in self._memories.cards(meant)}
         undo = self._revise(name, [Revision(ref.id, {name: int(value)}) for ref in meant if ref in there])
         return {
             "results": [{"ref": str(ref), name: value} for ref in meant if ref in there],
@@ -380,7 +379,7 @@ class Corrections:
         if not revisions:
             return None
         with self._mutex:
-            before = self._revising.revise(revisions)
+            before = self._memories.revise(revisions)
             if not before:
                 return None
             changed = {each.id for each in before}
@@ -393,7 +392,7 @@ class Corrections:
         return {"token": token, "until": until}
 
     def _tell(self, revised: Sequence[Revision]) -> None:
-        cards = self._library.cards([Ref("observation", each.id) for each in revised])
+        cards = self._memories.cards([Ref("observation", each.id) for each in revised])
         self._changed({card.project_id for card in cards})
 
     def _text(self, given: Mapping[str, object], name: str, most: int) -> str | None:

@@ -27,27 +27,27 @@ class FilterResolver:
     def __init__(
         self,
         *,
-        library: Memories,
-        shelves: Sessions,
+        memories: Memories,
+        sessions: Sessions,
         clock: Callable[[], int],
         zone: Callable[[], tzinfo],
         key_of: Callable[[str], str],
         facts_of: Callable[[str], RepoFacts | None],
     ) -> None:
-        self._library, self._shelves, self._clock, self._zone = library, shelves, clock, zone
+        self._memories, self._sessions, self._clock, self._zone = memories, sessions, clock, zone
         self._key_of, self._facts_of = key_of, facts_of
 
     def project(self, asked: SearchFilters) -> Project | None:
         """None: all of them, or (with a directory) one that nothing is remembered of."""
         if asked.project:
-            found = self._library.project(asked.project)
+            found = self._memories.project(asked.project)
             if found is None:
                 raise InvalidInput(
                     "project",
                     f"No project named {asked.project!r}. To list all: claude-mem projects",
                 )
             return found
-        return self._library.project(self._key_of(asked.cwd)) if asked.cwd else None
+        return self._memories.project(self._key_of(asked.cwd)) if asked.cwd else None
 
     def filters(self, asked: SearchFilters) -> Filters:
         project = self.project(asked)
@@ -71,7 +71,7 @@ class FilterResolver:
 
     def session(self, given: str) -> str:
         """The client's own id of a session that is named by it, or by the beginning of it."""
-        found = self._shelves.session(given.strip())
+        found = self._sessions.session(given.strip())
         if found is None:
             raise InvalidInput("session", f"No session {given!r}. To list all: claude-mem sessions")
         return str(found["claude_session_id"])

@@ -208,11 +208,11 @@ class GitTruth:
 
     def __init__(
         self,
-        library: Memories,
+        memories: Memories,
         origin_of: Callable[[str], Origin],
         repository: Callable[[str], Repository] = Repository,
     ) -> None:
-        self._library, self._origin_of, self._repository = library, origin_of, repository
+        self._memories, self._origin_of, self._repository = memories, origin_of, repository
         self._repositories: dict[str, Repository] = {}
         self._facts: dict[str, truth.RepoFacts | None] = {}  # as git last answered
         self._looks: dict[str, tuple[float, str | None]] = {}
@@ -278,5 +278,5 @@ class GitTruth:
                 self._refreshing.discard(root)
 
     def _find_root(self, project_id: int) -> str:
-        project = self._library.project_by_id(project_id)
+        project = self._memories.project_by_id(project_id)
         return project.root if project else ""

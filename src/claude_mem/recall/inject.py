@@ -47,8 +47,8 @@ def as_it_is(project: Project, origin: Origin) -> Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injector:
-    library: Memories
-    shelves: Sessions
+    memories: Memories
+    sessions: Sessions
     injections: Injections
     search: Search
     resolver: FilterResolver
@@ -114,7 +114,7 @@ class Injector:
         if asked is None or self.is_excluded(asked.cwd):
             return ""
         origin = self.origin_of(asked.cwd)
-        project = self.library.project(origin.key)
+        project = self.memories.project(origin.key)
         if project is None:
             return ""
         match asked.event:
@@ -180,7 +180,7 @@ class Injector:
         observed = Filters(project_id=project.id, kinds=("observation",), wrong=False)
         hits = [
             self._hit(each.card)
-            for each in self.library.touching(short, observed, LOOKED_AT)
+            for each in self.memories.touching(short, observed, LOOKED_AT)
             if each.card.session != session
             and each.card.ref not in known
             and rules.is_about(each.card, path, short)
@@ -206,17 +206,17 @@ class Injector:
 
     def _material(self, project: Project, session: str) -> StartMaterial:
         own = self._own(session)
-        ids = self.shelves.last_summaries(project.id, session, SUMMARIES)
-        whole = self.library.whole([Ref("summary", id) for id in ids])
+        ids = self.sessions.last_summaries(project.id, session, SUMMARIES)
+        whole = self.memories.whole([Ref("summary", id) for id in ids])
         summaries = [
             render.last_session(*whole[ref]) for ref in (Ref("summary", id) for id in ids) if ref in whole
         ]
         last, earlier = render.last_sessions(summaries)
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
-        pinned = self.library.listed(replace(standing, pinned=True), limit=LOOKED_AT)
-        recent = self.library.listed(standing, limit=LOOKED_AT)
-        sessions, observations = self.shelves.figures(project.id)
+        pinned = self.memories.listed(replace(standing, pinned=True), limit=LOOKED_AT)
+        recent = self.memories.listed(standing, limit=LOOKED_AT)
+        sessions, observations = self.sessions.figures(project.id)
         work = WorkContext(files, self.origin_of(project.root).branch if project.root else None)
         return StartMaterial(
             project=project.name,
@@ -235,8 +235,8 @@ class Injector:
         if not session:
             return []
         of_it = Filters(session=session, kinds=("summary",))
-        cards = self.library.listed(of_it, limit=1)
-        whole = self.library.whole([card.ref for card in cards])
+        cards = self.memories.listed(of_it, limit=1)
+        whole = self.memories.whole([card.ref for card in cards])
         return [replace(render.last_session(card, columns), goes_on=True) for card, columns in whole.values()]
 
     def _current(self, cards: Collection[Card], session: str, work: WorkContext) -> list[Hit]:
@@ -250,7 +250,7 @@ class Injector:
         return rank.spread(rank.ordered(hits))
 
     def _injected(self, session: str) -> list[Injection]:
-        since = self.shelves.compacted_at(session)
+        since = self.sessions.compacted_at(session)
         return rules.still_present(self.injections.injections(session=session), since)
 
     def _hit(self, card: Card) -> Hit:

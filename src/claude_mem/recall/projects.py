@@ -96,7 +96,7 @@ class ProjectManager:
     vectors, which are of places in the index."""
 
     projects: Projects
-    shelves: Sessions
+    sessions: Sessions
     origin_of: Callable[[str], Origin]
     is_there: Callable[[str], bool]
     has_commit: Callable[[str, str], bool]
@@ -164,7 +164,7 @@ class ProjectManager:
         """The same, by where its last sessions worked."""
         if self.is_there(project.root):
             return project
-        for cwd in self.shelves.directories(project.id, DIRECTORIES):
+        for cwd in self.sessions.directories(project.id, DIRECTORIES):
             origin = self.origin_of(cwd)
             if self.is_there(cwd) and origin.key == project.key:
                 return self.placed(project, origin)

@@ -74,9 +74,9 @@ class SearchResults:
 
 class Search:
     def __init__(
-        self, library: Memories, clock: Callable[[], int], near: Similarity | None, truth: Truth
+        self, memories: Memories, clock: Callable[[], int], near: Similarity | None, truth: Truth
     ) -> None:
-        self._library, self._clock, self._near, self._truth = library, clock, near, truth
+        self._memories, self._clock, self._near, self._truth = memories, clock, near, truth
 
     def __call__(
         self,
@@ -94,8 +94,8 @@ class Search:
         words, phrases = expressions(query)
         wording = TextQuery(words, phrases, HURRIED_ROWS) if hurried else TextQuery(words, phrases)
         # Who waits gets what the rarest words find; the rest is left out as it is come upon.
-        passing = None if hurried else self._library.passing(filters)
-        matches = self._library.match(wording, within, passing) if words or phrases else TextMatches(0)
+        passing = None if hurried else self._memories.passing(filters)
+        matches = self._memories.match(wording, within, passing) if words or phrases else TextMatches(0)
         share = BESIDE_A_PATH if paths.is_only_paths(query) else 1.0
         weighed = fuse.weigh(matches, share)
         said = _passed(weighed.words, passing)
@@ -143,15 +143,15 @@ class Search:
 
     def _touched(self, path: str, filters: Filters, passing: MemoryFilter | None) -> dict[int, str]:
         """Where more is known of a file than is looked at, what passes is looked for on its own."""
-        found = dict(self._library.touched(path, Filters(filters.project_id), MOST_OF_A_FILE))
+        found = dict(self._memories.touched(path, Filters(filters.project_id), MOST_OF_A_FILE))
         if passing is not None and len(found) >= MOST_OF_A_FILE:
-            found |= self._library.touched(path, filters, MOST_OF_A_FILE)
+            found |= self._memories.touched(path, filters, MOST_OF_A_FILE)
         return found
 
     def _beside(self, folder: str, filters: Filters, passing: MemoryFilter | None) -> list[tuple[int, str]]:
-        found = self._library.beside(folder, filters.project_id, limit=MOST_BESIDE)
+        found = self._memories.beside(folder, filters.project_id, limit=MOST_BESIDE)
         if passing is not None and len(found) >= MOST_BESIDE:
-            found += self._library.beside(folder, filters.project_id, passing, limit=MOST_BESIDE)
+            found += self._memories.beside(folder, filters.project_id, passing, limit=MOST_BESIDE)
         return found
 
     def _hits(
@@ -172,7 +172,7 @@ class Search:
             if not chunk:
                 break
             looked_at += len(chunk)
-            for card in self._library.cards([ref_at(place) for place in chunk]):
+            for card in self._memories.cards([ref_at(place) for place in chunk]):
                 if filters is None or fits(card, filters):
                     place = memory_key(card.project_id, card.session_db_id, card.ref)
                     marks, truth = self._truth(card)

@@ -43,10 +43,10 @@ MOST_SELECTED = 500
 class MemoryReader:
     """Any thread may call it; any call may block. Raises BadQuestion, NotThere, StoreError."""
 
-    library: Memories
-    shelves: Sessions
+    memories: Memories
+    sessions: Sessions
     injections: Injections
-    ledgers: Statistics
+    statistics: Statistics
     engine: Search
     resolver: FilterResolver
     truth: Truth
@@ -83,7 +83,7 @@ class MemoryReader:
         understood = _understood(filters)
         self._index_files(understood)
         after = json_shapes.parse_cursor(page.cursor)
-        return self.library.listed(understood, limit=page.limit + 1, offset=page.offset, after=after)
+        return self.memories.listed(understood, limit=page.limit + 1, offset=page.offset, after=after)
 
     def timeline(
         self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
@@ -94,7 +94,7 @@ class MemoryReader:
             filters = replace(filters, project_id=middle.card.project_id)
         filters = _understood(_right(filters))
         self._index_files(filters)
-        listed, itself = self.library.listed, middle.card.ref if middle else None
+        listed, itself = self.memories.listed, middle.card.ref if middle else None
         earlier = [
             card for card in listed(replace(filters, until=at + 1), limit=before + 1) if card.ref != itself
         ]
@@ -112,7 +112,7 @@ class MemoryReader:
 
     def details(self, refs: Sequence[str]) -> Json:
         asked = [(text, Ref.parse(str(text))) for text in refs]
-        whole = self.library.whole([ref for _, ref in asked if ref is not None])
+        whole = self.memories.whole([ref for _, ref in asked if ref is not None])
         results = []
         for ref in dict.fromkeys(ref for _, ref in asked if ref in whole):
             card, columns = whole[ref]
@@ -123,14 +123,14 @@ class MemoryReader:
         return {"results": results, "missing": missing}
 
     def session(self, id: str) -> Json:
-        found = self.shelves.session(id.strip())
+        found = self.sessions.session(id.strip())
         if found is None:
             raise NotFound(f"No session {id!r}.")
         filters = Filters(session=found["claude_session_id"])
         kept: dict[str, list[Json]] = {}
         for name in ("prompts", "observations", "summaries"):
             kind = replace(filters, kinds=(LISTS[name],))
-            kept[name] = self._details(self.library.refs(kind, limit=MOST_RESULTS, newest_first=False))
+            kept[name] = self._details(self.memories.refs(kind, limit=MOST_RESULTS, newest_first=False))
         beside = {
             name: json_shapes.session(found[key]) if found[key] else None
             for name, key in (("previous", "before"), ("next", "after"))
@@ -143,7 +143,7 @@ class MemoryReader:
         filters = _right(self.resolver.filters(narrowing))
         self.catch_up()
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
-        touching = self.library.touching
+        touching = self.memories.touching
         chosen = touching(path.strip(), _understood(filters), limit) or touching(path.strip(), filters, limit)
         results = [json_shapes.result(self._hit(each.card)) | {"how": each.how} for each in chosen]
         return {"path": path, "results": results}
@@ -151,7 +151,7 @@ class MemoryReader:
     def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> Json:
         filters = self.resolver.filters(narrowing)
         if kind == "projects":
-            projects = self.library.projects(page.limit + 1, page.offset)
+            projects = self.memories.projects(page.limit + 1, page.offset)
             return _page([json_shapes.project(each) for each in projects], page)
         if kind == "sessions":
             return self._sessions(filters, page)
@@ -161,7 +161,7 @@ class MemoryReader:
         filters = replace(filters, kinds=(LISTS[kind],))
         self._index_files(filters)
         after = json_shapes.parse_cursor(page.cursor)
-        refs = self.library.refs(filters, limit=page.limit + 1, offset=page.offset, after=after)
+        refs = self.memories.refs(filters, limit=page.limit + 1, offset=page.offset, after=after)
         items = self._details(refs[: page.limit])
         return {
             "items": items,
@@ -169,19 +169,19 @@ class MemoryReader:
             "limit": page.limit,
             "hasMore": len(refs) > page.limit,
             "next": json_shapes.cursor_after(items) if len(refs) > page.limit else None,
-            "total": self.library.count(filters) if page.count else None,
+            "total": self.memories.count(filters) if page.count else None,
         }
 
     def last_ids(self) -> dict[MemoryKind, int]:
-        return self.library.last_ids()
+        return self.memories.last_ids()
 
     def _sessions(self, filters: Filters, page: Page) -> Json:
         after = json_shapes.parse_session_cursor(page.cursor)
-        rows = self.shelves.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
+        rows = self.sessions.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
         last = rows[page.limit - 1] if len(rows) > page.limit else None
         return _page([json_shapes.session(each) for each in rows], page) | {
             "next": json_shapes.session_cursor(last) if last else None,
-            "total": self.shelves.count_sessions(filters) if page.count else None,
+            "total": self.sessions.count_sessions(filters) if page.count else None,
         }
 
     def _anchor(
@@ -189,12 +189,12 @@ class MemoryReader:
     ) -> tuple[Hit | None, int]:
         ref = Ref.parse(anchor)
         if ref is not None:
-            cards = self.library.cards([ref])
+            cards = self.memories.cards([ref])
             if not cards:
                 raise NotFound(f"No memory with id {anchor}.")
             return self._hit(cards[0]), cards[0].created_at
         if anchor:
-            session = self.shelves.session(anchor)
+            session = self.sessions.session(anchor)
             if session is not None:
                 return None, int(session["created_at_epoch"])
             time = self.resolver.time("anchor", anchor, self.resolver.project(narrowing))[0]
@@ -213,7 +213,7 @@ class MemoryReader:
             self.catch_up()
 
     def _details(self, refs: Sequence[Ref]) -> list[Json]:
-        found = self.library.whole(refs)
+        found = self.memories.whole(refs)
         whole = [found[ref] for ref in refs if ref in found]
         return [json_shapes.detail(self._hit(card), columns) for card, columns in whole]
 
@@ -225,14 +225,14 @@ class MemoryReader:
 
     def provenance(self, ref: str) -> Json:
         meant = Ref.parse(ref)
-        found = self.library.whole([meant]) if meant else {}
+        found = self.memories.whole([meant]) if meant else {}
         if meant is None or not found:
             raise NotFound(f"No memory with id {ref}.")
         card, columns = found[meant]
-        session = self.shelves.session(card.session)
+        session = self.sessions.session(card.session)
         asked = None
         if card.prompt_number is not None and meant.kind != "prompt":
-            asked = self.ledgers.prompt(card.session_db_id, card.prompt_number)
+            asked = self.statistics.prompt(card.session_db_id, card.prompt_number)
         is_observation = meant.kind == "observation"
         uses = columns["tool_use_ids"] if is_observation else []
         newer = [Ref("observation", card.superseded_by)] if card.superseded_by is not None else []
@@ -245,8 +245,8 @@ class MemoryReader:
             "provider": card.provider,
             "session": json_shapes.session(session) if session else None,
             "prompt": next(iter(self._shown([asked] if asked else [])), None),
-            "tool_uses": self._shown(self.ledgers.tool_uses(card.session_db_id, uses)) if uses else [],
-            "supersedes": self._shown(self.ledgers.superseded(meant.id)) if is_observation else [],
+            "tool_uses": self._shown(self.statistics.tool_uses(card.session_db_id, uses)) if uses else [],
+            "supersedes": self._shown(self.statistics.superseded(meant.id)) if is_observation else [],
             "superseded_by": next(iter(self._shown(newer)), None),
             "injected": [
                 {
@@ -257,22 +257,22 @@ class MemoryReader:
                 }
                 for each in told
             ],
-            "injected_times": self.ledgers.times_injected(meant),
+            "injected_times": self.statistics.times_injected(meant),
             "duplicates": self._like(meant, card.title, card.project_id) if is_observation else [],
         }
 
     def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> Json:
-        found = self.shelves.session(session.strip())
+        found = self.sessions.session(session.strip())
         if found is None:
             raise NotFound(f"No session {session!r}.")
         counts = {
-            kind: self.library.count(Filters(session=found["claude_session_id"], kinds=(kind,)))
+            kind: self.memories.count(Filters(session=found["claude_session_id"], kinds=(kind,)))
             for kind in KINDS
         }
         wanted = tuple(kind for kind in KINDS if kind in kinds)
         filters = Filters(session=found["claude_session_id"], kinds=wanted)
         after = json_shapes.parse_cursor(page.cursor)
-        refs = self.library.refs(filters, limit=page.limit + 1, newest_first=False, after=after)
+        refs = self.memories.refs(filters, limit=page.limit + 1, newest_first=False, after=after)
         items = self._details(refs[: page.limit])
         return {
             "session": json_shapes.session(found),
@@ -289,10 +289,10 @@ class MemoryReader:
         if project is None:
             raise NotFound("No memories of that directory.")
         since = self.clock() - days * DAY_MS
-        activity = self.ledgers.activity(project.id, since)
+        activity = self.statistics.activity(project.id, since)
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
-        pinned = self.library.listed(replace(standing, pinned=True), limit=PINNED)
-        sessions = self.shelves.sessions(Filters(project_id=project.id), limit=SESSIONS)
+        pinned = self.memories.listed(replace(standing, pinned=True), limit=PINNED)
+        sessions = self.sessions.sessions(Filters(project_id=project.id), limit=SESSIONS)
         return {
             "project": self._figures(project, sessions),
             "days": days,
@@ -300,7 +300,7 @@ class MemoryReader:
                 {"day": day, "observations": 0, "prompts": 0, "summaries": 0} | activity[day]
                 for day in sorted(activity)
             ],
-            "types": self.ledgers.types(project.id),
+            "types": self.statistics.types(project.id),
             "files": self._changed_files(project.id),
             "next_steps": self._next_steps(project.id),
             "pinned": [json_shapes.result(self._hit(card)) for card in pinned],
@@ -309,7 +309,7 @@ class MemoryReader:
 
     def facets(self, narrowing: SearchFilters) -> Json:
         project = self.resolver.project(narrowing)
-        found = self.ledgers.facets(project.id if project else None)
+        found = self.statistics.facets(project.id if project else None)
         return {
             "projects": list(found.projects),
             "types": list(TYPES),
@@ -337,13 +337,13 @@ class MemoryReader:
         }
 
     def _figures(self, project: Project, sessions: Sequence[Json]) -> Json:
-        count, observations = self.shelves.figures(project.id)
+        count, observations = self.sessions.figures(project.id)
         last = sessions[0]["updated_at_epoch"] if sessions else None
         return json_shapes.project(replace(project, sessions=count, observations=observations, last_at=last))
 
     def _changed_files(self, project_id: int) -> list[Json]:
-        files = self.ledgers.changed_files(project_id, FILES)
-        last = {card.ref: card.created_at for card in self.library.cards([each.last for each in files])}
+        files = self.statistics.changed_files(project_id, FILES)
+        last = {card.ref: card.created_at for card in self.memories.cards([each.last for each in files])}
         return [
             {
                 "path": each.path,
@@ -356,8 +356,8 @@ class MemoryReader:
         ]
 
     def _next_steps(self, project_id: int) -> list[Json]:
-        refs = [Ref("summary", id) for id in self.shelves.last_summaries(project_id, "", NEXT_STEPS)]
-        whole = self.library.whole(refs)
+        refs = [Ref("summary", id) for id in self.sessions.last_summaries(project_id, "", NEXT_STEPS)]
+        whole = self.memories.whole(refs)
         return [
             {
                 "ref": str(ref),
@@ -383,7 +383,7 @@ class MemoryReader:
         return [json_shapes.result(hit) for hit in alike[:DUPLICATES]]
 
     def _shown(self, refs: Sequence[Ref]) -> list[Json]:
-        cards = {card.ref: card for card in self.library.cards(refs)} if refs else {}
+        cards = {card.ref: card for card in self.memories.cards(refs)} if refs else {}
         return [json_shapes.result(self._hit(cards[ref])) for ref in refs if ref in cards]
 
 

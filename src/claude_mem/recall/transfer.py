@@ -83,12 +83,12 @@ class Exporter:
         self,
         *,
         records: Callable[[ExportSelection], Iterator[Record]],
-        library: Memories,
+        memories: Memories,
         resolver: FilterResolver,
         search: Search,
         catch_up: Callable[[], None],
     ) -> None:
-        self._records, self._library, self._resolver = records, library, resolver
+        self._records, self._memories, self._resolver = records, memories, resolver
         self._search, self._catch_up = search, catch_up
 
     def export(self, query: str, narrowing: SearchFilters) -> Iterator[Record]:
@@ -127,7 +127,7 @@ class Exporter:
         found: list[Ref] = []
         passed = 0
         every = replace(filters, file=None)  # by the rows: the index may be behind
-        while cards := self._library.listed(every, limit=PAGE, offset=passed, newest_first=False):
+        while cards := self._memories.listed(every, limit=PAGE, offset=passed, newest_first=False):
             found += [card.ref for card in cards if fits(card, filters)]
             passed += len(cards)
         return tuple(found)

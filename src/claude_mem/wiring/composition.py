@@ -190,8 +190,8 @@ def build_recall(
     truth = GitTruth(store.memories, origin_of)
     search = Search(store.memories, now, Similarity(embedder, vectors) if vectors else None, truth)
     resolver = FilterResolver(
-        library=store.memories,
-        shelves=store.sessions,
+        memories=store.memories,
+        sessions=store.sessions,
         clock=now,
         zone=local_zone,
         key_of=lambda cwd: origin_of(cwd).key,
@@ -200,7 +200,7 @@ def build_recall(
     injection_log = InjectionLog(store.injections)
     projects = ProjectManager(
         projects=store.projects,
-        shelves=store.sessions,
+        sessions=store.sessions,
         origin_of=origin_of,
         is_there=is_directory,
         has_commit=truth.has_commit,
@@ -210,8 +210,8 @@ def build_recall(
         alone=background.without_embedding,
     )
     injector = Injector(
-        library=store.memories,
-        shelves=store.sessions,
+        memories=store.memories,
+        sessions=store.sessions,
         injections=store.injections,
         search=search,
         resolver=resolver,
@@ -231,15 +231,14 @@ def build_recall(
     )
     background.contexts = ContextUpdater(store.readers, store.memories, contexts, projects.looked_for)
     corrections = Corrections(
-        library=store.memories,
-        revising=store.memories,
+        memories=store.memories,
         clock=now,
         clean=clean,
         changed=background.memory_changed,
     )
     copying, spool = threading.Lock(), Spool()
     writer = MemoryWriter(
-        library=store.memories,
+        memories=store.memories,
         deletion=store.deletion,
         resolver=resolver,
         origin_of=origin_of,
@@ -265,10 +264,10 @@ def build_recall(
 
     return RecallServices(
         memory=MemoryReader(
-            library=store.memories,
-            shelves=store.sessions,
+            memories=store.memories,
+            sessions=store.sessions,
             injections=store.injections,
-            ledgers=store.statistics,
+            statistics=store.statistics,
             engine=search,
             resolver=resolver,
             truth=truth,
@@ -279,7 +278,7 @@ def build_recall(
         corrections=corrections,
         exporter=Exporter(
             records=store.transfer.records,
-            library=store.memories,
+            memories=store.memories,
             resolver=resolver,
             search=search,
             catch_up=background.catch_up,
@@ -296,7 +295,7 @@ def build_recall(
         costs=CostReport(
             spending=store.queue.spending,
             today=lambda: store.queue.spent(0, now()),
-            ledgers=store.statistics,
+            statistics=store.statistics,
             clock=now,
             budget=CostBudget(
                 settings.daily_tokens, settings.daily_usd, settings.session_tokens, settings.session_usd

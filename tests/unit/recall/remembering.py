@@ -66,18 +66,18 @@ class House:
         self.indexing = store.text_index
         self.search = Search(self.library, clock, near, self.truth)
         self.resolver = FilterResolver(
-            library=self.library,
-            shelves=self.shelves,
+            memories=self.library,
+            sessions=self.shelves,
             clock=clock,
             zone=lambda: UTC,
             key_of=lambda cwd: self.origin_of(cwd).key,
             facts_of=lambda _root: None,
         )
         self.reading = MemoryReader(
-            library=self.library,
-            shelves=self.shelves,
+            memories=self.library,
+            sessions=self.shelves,
             injections=store.injections,
-            ledgers=store.statistics,
+            statistics=store.statistics,
             engine=self.search,
             resolver=self.resolver,
             truth=self.truth,
@@ -86,7 +86,7 @@ class House:
         )
         self.changes = self.forgettings = 0
         self.writing = MemoryWriter(
-            library=self.library,
+            memories=self.library,
             deletion=store.deletion,
             resolver=self.resolver,
             origin_of=self.origin_of,
@@ -99,8 +99,8 @@ class House:
             forgotten=self._forgotten,
         )
         self.injector = Injector(
-            library=self.library,
-            shelves=self.shelves,
+            memories=self.library,
+            sessions=self.shelves,
             injections=store.injections,
             search=self.search,
             resolver=self.resolver,

@@ -46,7 +46,7 @@ def costing() -> CostReport:
     return CostReport(
         spending=spending,
         today=lambda: Spent(daily_tokens=1_650, daily_usd=0.01),
-        ledgers=cast(Statistics, Ledgers()),
+        statistics=cast(Statistics, Ledgers()),
         clock=lambda: NOON,
         budget=CostBudget(5_000, 2.0),
         instructions=800,

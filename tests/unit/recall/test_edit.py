@@ -135,12 +135,8 @@ def clock() -> SettableClock:
 @pytest.fixture
 def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Corrections]:
     with Store.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
-        keeping = store
-        keeping.memories.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
-        library, revising = store.memories, store.memories
-        yield Corrections(
-            library=library, revising=revising, clock=clock, clean=str, changed=lambda _projects: None
-        )
+        store.memories.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
+        yield Corrections(memories=store.memories, clock=clock, clean=str, changed=lambda _projects: None)
 
 
 def test_only_observations_are_pinned(correcting: Corrections) -> None:

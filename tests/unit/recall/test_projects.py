@@ -31,7 +31,7 @@ class House:
         self.keeping = store
         self.housing = ProjectManager(
             projects=store.projects,
-            shelves=store.sessions,
+            sessions=store.sessions,
             origin_of=lambda cwd: self.origins[cwd],
             is_there=self.there.__contains__,
             has_commit=lambda root, commit: False,

@@ -25,7 +25,7 @@ def leaving(memory: House) -> Callable[..., list[Any]]:
     portable = memory.store.transfer
     exporter = Exporter(
         records=portable.records,
-        library=memory.library,
+        memories=memory.library,
         resolver=memory.resolver,
         search=memory.search,
         catch_up=memory.indexing.catch_up,

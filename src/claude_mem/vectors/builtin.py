@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from claude_mem.vectors.backend import VectorsUnavailable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from claude_mem.store import VectorTable
     from claude_mem.vectors.backend import Vector
 
 
@@ -136,32 +137,12 @@ SLACK = 1.1
 Span = tuple[int, int] | None
 
 
-class Shelf(Protocol):
-    """Where the bytes are. Raises StoreError."""
-
-    def put(self, blobs: Mapping[int, bytes]) -> list[int]:
-        """Those whose memory (still) exists; says which."""
-        ...
-
-    def remove(self, spots: Sequence[int]) -> None: ...
-
-    def blobs(self, spots: Sequence[int]) -> dict[int, bytes]: ...
-
-    def newest(self, within: Span, limit: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
-        """In lists of at most `at_once`."""
-        ...
-
-    def count(self) -> int: ...
-
-    def clear(self) -> None: ...
-
-
 class Builtin:
-    """A Keeper on a Shelf."""
+    """A Keeper on the store's table of vectors."""
 
     name = "builtin"
 
-    def __init__(self, shelf: Shelf, most: int = MOST) -> None:
+    def __init__(self, shelf: VectorTable, most: int = MOST) -> None:
         self._shelf, self._most = shelf, most
         self._stamp: str | None = None
         self._held: dict[Span, Blocks] = {}  # its values never change, so reading needs no lock

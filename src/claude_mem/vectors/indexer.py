@@ -6,21 +6,20 @@ kept for `doctor`, and what is missing is made when they are back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from heapq import nlargest
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.refs import MemoryKind
 from claude_mem.settings import Settings
-from claude_mem.store import MemoryFilter
+from claude_mem.store import EmbeddingProgress, MemoryFilter
 from claude_mem.vectors.backend import Embedder, Keeper, LazyBackend, Vectors, VectorsUnavailable
 from claude_mem.vectors.embed import WordLlama
 
 if TYPE_CHECKING:
+    from claude_mem.store import VectorTable
     from claude_mem.vectors.backend import Vector
-    from claude_mem.vectors.builtin import Shelf
 
 
 # Keeps the vectors in step with the memories, a batch at a time, whatever becomes of the backend.
@@ -35,39 +34,10 @@ LOOK_MS = 30_000
 """How often a backend is asked whether it still has what was made: servers lose things without a word."""
 
 
-class Unembedded(Protocol):
-    @property
-    def texts(self) -> Sequence[tuple[int, str]]: ...
-
-    @property
-    def marks(self) -> Mapping[MemoryKind, int]: ...
-
-    @property
-    def again(self) -> Mapping[str, str]: ...
-
-
-class Source(Protocol):
-    """The memories, and how far their vectors are. Raises StoreError."""
-
-    def made(self) -> tuple[str, str] | None: ...
-
-    def begin(self, maker: str) -> str: ...
-
-    def unembedded(self, limit: int) -> Unembedded | None: ...
-
-    def embedded(self, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None: ...
-
-    def waiting(self) -> int: ...
-
-    def forgotten(self) -> tuple[str, list[int]] | None: ...
-
-    def settle(self, note: str) -> None: ...
-
-
 class VectorIndexer:
     """One loop of the worker calls `step`; `trouble` and `waiting` are for anybody."""
 
-    def __init__(self, source: Source, vectors: Keeper, embedder: Embedder) -> None:
+    def __init__(self, source: EmbeddingProgress, vectors: Keeper, embedder: Embedder) -> None:
         self._source, self._vectors, self._embedder = source, vectors, embedder
         self._maker = f"{vectors.name} {embedder.name}"
         self._not_before = 0
@@ -195,7 +165,7 @@ def embedder() -> Embedder:
     return WordLlama()
 
 
-def keeper(settings: Settings, shelf: Shelf) -> Keeper | None:
+def keeper(settings: Settings, shelf: VectorTable) -> Keeper | None:
     """None: the user wants none."""
 
     def builtin() -> Keeper:

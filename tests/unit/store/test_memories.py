@@ -16,7 +16,8 @@ from claude_mem.model.memory import Memory, Observation, content_key
 from claude_mem.model.refs import Card, Filters, Ref, memory_key
 from claude_mem.store.sqlite import Store, cards
 from claude_mem.store.sqlite import memories as library_module
-from claude_mem.store.sqlite.memories import SAME_WITHIN_MS, Memories
+from claude_mem.store.sqlite.memories import Memories
+from claude_mem.store.sqlite.observations import SAME_WITHIN_MS
 from claude_mem.store.sqlite.vector_index import EmbeddingProgress, VectorTable
 from claude_mem.store.values import TextQuery
 
@@ -356,3 +357,11 @@ def test_files_of_one_name_are_told_apart_by_their_folders(library: Memories) ->
     assert len(library.touching("dir_1/__init__.py", Filters(), 100)) == 30
     assert len(library.beside("src/dir_1", 1)) == 30
     assert library.beside("src/dir%1", 1) == []
+
+
+def test_a_search_without_filters_asks_nothing_about_what_is_marked_wrong(
+    open_store: Callable[[], Store],
+) -> None:
+    with open_store() as store:
+        store.readers.close()  # whoever reads now is refused
+        assert store.memories.passing(Filters(1)) is None

@@ -20,8 +20,8 @@ from claude_mem.model.refs import KINDS, MemoryKind, Ref, memory_key
 from claude_mem.store.sqlite import injections, secure_delete, text_index, vector_index
 from claude_mem.store.sqlite.arrivals import session_digest
 from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute
-from claude_mem.store.sqlite.memories import entitle
 from claude_mem.store.sqlite.memory_filters import memories_of_file
+from claude_mem.store.sqlite.observations import entitle
 from claude_mem.store.sqlite.page_scan import PageScan
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.sqlite.vector_index import EMBEDDED

@@ -22,7 +22,7 @@ from claude_mem.model.jobs import (
 )
 from claude_mem.model.memory import Batch, Memory
 from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute, iso
-from claude_mem.store.sqlite.memories import remember
+from claude_mem.store.sqlite.observations import remember
 from claude_mem.store.values import Spending
 
 # Rows as the values of the model.

@@ -18,7 +18,7 @@ from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, ObservationType, content_key
 from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED, TEXT, Record
 from claude_mem.model.refs import Source
-from claude_mem.store.sqlite import memories, projects
+from claude_mem.store.sqlite import observations, projects
 from claude_mem.store.sqlite.connection import (
     Readers,
     Writer,
@@ -199,7 +199,7 @@ def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     place = _of(db, fields) | _whose(db, fields["project"])
     if _is_there(_named(db, fields["session_id"], fields["at"], key), fields, place["project_id"]):
         return False
-    if not own and memories.same(db, place["project_id"], key, fields["at"]) is not None:
+    if not own and observations.same(db, place["project_id"], key, fields["at"]) is not None:
         return False  # the project knows that much already
     _may_add(place, own)
     older = _superseded(db, fields["supersedes"], place["project_id"], own)

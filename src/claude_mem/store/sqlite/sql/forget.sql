@@ -6,10 +6,6 @@ SELECT id, key, name, root FROM projects
 WHERE id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :given),
                     (SELECT p.id FROM projects AS p WHERE p.key = :given));
 
--- name: pin_observation
--- A person wants it seen first, or no longer.
-UPDATE observations SET pinned = :pinned WHERE id = :id;
-
 -- name: edited_among
 -- Whether a person has changed the words of one of these.
 SELECT 1 FROM observations WHERE id IN (SELECT value FROM json_each(:ids)) AND edited_at_epoch IS NOT NULL LIMIT 1;

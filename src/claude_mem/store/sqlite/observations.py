@@ -1,0 +1,324 @@
+"""Writes observations: once, with their provenance, in the place of what they supersede; corrects them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from claude_mem.model.events import Origin
+from claude_mem.model.jobs import Lease, SessionStatus
+from claude_mem.model.memory import Memory, Observation, Summary, content_key
+from claude_mem.model.refs import Ref, Source
+from claude_mem.store.similarity import supersedes
+from claude_mem.store.sqlite import projects, text_index, vector_index
+from claude_mem.store.sqlite.connection import Value, array, execute, iso, text
+from claude_mem.store.values import (
+    ChangedMeanwhile,
+    FieldValue,
+    Revision,
+)
+
+
+def seen_again(
+    db: sqlite3.Connection, id: int, seen: Mapping[str, Value], made: Mapping[str, Value], at: int
+) -> None:
+    """`seen`: when and where it was this time; `made`: all of it, as it would have been added.
+
+    It belongs to the session that made it first, whoever was imported first: the past is imported newest
+    first, so what is there already may have to go to a session that comes in later."""
+    known = execute(db, "first_seen", id=id).fetchone()
+    if at >= known["created_at_epoch"] or known["session_id"] == seen["session_id"] or known["stays"]:
+        execute(db, "add_sighting", observation_id=id, **seen)
+        return
+    ref = Ref("observation", id)
+    execute(db, "add_sighting", observation_id=id, **{name: known[name] for name in seen})
+    text_index.take_out(db, [ref])
+    execute(db, "give_observation", **made, id=id)
+    vector_index.follow(db, ref, known["project_id"], known["session_id"])
+    text_index.put_back(db, [ref])
+
+
+def observation_of_row(row: sqlite3.Row) -> Observation:
+    return Observation(
+        type=row["type"],
+        title=row["title"],
+        subtitle=row["subtitle"],
+        narrative=row["narrative"],
+        facts=_texts(row["facts"]),
+        concepts=_texts(row["concepts"]),
+        files_read=_texts(row["files_read"]),
+        files_modified=_texts(row["files_modified"]),
+    )
+
+
+def _texts(array: str) -> tuple[str, ...]:
+    return tuple(json.loads(array))
+
+
+SAME_WITHIN_MS = 30 * 24 * 60 * 60 * 1000
+"""The same words much later are news again: somebody found it worth saying once more. Much earlier, they were
+news then."""
+
+COMPARED = 200
+"""Of a project's observations, the newest so many can be superseded."""
+
+TITLE = 80
+SUBTITLE = 120
+
+StoredObservation = tuple[int, Observation]
+
+
+def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str | None) -> None:
+    if not memory.observations and not memory.summaries:
+        return
+    last = held.jobs[-1]
+    source = execute(db, "provenance", id=last.id).fetchone()
+    if source is None:
+        return  # the session was deleted meanwhile; its jobs are gone too, so settling them will say so
+    at = max(job.event.at for job in held.jobs)
+    project_id: int = source["project_id"]
+    seen: dict[str, Value] = {
+        "session_id": held.session_id,
+        "prompt_number": last.prompt_number,
+        "created_at": iso(at),
+        "created_at_epoch": at,
+    }
+    tools = [job.event.tool for job in held.jobs if job.event.tool]
+    provenance: dict[str, Value] = {
+        "project": source["project"],
+        "project_id": project_id,
+        "client": source["client"],
+        "branch": source["branch"],
+        "commit_sha": source["commit_sha"],
+        "tool_use_ids": array([tool.use_id for tool in tools if tool.use_id]),
+        "provider": provider,
+    }
+    # Asked before the first is added: what one reply tells side by side does not supersede itself.
+    before = current_observations(db, project_id, at) if memory.observations else []
+    for observation in memory.observations:
+        key = content_key(observation)
+        again = same(db, project_id, key, at)
+        around = {**seen, **provenance, "content_key": key, "source": memory.source_of(observation)}
+        if again is not None:
+            seen_again(db, again, seen, {**_observation(observation), **around}, at)
+        else:
+            add(db, observation, before, around)
+    for summary in memory.summaries:
+        execute(db, "add_summary", **_summary(summary), **seen, project=source["project"])
+        entitle(db, held.session_id, summary)
+
+
+def same(db: sqlite3.Connection, project_id: int, key: str | None, at: int) -> int | None:
+    """An observation of the project that says this already."""
+    asked: dict[str, Value] = {"project_id": project_id, "content_key": key, "at": at}
+    row = (
+        execute(db, "same_content", **asked, since=at - SAME_WITHIN_MS).fetchone()
+        or execute(db, "same_content_later", **asked, until=at + SAME_WITHIN_MS).fetchone()
+    )
+    return None if row is None else int(row["id"])
+
+
+def current_observations(db: sqlite3.Connection, project_id: int, at: int) -> list[StoredObservation]:
+    """From before this batch's time: work that is settled late does not supersede what came after it."""
+    found = execute(db, "standing_observations", project_id=project_id, before=at, limit=COMPARED)
+    return [(row["id"], observation_of_row(row)) for row in found]
+
+
+def add(
+    db: sqlite3.Connection, new: Observation, before: list[StoredObservation], around: dict[str, Value]
+) -> int:
+    older = next((known for known in before if supersedes(new, known[1])), None)
+    added = execute(db, "add_observation", **_observation(new), **around, supersedes=older and older[0])
+    if older is not None:
+        execute(db, "supersede_observation", id=older[0], newer=added.lastrowid)
+        before.remove(older)
+    assert added.lastrowid is not None
+    return added.lastrowid
+
+
+def entitle(db: sqlite3.Connection, session_id: int, summary: Summary) -> None:
+    title, subtitle = _cut(summary.request, TITLE), _cut(summary.completed or summary.learned, SUBTITLE)
+    if title:
+        execute(db, "entitle_session", session_id=session_id, title=title, subtitle=subtitle)
+
+
+def _cut(text: str | None, most: int) -> str | None:
+    """On one line, ended after a whole word where there are words."""
+    line = " ".join((text or "").split())
+    if len(line) <= most:
+        return line or None
+    head, _, _ = line[:most].rpartition(" ")
+    return (head if len(head) > most // 2 else line[: most - 1]).rstrip(" ,;:.-") + "…"
+
+
+def _observation(observation: Observation) -> dict[str, Value]:
+    return {
+        "type": observation.type,
+        "title": observation.title,
+        "subtitle": observation.subtitle,
+        "narrative": observation.narrative,
+        "facts": array(observation.facts),
+        "concepts": array(observation.concepts),
+        "files_read": array(observation.files_read),
+        "files_modified": array(observation.files_modified),
+    }
+
+
+def _summary(summary: Summary) -> dict[str, Value]:
+    return {
+        "request": summary.request,
+        "investigated": summary.investigated,
+        "learned": summary.learned,
+        "completed": summary.completed,
+        "next_steps": summary.next_steps,
+        "files_read": array(summary.files_read),
+        "files_edited": array(summary.files_edited),
+        "notes": summary.notes,
+    }
+
+
+# Corrects observations because a person says so: the rows and what is found by their words, in one
+# transaction.
+
+
+_ARRAYS = ("facts", "concepts", "files_read", "files_modified")
+_WORDS = ("title", "subtitle", "narrative", "facts", "concepts")
+"""What it is found by."""
+
+
+def revise(
+    db: sqlite3.Connection, revisions: Sequence[Revision], expected: Sequence[Revision]
+) -> list[Revision]:
+    for each in expected:
+        row = _row(db, each.id)
+        if row is None or any(row[name] != _fit(value) for name, value in each.values.items()):
+            raise ChangedMeanwhile(f"Observation {each.id} was changed again since, or is forgotten.")
+    before = []
+    for revision in revisions:
+        row = _row(db, revision.id)
+        if row is not None:
+            before.append(Revision(revision.id, {name: row[name] for name in revision.values}))
+            _write(db, row, row | {name: _fit(value) for name, value in revision.values.items()})
+    return before
+
+
+def _row(db: sqlite3.Connection, id: int) -> dict[str, Any] | None:
+    found = execute(db, "observation_to_revise", id=id).fetchone()
+    if found is None:
+        return None
+    row = {name: found[name] for name in found.keys()}  # noqa: SIM118 - a Row is no dict
+    return row | {name: tuple(json.loads(row[name])) for name in _ARRAYS}
+
+
+def _write(db: sqlite3.Connection, old: dict[str, Any], new: dict[str, Any]) -> None:
+    ref = Ref("observation", old["id"])
+    reworded = any(old[name] != new[name] for name in _WORDS)
+    if reworded:
+        text_index.take_out(db, [ref])
+        # Also when an edit is taken back: whoever forgets it must know that it said something else.
+        new["edited_at_epoch"] = new["edited_at_epoch"] or old["edited_at_epoch"]
+    # An edited one goes by its new content: taken out by an export and in again, it is still the same one.
+    key = content_key(_observation_of(new)) if reworded else old["content_key"]
+    values = {name: array(value) if name in _ARRAYS else value for name, value in new.items()}
+    execute(db, "revise_observation", **{name: values[name] for name in _SET}, content_key=key)
+    if reworded:
+        text_index.put_back(db, [ref])
+        vector_index.make_again(db, ref)
+
+
+_SET = (
+    "id",
+    "type",
+    "title",
+    "subtitle",
+    "narrative",
+    "facts",
+    "concepts",
+    "pinned",
+    "wrong",
+    "superseded_by",
+    "edited_at_epoch",
+)
+
+
+def _observation_of(row: dict[str, Any]) -> Observation:
+    return Observation(
+        type=row["type"],
+        title=row["title"],
+        narrative=row["narrative"],
+        facts=row["facts"],
+        files_modified=row["files_modified"],
+    )
+
+
+def _fit(value: FieldValue) -> FieldValue:
+    if isinstance(value, str):
+        return text(value)
+    return tuple(map(text, value)) if isinstance(value, tuple) else value
+
+
+def add_by_hand(
+    db: sqlite3.Connection,
+    observation: Observation,
+    origin: Origin,
+    session: str,
+    at: int,
+    source: Source,
+    client: str,
+    provider: str | None,
+) -> tuple[Ref, bool]:
+    project_id = projects.project_of(db, origin, at)
+    key = content_key(observation)
+    known = same(db, project_id, key, at)
+    if known is not None:
+        return Ref("observation", known), False
+    session_id = _session_of(db, session, origin, project_id, client, at)
+    added = add(
+        db,
+        observation,
+        # What was only read, or comes from elsewhere, stands beside what is known, never in its place.
+        [] if source == "external" else current_observations(db, project_id, at),
+        {
+            "session_id": session_id,
+            "project": projects.display_name(db, project_id, origin, origin.name),
+            "project_id": project_id,
+            "prompt_number": None,
+            "client": client,
+            "branch": origin.branch,
+            "commit_sha": origin.commit,
+            "tool_use_ids": "[]",
+            "created_at": iso(at),
+            "created_at_epoch": at,
+            "content_key": key,
+            "provider": provider,
+            "source": source,
+        },
+    )
+    return Ref("observation", added), True
+
+
+def _session_of(
+    db: sqlite3.Connection, session: str, origin: Origin, project_id: int, client: str, at: int
+) -> int:
+    row = execute(db, "find_standing", claude_session_id=text(session)).fetchone()
+    if row is not None:
+        return int(row["id"])
+    added = execute(
+        db,
+        "add_session",
+        claude_session_id=session,
+        project=projects.display_name(db, project_id, origin, origin.name),
+        project_id=project_id,
+        status=SessionStatus.COMPLETED,
+        client=client,
+        cwd=origin.root or None,
+        transcript_path=None,
+        branch=origin.branch,
+        commit_sha=origin.commit,
+        at=iso(at),
+        at_epoch=at,
+    )
+    assert added.lastrowid is not None
+    return added.lastrowid

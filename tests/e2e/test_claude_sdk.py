@@ -218,7 +218,7 @@ def test_closing_ends_a_question_at_once(home: Home) -> None:
 
 
 WORKER = """
-from claude_mem.model.prompt import Prompt
+from claude_mem.models.registry import Prompt
 from claude_mem.models.claude import ClaudeModel
 ClaudeModel().ask(Prompt("s", "u"), deadline_s=600)
 """

@@ -42,7 +42,7 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.events import Origin
-from claude_mem.model.prompt import Spend
+from claude_mem.model.jobs import Spend
 from claude_mem.store.values import Arrival
 from claude_mem.store.sqlite import Store
 

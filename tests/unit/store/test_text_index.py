@@ -183,10 +183,10 @@ INDEX_FOREVER = """
 import sys
 from pathlib import Path
 from claude_mem.store.sqlite import Store
-from claude_mem.store.sqlite.text_index import Indexing
+from claude_mem.store.sqlite.text_index import TextIndex
 database = Path(sys.argv[1])
 store = Store.open(database, clock=lambda: 1_760_000_000_000, backups=database.parent / "backups")
-index = Indexing(store.readers, store.writer)
+index = TextIndex(store.readers, store.writer)
 index.prepare()
 print("ready", flush=True)
 while True:

@@ -88,8 +88,8 @@ def test_its_memory_is_found_by_search_and_its_files_stay_as_they_were(
     assert (again["taken"], again["known"]) == ({}, TYPICAL | {"observation": 3})
     living.observation("The till beeps")
     said = mem("adopt", "--yes")
-    assert "Adopted: 1 observation." in said.stdout
-    assert "was only read" in said.stderr
+    assert "Imported: 1 observation." in said.stdout
+    assert "was not changed" in said.stderr
 
 
 def test_events_and_backups_go_to_our_own_database(mem: Newcomer, living: Incumbent) -> None:
@@ -112,8 +112,8 @@ def test_a_dry_run_tells_what_is_there_and_starts_nothing(mem: Newcomer, living:
     assert done["read"] == TYPICAL
     assert "taken" not in done
     said = mem("adopt", "--dry-run")
-    assert "1 project, 2 sessions, 2 observations, 1 summary, 2 prompts would be adopted" in said.stdout
-    assert "Of type security_alert, here discovery: 1." in said.stdout
+    assert "1 project, 2 sessions, 2 observations, 1 summary, 2 prompts would be imported" in said.stdout
+    assert "Type security_alert became discovery: 1." in said.stdout
     assert picture(mem.home) == before
     assert living.path.exists()
 
@@ -122,8 +122,8 @@ def test_it_asks_and_without_anybody_to_ask_it_changes_nothing(mem: Newcomer, li
     assert "--yes" in mem("adopt", code=2).stderr
     mem("adopt", typed="n", code=1)
     said = mem("adopt", typed="y")
-    assert "Adopt 2 sessions, 2 observations, 1 summary, 2 prompts from" in said.stderr
-    assert "Adopted: 1 project, 2 sessions" in said.stdout
+    assert "Import 2 sessions, 2 observations, 1 summary, 2 prompts from" in said.stderr
+    assert "Imported: 1 project, 2 sessions" in said.stdout
     assert living.path.exists()
 
 
@@ -152,9 +152,9 @@ def test_what_is_no_such_database_is_said(mem: Newcomer, settled: Newcomer, tmp_
     assert "No database of the TypeScript claude-mem was found" in mem("adopt", code=1).stderr
     assert "does not exist" in mem("adopt", tmp_path / "none.db", code=None).stderr
     (tmp_path / "text.db").write_text("words")
-    assert "is no database of the TypeScript" in mem("adopt", tmp_path / "text.db", code=None).stderr
+    assert "is not a database of the TypeScript" in mem("adopt", tmp_path / "text.db", code=None).stderr
     ours = settled("adopt", settled.data / "claude-mem.db", code=1)
-    assert "is no database of the TypeScript" in ours.stderr
+    assert "is not a database of the TypeScript" in ours.stderr
 
 
 @pytest.mark.prove

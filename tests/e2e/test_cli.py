@@ -377,9 +377,9 @@ def test_doctor_names_a_data_directory_that_cannot_be_made(cli: Cli, tmp_path: P
         wanted.symlink_to(tmp_path / "nowhere")
     env = {"CLAUDE_MEM_DATA_DIR": str(wanted)}
     reason = {
-        "nothing": f"{wanted} cannot be made: {wanted.parent} is not there",
-        "a file": f"{wanted} cannot be made: {wanted.parent} is not a directory",
-        "a link": f"{wanted} is a link that leads nowhere",
+        "nothing": f"{wanted} cannot be created: {wanted.parent} is missing",
+        "a file": f"{wanted} cannot be created: {wanted.parent} is not a directory",
+        "a link": f"{wanted} is a broken link",
     }[above]
     report, levels = findings(cli, env)
     assert (report["recording"], report["because"], levels["directory"]) == (False, reason, "bad")

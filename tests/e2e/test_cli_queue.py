@@ -110,24 +110,24 @@ def test_what_was_given_up_is_listed_with_its_reason_and_the_next_step(parked: P
     listed = mem.json("queue", "list", "--limit", "2")
     assert [job["id"] for job in listed["jobs"]] == [first, second]
     assert (listed["total"], listed["jobs"][0]["reason"]) == (3, REASON)
-    assert "first 2 of 3" in mem("queue", "list", "--limit", "2").stderr
-    assert mem("queue", "list", "--state", "ready").stderr == "Nothing is ready.\n"
+    assert "2 of 3" in mem("queue", "list", "--limit", "2").stderr
+    assert mem("queue", "list", "--state", "ready").stderr == "No ready events.\n"
 
 
 def test_what_was_given_up_is_tried_again_and_becomes_memory(parked: Parked) -> None:
     mem = parked.mem
     assert parked.count("session_summaries") == 0
-    assert mem("queue", "retry", process=True).stdout == "3 events will be tried again.\n"
+    assert mem("queue", "retry", process=True).stdout == "3 events will be retried.\n"
     workers.settled(mem.data_dir)
     assert parked.count("session_summaries") == 1
-    assert mem("queue", "list").stderr == "Nothing is parked.\n"
-    assert mem("queue", "retry").stdout.startswith("Nothing was parked.")
+    assert mem("queue", "list").stderr == "No parked events.\n"
+    assert mem("queue", "retry").stdout.startswith("No parked events.")
 
 
 def test_one_of_several_is_tried_again_and_a_stranger_among_them_is_named(parked: Parked) -> None:
     first, *rest = parked.ids
     said = parked.mem("queue", "retry", first, "999999", code=1)
-    assert said.stdout == "1 event will be tried again.\n"
+    assert said.stdout == "1 event will be retried.\n"
     assert "1 of the 2 events named were not parked" in said.stderr
     assert [job["id"] for job in parked.listed()["jobs"]] == rest
     parked.mem("queue", "retry", "--all", first, code=2)
@@ -139,7 +139,7 @@ def test_giving_up_asks_first_and_keeps_the_evidence(parked: Parked) -> None:
     mem("queue", "drop", first, typed="n", code=1)
     assert parked.listed()["total"] == 3
     said = mem("queue", "drop", first, second, typed="y", process=True)
-    assert said.stdout == "2 events given up.\n"
+    assert said.stdout == "2 events dropped.\n"
     mem("queue", "drop", first, "--yes", code=1)  # it is not parked any more
     assert [job["id"] for job in parked.listed()["jobs"]] == [third]
     assert (parked.count("pending_messages"), parked.count("observations")) == (3, 0)

@@ -105,11 +105,11 @@ def test_projects_are_listed_renamed_merged_and_removed(house: Path, tmp_path: P
     assert "the shop" in found
     assert "shop" not in found
 
-    assert "would go" in mem(house, "projects", "remove", "scratch", "--dry-run").stdout
+    assert "would be deleted" in mem(house, "projects", "remove", "scratch", "--dry-run").stdout
     assert set(named(house)) == {"the shop", "scratch"}
     mem(house, "projects", "remove", "scratch", "--yes")
     assert set(named(house)) == {"the shop"}
-    assert "no project 'scratch'" in mem(house, "projects", "remove", "scratch", "--yes", code=2).stderr
+    assert "No project 'scratch'" in mem(house, "projects", "remove", "scratch", "--yes", code=2).stderr
     assert "No project" in mem(house, "projects", "merge", "scratch", "shop", "--yes", code=1).stderr
 
 
@@ -210,7 +210,7 @@ def test_what_is_forgotten_is_in_no_byte_of_the_data_directory_and_of_exports(
     assert {lying["done"] for lying in tried["elsewhere"]} == {"holds"}
     assert len(holding(house)) >= 6
     done = mem(house, "forget", "--text", CANARY.title(), "--yes")
-    assert "Forgotten: 1 summary, 1 prompt, 3 pieces of evidence." in done.stdout
+    assert "Deleted: 1 summary, 1 prompt, 3 pieces of evidence." in done.stdout
     assert "--also-exports" in done.stderr
     assert f"holds it: {export}" in done.stderr
     assert holding(house) == []
@@ -250,7 +250,7 @@ def test_gc_says_what_it_would_free_and_frees_it(house: Path, tmp_path: Path) ->
     assert not context.exists()
     assert not marker.exists()
     assert len(list(backups.glob("*.db"))) == 7
-    assert "There is nothing to let go of." in mem(house, "gc").stdout
+    assert "Nothing to delete." in mem(house, "gc").stdout
     told = Mem(house)("doctor", "--json", code=None)
     growth = [one for one in json.loads(told.stdout)["findings"] if one["check"] == "growth"]
     assert growth

@@ -203,7 +203,7 @@ def paused(data: Path, *words: str) -> Any:
 
 def test_turning_off_makes_the_data_directory_and_only_its_owner_can_read_the_switch(data: Path) -> None:
     said = mem(data, "off")
-    assert said == "Paused: nothing is recorded and no session is told anything. Resume: claude-mem on\n"
+    assert said == "Paused: nothing is recorded and nothing is injected. Resume: claude-mem on\n"
     modes = {str(p.relative_to(data)): stat.S_IMODE(p.stat().st_mode) for p in [data, *data.rglob("*")]}
     assert modes == {".": 0o700, "off": 0o700, "off/all": 0o600}
 
@@ -229,7 +229,7 @@ def test_a_session_paused_by_itself_stays_so_and_is_named(data: Path) -> None:
     mem(data, "off", "--session", "s-1")
     mem(data, "off")
     said = mem(data, "on", "--session", "s-2")
-    assert said.startswith("The session was not paused by itself, but everything is")
+    assert said.startswith("The session was not paused individually, but everything is")
     assert re.fullmatch(
         r"Recording again\.\nSession s-1 \(paused \d+ s ago\) stays paused; "
         r"to resume it: claude-mem on --session s-1\n",
@@ -256,7 +256,7 @@ def test_without_an_id_the_client_has_to_say_which_session_it_is(data: Path) -> 
     for word in ("off", "on"):
         said = Mem(data)(word, "--session", code=2)
         assert said.stdout == ""
-        assert "say which session: --session ID" in said.stderr
+        assert "--session ID" in said.stderr
     assert not data.exists()
 
 

@@ -72,7 +72,7 @@ def test_what_is_printed_goes_where_it_belongs(worker: Worker, mem: Mem) -> None
     assert "\x1b" not in found.stdout + found.stderr
     nothing = mem("search", "--until", "2001-01-01", "login")
     assert nothing.stdout == ""
-    assert nothing.stderr == "Nothing is remembered of that.\n"
+    assert nothing.stderr == "No results.\n"
 
 
 def test_what_is_only_near_is_said_to_be_so_before_it_is_shown(worker: Worker, mem: Mem) -> None:
@@ -134,14 +134,14 @@ def test_something_is_remembered_pinned_shown_and_forgotten(worker: Worker, mem:
     assert "pinned" in mem("search", "basilisk").stdout
 
     would = mem("forget", ref, "--dry-run")
-    assert "1 observation would go." in would.stdout
+    assert "1 observation would be deleted." in would.stdout
     assert "--yes" in mem("forget", ref, code=2).stderr
     assert "Nothing was changed." in mem("forget", ref, typed="n", code=1).stderr
     assert ref in refs(worker.get("/api/search", q="basilisk")["results"])
 
-    assert "Forgotten: 1 observation." in mem("forget", ref, typed="y", process=True).stdout
+    assert "Deleted: 1 observation." in mem("forget", ref, typed="y", process=True).stdout
     assert ref not in refs(worker.get("/api/search", q="basilisk")["results"])
-    assert "Nothing like that" in mem("forget", "--text", "basilisk vpn", "--yes").stdout
+    assert "No results." in mem("forget", "--text", "basilisk vpn", "--yes").stdout
 
 
 def test_a_project_nobody_knows_has_to_be_meant(worker: Worker, mem: Mem) -> None:
@@ -149,8 +149,7 @@ def test_a_project_nobody_knows_has_to_be_meant(worker: Worker, mem: Mem) -> Non
     slip = mem(*words, "shpo", code=2)
     assert slip.stdout == ""
     assert slip.stderr == (
-        "claude-mem: no project is called 'shpo'. Did you mean shop? To begin one of that name, add "
-        "--new-project.\n"
+        "claude-mem: No project is called 'shpo'. Did you mean shop? To create it, add --new-project.\n"
     )
     assert "Did you mean" not in mem(*words, "something-else", code=2).stderr
     assert "shpo" not in _projects(worker)

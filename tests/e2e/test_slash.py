@@ -32,7 +32,7 @@ def mem(worker: Path) -> Typed:
 
 def remembered(said: str) -> str:
     """The id of what was remembered."""
-    assert said.startswith("Remembered as ")
+    assert said.startswith("Saved as ")
     return said.rsplit(maxsplit=1)[-1].strip(".")
 
 
@@ -43,29 +43,29 @@ def test_what_is_remembered_is_found_and_forgotten_only_after_a_second_word(mem:
     assert "Deploys need the VPN" in mem("search deploys vpn")
     shown = mem(f"forget {id}")
     assert "Deploys need the VPN" in shown
-    assert shown.endswith(f"Nothing was forgotten. To do it, for good: /mem forget {id} yes\n")
+    assert shown.endswith(f"Nothing was deleted. To delete it permanently: /mem forget {id} yes\n")
     assert "Deploys need the VPN" in mem("search deploys vpn")
-    assert "Forgotten: 1 observation." in mem(f"forget {id} yes")
-    assert mem("search deploys vpn") == "Nothing is remembered of that.\n"
+    assert "Deleted: 1 observation." in mem(f"forget {id} yes")
+    assert mem("search deploys vpn") == "No results.\n"
 
 
 def test_words_that_look_like_flags_are_words(mem: Typed) -> None:
-    assert mem("search --yes -x") == "Nothing is remembered of that.\n"
+    assert mem("search --yes -x") == "No results.\n"
     id = remembered(mem("remember --project nowhere -"))
-    assert "Forgotten: 1 observation." in mem(f"forget {id} yes")
+    assert "Deleted: 1 observation." in mem(f"forget {id} yes")
 
 
 def test_how_memory_stands_is_said_in_three_lines(worker: Path, tmp_path: Path) -> None:
     def said(text: bytes, *, process: bool = False) -> str:
         return typed(worker, text, cwd=tmp_path, process=process)
 
-    assert said(b"").splitlines()[1] == "Nothing is remembered of this project yet."
+    assert said(b"").splitlines()[1] == "No memories of this project yet."
     id = remembered(said(b"remember Deploys need the VPN."))
     for asked in (b"", b"\n", b"status", b"STATUS\n"):
         assert said(asked, process=asked == b"").splitlines() == [
             "Recording. More: /mem help",
-            f"This project, {tmp_path.name}: 1 memory of 1 session.",
-            "Observer: offline · $0.00 and 0 tokens today · nothing waits",
+            f"This project, {tmp_path.name}: 1 memory from 1 session.",
+            "Observer: offline · $0.00 and 0 tokens today · queue empty",
         ]
     said(f"forget {id} yes".encode())
 
@@ -73,8 +73,8 @@ def test_how_memory_stands_is_said_in_three_lines(worker: Path, tmp_path: Path) 
 def test_what_is_found_can_be_read_whole_without_a_terminal(mem: Typed) -> None:
     ids = [remembered(mem(f"remember Ferret number {n} sleeps.")) for n in range(7)]
     found = mem("search ferret sleeps")
-    assert found.endswith(". Narrow it with more words.\n")
-    shown = found.splitlines()[-1].removeprefix("Read one whole: /mem ").partition(".")[0]
+    assert found.endswith(". Add words to narrow the search.\n")
+    shown = found.splitlines()[-1].removeprefix("Read one in full: /mem ").partition(".")[0]
     assert "sleeps." in mem(shown)
     assert "--offset" not in found
     mem(f"forget {' '.join(ids)} yes")
@@ -92,7 +92,7 @@ def test_the_session_is_paused_and_resumed_and_with_all_everything_is(data: Path
     )
     assert standing[1:] == [
         "The worker is not running; the next hook starts it.",
-        "Observer: offline · nothing waits",
+        "Observer: offline · queue empty",
     ]
     assert typed(data, b"on").startswith("Recording the session again.")
     assert typed(data, b"off all\n").endswith("Resume: /mem on all\n")
@@ -102,7 +102,7 @@ def test_the_session_is_paused_and_resumed_and_with_all_everything_is(data: Path
     assert typed(data, b"on ALL").startswith("Recording again.")
     assert typed(data, b"off", CLAUDE_CODE_SESSION_ID="").startswith("Paused: nothing is recorded")
     assert typed(data, b"on", CLAUDE_CODE_SESSION_ID="").startswith("Recording again.")
-    assert typed(data, b"off everything") == "Say /mem off for this session, or /mem off all.\n"
+    assert typed(data, b"off everything") == "Use /mem off for this session, or /mem off all.\n"
     assert not (data / "off").exists()
 
 

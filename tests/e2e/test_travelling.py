@@ -194,7 +194,7 @@ class TestImporting:
             done = run(elsewhere, "import", more, "-", given=given, code=1)
             assert "1 observation" in done.stdout
             shown = done.stderr.splitlines()
-            assert shown[0] == "Refused: 3 lines."
+            assert shown[0] == "Rejected: 3 lines."
             assert [line.split(":")[0].strip() for line in shown[1:]] == ["line 3", "line 5", "line 6"]
 
     def test_a_newer_format_is_refused_with_a_sentence(
@@ -212,7 +212,7 @@ class TestImporting:
     def test_what_is_no_file_is_said_so(self, elsewhere: Path, tmp_path: Path) -> None:
         assert "is a folder" in run(elsewhere, "import", tmp_path, code=2).stderr
         assert "No such file" in run(elsewhere, "import", tmp_path / "nowhere", code=1).stderr
-        assert "nothing in it" in run(elsewhere, "import", "-", code=1).stderr
+        assert "is empty" in run(elsewhere, "import", "-", code=1).stderr
 
     @pytest.mark.prove  # 400 MB go through it
     def test_an_endless_line_and_an_endless_file_fill_no_memory(self, there: Path) -> None:

@@ -169,11 +169,11 @@ class Sent:
     def print_refused(self) -> None:
         if not self.refused:
             return
-        output.message(f"Refused: {output.plural(self.refused, self.what)}.")
+        output.message(f"Rejected: {output.plural(self.refused, self.what)}.")
         for number, why in sorted(self.reasons)[:REASONS_SHOWN]:
             output.message(f"  {self.what} {number:,}: {output.fit(why, 160)}")
         if self.refused > REASONS_SHOWN:
-            output.message(f"  and {self.refused - REASONS_SHOWN:,} more; --json shows them.")
+            output.message(f"  and {self.refused - REASONS_SHOWN:,} more; use --json to see them.")
 
 
 def posted(*, own: bool) -> Absorb:

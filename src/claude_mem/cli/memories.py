@@ -181,7 +181,7 @@ def _marks(result: Result) -> str:
     if result.get("superseded_by"):
         marks.append(f"replaced by {result['superseded_by']}")
     if result.get("source") == "external":
-        marks.append("from text that was only read")
+        marks.append("from text that was read, not verified")
     return " · ".join([*marks, *map(str, result.get("marks") or ())])
 
 

@@ -85,10 +85,10 @@ def _since(switch: str) -> float | None:
 def _problem() -> str | None:
     here = posix.stat(".")
     if here.st_uid != posix.geteuid():
-        return "the data directory is not yours"
+        return "the data directory belongs to another user"
     disk = posix.statvfs(".")
     if disk.f_flag & posix.ST_RDONLY or not posix.access(".", posix.W_OK):
-        return "the data directory cannot be written"
+        return "the data directory is not writable"
     if disk.f_blocks and disk.f_bavail * disk.f_frsize < NO_DISK:
         return "disk full"
     _, files, size, most_files, most_bytes = _ledger()
@@ -160,20 +160,20 @@ UNKNOWN = "mem ?"
 GREEN, YELLOW, RED, DIM = "32", "33", "31", "2"
 
 HELP = """\
-Reads on standard input what Claude Code tells a status line. Starts no worker,
-waits for nothing, and always exits 0. In ~/.claude/settings.json:
+Reads the JSON that Claude Code passes to a status line. It starts no worker,
+waits for nothing and always exits 0. In ~/.claude/settings.json:
 
   {"statusLine": {"type": "command", "command": "claude-mem statusline"}}
 
-If you have a status line of your own, end its script with this, and keep what
-it is given in $input:
+If you have your own status line, end its script with this, where $input is what
+it read from stdin:
 
   printf ' %s' "$(printf '%s' "$input" | claude-mem statusline)"
 
-  mem ● 3 queued · $0.02 today    it records; three events are not memory yet
-  mem ● worker asleep             it records; the next hook starts the worker
-  mem ○ off                       it is paused: claude-mem on
-  mem ! not recording: disk full  claude-mem doctor says what to do"""
+  mem ● 3 queued · $0.02 today    recording; three events are not memory yet
+  mem ● worker asleep             recording; the next hook starts the worker
+  mem ○ off                       paused; to resume: claude-mem on
+  mem ! not recording: disk full  to fix it: claude-mem doctor"""
 
 
 def add(commands: Commands) -> None:
@@ -234,10 +234,10 @@ def status_line(seen: QuickStatus, now: float) -> str:
     if seen.hindered:
         return f"mem ! not remembering: {_short(seen.hindered)}"
     said = [f"{seen.queued:,} queued"] if seen.queued else []
-    said += [f"{seen.parked:,} given up"] if seen.parked else []
+    said += [f"{seen.parked:,} failed"] if seen.parked else []
     said += [f"worker {seen.worker}"] if seen.worker != AWAKE else []
     said += [f"${seen.usd:,.2f} today"] if seen.usd is not None and seen.usd >= 0.005 else []
-    said += ["budget spent"] if seen.spent_up else []
+    said += ["budget used up"] if seen.spent_up else []
     return " ".join(["mem ●", " · ".join(said)]).rstrip()
 
 

@@ -42,7 +42,7 @@ def everything_on_disk(data: Path) -> bytes:
 def test_what_was_typed_arrives_as_it_was_typed_and_the_answer_is_before_the_model(talk: Talk) -> None:
     typed = f'it\'s "quoted" {CANARY} $HOME `id` $(id) \\n'
     _, sent = talk.prompt(f"{talk.mem} remember {typed}")
-    assert "Remembered as " in sent
+    assert "Saved as " in sent
     _, sent = talk.prompt(f"{talk.mem} search {CANARY}")
     assert typed.strip() in sent
 

@@ -254,7 +254,7 @@ class TestFaults:
             one.say({"jsonrpc": "2.0", "method": "notifications/x"}, PING)
             answer = one.hear()
         assert answer["id"] == 1
-        assert "could not be started" in answer["error"]["message"]
+        assert "did not start" in answer["error"]["message"]
 
     def test_one_that_never_answers_is_told_in_a_sentence_and_holds_up_nobody(self) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
@@ -282,7 +282,7 @@ class TestFaults:
     def test_what_changes_memory_is_never_sent_twice(self, tool: str) -> None:
         with worker(lambda _: None) as fake, client() as one:
             one.say(PING | {"method": "tools/call", "params": {"name": tool}})
-            assert "stopped before it had answered" in one.hear()["error"]["message"]
+            assert "stopped before it answered" in one.hear()["error"]["message"]
             assert len(fake.requests) == 1
 
     def test_what_is_being_answered_when_the_client_leaves_is_still_said(self) -> None:

@@ -144,8 +144,8 @@ def test_what_still_holds_it_is_named_with_what_to_do_about_it() -> None:
     assert elsewhere(told) == [
         "still holds it: /b/backup (no room)",
         "holds it: /b/export",
-        "Files that an export has made are yours; to have them rewritten: --also-exports",
-        "1 copy of the database still holds it. Delete what must be gone now.",
+        "Exported files were not changed. To rewrite them too: --also-exports",
+        "1 copy of the database still holds it. Delete those yourself if it must be gone now.",
     ]
     clean = {"dry_run": False, "backups": 0, "elsewhere": [lying("backup", "rewritten")]}
     assert elsewhere(clean) == ["rewritten without it: /b/backup"]

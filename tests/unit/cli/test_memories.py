@@ -51,7 +51,7 @@ def test_what_to_know_before_trusting_it_is_told() -> None:
     doubtful = result(pinned=True, superseded_by=50, source="external", marks=["files changed since"])
     last = memories.table([doubtful], NOW, 110, PLAIN).splitlines()[-1]
     assert last.split(" · ")[0].strip() == "pinned"
-    for words in ("replaced by 50", "only read", "files changed since"):
+    for words in ("replaced by 50", "not verified", "files changed since"):
         assert words in last
 
 

@@ -33,7 +33,7 @@ def test_what_came_in_and_what_became_of_it_is_said_in_four_lines() -> None:
         "Since 2026-01-25 (UTC)",
         "",
         "Captured  2 sessions, 1 prompt, 1,204 events",
-        "Became    4 observations, 1 summary; 2 seen again",
+        "Observed  4 observations, 1 summary; 2 seen again",
         "          bugfix 3, change 1",
         "          written by anthropic:claude-haiku 3, offline 1",
         "Waiting   4 events, 1 parked (claude-mem queue list)",
@@ -61,7 +61,7 @@ def test_cost_is_told_by_day_by_model_and_by_project() -> None:
 
 def test_who_asked_no_model_reads_that_it_cost_nothing() -> None:
     screen = render(SINCE, replace(TALLY, spending=[]), CHOSEN)
-    assert "Cost      nothing: no model was asked" in screen
+    assert "Cost      nothing: no model was used" in screen
     assert " day " not in screen
 
 
@@ -70,7 +70,7 @@ def test_the_budget_says_what_is_spent_of_what_and_when_it_is_all() -> None:
     assert last == "Today     110 of 2,000,000 tokens, $0.00 of $2.00"
     spent = render(SINCE, replace(TALLY, today=Today(110, 2.5)), CHOSEN).splitlines()[-1]
     assert spent == (
-        "Today     110 of 2,000,000 tokens, $2.50 of $2.00: spent, the offline observer has taken over"
+        "Today     110 of 2,000,000 tokens, $2.50 of $2.00: used up, the offline observer has taken over"
     )
     free = render(SINCE, TALLY, replace(CHOSEN, daily_tokens=0, daily_usd=0.0)).splitlines()[-1]
     assert free == "Today     110 tokens, $0.00 (no limit)"

@@ -24,9 +24,9 @@ def seen(**differences: Any) -> QuickStatus:
     [
         (seen(), "mem ●"),
         (seen(queued=3, usd=0.021, tokens=900), "mem ● 3 queued · $0.02 today"),
-        (seen(queued=1200, parked=2), "mem ● 1,200 queued · 2 given up"),
+        (seen(queued=1200, parked=2), "mem ● 1,200 queued · 2 failed"),
         (seen(usd=0.0, tokens=0), "mem ●"),
-        (seen(usd=2.0, tokens=9, spent_up=True), "mem ● $2.00 today · budget spent"),
+        (seen(usd=2.0, tokens=9, spent_up=True), "mem ● $2.00 today · budget used up"),
         (seen(worker=status.ASLEEP), "mem ● worker asleep"),
         (seen(worker=status.BUSY, queued=2), "mem ● 2 queued · worker busy"),
         (seen(paused="CLAUDE_MEM_OFF"), "mem ○ off"),

@@ -23,11 +23,11 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "backfill",
         more=(
-            "Finds Claude Code's transcripts (of all projects, unless --project says which),\n"
-            "shows what there is and asks. What comes in is scrubbed and observed like live\n"
-            "work, the newest first. Without --provider auto no model is asked and it costs\n"
-            "nothing. Interrupt it at any time: doing it again goes on where it was. Sessions\n"
-            "that were captured as they happened are left alone."
+            "Finds Claude Code's transcripts (of all projects unless you pass --project),\n"
+            "shows what it found and asks before it imports. Imported sessions are scrubbed\n"
+            "and observed like live ones, newest first. Unless you pass --provider auto, no\n"
+            "model is used and it costs nothing. You can interrupt it at any time and run it\n"
+            "again to continue. Sessions that were captured live are skipped."
         ),
         example=(
             "claude-mem backfill\n"
@@ -37,21 +37,33 @@ def add(commands: Commands) -> None:
         ),
         run=_run_backfill,
     )
-    parser.add_argument("--from", dest="folder", metavar="DIR", help="transcripts that lie elsewhere")
-    parser.add_argument("--project", metavar="P", help="only of this one: . or a directory, or its name")
+    parser.add_argument("--from", dest="folder", metavar="DIR", help="a different folder of transcripts")
+    parser.add_argument("--project", metavar="P", help="only this project: a directory such as . or a name")
     parser.add_argument("--since", metavar="WHEN", help="yesterday, 'last month', 2026-01-31, …")
     parser.add_argument(
-        "--provider", choices=("offline", "auto"), default="offline", help="who observes: no model, or yours"
+        "--provider",
+        choices=("offline", "auto"),
+        default="offline",
+        help="observe without a model, or with yours",
     )
-    parser.add_argument("--budget-usd", type=_amount, metavar="X", help="stop when this run has cost so much")
     parser.add_argument(
-        "--budget-tokens", type=up_to(10**12), metavar="N", help="the same, counted in tokens"
+        "--budget-usd", type=_amount, metavar="X", help="stop when this run has cost this many dollars"
     )
     parser.add_argument(
-        "--git", nargs="?", const=".", metavar="REPO", help="also the commits of a repository (this one)"
+        "--budget-tokens",
+        type=up_to(10**12),
+        metavar="N",
+        help="stop when this run has used this many tokens",
     )
-    parser.add_argument("--dry-run", action="store_true", help="only show what there is")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument(
+        "--git",
+        nargs="?",
+        const=".",
+        metavar="REPO",
+        help="also import the commits of a repository (default: .)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     json_flag(parser)
 
 
@@ -134,9 +146,11 @@ class BackfillRun:
                 least, seen_at = found["waiting"], time.monotonic()
             self.show(f"{found['waiting']:,} events to observe")
             if found["paused"] and self.args.provider != "offline":
-                raise ClaudeMemError(f"{found['paused']} What was told waits; run it again to go on.")
+                raise ClaudeMemError(
+                    f"{found['paused']} What was sent stays queued; run it again to continue."
+                )
             if time.monotonic() - seen_at > STALLED_S and self.args.provider == "offline":
-                raise ClaudeMemError("The worker does not go on. Look at: claude-mem doctor")
+                raise ClaudeMemError("The worker makes no progress. Run: claude-mem doctor")
             time.sleep(wait_s)
             wait_s = min(wait_s * 1.5, LOOK_LATER_S)
 
@@ -156,13 +170,13 @@ class BackfillRun:
 
 def backfill(args: argparse.Namespace) -> int:
     if args.provider == "offline" and (args.budget_usd or args.budget_tokens):
-        raise UsageError("Offline costs nothing: a budget goes with --provider auto.")
+        raise UsageError("A budget needs --provider auto: offline observing is free.")
     chosen = client.load_settings()
     with output.waiting("Looking for transcripts ..."):
         seen = scan.scan(args)
         commits = scan.scan_commits(args.git, args.since, chosen, seen.now) if args.git else None
     if not args.yes or args.dry_run:
-        with output.waiting("Counting what it would cost ..."):
+        with output.waiting("Estimating the cost ..."):
             costs = scan.estimates(seen.fresh, chosen)
         if args.json and args.dry_run:
             output.print_json(summary.scan_data(seen, costs, commits))
@@ -174,7 +188,7 @@ def backfill(args: argparse.Namespace) -> int:
         output.message(found)
     if not seen.fresh and not commits and not sender.progress(seen.now)["waiting"]:
         return _report(args, seen, None, None, {})
-    code = output.confirm("Go on?", "backfill adds to your memory", yes=args.yes)
+    code = output.confirm("Continue?", "backfill adds to your memory", yes=args.yes)
     return _import(args, seen, commits) if code is None else code
 
 

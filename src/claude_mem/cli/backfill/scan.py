@@ -111,8 +111,8 @@ def _folder(given: str | None) -> Path:
     if folder.exists():
         return folder
     if given:
-        raise UsageError(f"There is no {folder}.")
-    raise ClaudeMemError(f"There are no transcripts: {folder} is not there. Say where: --from DIR")
+        raise UsageError(f"{folder} does not exist.")
+    raise ClaudeMemError(f"No transcripts found: {folder} does not exist. Use --from DIR.")
 
 
 def _project(given: str | None) -> str | None:
@@ -146,11 +146,11 @@ class Commits:
 
     def found(self) -> str:
         if self.is_excluded:
-            return f"Commits of {self.repo}: none, nothing is recorded of that project."
+            return f"Commits of {self.repo}: none, because the project is excluded."
         kept = self.gained.read["observation"]
         left = sum(self.gained.skipped.values())
-        out = f", {left:,} left out (merges, version numbers and the like)" if left else ""
-        return f"Commits of {self.repo}: {kept:,} to remember{out}."
+        out = f", {left:,} skipped (merges, version bumps and the like)" if left else ""
+        return f"Commits of {self.repo}: {kept:,} to import{out}."
 
     def as_data(self) -> dict[str, Any]:
         return {
@@ -168,7 +168,7 @@ class Commits:
             output.message(self.found())
             return Sent()
         lines = encoded(self.records(ImportReport(), makers(self.project.key)))
-        with output.Progress("Importing commits ...", after_s=0.0) as progress:
+        with output.Progress("Importing commits ...") as progress:
             return send(lines, Sent(), posted(own=True), progress)
 
     def records(self, gained: ImportReport, session_of: SessionOf | None = None) -> Iterator[Record]:

@@ -31,12 +31,12 @@ def scan_text(
     else:
         lines[0] += "."
     for count, what in (
-        (len(seen.live), "captured as they happened, and left alone"),
-        (len(seen.done), "imported before"),
-        (len(seen.barred), "forgotten, or from a pause, and left alone"),
+        (len(seen.live), "captured live; they are skipped"),
+        (len(seen.done), "already imported"),
+        (len(seen.barred), "deleted, or from a pause; they are skipped"),
     ):
         if count:
-            lines.append(f"  {count:,} of them {what}.")
+            lines.append(f"  {count:,} {what}.")
     if seen.found.unreadable:
         path, why = seen.found.unreadable[0]
         lines.append(f"  {output.plural(len(seen.found.unreadable), 'file')} cannot be read: {path}: {why}")
@@ -45,7 +45,7 @@ def scan_text(
         lines += _projects(seen.fresh)
         lines += _costs(costs, args.provider)
     else:
-        lines.append("Nothing of it is new.")
+        lines.append("Nothing new.")
     if commits:
         lines.append(commits.found())
     return "\n".join(lines)
@@ -67,22 +67,22 @@ def end_text(
     lines = []
     if stopped:
         left = len(seen.fresh) - told
-        lines.append(f"{stopped} {output.plural(left, 'session')} left; run it again to go on.")
+        lines.append(f"{stopped} {output.plural(left, 'session')} left; run it again to continue.")
     if came is not None:
         lines.append(f"Imported {output.plural(told, 'session')}: {output.plural(came.fresh, 'new event')}.")
         if came.dropped:
             dropped = output.plural(came.dropped, "event")
-            lines.append(f"Left out: {dropped} of private turns, or of tools that are skipped.")
+            lines.append(f"Skipped: {dropped} from private turns or from tools on the skip list.")
     elif not sent:
-        lines.append("Nothing was new.")
+        lines.append("Nothing new.")
     if seen.live:
-        lines.append(f"Left alone: {output.plural(len(seen.live), 'session')} captured as they happened.")
+        lines.append(f"Skipped: {output.plural(len(seen.live), 'session')} captured live.")
     if spent.get("tokens"):
-        lines.append(f"Cost: {spent['tokens']:,} tokens, ${spent['usd']:,.2f} as far as is known.")
+        lines.append(f"Cost: {spent['tokens']:,} tokens, ${spent['usd']:,.2f} (estimated).")
     lines += _unreadable_lines(came)
     if sent is not None:
         taken, known = sent.taken["observation"], sent.known["observation"]
-        before = f", {known:,} known before" if known else ""
+        before = f", {known:,} already imported" if known else ""
         lines.append(f"From git: {output.plural(taken, 'commit')}{before}.")
     lines += _totals()
     return "\n".join(lines)
@@ -196,9 +196,9 @@ def _costs(costs: Sequence[Estimate], provider: str) -> list[str]:
     for each in costs:
         if each.provider == "offline":
             chosen = " (chosen)" if provider == "offline" else ""
-            lines.append(f"  offline{chosen}: no model is asked, free")
+            lines.append(f"  offline{chosen}: no model, free")
             continue
-        usd = "price not known" if each.usd is None else f"about ${each.usd:,.2f}"
+        usd = "price unknown" if each.usd is None else f"about ${each.usd:,.2f}"
         tokens = f"{(each.input_tokens + each.output_tokens) / 1000:,.0f}k tokens"
         model = f" ({each.model})" if each.model else ""
         lines.append(f"  {each.provider}{model}: about {output.plural(each.calls, 'call')}, {tokens}, {usd}")

@@ -30,9 +30,9 @@ START_AGAIN_S = 1.0
 
 GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
-NOT_STARTED = "claude-mem's worker could not be started in time; `claude-mem doctor` says why."
-SILENT = "claude-mem's worker did not answer in time; run: claude-mem worker restart"
-CUT_OFF = "claude-mem's worker stopped before it had answered; see whether it was done before you ask again."
+NOT_STARTED = "claude-mem's worker did not start in time. To find out why, run: claude-mem doctor"
+SILENT = "claude-mem's worker did not answer in time. Run: claude-mem worker restart"
+CUT_OFF = "claude-mem's worker stopped before it answered. Check whether it took effect before you try again."
 
 
 def main() -> NoReturn:

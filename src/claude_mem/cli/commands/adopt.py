@@ -45,25 +45,23 @@ def report(path: Path, gained: ImportReport, sent: Sent | None, left: int, *, as
         )
         return code
     if sent is None:
-        print(f"{kind_counts(gained.read) or 'Nothing'} would be adopted from {path}.")
+        print(f"{kind_counts(gained.read) or 'Nothing'} would be imported from {path}.")
     else:
-        print(f"Adopted: {kind_counts(sent.taken) or 'nothing new'}.")
+        print(f"Imported: {kind_counts(sent.taken) or 'nothing new'}.")
         if known := kind_counts(sent.known):
-            print(f"Known already: {known}.")
+            print(f"Already known: {known}.")
         sent.print_refused()
     for (kind, why), count in gained.skipped.most_common(SHOWN):
-        print(f"Passed over {kind_counts({kind: count})}: {why}.")
+        print(f"Skipped {kind_counts({kind: count})}: {why}.")
     for (theirs, ours), count in gained.remapped.most_common(SHOWN):
-        print(f"Of type {theirs}, here {ours}: {count:,}. The type is kept as a concept.")
+        print(f"Type {theirs} became {ours}: {count:,}. The original type is kept as a concept.")
     if left:
-        output.message(
-            f"{output.plural(left, 'raw tool use')} left where they are: they are evidence, not memory."
-        )
+        output.message(f"{output.plural(left, 'raw tool use')} not imported: they are evidence, not memory.")
     nameless = [name for name, key in gained.projects.items() if key.startswith("name:")]
     if nameless:
         names = ", ".join(nameless[:SHOWN]) + (", …" if len(nameless) > SHOWN else "")
-        output.message(f"Known by name only, so found by search and not told in a directory: {names}.")
-    output.message(f"{path} was only read.")
+        output.message(f"Known by name only, so found by search but not injected into sessions: {names}.")
+    output.message(f"{path} was not changed.")
     return code
 
 
@@ -170,9 +168,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "adopt",
         more=(
-            "Without a PATH, the database of the TypeScript claude-mem where it usually is.\n"
-            "What is adopted is only read, and left where it was; secrets are redacted on the\n"
-            "way. Doing it again takes what is new since."
+            "Without a PATH it uses the database of the TypeScript claude-mem in its usual\n"
+            "place. The source is read and never changed; secrets are redacted. Running it\n"
+            "again imports what is new since."
         ),
         example=(
             "claude-mem adopt --dry-run\nclaude-mem adopt ~/old/claude-mem.db --yes\nclaude-mem adopt --notes"
@@ -180,11 +178,13 @@ def add(commands: Commands) -> None:
         run=_run,
     )
     parser.add_argument(
-        "path", nargs="?", type=Path, metavar="PATH", help="a database, its folder, or .jsonl"
+        "path", nargs="?", type=Path, metavar="PATH", help="a database, its folder, or a .jsonl file"
     )
-    parser.add_argument("--notes", action="store_true", help="the notes of Claude Code's agent: MEMORY.md")
-    parser.add_argument("--dry-run", action="store_true", help="only read it, and say what is there")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument(
+        "--notes", action="store_true", help="import the notes of Claude Code's agent (MEMORY.md)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     json_flag(parser)
 
 
@@ -211,18 +211,18 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
         return report(source.path, source.gained, None, source.left, as_data=args.json)
     sent = Sent()
     if found := kind_counts(source.found):
-        question = f"Adopt {found} from {source.path}?"
+        question = f"Import {found} from {source.path}?"
         code = output.confirm(question, "adopt adds to your memory", yes=args.yes)
         if code is not None:
             return code
         try:
-            with output.Progress("Importing ...", after_s=0.0) as progress:
+            with output.Progress("Importing ...") as progress:
                 lines = client.encoded(source.records)
                 absorb = client.posted(own=source.own)
                 client.send(lines, sent, absorb, progress, expected=sum(source.found.values()))
         except KeyboardInterrupt:
             so_far = kind_counts(sent.taken) or "nothing"
-            output.message(f"\nInterrupted. Kept so far: {so_far}. Run it again to go on.")
+            output.message(f"\nInterrupted. Imported so far: {so_far}. Run it again to continue.")
             raise
     return report(source.path, source.gained, sent, source.left, as_data=args.json)
 
@@ -234,10 +234,10 @@ def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, dry_run
 
     path = given / paths.DATABASE if given and given.is_dir() else given or adoptable(chosen)
     if path is None:
-        raise ClaudeMemError("No database of the TypeScript claude-mem was found. Say where it is: PATH.")
+        raise ClaudeMemError("No database of the TypeScript claude-mem was found. Pass its PATH.")
     there = stack.enter_context(adopting(chosen, path))
     if there is None:
-        raise ClaudeMemError(f"{path} is no database of the TypeScript claude-mem.")
+        raise ClaudeMemError(f"{path} is not a database of the TypeScript claude-mem.")
     rows, gained = there.counts(), ImportReport()
     return Source(
         path,

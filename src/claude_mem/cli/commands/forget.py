@@ -19,7 +19,7 @@ COUNTED = (
 )
 
 
-ALSO_EXPORTS = "also take it out of files that `export` has made"
+ALSO_EXPORTS = "also remove it from files written by `export`"
 DONE = {
     "holds": "holds it",
     "rewritten": "rewritten without it",
@@ -32,9 +32,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "forget",
         more=(
-            "What meets all that is said goes, and is shown first. Backups are rewritten\n"
-            "without it; files that `export` has made are named, and rewritten too with\n"
-            "--also-exports."
+            "Deletes everything that matches all the filters, after showing it. Backups are\n"
+            "rewritten without it. Files written by `export` are listed, and rewritten too\n"
+            "with --also-exports."
         ),
         example=(
             "claude-mem forget 123 s4\n"
@@ -43,15 +43,15 @@ def add(commands: Commands) -> None:
         ),
         run=_run,
     )
-    parser.add_argument("refs", nargs="*", metavar="ID", help="as `search` shows it")
-    parser.add_argument("--session", metavar="ID", help="all of this session")
-    parser.add_argument("--project", metavar="P", help="all of this project: its name or key")
-    parser.add_argument("--file", metavar="F", help="all about this file")
+    parser.add_argument("refs", nargs="*", metavar="ID", help="an id from `search`: 123, s4 or p5")
+    parser.add_argument("--session", metavar="ID", help="everything in this session")
+    parser.add_argument("--project", metavar="P", help="everything in this project (name or key)")
+    parser.add_argument("--file", metavar="F", help="everything about this file")
     narrow.period(parser)
-    parser.add_argument("--text", metavar="TEXT", help="all that holds this text")
+    parser.add_argument("--text", metavar="TEXT", help="everything that contains this text")
     parser.add_argument("--also-exports", action="store_true", help=ALSO_EXPORTS)
-    parser.add_argument("--dry-run", action="store_true", help="only show what would go")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be deleted, and stop")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     json_flag(parser)
 
 
@@ -63,7 +63,7 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     """`args`: dry_run, yes, json and also_exports."""
     from claude_mem.cli.client import SLOW_S, request
 
-    with output.waiting("Looking for it, in backups too ..."):
+    with output.waiting("Searching, including backups ..."):
         body = selection | {"dry_run": True}
         found = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
     nothing = not any(found.get(name) for name, _, _ in COUNTED) and not _touched(found, args)
@@ -72,10 +72,10 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     if not args.json:
         _preview(found)
     what = _counted(found) or output.plural(len(_touched(found, args)), "copy of it", "copies of it")
-    code = output.confirm(f"Forget {what} for good?", "forget deletes for good", yes=args.yes)
+    code = output.confirm(f"Permanently delete {what}?", "forget deletes permanently", yes=args.yes)
     if code is not None:
         return code
-    with output.waiting("Forgetting; backups are rewritten ..."):
+    with output.waiting("Deleting, and rewriting backups ..."):
         body = selection | {"confirm": True, "exports": args.also_exports}
         gone = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
     return _say(gone, as_data=args.json)
@@ -100,7 +100,7 @@ def _selection(args: argparse.Namespace) -> dict[str, object]:
     selection: dict[str, object] = {name: value for name, value in said.items() if value}
     if not selection:
         raise UsageError(
-            "say what to forget: an ID, --session, --project, --file, --since, --until or --text."
+            "Specify what to delete: an ID, --session, --project, --file, --since, --until or --text."
         )
     return selection
 
@@ -111,12 +111,12 @@ def _say(told: dict[str, Any], *, as_data: bool) -> int:
         return OK
     counted = _counted(told)
     if not counted:
-        print("Nothing like that is remembered.")
+        print("No results.")
     elif told["dry_run"]:
         _preview(told)
-        print(f"{counted} would go.")
+        print(f"{counted} would be deleted.")
     else:
-        print(f"Forgotten: {counted}.")
+        print(f"Deleted: {counted}.")
     for line in elsewhere(told):
         output.message(line)
     return OK
@@ -141,8 +141,10 @@ def elsewhere(told: dict[str, Any]) -> list[str]:
     ]
     exports = [one for one in lying if one["kind"] == "export" and one["done"] == "holds" and not one["note"]]
     if exports:
-        lines.append("Files that an export has made are yours; to have them rewritten: --also-exports")
+        lines.append("Exported files were not changed. To rewrite them too: --also-exports")
     if not told["dry_run"] and told.get("backups"):
         still = "copy of the database still holds", "copies of the database still hold"
-        lines.append(f"{output.plural(told['backups'], *still)} it. Delete what must be gone now.")
+        lines.append(
+            f"{output.plural(told['backups'], *still)} it. Delete those yourself if it must be gone now."
+        )
     return lines

@@ -57,7 +57,7 @@ def _add_verb(commands: Commands, verb: str, payload: str) -> None:
         run=lambda _: _help(parser),
     )
     parser.add_argument(
-        "--agent", metavar="NAME", default=AGENT, help=f"whose hook this is (default: {AGENT})"
+        "--agent", metavar="NAME", default=AGENT, help=f"the agent that runs the hook (default: {AGENT})"
     )
 
 
@@ -78,10 +78,10 @@ def _add_mcp(commands: Commands) -> None:
     commands.add(
         "mcp",
         more=(
-            "For a coding agent to run: it asks memory with search, timeline,\n"
-            "get_observations, get_session, file_history, remember and forget. The worker\n"
-            "answers, and is started if it is down. Typed in a terminal it prints what to put\n"
-            "into a client's settings."
+            "Run by a coding agent, which gets the tools search, timeline, get_observations,\n"
+            "get_session, file_history, remember and forget. The worker answers, and is\n"
+            "started if it is not running. In a terminal it prints the entry for the agent's\n"
+            "settings."
         ),
         example="claude-mem mcp > mcp.json",
         run=_run_mcp,
@@ -102,9 +102,9 @@ def _add_context(commands: Commands) -> None:
     parser = commands.add(
         "context",
         more=(
-            "In a terminal, with a flag, or with no input (</dev/null) it prints for you.\n"
-            "Otherwise it is the hook of SessionStart: it reads one JSON object on standard\n"
-            "input, records it, prints a hook's answer, and always exits 0."
+            "In a terminal, with a flag, or with no input (</dev/null) it prints the context.\n"
+            "Otherwise it is the SessionStart hook: it reads one JSON object from stdin,\n"
+            "records it, prints the hook's answer and always exits 0."
         ),
         example=(
             "claude-mem context\n"
@@ -114,7 +114,9 @@ def _add_context(commands: Commands) -> None:
         run=_run_context,
     )
     narrow.project(parser)
-    parser.add_argument("--source", choices=SOURCES, default="startup", help="what begins (startup)")
+    parser.add_argument(
+        "--source", choices=SOURCES, default="startup", help="how the session starts (default: startup)"
+    )
     json_flag(parser)
 
 

@@ -25,20 +25,20 @@ def _add_open(commands: Commands) -> None:
     parser = commands.add(
         "open",
         more=(
-            "The link works once, for a minute; the browser then stays signed in for a\n"
-            "month. The worker is started if none runs. Without a screen, or with --print,\n"
-            "the link is printed instead."
+            "The link works once, within a minute; the browser then stays signed in for a\n"
+            "month. Starts the worker if it is not running. Without a display, or with\n"
+            "--print, it prints the link instead."
         ),
         example="claude-mem open\nclaude-mem open 123\nclaude-mem open --print\nclaude-mem open --sign-out",
         run=_run_open,
     )
     parser.add_argument(
-        "what", nargs="?", metavar="ID", help="a memory to show, as `search` has it (12, s3, p4)"
+        "what", nargs="?", metavar="ID", help="the memory to show, an id from `search` (12, s3, p4)"
     )
     parser.add_argument(
-        "--print", action="store_true", dest="only_print", help="print the link, open nothing"
+        "--print", action="store_true", dest="only_print", help="print the link instead of opening it"
     )
-    parser.add_argument("--sign-out", action="store_true", help="sign every browser out, open nothing")
+    parser.add_argument("--sign-out", action="store_true", help="sign out all browsers")
     json_flag(parser)
 
 
@@ -57,9 +57,9 @@ def _run_open(args: argparse.Namespace) -> int:
     elif args.only_print or not _opened(link):
         print(link)
     else:
-        output.message(f"The viewer is at http://127.0.0.1:{answer['port']}/, in your browser.")
+        output.message(f"The viewer is open in your browser: http://127.0.0.1:{answer['port']}/")
     if not args.json and not gather.is_connected(settings.Settings(settings.data_directory())):
-        output.message("Claude Code is not connected, so nothing new is recorded: claude-mem install")
+        output.message("Claude Code is not connected, so nothing new is recorded. Run: claude-mem install")
     return OK
 
 
@@ -80,7 +80,7 @@ def _place(what: str | None) -> str:
         return ""
     ref = Ref.parse(what)
     if ref is None:
-        raise UsageError(f"{what!r} is no memory's name, such as 12 or s3.")
+        raise UsageError(f"Invalid memory id {what!r}; expected something like 12 or s3.")
     return f"#/observation/{ref}"
 
 
@@ -103,7 +103,7 @@ def _add_token(commands: Commands) -> None:
     json_flag(
         commands.add(
             "token",
-            more="The worker makes it when it first runs. Whoever has it can read your memory.",
+            more="The worker creates it when it first starts. Anyone with it can read your memory.",
             example=(
                 'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
             ),
@@ -117,7 +117,7 @@ def _run_token(args: argparse.Namespace) -> int:
 
     token = read_token(settings.data_directory() / paths.TOKEN)
     if token is None:
-        raise ClaudeMemError("There is no token yet: the worker makes one. Run: claude-mem worker start")
+        raise ClaudeMemError("There is no token yet; the worker creates it. Run: claude-mem worker start")
     if args.json:
         output.print_json({"token": token})
     else:

@@ -65,7 +65,7 @@ def session_named(named: str | None) -> str | None:
         return None
     session = named or os.environ.get(SESSION_VARIABLE, "")
     if not session:
-        raise UsageError(f"say which session: --session ID. ({SESSION_VARIABLE} is not set here.)")
+        raise UsageError(f"Specify a session: --session ID. ({SESSION_VARIABLE} is not set.)")
     return session
 
 
@@ -82,8 +82,8 @@ def _add_off(commands: Commands) -> None:
     parser = commands.add(
         "off",
         more=(
-            "What is remembered stays, and can be searched. Sessions that run notice at once,\n"
-            "and so does the start of every new one: it says so in a line."
+            "Existing memory stays and can be searched. Running sessions are paused at once;\n"
+            "new ones say in a line that they are not recorded."
         ),
         example="claude-mem off\nclaude-mem off --session 5694c0de-0000-4000-8000-000000000001",
         run=_run_off,
@@ -99,7 +99,7 @@ def session_flag(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="ID",
-        help=f"only this session; without an ID the one it runs in ({SESSION_VARIABLE})",
+        help=f"only this session; without an ID, the current one ({SESSION_VARIABLE})",
     )
 
 
@@ -117,10 +117,10 @@ def paused_text(session: str | None, *, changed: bool, slash: bool = False) -> s
     """What holds after a session (None: everything) was paused."""
     already = "" if changed else " already"
     if session is None:
-        paused = f"Paused{already}: nothing is recorded and no session is told anything."
+        paused = f"Paused{already}: nothing is recorded and nothing is injected."
         return f"{paused} {how_to_resume(None, slash=slash)}"
     return (
-        f"Paused{already}, for one session: nothing more of it is recorded, and it is told nothing.\n"
+        f"Paused{already} for one session: nothing more of it is recorded, and nothing is injected into it.\n"
         f"{how_to_resume(session, slash=slash)}"
     )
 
@@ -151,7 +151,7 @@ SHORT = 8  # of an id
 def _add_on(commands: Commands) -> None:
     parser = commands.add(
         "on",
-        more="A session that was paused by itself stays paused until it is named.",
+        more="A session that was paused individually stays paused until you resume it with\n--session.",
         example="claude-mem on\nclaude-mem on --session 5694c0de-0000-4000-8000-000000000001",
         run=_run_on,
     )
@@ -174,7 +174,11 @@ def resumed_text(session: str | None, *, changed: bool, slash: bool = False) -> 
     data_dir = settings.data_directory()
     now = pause_switches.look(data_dir)
     if now.everything is not None:
-        ended = "The session's own pause is over" if changed else "The session was not paused by itself"
+        ended = (
+            "The session is no longer paused individually"
+            if changed
+            else "The session was not paused individually"
+        )
         return f"{ended}, but everything is paused: nothing is recorded. {how_to_resume(None, slash=slash)}"
     what = "" if session is None else " the session"
     lines = [f"Recording{what} again." if changed else f"Recording{what}: it was not paused."]
@@ -183,7 +187,7 @@ def resumed_text(session: str | None, *, changed: bool, slash: bool = False) -> 
     if len(left) > NAMED:
         lines.append(f"... and {output.plural(len(left) - NAMED, 'session')} more.")
     if paths.is_off(posix.environ):
-        lines.append("CLAUDE_MEM_OFF is set here: an agent started from here still records nothing.")
+        lines.append("CLAUDE_MEM_OFF is set in this shell: an agent started from it still records nothing.")
     return "\n".join(lines)
 
 

@@ -21,9 +21,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "projects",
         more=(
-            "A project is what has the same git remote, else the same directory. Where two of\n"
-            "them look like one (a directory that was moved, a remote that was added later),\n"
-            "the command that merges them is shown."
+            "A project is a git remote or, without one, a directory. If two projects look\n"
+            "like one (a moved directory, a remote that was added later), the command that\n"
+            "merges them is shown."
         ),
         example=(
             "claude-mem projects\n"
@@ -38,45 +38,45 @@ def add(commands: Commands) -> None:
     rename = verbs.add(
         "rename",
         "give a project another name",
-        more="All that is remembered of it goes by it, and so does what comes.",
+        more="Applies to existing and future memory.",
         example="claude-mem projects rename shop 'the shop'",
         run=_rename,
     )
-    rename.add_argument("old", metavar="OLD", help="its name or its key")
-    rename.add_argument("new", metavar="NEW", help="what it is to be called")
+    rename.add_argument("old", metavar="OLD", help="its name or key")
+    rename.add_argument("new", metavar="NEW", help="the new name")
     _dry(rename)
     merge = verbs.add(
         "merge",
-        "make all of one project another's",
-        more="Sessions, memories, what finds them; and what comes under its key from now on.",
+        "move everything in one project into another",
+        more="Moves sessions, memories and index entries; future sessions follow.",
         example="claude-mem projects merge /home/ada/old-shop shop --dry-run",
         run=_merge,
     )
-    merge.add_argument("gone", metavar="FROM", help="the one that goes: its name or its key")
-    merge.add_argument("into", metavar="INTO", help="the one that stays")
+    merge.add_argument("gone", metavar="FROM", help="the project to merge: its name or key")
+    merge.add_argument("into", metavar="INTO", help="the project to keep")
     _dry(merge)
     remove = verbs.add(
         "remove",
-        "forget all of a project, for good",
-        more="The same as `claude-mem forget --project`: shown first, and asked for.",
+        "delete a project permanently",
+        more="Same as `claude-mem forget --project`: it shows what would be deleted and asks.",
         example="claude-mem projects remove scratch --dry-run",
         run=_remove,
     )
-    remove.add_argument("name", metavar="NAME", help="its name or its key")
+    remove.add_argument("name", metavar="NAME", help="its name or key")
     remove.add_argument("--also-exports", action="store_true", help=forget.ALSO_EXPORTS)
     _dry(remove)
 
 
 def _dry(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, and stop")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     json_flag(parser)
 
 
 def _list(args: argparse.Namespace) -> int:
     from claude_mem.cli.client import SLOW_S, request
 
-    with output.waiting("Weighing ..."):
+    with output.waiting("Measuring ..."):
         found = request("GET", "/api/projects/overview", within_s=SLOW_S)
     if args.json:
         output.print_json(found)
@@ -84,7 +84,7 @@ def _list(args: argparse.Namespace) -> int:
     if found["items"]:
         print(table(found["items"], time.time(), output.terminal(), output.Paint(sys.stdout)))
     else:
-        output.message("No project is remembered.")
+        output.message("No projects yet.")
     for hint in found["hints"]:
         output.message(hinted(hint))
     return OK
@@ -138,8 +138,8 @@ def _merge(args: argparse.Namespace) -> int:
     body: dict[str, object] = {"from": args.gone, "into": args.into}
     told = request("POST", "/api/projects/merge", body=body | {"dry_run": True})
     if not args.dry_run:
-        question = f"Make {_what(told)} part of {_named(told['into'])}? It cannot be taken apart again."
-        code = output.confirm(question, "merge cannot be taken back", yes=args.yes)
+        question = f"Merge {_what(told)} into {_named(told['into'])}? This cannot be undone."
+        code = output.confirm(question, "A merge cannot be undone", yes=args.yes)
         if code is not None:
             return code
         with output.waiting("Merging ..."):
@@ -164,10 +164,10 @@ def _one(given: str) -> dict[str, Any]:
     named = [item for item in items if given == item["key"] or given in item["merged"]]
     named = named or [item for item in items if given == item["name"]]
     if not named:
-        raise UsageError(f"there is no project {given!r}; see: claude-mem projects")
+        raise UsageError(f"No project {given!r}. See: claude-mem projects")
     if len(named) > 1:
         keys = ", ".join(item["key"] for item in named)
-        raise UsageError(f"{len(named)} projects are called {given!r}; say which by its key: {keys}.")
+        raise UsageError(f"{len(named)} projects are called {given!r}. Use a key: {keys}.")
     return dict(named[0])
 
 

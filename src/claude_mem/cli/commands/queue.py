@@ -20,8 +20,8 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "queue",
         more=(
-            "An event whose batch failed three times is parked: kept, with the reason, until\n"
-            "you say what to do. The worker must be running."
+            "An event whose batch failed three times is parked: it is kept, with the reason,\n"
+            "until you retry or drop it. The worker must be running."
         ),
         example="claude-mem queue list",
         run=lambda _: help_of(parser),
@@ -29,32 +29,32 @@ def add(commands: Commands) -> None:
     verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     listing = verbs.add(
         "list",
-        "list events that wait, with the reason",
+        "list queued events and why they wait",
         example="claude-mem queue list\nclaude-mem queue list --state ready --limit 100",
         run=_list,
     )
-    listing.add_argument("--state", choices=STATES, default="parked", help="which (parked)")
-    listing.add_argument("--limit", type=_count, default=20, metavar="N", help="how many at most (20)")
+    listing.add_argument("--state", choices=STATES, default="parked", help="which events (default: parked)")
+    listing.add_argument("--limit", type=_count, default=20, metavar="N", help="at most N (default: 20)")
     json_flag(listing)
     retry = verbs.add(
         "retry",
-        "try parked events again, at once",
-        more="Without an ID, all of them. Also ends a pause: the model is asked again now.",
+        "retry parked events now",
+        more="Without an ID, retries all of them. Also ends a pause in calling the model.",
         example="claude-mem queue retry\nclaude-mem queue retry 41 42",
         run=_retry,
     )
-    retry.add_argument("ids", nargs="*", type=_count, metavar="ID", help="as `queue list` shows it")
-    retry.add_argument("--all", action="store_true", help="all that are parked, as without an ID")
+    retry.add_argument("ids", nargs="*", type=_count, metavar="ID", help="an id from `queue list`")
+    retry.add_argument("--all", action="store_true", help="all parked events, as without an ID")
     json_flag(retry)
     drop = verbs.add(
         "drop",
-        "give parked events up: nothing will be remembered of them",
+        "drop parked events: they will not become memory",
         more="The events themselves stay in the database, as evidence.",
         example="claude-mem queue drop 41 42",
         run=_drop,
     )
-    drop.add_argument("ids", nargs="+", type=_count, metavar="ID", help="as `queue list` shows it")
-    drop.add_argument("--yes", action="store_true", help="do not ask")
+    drop.add_argument("ids", nargs="+", type=_count, metavar="ID", help="an id from `queue list`")
+    drop.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     json_flag(drop)
 
 
@@ -66,11 +66,11 @@ def _list(args: argparse.Namespace) -> int:
     if jobs:
         print(table(jobs, time.time()))
     if total > len(jobs):
-        output.message(f"The first {len(jobs):,} of {total:,}; more with --limit.")
+        output.message(f"Showing {len(jobs):,} of {total:,}. Use --limit to see more.")
     if not total:
-        output.message(f"Nothing is {args.state}.")
+        output.message(f"No {args.state} events.")
     elif args.state == "parked":
-        output.message("Try them again: claude-mem queue retry. Give one up: claude-mem queue drop ID")
+        output.message("Retry them: claude-mem queue retry. Drop one: claude-mem queue drop ID")
     return OK
 
 
@@ -107,16 +107,16 @@ def _retry(args: argparse.Namespace) -> int:
     from claude_mem.cli.client import request
 
     if args.all and args.ids:
-        output.message("claude-mem: say either --all or which ones.")
+        output.message("claude-mem: Specify either --all or IDs, not both.")
         return USAGE
     ids = list(dict.fromkeys(args.ids)) or None
     resumed = int(request("POST", "/api/queue/retry", body={"ids": ids}, starts=0)["resumed"])
     if args.json:
         output.print_json({"resumed": resumed})
     elif resumed or ids:
-        print(f"{output.plural(resumed, 'event')} will be tried again.")
+        print(f"{output.plural(resumed, 'event')} will be retried.")
     else:
-        print("Nothing was parked. If observing was paused, it is tried again now.")
+        print("No parked events. If observing was paused, it resumes now.")
     return _all_of(ids, resumed)
 
 
@@ -124,15 +124,15 @@ def _drop(args: argparse.Namespace) -> int:
     from claude_mem.cli.client import request
 
     ids = list(dict.fromkeys(args.ids))
-    question = f"Give {output.plural(len(ids), 'event')} up? Nothing will be remembered of them."
-    code = output.confirm(question, "drop gives events up for good", yes=args.yes)
+    question = f"Drop {output.plural(len(ids), 'event')}? They will not become memory."
+    code = output.confirm(question, "drop is permanent", yes=args.yes)
     if code is not None:
         return code
     dropped = int(request("POST", "/api/queue/drop", body={"ids": ids}, starts=0)["dropped"])
     if args.json:
         output.print_json({"dropped": dropped})
     else:
-        print(f"{output.plural(dropped, 'event')} given up.")
+        print(f"{output.plural(dropped, 'event')} dropped.")
     return _all_of(ids, dropped)
 
 
@@ -147,5 +147,5 @@ def _all_of(ids: list[int] | None, done: int) -> int:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 2**63:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
     return int(text)

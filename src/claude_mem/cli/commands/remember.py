@@ -26,9 +26,9 @@ def _add_remember(commands: Commands) -> None:
     parser = commands.add(
         "remember",
         more=(
-            "It belongs to this directory's project unless --project says otherwise; one that\n"
-            "is not known yet has to be meant (--new-project). A lone `-` reads the text from\n"
-            "standard input. <private> text is left out, as always."
+            "Saved in this directory's project unless you pass --project. To start a project\n"
+            "that does not exist yet, add --new-project. A lone `-` reads the text from\n"
+            "stdin. <private> text is removed, as always."
         ),
         example=(
             "claude-mem remember Deploys need the VPN.\n"
@@ -36,13 +36,15 @@ def _add_remember(commands: Commands) -> None:
         ),
         run=_run_remember,
     )
-    parser.add_argument("text", nargs="+", metavar="TEXT", help="what to remember, or -")
-    parser.add_argument("--title", metavar="T", help="its title; else made of the text")
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="the text to save, or -")
+    parser.add_argument("--title", metavar="T", help="its title (default: made from the text)")
     parser.add_argument("--type", choices=TYPES, metavar="T", help="its type: " + ", ".join(TYPES))
-    parser.add_argument("--file", action="append", metavar="F", help="a path it is about; may come again")
-    parser.add_argument("--concept", action="append", metavar="C", help="a concept; may come again")
-    parser.add_argument("--project", metavar="P", help="whose memory it is: a project's name or key")
-    parser.add_argument("--new-project", action="store_true", help="P may be a project nobody knows yet")
+    parser.add_argument("--file", action="append", metavar="F", help="a related path; may be repeated")
+    parser.add_argument("--concept", action="append", metavar="C", help="a concept; may be repeated")
+    parser.add_argument("--project", metavar="P", help="the project it belongs to: its name or key")
+    parser.add_argument(
+        "--new-project", action="store_true", help="create the project P if it does not exist"
+    )
     json_flag(parser)
 
 
@@ -51,9 +53,9 @@ def _run_remember(args: argparse.Namespace) -> int:
 
     text = _stdin() if args.text == ["-"] else " ".join(args.text)
     if not text.strip():
-        raise UsageError("there is nothing to remember.")
+        raise UsageError("There is no text to save.")
     if args.new_project and not args.project:
-        raise UsageError("--new-project needs a name: --project P.")
+        raise UsageError("--new-project needs --project P.")
     if args.project and not args.new_project:
         _know(args.project)
     given = {
@@ -70,9 +72,9 @@ def _run_remember(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(saved)
     elif saved["status"] == "known":
-        print(f"That is remembered already, as {saved['ref']}.")
+        print(f"Already saved as {saved['ref']}.")
     else:
-        print(f"Remembered as {saved['ref']}.")
+        print(f"Saved as {saved['ref']}.")
     return OK
 
 
@@ -88,14 +90,14 @@ def _know(project: str) -> None:
         meant = [names[near] for near in get_close_matches(project.lower(), names, NEAR)]
         hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
         raise UsageError(
-            f"no project is called {project!r}.{hint} To begin one of that name, add --new-project."
+            f"No project is called {project!r}.{hint} To create it, add --new-project."
         ) from None
 
 
 def _stdin() -> str:
     raw = sys.stdin.buffer.read(MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
-        raise UsageError(f"that is more than {output.size(MOST_BYTES)}; remember the gist of it.")
+        raise UsageError(f"The text is longer than {output.size(MOST_BYTES)}. Save a summary instead.")
     return raw.decode(errors="replace")
 
 
@@ -105,8 +107,8 @@ def _add_pin(commands: Commands) -> None:
         example="claude-mem pin 123\nclaude-mem pin --off 123 124",
         run=_run_pin,
     )
-    parser.add_argument("refs", nargs="+", metavar="ID", help="as `search` shows it")
-    parser.add_argument("--off", action="store_true", help="no longer")
+    parser.add_argument("refs", nargs="+", metavar="ID", help="an id from `search`")
+    parser.add_argument("--off", action="store_true", help="unpin")
     json_flag(parser)
 
 
@@ -120,6 +122,6 @@ def _run_pin(args: argparse.Namespace) -> int:
         for result in answer["results"]:
             print(f"{result['ref']} is {'pinned' if result['pinned'] else 'no longer pinned'}.")
     if answer["missing"]:
-        output.message(f"claude-mem: nothing is remembered as {', '.join(map(str, answer['missing']))}.")
+        output.message(f"claude-mem: No memory with id {', '.join(map(str, answer['missing']))}.")
         return WRONG
     return OK

@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
 def _add_search(commands: Commands) -> None:
     parser = commands.add(
         "search",
-        more="Without a QUERY, the newest. Starts the worker if it is not running.",
+        more="Without a QUERY it lists the newest memories. Starts the worker if it is not\nrunning.",
         example=(
             "claude-mem search why does login fail\n"
             "claude-mem search --here --since 'last week' flaky test\n"
@@ -37,7 +37,7 @@ def _add_search(commands: Commands) -> None:
     parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for")
     narrow.flags(parser)
     narrow.paging(parser, RESULTS)
-    parser.add_argument("--explain", action="store_true", help="say of what each score is made")
+    parser.add_argument("--explain", action="store_true", help="explain each score")
     slash_flag(parser)
     json_flag(parser)
 
@@ -56,16 +56,16 @@ def _run_search(args: argparse.Namespace) -> int:
         results = results[:NEAR]
     elif found["hasMore"]:
         after = found["offset"] + len(results)
-        more = " Narrow it with more words." if args.slash else f" More: --offset {after}."
+        more = " Add words to narrow the search." if args.slash else f" More: --offset {after}."
     if results:
         print(memories.table(results, time.time(), output.terminal(), output.Paint(sys.stdout)))
     if note and note != NEAREST:
         output.message(str(note))
     if not results:
-        output.message("Nothing is remembered of that.")
+        output.message("No results.")
     else:
         command = "/mem" if args.slash else "claude-mem"
-        output.message(f"Read one whole: {command} show {results[0]['ref']}.{more}")
+        output.message(f"Read one in full: {command} show {results[0]['ref']}.{more}")
     return OK
 
 
@@ -76,7 +76,7 @@ MOST_AROUND = 50
 def _add_timeline(commands: Commands) -> None:
     parser = commands.add(
         "timeline",
-        more="Without an ANCHOR or --query: what was last.",
+        more="Without an ANCHOR or --query it shows the most recent memories.",
         example=(
             "claude-mem timeline 123\n"
             "claude-mem timeline --here 'last monday'\n"
@@ -85,12 +85,16 @@ def _add_timeline(commands: Commands) -> None:
         run=_run_timeline,
     )
     parser.add_argument(
-        "anchor", nargs="?", metavar="ANCHOR", help="an id (123, s4, p5), a session, or a time in words"
+        "anchor", nargs="?", metavar="ANCHOR", help="an id (123, s4, p5), a session, or a time"
     )
-    parser.add_argument("--query", metavar="Q", help="around the best hit of this search instead")
+    parser.add_argument("--query", metavar="Q", help="center on the best result of this search")
     around = narrow.up_to(MOST_AROUND, least=0)
-    parser.add_argument("--before", type=around, default=AROUND, metavar="N", help=f"how many ({AROUND})")
-    parser.add_argument("--after", type=around, default=AROUND, metavar="N", help=f"how many ({AROUND})")
+    parser.add_argument(
+        "--before", type=around, default=AROUND, metavar="N", help=f"how many (default: {AROUND})"
+    )
+    parser.add_argument(
+        "--after", type=around, default=AROUND, metavar="N", help=f"how many (default: {AROUND})"
+    )
     narrow.flags(parser)
     json_flag(parser)
 
@@ -108,9 +112,9 @@ def _run_timeline(args: argparse.Namespace) -> int:
     if results:
         print(memories.table(results, time.time(), output.terminal(), output.Paint(sys.stdout)))
         if anchor:
-            output.message(f"Around {anchor['ref']}. Read one whole: claude-mem show {anchor['ref']}")
+            output.message(f"Centered on {anchor['ref']}. Read one in full: claude-mem show {anchor['ref']}")
     else:
-        output.message("Nothing is remembered from around then.")
+        output.message("No results.")
     return OK
 
 
@@ -130,7 +134,7 @@ def _add_file(commands: Commands) -> None:
         type=narrow.up_to(narrow.MOST),
         default=FILE_RESULTS,
         metavar="N",
-        help=f"at most ({FILE_RESULTS})",
+        help=f"at most N (default: {FILE_RESULTS})",
     )
     json_flag(parser)
 
@@ -144,7 +148,7 @@ def _run_file(args: argparse.Namespace) -> int:
         output.print_json(found)
     elif found["results"]:
         print(memories.table(found["results"], time.time(), output.terminal(), output.Paint(sys.stdout)))
-        output.message(f"Read one whole: claude-mem show {found['results'][0]['ref']}")
+        output.message(f"Read one in full: claude-mem show {found['results'][0]['ref']}")
     else:
-        output.message("Nothing is remembered of that file.")
+        output.message("No memories of that file.")
     return OK

@@ -18,7 +18,7 @@ from claude_mem.model.refs import Ref
 # `claude-mem show`.
 
 
-NOT_KEPT = "A prompt of which nothing is kept: it was private, or is forgotten"
+NOT_KEPT = "This prompt was private, or has been deleted"
 
 
 def add(commands: Commands) -> None:
@@ -30,26 +30,26 @@ def _add_show(commands: Commands) -> None:
     parser = commands.add(
         "show",
         more=(
-            "An id is as `search` shows it: 123 an observation, s4 a summary, p5 a prompt,\n"
-            "e6 an event with all that a tool was given and answered.\n"
-            "A session is named by the agent's own id, or the beginning of it."
+            "Ids are those that `search` shows: 123 is an observation, s4 a summary, p5 a\n"
+            "prompt, e6 an event with a tool's full input and output. A session is named by\n"
+            "the agent's own id, or the start of it."
         ),
         example="claude-mem show 123 s4\nclaude-mem show --session 5694c0de",
         run=_run_show,
     )
     parser.add_argument("refs", nargs="*", metavar="ID", help="memories, or one session")
-    parser.add_argument("--session", metavar="ID", help="this session, also if it looks like a memory's id")
+    parser.add_argument("--session", metavar="ID", help="this session, even if it looks like a memory id")
     json_flag(parser)
 
 
 def _run_show(args: argparse.Namespace) -> int:
     if bool(args.session) == bool(args.refs):
-        raise UsageError("say either which memories, or --session.")
+        raise UsageError("Specify either memory ids or --session.")
     strange = [ref for ref in args.refs if Ref.parse(ref) is None]
     if args.session or (strange and len(args.refs) == 1):
         return _session(args.session or args.refs[0], as_data=args.json)
     if strange:
-        raise UsageError(f"{strange[0]!r} is no memory's id such as 123, s4 or p5.")
+        raise UsageError(f"Invalid memory id {strange[0]!r}; expected something like 123, s4 or p5.")
     return _memories(args.refs, as_data=args.json)
 
 
@@ -62,7 +62,7 @@ def _memories(refs: list[str], *, as_data: bool) -> int:
     elif found["results"]:
         print("\n\n".join(_each(map(_with_prompt, found["results"]))))
     if found["missing"]:
-        output.message(f"claude-mem: nothing is remembered as {', '.join(map(str, found['missing']))}.")
+        output.message(f"claude-mem: No memory with id {', '.join(map(str, found['missing']))}.")
         return WRONG
     return OK
 
@@ -87,10 +87,10 @@ def session_text(found: dict[str, Any], paint: Paint) -> str:
     memories_.sort(key=lambda result: (result.get("created_at_epoch") or 0, result["kind"] != "prompt"))
     for text in _each(memories_):
         lines += ["", text]
-    for name, label in (("previous", "Before"), ("next", "After")):
+    for name, label in (("previous", "Previous session"), ("next", "Next session")):
         if isinstance(found.get(name), dict):
             other = found[name].get("session_id") or found[name].get("id")
-            lines += ["", f"{label} it: claude-mem show --session {shlex.quote(str(other))}"]
+            lines += ["", f"{label}: claude-mem show --session {shlex.quote(str(other))}"]
     return "\n".join(lines)
 
 
@@ -149,16 +149,16 @@ def _run_sessions(args: argparse.Namespace) -> int:
     if items:
         print(sessions_table(items, time.time(), output.terminal(), output.Paint(sys.stdout)))
         more = f" More: --offset {found['offset'] + len(items)}." if found["hasMore"] else ""
-        output.message(f"Read one whole: claude-mem show --session {_id(items[0])[:ID]}.{more}")
+        output.message(f"Read one in full: claude-mem show --session {_id(items[0])[:ID]}.{more}")
     else:
-        output.message("No sessions are remembered.")
+        output.message("No sessions yet.")
     return OK
 
 
 def sessions_table(items: Sequence[dict[str, Any]], now: float, wide: int, paint: Paint) -> str:
     margin = ID + AGE + STATUS + PROJECT + 5
     lines = [
-        paint("dim", f"{'session':<{ID}}  {'age':<{AGE}} {'status':<{STATUS}} {'project':<{PROJECT}} asked")
+        paint("dim", f"{'session':<{ID}}  {'age':<{AGE}} {'status':<{STATUS}} {'project':<{PROJECT}} prompt")
     ]
     for item in items:
         at = item.get("created_at_epoch")

@@ -27,21 +27,21 @@ RESULTS = 5
 MOST_BYTES = 400_000
 
 HELP = """\
-/mem                      how memory stands
-/mem search WORDS         find what is remembered
-/mem show ID              read one of it whole
-/mem remember TEXT        remember TEXT for this project
-/mem forget ID            see what would be forgotten
-/mem forget ID yes        forget it, for good
-/mem off, /mem on         pause this session, and end the pause
-/mem off all, /mem on all pause everything, and end that
+/mem                      show the status of memory
+/mem search WORDS         search memory
+/mem show ID              show a memory in full
+/mem remember TEXT        save TEXT for this project
+/mem forget ID            show what would be deleted
+/mem forget ID yes        delete it permanently
+/mem off, /mem on         pause and resume this session
+/mem off all, /mem on all pause and resume everything
 In a terminal: claude-mem --help"""
 
 
 def add(commands: Commands) -> None:
     commands.add(
         "slash",
-        more=f"Reads what was typed after /mem on standard input. Always exits 0.\n\n{HELP}",
+        more=f"Reads what was typed after /mem from stdin. Always exits 0.\n\n{HELP}",
         example="echo 'search why does login fail' | claude-mem slash",
         run=_run,
     )
@@ -74,9 +74,9 @@ def answer(verb: str, rest: str) -> None:
         case "help":
             print(HELP)
         case "search" | "show" | "remember" | "forget":
-            print(f"Say what to {verb}.\n\n{HELP}")
+            print(f"Specify what to {verb}.\n\n{HELP}")
         case _:
-            print(f"/mem does not know {verb!r}.\n\n{HELP}")
+            print(f"Unknown command: /mem {verb}.\n\n{HELP}")
 
 
 def _command(*words: str) -> None:
@@ -92,12 +92,12 @@ def _forget(words: list[str]) -> None:
         return
     _command("forget", "--dry-run", "--", *words)
     which = " ".join(words)
-    print(f"Nothing was forgotten. To do it, for good: /mem forget {which} yes")
+    print(f"Nothing was deleted. To delete it permanently: /mem forget {which} yes")
 
 
 def _switch(verb: str, rest: str) -> None:
     if rest not in ("", "all"):
-        print(f"Say /mem {verb} for this session, or /mem {verb} all.")
+        print(f"Use /mem {verb} for this session, or /mem {verb} all.")
     elif rest == "all" or not os.environ.get(SESSION_VARIABLE):
         _command(verb, "--slash")
     else:
@@ -128,7 +128,7 @@ def slash_lines(session: str) -> list[str]:
 
 def recording(seen: QuickStatus, now: float) -> str:
     if seen.paused == OFF_VARIABLE:
-        return f"Paused: {OFF_VARIABLE} is set, so nothing of this session is recorded."
+        return f"Paused: {OFF_VARIABLE} is set, so this session is not recorded."
     if seen.paused:
         which, what, how = ("This session", "nothing of it", "/mem on")
         if seen.paused == pause.ALL:
@@ -147,25 +147,25 @@ def observing(seen: QuickStatus) -> str:
     said = [f"Observer: {seen.observer or _chosen()}"]
     if seen.usd is not None:
         said.append(f"${seen.usd:,.2f} and {output.plural(seen.tokens or 0, 'token')} today")
-    said += ["today's budget is spent"] if seen.spent_up else []
-    said.append(f"{output.plural(seen.queued, 'event')} waiting" if seen.queued else "nothing waits")
-    said += [f"{output.plural(seen.parked, 'event')} given up (claude-mem queue)"] if seen.parked else []
+    said += ["today's budget is used up"] if seen.spent_up else []
+    said.append(f"{output.plural(seen.queued, 'event')} waiting" if seen.queued else "queue empty")
+    said += [f"{output.plural(seen.parked, 'event')} failed (claude-mem queue)"] if seen.parked else []
     return " · ".join(said)
 
 
 def _remembered(seen: QuickStatus, here: Path | None) -> str:
     if seen.worker == status.BUSY:
-        return "The worker does not answer just now."
+        return "The worker is not answering right now."
     if seen.worker == status.ASLEEP:
         return "The worker is not running; the next hook starts it."
     project = _project(here) if here else None
     if project is None:
-        return "Nothing is remembered of this project yet."
+        return "No memories of this project yet."
     counts = (
         output.plural(project["observations"], "memory", "memories"),
         output.plural(project["sessions"], "session"),
     )
-    return f"This project, {clean(str(project['name']))}: {counts[0]} of {counts[1]}."
+    return f"This project, {clean(str(project['name']))}: {counts[0]} from {counts[1]}."
 
 
 def _project(here: Path) -> dict[str, Any] | None:
@@ -193,4 +193,4 @@ def _chosen() -> str:
     try:
         return wiring.choice(settings.load()).provider
     except ClaudeMemError as error:
-        return f"none, for: {error}"
+        return f"none: {error}"

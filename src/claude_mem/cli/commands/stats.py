@@ -31,14 +31,18 @@ COLUMNS = (("calls", 8), ("input", 11), ("cached", 11), ("output", 11), ("cost",
 def add(commands: Commands) -> None:
     parser = commands.add(
         "stats",
-        more="Days are those of UTC, as budgets count them. The worker need not run.",
+        more="Days are in UTC, as for budgets. The worker need not be running.",
         example="claude-mem stats\nclaude-mem stats --days 30\nclaude-mem stats --since 2026-01-31 --json",
         run=_run,
     )
     period = parser.add_mutually_exclusive_group()
-    period.add_argument("--since", type=_day, metavar="DATE", help="from this day on: 2026-01-31")
+    period.add_argument("--since", type=_day, metavar="DATE", help="from this day on, such as 2026-01-31")
     period.add_argument(
-        "--days", type=_days, default=DAYS, metavar="N", help=f"the last N days, today included ({DAYS})"
+        "--days",
+        type=_days,
+        default=DAYS,
+        metavar="N",
+        help=f"the last N days, including today (default: {DAYS})",
     )
     json_flag(parser)
 
@@ -54,10 +58,10 @@ def _run(args: argparse.Namespace) -> int:
             raise ClaudeMemError(found.problem)
         if not found.exists:
             raise ClaudeMemError(
-                "There is no database yet: the worker makes it. Run: claude-mem worker start"
+                "There is no database yet; the worker creates it. Run: claude-mem worker start"
             )
         if found.schema != found.known_schema:
-            raise ClaudeMemError("The database is of an older version. Run: claude-mem worker restart")
+            raise ClaudeMemError("The database is from an older version. Run: claude-mem worker restart")
         counted = wiring.tally(chosen, _midnight(since))
     if args.json:
         output.print_json(as_data(since, counted, chosen))
@@ -143,7 +147,7 @@ def render(since: date, counted: Tally, chosen: Settings) -> str:
         "",
         f"Captured  {output.plural(counted.sessions, 'session')}, "
         f"{output.plural(counted.prompts, 'prompt')}, {output.plural(counted.events, 'event')}",
-        f"Became    {output.plural(sum(counted.by_type.values()), 'observation')}, "
+        f"Observed  {output.plural(sum(counted.by_type.values()), 'observation')}, "
         f"{output.plural(counted.summaries, 'summary', 'summaries')}"
         + (f"; {counted.seen_again:,} seen again" if counted.seen_again else ""),
     ]
@@ -178,7 +182,7 @@ def _injected(injected: dict[str, InjectionTotals]) -> list[str]:
 
 def _cost(spending: list[Spending]) -> list[str]:
     if not spending:
-        return ["Cost      nothing: no model was asked"]
+        return ["Cost      nothing: no model was used"]
     whole = total(spending)
     price = _dollars(whole) or "price unknown"
     lines = [f"Cost      {output.plural(whole.calls, 'call')}, {whole.tokens:,} tokens, {price}"]
@@ -223,7 +227,7 @@ def _budget(counted: Tally, chosen: Settings) -> str:
     of_tokens = f" of {most_tokens:,}" if most_tokens else ""
     of_usd = f" of ${most_usd:,.2f}" if most_usd else ""
     spent = (most_tokens and used >= most_tokens) or (most_usd and usd >= most_usd)
-    over = ": spent, the offline observer has taken over" if spent else ""
+    over = ": used up, the offline observer has taken over" if spent else ""
     limit = "" if most_tokens or most_usd else " (no limit)"
     return f"Today     {used:,}{of_tokens} tokens, {dollars(usd)}{of_usd}{limit}{over}"
 

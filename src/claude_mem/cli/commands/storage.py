@@ -24,7 +24,7 @@ def _add_backup(commands: Commands) -> None:
     json_flag(
         commands.add(
             "backup",
-            more="Safe while the worker runs. The worker itself makes one a day and keeps seven.",
+            more="Safe while the worker is running. The worker makes one a day and keeps seven.",
             example="claude-mem backup",
             run=_run_backup,
         )
@@ -36,7 +36,7 @@ def _run_backup(args: argparse.Namespace) -> int:
 
     chosen = client.load_settings()
     if not chosen.database.exists():
-        raise ClaudeMemError("There is no database yet: the worker makes it. Run: claude-mem worker start")
+        raise ClaudeMemError("There is no database yet; the worker creates it. Run: claude-mem worker start")
     with output.waiting("Copying the database ..."):
         made = wiring.backup(chosen)
     if args.json:
@@ -53,21 +53,21 @@ def _add_restore(commands: Commands) -> None:
     parser = commands.add(
         "restore",
         more=(
-            "Without a FILE, the newest backup that is whole. The database that was there is\n"
-            "moved aside, not deleted; what is spooled stays. A running worker is restarted."
+            "Without a FILE it uses the newest intact backup. The current database is moved\n"
+            "aside, not deleted, and spooled events are kept. A running worker is restarted."
         ),
         example="claude-mem restore\nclaude-mem restore --yes claude-mem-20260131-090000.db",
         run=_run_restore,
     )
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the backup to restore")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     json_flag(parser)
 
 
 def _run_restore(args: argparse.Namespace) -> int:
     chosen = client.load_settings()
     if not chosen.data_dir.is_dir():
-        raise ClaudeMemError(f"There is nothing to restore: {chosen.data_dir} does not exist.")
+        raise ClaudeMemError(f"Nothing to restore: {chosen.data_dir} does not exist.")
     question = f"Replace the database in {chosen.data_dir} with {args.file or 'the newest backup'}?"
     code = output.confirm(question, "restore replaces the database", yes=args.yes)
     if code is not None:
@@ -79,7 +79,7 @@ def _run_restore(args: argparse.Namespace) -> int:
     else:
         print(f"Restored from {source}")
         if aside is not None:
-            print(f"The database that was there is now in {aside}")
+            print(f"The previous database is now in {aside}")
     return OK
 
 
@@ -107,12 +107,12 @@ def _restore(chosen: Settings, file: Path | None) -> tuple[Path, Path | None]:
 
 
 WHAT = {
-    "evidence_old": "raw evidence past its age (CLAUDE_MEM_EVIDENCE_DAYS)",
-    "evidence_large": "the oldest raw evidence past its size (CLAUDE_MEM_EVIDENCE_MB)",
-    "contexts": "rendered contexts of places where nobody works any more",
-    "markers": "markers and set-aside files of long ago",
-    "backups": "copies of the database past those that are kept",
-    "free": "unused pages of the database",
+    "evidence_old": "raw evidence older than CLAUDE_MEM_EVIDENCE_DAYS",
+    "evidence_large": "the oldest raw evidence above CLAUDE_MEM_EVIDENCE_MB",
+    "contexts": "rendered contexts of directories no longer in use",
+    "markers": "old markers and unreadable spool files",
+    "backups": "surplus copies of the database",
+    "free": "free pages in the database",
 }
 
 
@@ -120,20 +120,20 @@ def _add_gc(commands: Commands) -> None:
     parser = commands.add(
         "gc",
         more=(
-            "The worker does this by itself, a little every hour; this does all of it now.\n"
-            "What was learnt (observations, summaries, prompts) is never let go of."
+            "The worker does this on its own, a little every hour; this does all of it now.\n"
+            "Observations, summaries and prompts are never deleted."
         ),
         example="claude-mem gc --dry-run\nclaude-mem gc",
         run=_run_gc,
     )
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be freed")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be freed, and stop")
     json_flag(parser)
 
 
 def _run_gc(args: argparse.Namespace) -> int:
     from claude_mem.cli.client import SLOW_S, request
 
-    with output.waiting("Looking through the house ..."):
+    with output.waiting("Scanning the data directory ..."):
         told = request("POST", "/api/gc", body={"dry_run": args.dry_run}, within_s=SLOW_S)
     if args.json:
         output.print_json(told)
@@ -146,9 +146,9 @@ def gc_report(told: dict[str, Any]) -> str:
     lines = [_gc_line(item) for item in told["items"] if item["count"] or item["bytes"]]
     room = told["database"]
     would = "would be freed" if told["dry_run"] else "freed"
-    lines.append(f"{output.size(told['bytes'])} {would}." if lines else "There is nothing to let go of.")
+    lines.append(f"{output.size(told['bytes'])} {would}." if lines else "Nothing to delete.")
     lines.append(
-        f"The database takes {output.size(room['size'])}, of which {output.size(room['free'])} are unused."
+        f"The database takes {output.size(room['size'])}, of which {output.size(room['free'])} is free."
     )
     return "\n".join(lines)
 

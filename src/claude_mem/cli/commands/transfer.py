@@ -40,9 +40,9 @@ def _add_export(commands: Commands) -> None:
     parser = commands.add(
         "export",
         more=(
-            "One JSON object a line, from which `import` makes the same memory again; or,\n"
-            "with --markdown, a journal to read. Without a QUERY whole sessions with all that\n"
-            "was done in them, with one only the memories it finds. The file is yours alone\n"
+            "One JSON object per line, from which `import` restores the same memory; or, with\n"
+            "--markdown, a journal to read. Without a QUERY it writes whole sessions with all\n"
+            "their events; with one, only the memories found. Only you can read the file\n"
             "(0600)."
         ),
         example=(
@@ -52,15 +52,15 @@ def _add_export(commands: Commands) -> None:
         ),
         run=_run_export,
     )
-    parser.add_argument("query", nargs="*", metavar="QUERY", help="only what is found for these words")
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="only the results of this search")
     narrow.project(parser)
-    parser.add_argument("--session", metavar="ID", help="only of this session")
+    parser.add_argument("--session", metavar="ID", help="only this session")
     narrow.period(parser)
-    parser.add_argument("--markdown", action="store_true", help="a journal for people, by day and session")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to; - is standard output, and the default"
+        "--markdown", action="store_true", help="write a readable journal, by day and session"
     )
-    parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; - is stdout (the default)")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
     json_flag(parser)
 
 
@@ -73,7 +73,7 @@ def _run_export(args: argparse.Namespace) -> int:
         _refuse_files(args.query)
     if args.output in (None, "-"):
         if args.json:
-            raise UsageError("--json reports about a file; say which: -o FILE.")
+            raise UsageError("--json reports on a file, so it needs -o FILE.")
         _write(args, sys.stdout.buffer)
         return OK
     path = Path(args.output)
@@ -85,8 +85,8 @@ def _run_export(args: argparse.Namespace) -> int:
         form = "markdown" if args.markdown else "jsonl"
         output.print_json({"path": str(path), "bytes": size, "format": form, "records": dict(counts)})
     else:
-        print(f"Exported {client.kind_counts(counts) or 'nothing: there is nothing like that'}.")
-        output.message(f"{path}, {output.size(size)}, readable by you alone.")
+        print(f"Exported {client.kind_counts(counts) or 'nothing: no results'}.")
+        output.message(f"{path}, {output.size(size)}, readable only by you.")
     return OK
 
 
@@ -97,8 +97,8 @@ def _refuse_files(query: list[str]) -> None:
         return
     words = [*(word for word in query if word != named), "-o", named]
     raise UsageError(
-        f"{named!r} looks like a file; did you mean: claude-mem export {shlex.join(words)}? "
-        "If it is what to look for, add: -o -"
+        f"{named!r} looks like a file. Did you mean: claude-mem export {shlex.join(words)}? "
+        "To search for it, add: -o -"
     )
 
 
@@ -150,10 +150,10 @@ def _add_import(commands: Commands) -> None:
     parser = commands.add(
         "import",
         more=(
-            "What is there already stays as it is: doing it again changes nothing, and after\n"
-            "an interruption goes on. Without --own the file counts as a stranger's: secrets\n"
-            "are redacted, everything is marked as read and not verified, and nothing of your\n"
-            "own is added to or replaced."
+            "Existing memory stays as it is: importing again changes nothing, and continues\n"
+            "after an interruption. Without --own the file is untrusted: secrets are\n"
+            "redacted, everything is marked as read but not verified, and none of your own\n"
+            "memory is extended or replaced."
         ),
         example=(
             "claude-mem import --own memory.jsonl\n"
@@ -162,9 +162,9 @@ def _add_import(commands: Commands) -> None:
         ),
         run=_run_import,
     )
-    parser.add_argument("file", metavar="FILE", help="one JSON object a line; - is standard input")
-    parser.add_argument("--own", action="store_true", help="it is an export of yours: take it as it is")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be taken")
+    parser.add_argument("file", metavar="FILE", help="one JSON object per line; - is stdin")
+    parser.add_argument("--own", action="store_true", help="it is your own export: import it unchanged")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
     json_flag(parser)
 
 
@@ -200,7 +200,7 @@ def _rehearsing(own: bool) -> Iterator[Absorb]:
     from claude_mem.wiring.database import trial_import
 
     request("GET", "/health")  # whoever starts it sees to it that the database is there, and of this version
-    with output.waiting("Copying the database, to try it on the copy ..."), ExitStack() as stack:
+    with output.waiting("Copying the database for a trial run ..."), ExitStack() as stack:
         absorb = stack.enter_context(trial_import(client.load_settings(), own=own))
         left = stack.pop_all()
     with left:
@@ -225,10 +225,10 @@ def _report(args: argparse.Namespace, sent: Sent) -> int:
         output.print_json({"dry_run": args.dry_run, "own": args.own, "lines": sent.records, **sent.as_data()})
         return sent.code
     if not sent.records:
-        raise ClaudeMemError("There is nothing in it.")
+        raise ClaudeMemError("The file is empty.")
     print(f"{'Would import' if args.dry_run else 'Imported'}: {kind_counts(sent.taken) or 'nothing new'}.")
     if known := kind_counts(sent.known):
-        print(f"Known already: {known}.")
+        print(f"Already known: {known}.")
     sent.print_refused()
     return sent.code
 

@@ -77,30 +77,30 @@ def _was_rotated(file: IO[str], log: Path) -> bool:
 
 STATES = {
     "running": "The worker is running",
-    "starting": "The worker is starting, and opens its database first",
+    "starting": "The worker is starting: it is opening the database",
     "stopped": "The worker is not running (the next hook starts it)",
-    "hung": "The worker holds its lock but does not answer; run: claude-mem worker restart",
+    "hung": "The worker holds its lock but does not answer. Run: claude-mem worker restart",
 }
 
 
 def add(commands: Commands) -> None:
     parser = commands.add(
         "worker",
-        more="There is one per data directory, and hooks start it by themselves.",
+        more="There is one per data directory. Hooks start it automatically.",
         example="claude-mem worker status",
         run=lambda _: help_of(parser),
     )
     verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     for name, purpose, run in (
-        ("start", "start the worker, and wait until it answers", _start),
-        ("stop", "stop the worker between two jobs; what is spooled and queued stays", _stop),
-        ("restart", "stop the worker, also one that hangs, and start it again", _restart),
+        ("start", "start the worker and wait until it answers", _start),
+        ("stop", "stop the worker after its current job; queued events are kept", _stop),
+        ("restart", "restart the worker, even if it hangs", _restart),
     ):
         json_flag(verbs.add(name, purpose, example=f"claude-mem worker {name}", run=run))
     json_flag(
         verbs.add(
             "status",
-            "say whether the worker runs, and what waits for it",
+            "show whether the worker is running, and its queue",
             more="Exits 1 unless it is running.",
             example="claude-mem worker status --json",
             run=_status,
@@ -108,19 +108,19 @@ def add(commands: Commands) -> None:
     )
     foreground = verbs.add(
         "run",
-        "be the worker, in the foreground",
-        more="This is what `start` and the hooks run. Ctrl-C stops it between two jobs.",
+        "run the worker in the foreground",
+        more="Ctrl-C stops it after its current job.",
         example="claude-mem worker run",
         run=_run,
     )
     foreground.add_argument(
-        "--from-hook", action="store_true", help="leave quietly if another worker is there"
+        "--from-hook", action="store_true", help="exit quietly if another worker is running"
     )
     logs_of = verbs.add(
         "logs", "print the worker's log", example="claude-mem worker logs -n 100 -f", run=_logs
     )
-    logs_of.add_argument("-n", type=_lines, default=20, metavar="N", help="how many of the last lines (20)")
-    logs_of.add_argument("-f", action="store_true", help="go on printing as lines are written")
+    logs_of.add_argument("-n", type=_lines, default=20, metavar="N", help="the last N lines (default: 20)")
+    logs_of.add_argument("-f", action="store_true", help="follow the log")
 
 
 def _start(args: argparse.Namespace) -> int:
@@ -134,7 +134,7 @@ def _start(args: argparse.Namespace) -> int:
 def _stop(args: argparse.Namespace) -> int:
 
     data_dir = settings.data_directory()  # a worker can be stopped whatever settings.json holds
-    with output.waiting("Waiting for the worker to finish its job ..."):
+    with output.waiting("Waiting for the worker to finish its current job ..."):
         was_running = control.stop(data_dir)
     if args.json:
         output.print_json({"state": "stopped", "was_running": was_running})

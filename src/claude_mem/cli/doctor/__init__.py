@@ -20,7 +20,7 @@ def add(commands: Commands) -> None:
     json_flag(
         commands.add(
             "doctor",
-            more="Changes nothing, and works with whatever is broken. Exits 1 if something is bad.",
+            more="Changes nothing. Exits 1 if something is wrong.",
             example="claude-mem doctor",
             run=_run,
         )
@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
 def _run(args: argparse.Namespace) -> int:
     from claude_mem.cli.doctor.gather import gather
 
-    with output.waiting("Looking ..."):
+    with output.waiting("Checking ..."):
         facts = gather()
     findings = judge(facts)
     if args.json:

@@ -49,15 +49,17 @@ def judge_growth(facts: Facts) -> list[Finding]:
     rate = "" if weekly is None else f", {_signed(weekly)} a week"
     says = f"{output.size(fact.bytes)}{rate}, {share:.0%} free".replace("%", " %")
     if share > UNUSED and fact.free > UNUSED_BYTES:
-        return [Finding("growth", "warn", f"{says}: more than is given back by itself", next=GC)]
+        return [Finding("growth", "warn", f"{says}: more than is reclaimed automatically", next=GC)]
     if fact.log > LONG_LOG:
-        says = f"{says}; its log has grown to {output.size(fact.log)}, for somebody is reading it"
+        says = f"{says}; its log has grown to {output.size(fact.log)} because a reader keeps it open"
         return [Finding("growth", "warn", says, next="claude-mem worker restart")]
     if weekly and weekly > 0 and isinstance(facts.disk, Disk) and facts.disk.total:
         left = facts.disk.free / weekly
         if left < WEEKS_LEFT:
-            step = f"make room, or keep less (CLAUDE_MEM_EVIDENCE_MB), then: {GC}"
-            return [Finding("growth", "warn", f"{says}: the disk is full in {left:.1f} weeks", next=step)]
+            step = f"free some space, or lower CLAUDE_MEM_EVIDENCE_MB, then: {GC}"
+            return [
+                Finding("growth", "warn", f"{says}: the disk will be full in {left:.1f} weeks", next=step)
+            ]
     return [Finding("growth", "ok", says)]
 
 
@@ -73,18 +75,18 @@ def judge_pause(fact: Paused) -> list[Finding]:
         return []
     (newest, since), *_ = fact.sessions
     many = output.plural(len(fact.sessions), "session")
-    says = f"{many} paused; the last one, {newest}, since {pause.date_of(since)}"
-    return [Finding("pause", "ok", says, next=f"to end that: claude-mem on --session {newest}")]
+    says = f"{many} paused; the most recent, {newest}, since {pause.date_of(since)}"
+    return [Finding("pause", "ok", says, next=f"to resume it: claude-mem on --session {newest}")]
 
 
 def judge_connection(fact: Connected) -> list[Finding]:
     how = " and ".join(fact.how)
     if not how:
-        says = "Claude Code is not connected, as far as its settings for you and for this directory say"
+        says = "Claude Code is not connected, according to its user and project settings"
         stops = "Claude Code is not connected"
         return [Finding("client", "bad", says, next="claude-mem install", stops=stops)]
     if not fact.current:
-        says = f"connected {how}, but not as this version on this machine would be"
+        says = f"connected {how}, but not as this version would connect it"
         return [Finding("client", "warn", says, next="claude-mem install")]
     return [Finding("client", "ok", f"Claude Code is connected {how}")]
 
@@ -96,10 +98,10 @@ def judge_directory(fact: Directory) -> list[Finding]:
         )
 
     if fact.obstacle:
-        step = "see that the folder above it is there and yours to write, or set CLAUDE_MEM_DATA_DIR"
+        step = "check that the parent folder exists and is writable, or set CLAUDE_MEM_DATA_DIR"
         return [bad(fact.obstacle, step, fact.obstacle)]
     if not fact.exists:
-        return [Finding("directory", "ok", f"{fact.path} is not there yet; the first hook makes it")]
+        return [Finding("directory", "ok", f"{fact.path} does not exist yet; the first hook creates it")]
     if not fact.is_directory:
         step = f"move it away: mv {fact.path} {fact.path}.old"
         return [bad("is not a directory", step, "is not a directory")]
@@ -108,11 +110,11 @@ def judge_directory(fact: Directory) -> list[Finding]:
         return [bad(f"belongs to user {fact.owner}, not to you ({fact.me})", step, "belongs to another user")]
     found = []
     if not fact.writable:
-        step = f"chmod u+rwx {fact.path}; see that its file system is not read-only"
-        found.append(bad("cannot be written", step, "cannot be written"))
+        step = f"chmod u+rwx {fact.path}; make sure that its file system is not read-only"
+        found.append(bad("is not writable", step, "is not writable"))
     if fact.foreign:
         step = f"sudo chown -R {fact.me} {fact.path}"
-        found.append(bad(f"holds what belongs to others: {', '.join(fact.foreign)}", step))
+        found.append(bad(f"contains files of other users: {', '.join(fact.foreign)}", step))
     if fact.open_count:
         names = ", ".join(fact.open_to_others) + (", …" if fact.open_count > len(fact.open_to_others) else "")
         found.append(bad(f"can be read by others: {names}", f"chmod -R go= {fact.path}"))
@@ -121,12 +123,12 @@ def judge_directory(fact: Directory) -> list[Finding]:
             Finding(
                 "directory",
                 "warn",
-                f"{fact.path} is on a network file system ({fact.filesystem}): locks and fsync may not hold",
+                f"{fact.path} is on a network file system ({fact.filesystem}): locks may be unreliable",
                 next="set CLAUDE_MEM_DATA_DIR to a local disk",
             )
         )
     on = f" on {fact.filesystem}" if fact.filesystem else ""
-    return found or [Finding("directory", "ok", f"{fact.path}{on}, yours alone")]
+    return found or [Finding("directory", "ok", f"{fact.path}{on}, accessible only by you")]
 
 
 T = TypeVar("T")
@@ -136,7 +138,7 @@ LOW_DISK = 512 << 20
 DRAINED_WITHIN_S = 60.0
 OLD_BACKUP_S = 3 * 86_400.0
 NEXT_FOR_SETTING = {
-    "bad": "correct it, then: claude-mem worker restart",
+    "bad": "fix it, then: claude-mem worker restart",
     "unknown": "rename it or remove it, then: claude-mem worker restart",
     "theirs": None,
 }
@@ -163,7 +165,7 @@ def judge(facts: Facts) -> list[Finding]:
 
 def _judged(check: str, fact: T | Unknown, judged: Callable[[T], list[Finding]]) -> list[Finding]:
     if isinstance(fact, Unknown):
-        return [Finding(check, "warn", f"could not be looked at: {fact.why}")]
+        return [Finding(check, "warn", f"could not be checked: {fact.why}")]
     return judged(fact)
 
 
@@ -201,23 +203,23 @@ def last_event(facts: Facts) -> Finding:
     return Finding(
         "last event",
         "bad",
-        "none has ever arrived",
+        "none received",
         next="claude-mem install, then start a new session",
-        stops="no hook has reported anything yet",
+        stops="no hook has run yet",
     )
 
 
 def _interpreter(fact: Interpreter) -> list[Finding]:
     says = f"{fact.path} (Python {fact.version}, SQLite {fact.sqlite})"
     if isinstance(fact.start_ms, Unknown):
-        return [Finding("interpreter", "warn", f"{says}; its start could not be timed: {fact.start_ms.why}")]
+        return [Finding("interpreter", "warn", f"{says}; could not measure its start: {fact.start_ms.why}")]
     if fact.start_ms > SLOW_START_MS or "/shims/" in fact.path:
         return [
             Finding(
                 "interpreter",
                 "warn",
-                f"{says} takes {fact.start_ms:.0f} ms to start, and every hook waits for it",
-                next="install with the interpreter itself, not with a version manager's shim: make install",
+                f"{says} takes {fact.start_ms:.0f} ms to start, which delays every hook",
+                next="install with the interpreter itself, not a version manager's shim: make install",
             )
         ]
     return [Finding("interpreter", "ok", f"{says}, starts in {fact.start_ms:.0f} ms")]
@@ -247,28 +249,26 @@ def _worker(fact: Worker) -> list[Finding]:
             )
         ]
     if fact.state == "starting":
-        says = f"{who} is starting, and opens the database first; hooks go on, into the spool"
+        says = f"{who} is starting: it is opening the database. Hooks keep recording to the spool"
         return [Finding("worker", "ok", says)]
     if fact.state == "hung":
-        says = f"{who} holds the lock but does not answer; hooks go on, into the spool"
+        says = f"{who} holds the lock but does not answer. Hooks keep recording to the spool"
         step = "claude-mem worker restart"
         return [Finding("worker", "bad", says, next=step, hinders="the worker does not answer")]
     found = []
     if fact.trouble:
-        says = f"running ({who}), but takes nothing in: {fact.trouble}"
+        says = f"running ({who}), but not accepting events: {fact.trouble}"
         found.append(Finding("worker", "bad", says, next="claude-mem worker logs"))
     elif fact.version != fact.ours:
-        says = f"{who} runs version {fact.version}, installed is {fact.ours}"
+        says = f"{who} runs version {fact.version}; version {fact.ours} is installed"
         found.append(Finding("worker", "warn", says, next="claude-mem worker restart"))
     else:
         found.append(Finding("worker", "ok", f"running ({who}, version {fact.version})"))
     if fact.mishaps:
-        says = f"{output.plural(fact.mishaps, 'failure')} since it started; it went on"
+        says = f"{output.plural(fact.mishaps, 'failure')} since it started; it recovered"
         found.append(Finding("mishaps", "warn", says, next="claude-mem worker logs"))
     if fact.hung_asks:
-        says = (
-            f"{output.plural(fact.hung_asks, 'question')} of hooks did not return; prompts may get no memory"
-        )
+        says = f"{output.plural(fact.hung_asks, 'hook request')} never returned; prompts may get no memory"
         found.append(Finding("asks", "warn", says, next="claude-mem worker restart"))
     return found + _reached(fact)
 
@@ -279,16 +279,16 @@ def _reached(fact: Worker) -> list[Finding]:
         found.append(Finding("socket", "ok", "hook.sock answers"))
     else:
         why = f": {fact.hook_socket_answers.why}" if isinstance(fact.hook_socket_answers, Unknown) else ""
-        says = f"nobody answers on hook.sock{why}; events wait in the spool until the worker looks by itself"
+        says = f"no answer on hook.sock{why}; events wait in the spool until the worker polls it"
         found.append(Finding("socket", "bad", says, next="claude-mem worker restart"))
     if fact.port is None:
-        says = "no port on 127.0.0.1 could be had; hooks and this command use the sockets and go on"
+        says = "no port on 127.0.0.1 is free; hooks and this command use the sockets instead"
         found.append(Finding("port", "warn", says, next="claude-mem worker logs"))
     elif fact.port == fact.wanted_port:
         found.append(Finding("port", "ok", f"127.0.0.1:{fact.port}"))
     else:
-        says = f"127.0.0.1:{fact.port}; {fact.wanted_port} was taken when the worker started"
-        found.append(Finding("port", "warn", says, next="if you need that one: claude-mem worker restart"))
+        says = f"127.0.0.1:{fact.port}; {fact.wanted_port} was in use when the worker started"
+        found.append(Finding("port", "warn", says, next="to try that port again: claude-mem worker restart"))
     return found
 
 
@@ -302,19 +302,19 @@ def _spool(fact: Spool) -> list[Finding]:
                 "spool",
                 "bad",
                 f"full: {says}",
-                next="claude-mem worker restart; then look at: claude-mem worker logs",
+                next="claude-mem worker restart; then see: claude-mem worker logs",
                 stops="the spool is full and no worker drains it",
             )
         )
     elif fact.oldest_age_s is not None and fact.oldest_age_s > DRAINED_WITHIN_S:
-        says = f"{says}, the oldest for {notices.age(fact.oldest_age_s)}"
+        says = f"{says}, the oldest waiting for {notices.age(fact.oldest_age_s)}"
         found.append(Finding("spool", "warn", says, next="claude-mem worker start"))
     else:
         limit = f"{fact.most_files:,} or {output.size(fact.most_bytes)}"
         found.append(Finding("spool", "ok", f"{says} (limit {limit})"))
     if fact.aside:
-        says = f"{output.plural(fact.aside, 'file')} could not be read and were kept in spool/aside"
-        found.append(Finding("set aside", "warn", says, next="look at them; delete what you do not need"))
+        says = f"{output.plural(fact.aside, 'file')} could not be read; kept in spool/aside"
+        found.append(Finding("set aside", "warn", says, next="inspect them; delete what you do not need"))
     return found
 
 
@@ -327,23 +327,25 @@ def _file(fact: Database) -> list[Finding]:
         hinders = "the database cannot be used"
         return [Finding("database", "bad", fact.problem, next="claude-mem restore", hinders=hinders)]
     if not fact.exists:
-        return [Finding("database", "ok", "not there yet; the worker makes it")]
+        return [Finding("database", "ok", "does not exist yet; the worker creates it")]
     if fact.schema != fact.known_schema:
-        says = f"schema {fact.schema}; the worker brings it to {fact.known_schema} when it starts"
+        says = f"schema {fact.schema}; the worker upgrades it to {fact.known_schema} when it starts"
         return [Finding("database", "warn", says, next="claude-mem worker restart")]
-    state = "sound" if fact.checked else "too large to be read through here"
+    state = "intact" if fact.checked else "too large to check here"
     return [Finding("database", "ok", f"schema {fact.schema}, {output.size(fact.bytes)}, {state}")]
 
 
 def _queue(fact: Queue | None) -> list[Finding]:
     if fact is None:
         return []
-    oldest = f" (the oldest for {notices.age(fact.oldest_age_s)})" if fact.oldest_age_s is not None else ""
+    oldest = (
+        f" (the oldest waiting for {notices.age(fact.oldest_age_s)})" if fact.oldest_age_s is not None else ""
+    )
     found = [
         Finding("queue", "ok", f"{fact.ready:,} ready{oldest}, {fact.leased:,} leased, {fact.done:,} done")
     ]
     if fact.parked:
-        says = f"{output.plural(fact.parked, 'event')} given up for now"
+        says = f"{output.plural(fact.parked, 'event')} failed and parked"
         found.append(Finding("parked", "warn", says, next="claude-mem queue list"))
     return found
 
@@ -353,14 +355,12 @@ def _drops(counts: dict[str, int]) -> list[Finding]:
     if not lost:
         return [Finding("drops", "ok", "none")]
     says = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in lost.items())
-    return [
-        Finding("drops", "warn", f"{output.plural(sum(lost.values()), 'event')} could not be kept: {says}")
-    ]
+    return [Finding("drops", "warn", f"{output.plural(sum(lost.values()), 'event')} lost: {says}")]
 
 
 def _backups(fact: Database) -> Finding:
     if fact.newest_backup_age_s is None:
-        return Finding("backups", "ok", "none yet; the worker makes one a day")
+        return Finding("backups", "ok", "none yet; the worker makes one daily")
     says = f"{fact.backups:,}, the newest from {notices.age(fact.newest_backup_age_s)} ago"
     if fact.newest_backup_age_s > OLD_BACKUP_S:
         return Finding("backups", "warn", says, next="claude-mem backup")
@@ -369,10 +369,10 @@ def _backups(fact: Database) -> Finding:
 
 def _disk(fact: Disk) -> list[Finding]:
     if not fact.total:
-        return [Finding("disk", "warn", "its file system does not say how large it is")]
+        return [Finding("disk", "warn", "its file system does not report its size")]
     says = f"{output.size(fact.free)} free of {output.size(fact.total)}"
     if fact.free < NO_DISK:
-        return [Finding("disk", "bad", f"full: {says}", next="make room", stops="the disk is full")]
+        return [Finding("disk", "bad", f"full: {says}", next="free some space", stops="the disk is full")]
     if fact.free < LOW_DISK:
-        return [Finding("disk", "warn", says, next="make room soon")]
+        return [Finding("disk", "warn", says, next="free some space soon")]
     return [Finding("disk", "ok", says)]

@@ -123,11 +123,11 @@ def _obstacle(path: Path) -> str | None:
     """Why a hook cannot make the directory. It makes that one alone, and none above it."""
     folder = path.absolute().parent
     if path.is_symlink():
-        return "is a link that leads nowhere"
+        return "is a broken link"
     if not folder.is_dir():
-        return f"cannot be made: {folder} is {'not a directory' if folder.exists() else 'not there'}"
+        return f"cannot be created: {folder} is {'not a directory' if folder.exists() else 'missing'}"
     if not os.access(folder, os.W_OK | os.X_OK) or _is_read_only(folder):
-        return f"cannot be made: {folder} cannot be written"
+        return f"cannot be created: {folder} is not writable"
     return None
 
 

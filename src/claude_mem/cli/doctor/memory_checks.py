@@ -14,7 +14,7 @@ OFFLINE = "offline"
 
 def judge_observing(facts: Facts) -> list[Finding]:
     if isinstance(facts.observing, Unknown):
-        return [Finding("observer", "warn", f"could not be looked at: {facts.observing.why}")]
+        return [Finding("observer", "warn", f"could not be checked: {facts.observing.why}")]
     chosen = facts.observing
     worker = facts.worker if isinstance(facts.worker, Worker) else None
     database = facts.database if isinstance(facts.database, Database) else None
@@ -35,8 +35,8 @@ def _observer(chosen: Observing, worker: Worker | None) -> Finding:
     return Finding(
         "observer",
         "warn",
-        f"the worker observes with {worker.observer}; from here it would be {said}",
-        next="if that is what you want: claude-mem worker restart",
+        f"the worker uses {worker.observer}; with the current settings it would be {said}",
+        next="to apply the current settings: claude-mem worker restart",
     )
 
 
@@ -48,7 +48,7 @@ def _paused(worker: Worker | None) -> list[Finding]:
             "paused",
             "bad",
             worker.paused,
-            next="when that is done: claude-mem queue retry",
+            next="when fixed: claude-mem queue retry",
             hinders=worker.paused.rstrip("."),
         )
     ]
@@ -62,7 +62,7 @@ def _mode(chosen: Observing) -> list[Finding]:
             "mode",
             "warn",
             chosen.mode_problem,
-            next="correct it, then: claude-mem worker restart",
+            next="fix it, then: claude-mem worker restart",
         )
     ]
 
@@ -81,8 +81,8 @@ def _budget(chosen: Observing, database: Database, worker: Worker | None) -> lis
             Finding(
                 "budget",
                 "warn",
-                f"{says}: that is all. Until midnight UTC the offline observer takes over",
-                next="for more: CLAUDE_MEM_DAILY_TOKENS, CLAUDE_MEM_DAILY_USD; claude-mem worker restart",
+                f"{says}: the budget is used up. The offline observer takes over until midnight UTC",
+                next="raise CLAUDE_MEM_DAILY_TOKENS or CLAUDE_MEM_DAILY_USD, then: claude-mem worker restart",
             )
         ]
     if worker is not None and worker.spent_up:
@@ -91,7 +91,8 @@ def _budget(chosen: Observing, database: Database, worker: Worker | None) -> lis
                 "budget",
                 "warn",
                 f"{says}. {worker.spent_up} The offline observer took over",
-                next="for more: CLAUDE_MEM_SESSION_TOKENS, CLAUDE_MEM_SESSION_USD; claude-mem worker restart",
+                next="raise CLAUDE_MEM_SESSION_TOKENS or CLAUDE_MEM_SESSION_USD, then: claude-mem "
+                "worker restart",
             )
         ]
     return [Finding("budget", "ok", says)]
@@ -101,11 +102,11 @@ def _last(database: Database | None) -> list[Finding]:
     if database is None or database.figures is None:
         return []
     age = database.last_observation_age_s
-    return [Finding("remembered", "ok", "nothing yet" if age is None else f"the last {notices.age(age)} ago")]
+    return [Finding("remembered", "ok", "nothing yet" if age is None else f"last one {notices.age(age)} ago")]
 
 
-ALONE = "Full text answers alone"
-WITHOUT = "or do without: CLAUDE_MEM_VECTORS=off"
+ALONE = "Search uses full text only"
+WITHOUT = "or turn vectors off: CLAUDE_MEM_VECTORS=off"
 
 
 def judge_recall(fact: Recall) -> list[Finding]:
@@ -116,58 +117,60 @@ def _index(fact: Recall) -> list[Finding]:
     if fact.unindexed is None:
         return []
     if not fact.unindexed:
-        return [Finding("index", "ok", "all that is remembered can be found")]
-    behind = f"{output.plural(fact.unindexed, 'row')} cannot be found yet"
+        return [Finding("index", "ok", "up to date")]
+    behind = f"{output.plural(fact.unindexed, 'row')} not indexed yet"
     if not fact.told_by_worker:
-        return [Finding("index", "ok", f"{behind}; the worker goes on with them when it runs")]
+        return [Finding("index", "ok", f"{behind}; the worker continues when it runs")]
     if fact.unindexed_before is None or fact.unindexed < fact.unindexed_before:
-        return [Finding("index", "ok", f"{behind}, and it gets fewer")]
+        return [Finding("index", "ok", f"{behind}, catching up")]
     return [
         Finding(
             "index",
             "warn",
-            f"{behind}, and it does not get fewer",
-            next="claude-mem worker logs; if they say nothing: claude-mem worker restart",
+            f"{behind}, not catching up",
+            next="claude-mem worker logs; if they show nothing: claude-mem worker restart",
         )
     ]
 
 
 def _vectors(fact: Recall) -> Finding:
     if fact.wanted == "off" and fact.vectors in (None, "off"):
-        return Finding("vectors", "ok", f"off, as CLAUDE_MEM_VECTORS says. {ALONE}")
+        return Finding("vectors", "ok", f"off (CLAUDE_MEM_VECTORS). {ALONE}")
     if fact.vectors == "off":
-        says = f"the worker keeps none; from here it would be {fact.wanted}. {ALONE}"
+        says = f"off in the worker; with the current settings it would be {fact.wanted}. {ALONE}"
         return Finding("vectors", "warn", says, next="claude-mem worker restart")
     missing = _missing(fact)
     if missing is not None:
         return missing
     if fact.vectors == "unavailable":
-        says = f"unavailable: {fact.trouble or 'the worker does not say why.'} {ALONE} until they are back"
+        says = f"unavailable: {fact.trouble or 'the worker gives no reason.'} {ALONE} for now"
         return Finding("vectors", "warn", says, next=_way_back(fact))
     kept = "in the database" if fact.wanted == "builtin" else f"by Chroma, {_where(fact)}"
     if fact.unembedded:
         many = output.plural(fact.unembedded, "memory", "memories")
-        return Finding("vectors", "ok", f"kept {kept}; {many} still without; full text finds all")
-    return Finding("vectors", "ok", f"kept {kept}")
+        return Finding("vectors", "ok", f"stored {kept}; {many} still without one, found by full text")
+    return Finding("vectors", "ok", f"stored {kept}")
 
 
 def _missing(fact: Recall) -> Finding | None:
     """What is not installed. Known without a worker, and said better than by the failure it leads to."""
     if not fact.model_there:
-        says = f"the package wordllama, which holds the embedding model, is not installed. {ALONE}"
-        return Finding("vectors", "warn", says, next=f"install claude-mem anew: make install; {WITHOUT}")
+        says = f"the package wordllama (the embedding model) is not installed. {ALONE}"
+        return Finding("vectors", "warn", says, next=f"reinstall claude-mem: make install; {WITHOUT}")
     if fact.wanted == "chroma" and not fact.chroma_there:
-        step = 'pip install "claude-mem-py[chroma]"; or keep them in the database: CLAUDE_MEM_VECTORS=builtin'
+        step = (
+            'pip install "claude-mem-py[chroma]"; or store them in the database: CLAUDE_MEM_VECTORS=builtin'
+        )
         return Finding("vectors", "warn", f"the package chromadb is not installed. {ALONE}", next=step)
     return None
 
 
 def _way_back(fact: Recall) -> str:
     if fact.wanted == "chroma" and fact.chroma_url:
-        return f"see that Chroma answers at {fact.chroma_url}; it is tried again every half minute"
+        return f"check that Chroma is reachable at {fact.chroma_url}; it is retried every 30 seconds"
     if fact.wanted == "chroma":
-        return "it is tried again every half minute; or keep them in the database: CLAUDE_MEM_VECTORS=builtin"
-    return f"it is tried again every half minute; {WITHOUT}"
+        return "it is retried every 30 seconds; or store them in the database: CLAUDE_MEM_VECTORS=builtin"
+    return f"it is retried every 30 seconds; {WITHOUT}"
 
 
 def _where(fact: Recall) -> str:
@@ -176,15 +179,15 @@ def _where(fact: Recall) -> str:
 
 def _context(fact: Recall) -> list[Finding]:
     if not fact.context_exists:
-        says = "nothing is rendered yet for sessions that start; the worker is asked instead"
+        says = "no pre-rendered context yet; new sessions will ask the worker"
         return [Finding("context", "ok", says)]
     if fact.context_writable:
-        return [Finding("context", "ok", "rendered ahead for sessions that start")]
+        return [Finding("context", "ok", "pre-rendered for new sessions")]
     return [
         Finding(
             "context",
             "bad",
-            f"{fact.context} cannot be written: sessions that start are told what is old, or nothing",
+            f"{fact.context} is not writable: new sessions get stale context, or none",
             next=f"move it away: mv {fact.context} {fact.context}.old; then: claude-mem worker restart",
         )
     ]
@@ -194,5 +197,5 @@ def _injected(fact: Recall) -> list[Finding]:
     if fact.told is None:
         return []
     if not fact.told:
-        return [Finding("told", "ok", "nothing to any session yet")]
-    return [Finding("told", "ok", f"sessions were told something {output.plural(fact.told, 'time')}")]
+        return [Finding("told", "ok", "nothing yet")]
+    return [Finding("told", "ok", f"memory was injected into sessions {output.plural(fact.told, 'time')}")]

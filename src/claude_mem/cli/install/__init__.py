@@ -74,7 +74,7 @@ def _file(change: Change) -> str:
 def _add_uninstall(commands: Commands) -> argparse.ArgumentParser:
     return commands.add(
         "uninstall",
-        more="Memory stays where it is, until you remove the data directory.",
+        more="Your memory stays in the data directory until you delete it.",
         example="claude-mem uninstall",
         run=_uninstall,
     )
@@ -93,7 +93,7 @@ def _disconnect(chosen: Settings, args: argparse.Namespace) -> int:
             output.print_json(plan_data(*plans))
         else:
             said = "".join(plan_text(how) for how in plans)
-            print(said or "It is not connected to Claude Code.", end="" if said else "\n")
+            print(said or "Not connected to Claude Code.", end="" if said else "\n")
         return OK
     output.message("\n".join(plan_summary(how) for how in plans))
     if code := confirm("Disconnect claude-mem from Claude Code?", "This changes its settings", yes=args.yes):
@@ -120,8 +120,8 @@ def _disconnect(chosen: Settings, args: argparse.Namespace) -> int:
 
 def _kept(data_dir: Path) -> str:
     if foreign_database.is_shared(data_dir):
-        return f"Memory stays in {data_dir}, beside that of another program."
-    return f"Memory stays in {data_dir}. To delete it: rm -r {shlex.quote(str(data_dir))}"
+        return f"Your memory stays in {data_dir}, which another program also uses."
+    return f"Your memory stays in {data_dir}. To delete it: rm -r {shlex.quote(str(data_dir))}"
 
 
 def _stop_worker(data_dir: Path) -> None:
@@ -140,17 +140,17 @@ def next_steps(chosen: Settings, provider: str, *, client: bool) -> list[str]:
         "" if is_default else ", with CLAUDE_MEM_DATA_DIR set"
     )
     return [
-        f"Next    {begin}: it is remembered. Sessions from before: claude-mem backfill.",
-        f"Data    {_short(chosen.data_dir)}, yours alone. Look: {look}.",
-        "Pause   claude-mem off, and on again; one session: /mem off in it, or CLAUDE_MEM_OFF=1 before it.",
+        f"Next    {begin}: it will be remembered. To import past sessions: claude-mem backfill.",
+        f"Data    {_short(chosen.data_dir)}, readable only by you. To search it: {look}.",
+        "Pause   claude-mem off, and on again. One session: /mem off in it, or CLAUDE_MEM_OFF=1 before it.",
         f"Model   {_cost(chosen, provider)}",
-        "Undo    claude-mem uninstall; memory stays. Is all well? claude-mem doctor",
+        "Undo    claude-mem uninstall; your memory stays. To check that it works: claude-mem doctor",
     ]
 
 
 def _cost(chosen: Settings, provider: str) -> str:
     if provider == "offline":
-        return "none, which is free: observed offline. To have one: CLAUDE_MEM_PROVIDER; claude-mem doctor"
+        return "none: observed offline, for free. To use one, set CLAUDE_MEM_PROVIDER."
     whose = registry.BY_NAME[provider].whose
     limits = [f"{chosen.daily_tokens:,} tokens"] if chosen.daily_tokens else []
     limits += [f"${chosen.daily_usd:.2f}"] if chosen.daily_usd else []
@@ -167,23 +167,24 @@ def add(commands: Commands) -> None:
     install = commands.add(
         "install",
         more=(
-            "As a plugin, by the client's own commands; or with --settings, written into its\n"
-            "settings file beside what is there. Doing it again changes nothing, or brings it\n"
-            "up to date. Without Claude Code it is made ready, and works when that is\n"
-            "installed."
+            "Installs a plugin with Claude Code's own commands or, with --settings, adds to\n"
+            "its settings file. Running it again changes nothing, or updates it. If Claude\n"
+            "Code is not installed yet, it will find claude-mem connected when it is."
         ),
         example="claude-mem install --dry-run\nclaude-mem install",
         run=_install,
     )
-    install.add_argument("--settings", action="store_true", help="write settings instead of a plugin")
-    install.add_argument("--scope", choices=SCOPES, default="user", help="for you, or only in this directory")
-    install.add_argument("--statusline", action="store_true", help="also show a segment in the status line")
-    install.add_argument("--beside", action="store_true", help="leave another claude-mem switched on")
+    install.add_argument(
+        "--settings", action="store_true", help="edit the settings file instead of installing a plugin"
+    )
+    install.add_argument(
+        "--scope", choices=SCOPES, default="user", help="for your user, or only for this directory"
+    )
+    install.add_argument("--statusline", action="store_true", help="also add a segment to the status line")
+    install.add_argument("--beside", action="store_true", help="leave another claude-mem enabled")
     for parser in (install, _add_uninstall(commands)):
-        parser.add_argument(
-            "--dry-run", action="store_true", help="show what would change, and change nothing"
-        )
-        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument("--dry-run", action="store_true", help="show what would change, and stop")
+        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         json_flag(parser)
 
 
@@ -213,11 +214,11 @@ def _connect(chosen: Settings, args: argparse.Namespace) -> int:
     if moved or not planned.is_empty:
         for each, how in undone:
             output.message(
-                f"It is connected {each.made.mode} now; that is taken back first:\n{plan_summary(how)}"
+                f"Currently connected {each.made.mode}; that is removed first:\n{plan_summary(how)}"
             )
         output.message(plan_summary(planned))
         if wanted.take_over:
-            output.message(f"  take over from another claude-mem ({theirs}); --beside leaves it on")
+            output.message(f"  replace another claude-mem ({theirs}); --beside keeps it enabled")
         if code := confirm("Connect claude-mem to Claude Code?", "This changes its settings", yes=args.yes):
             return code
         with Journal() as journal:
@@ -252,7 +253,7 @@ def _dry_run(plans: list[Plan], args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(plan_data(*plans) | {"dry_run": True})
     elif all(each.is_empty for each in plans):
-        print("It is connected already; nothing would change.")
+        print("Already connected; nothing would change.")
     else:
         print("".join(plan_text(each) for each in plans), end="")
     return OK
@@ -266,7 +267,7 @@ def _report(chosen: Settings, here: ClientPaths, planned: Plan, args: argparse.N
     for note in planned.notes:
         output.message(note)
     if theirs := adoptable(chosen):
-        output.message(f"Found {theirs}, the memory of another claude-mem. To take it over: claude-mem adopt")
+        output.message(f"Found the memory of another claude-mem: {theirs}. To import it: claude-mem adopt")
     if args.json:
         said = {"changed": not planned.is_empty, "client": here.client, "provider": provider}
         output.print_json(plan_data(planned) | said)

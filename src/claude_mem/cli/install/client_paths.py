@@ -61,7 +61,7 @@ def load_settings() -> Settings:
     data_dir = settings.data_directory().absolute()
     if problem := wiring.foreign(Settings(data_dir=data_dir)):
         raise ClaudeMemError(
-            f"{problem}\nIt is left alone. Give this one a directory of its own:\n"
+            f"{problem}\nIt was not changed. Use a separate directory:\n"
             "  export CLAUDE_MEM_DATA_DIR=~/.claude-mem-py\n  claude-mem install"
         )
     return replace(client.load_settings(), data_dir=data_dir)
@@ -173,8 +173,8 @@ def load_record(path: Path) -> Record | None:
         return None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ClaudeMemError(
-            f"{path}, which says what an install changed, cannot be read ({error}). "
-            "Move it away; then `claude-mem uninstall` removes what it finds to be ours."
+            f"{path}, the record of what an install changed, cannot be read ({error}). "
+            "Move it away; `claude-mem uninstall` then removes what it recognizes as its own."
         ) from error
 
 

@@ -107,8 +107,8 @@ def connect(journal: Journal, place: ClientPaths, planned: Plan, *, by_plugin: b
         if said := journal.ask(place, step):
             raise ClaudeMemError(
                 f"Claude Code refused `claude {' '.join(step.words[:3])}`: {said}\n"
-                "Everything is as it was before."
-                + (" Without its plugins: claude-mem install --settings" if by_plugin else "")
+                "Nothing was changed."
+                + (" To install without a plugin: claude-mem install --settings" if by_plugin else "")
             )
     kept = made.files[str(place.settings)]
     by_client = replace(kept, after=file_changes.read_text(place.settings))
@@ -135,7 +135,7 @@ def undo_plan(connected: Connection) -> Plan:
         if there is None or path in (place.settings, place.servers, *mine):
             continue
         if there != kept.after:
-            notes.append(f"{path} was changed since, and stays.")
+            notes.append(f"{path} was changed since the install and is kept.")
         else:
             changes.append(Change(path, there, kept.before))
     return Plan(
@@ -149,7 +149,7 @@ def disconnect(journal: Journal, connected: Connection, how: Plan) -> list[str]:
     """Returns what the client refused to do. No error: what it has not got cannot be taken away."""
     place, made = connected.place, connected.made
     refused = [
-        f"Claude Code said of `claude {' '.join(step.words[:3])}`: {said}"
+        f"Claude Code refused `claude {' '.join(step.words[:3])}`: {said}"
         for step in how.steps
         if (said := journal.ask(place, step))
     ]

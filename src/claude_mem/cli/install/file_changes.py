@@ -29,7 +29,9 @@ def read_text(path: Path) -> str | None:
     """A file's text; None if there is none."""
     try:
         if path.stat().st_size > LARGEST:
-            raise ClaudeMemError(f"{path} is too large to be settings ({output.size(path.stat().st_size)}).")
+            raise ClaudeMemError(
+                f"{path} is too large for a settings file ({output.size(path.stat().st_size)})."
+            )
         return path.read_bytes().decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -117,7 +119,7 @@ def install_lock() -> Iterator[None]:
         yield
         return
     try:
-        with output.waiting("Another claude-mem install is at work; waiting for it ..."), suppress(OSError):
+        with output.waiting("Waiting for another claude-mem install to finish ..."), suppress(OSError):
             fcntl.flock(home, fcntl.LOCK_EX)
         yield
     finally:

@@ -116,8 +116,9 @@ def _hooks(settings: dict[str, Any]) -> list[object]:
 
 ALIAS = "commands/mem.md"  # a plugin's own command is only known as /mem:mem
 APPROVAL = (
-    "Claude Code asks in this project whether to use the MCP server of its .mcp.json; say yes, or the agent "
-    "cannot search. Recording and recall need no approval."
+    "In this project, Claude Code asks whether to use the MCP server in "
+    ".mcp.json. Without your approval the agent cannot search; recording and "
+    "recall work anyway."
 )
 Read = Callable[[Path], str | None]
 
@@ -196,7 +197,7 @@ def plan(
         if there is None or is_ours(there, texts[name]):
             files[place.folder / name] = text
         elif there != text:
-            notes.append(f"{place.folder / name} is your own and stays as it is.")
+            notes.append(f"{place.folder / name} is your own file and was not changed.")
     if wanted.status_line or is_status_line(wants):
         wants, said = _with_status_line(wants, place)
         notes += said
@@ -259,7 +260,7 @@ def _served(place: ClientPaths, read: Read) -> tuple[dict[Path, str], list[Step]
 def _with_status_line(settings: dict[str, Any], place: ClientPaths) -> tuple[dict[str, Any], list[str]]:
     command = f"{place.command} statusline"
     if "statusLine" in settings and not is_status_line(settings):
-        return settings, [f"You have a status line already; let it run this to add ours: {command}"]
+        return settings, [f"You already have a status line. To add a segment, have it run: {command}"]
     line = settings.get("statusLine", {"type": "command"})
     return settings | {"statusLine": line | {"command": command}}, []
 

@@ -80,7 +80,7 @@ def test_a_sound_machine_is_recording_and_nothing_about_it_is_blamed() -> None:
             "/data cannot be made: / is full",
         ),
         (changed("directory", owner=0), "/data belongs to another user"),
-        (changed("directory", writable=False), "/data cannot be written"),
+        (changed("directory", writable=False), "/data is not writable"),
         (changed("configuration", off="CLAUDE_MEM_OFF"), "CLAUDE_MEM_OFF is set in this shell"),
         (changed("spool", files=100), "the spool is full and no worker drains it"),
         (changed("spool", bytes=1 << 20), "the spool is full and no worker drains it"),
@@ -111,7 +111,7 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("interpreter", start_ms=400.0), "interpreter", "warn", "400 ms"),
         (changed("interpreter", path="/home/u/.pyenv/shims/python3"), "interpreter", "warn", "shims"),
         (changed("interpreter", start_ms=Unknown("gone")), "interpreter", "warn", "gone"),
-        (changed("directory", exists=False), "directory", "ok", "not there yet"),
+        (changed("directory", exists=False), "directory", "ok", "not exist yet"),
         (changed("directory", foreign=("token",)), "directory", "bad", "token"),
         (
             changed("directory", open_to_others=("token",), open_count=1),
@@ -131,8 +131,8 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("worker", version="0.9"), "worker", "warn", "0.9"),
         (changed("worker", trouble="The disk is full."), "worker", "bad", "The disk is full."),
         (changed("worker", mishaps=2), "mishaps", "warn", "2 failures"),
-        (changed("worker", hung_asks=3), "asks", "warn", "3 questions"),
-        (changed("worker", hook_socket_answers=False), "socket", "bad", "nobody answers"),
+        (changed("worker", hung_asks=3), "asks", "warn", "3 hook requests"),
+        (changed("worker", hook_socket_answers=False), "socket", "bad", "no answer"),
         (changed("worker", hook_socket_answers=Unknown("refused")), "socket", "bad", "refused"),
         (changed("worker", port=37778), "port", "warn", "37778"),
         (changed("worker", port=None), "port", "warn", "no port"),
@@ -156,22 +156,22 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
             "warn",
             "This session's budget is spent: 9 of 9 tokens. The offline observer took over",
         ),
-        (SOUND, "remembered", "ok", "the last 3 min ago"),
+        (SOUND, "remembered", "ok", "3 min ago"),
         (changed("database", last_observation_age_s=None), "remembered", "ok", "nothing yet"),
-        (SOUND, "index", "ok", "can be found"),
-        (changed("recall", unindexed=7, unindexed_before=9), "index", "ok", "7 rows cannot be found yet"),
-        (changed("recall", unindexed=9, unindexed_before=9), "index", "warn", "does not get fewer"),
-        (changed("recall", unindexed=12, unindexed_before=9), "index", "warn", "12 rows cannot be found yet"),
+        (SOUND, "index", "ok", "up to date"),
+        (changed("recall", unindexed=7, unindexed_before=9), "index", "ok", "7 rows not indexed"),
+        (changed("recall", unindexed=9, unindexed_before=9), "index", "warn", "not catching up"),
+        (changed("recall", unindexed=12, unindexed_before=9), "index", "warn", "12 rows not indexed"),
         (changed("recall", unindexed=9, told_by_worker=False), "index", "ok", "when it runs"),
-        (SOUND, "vectors", "ok", "kept in the database"),
-        (changed("recall", wanted="off", vectors="off"), "vectors", "ok", "off, as CLAUDE_MEM_VECTORS says"),
-        (changed("recall", vectors="off"), "vectors", "warn", "from here it would be builtin"),
+        (SOUND, "vectors", "ok", "in the database"),
+        (changed("recall", wanted="off", vectors="off"), "vectors", "ok", "off (CLAUDE_MEM_VECTORS)"),
+        (changed("recall", vectors="off"), "vectors", "warn", "would be builtin"),
         (changed("recall", unembedded=1), "vectors", "ok", "1 memory still without"),
         (
             changed("recall", vectors="unavailable", trouble="X failed."),
             "vectors",
             "warn",
-            "X failed. Full text",
+            "X failed.",
         ),
         (changed("recall", model_there=False), "vectors", "warn", "wordllama"),
         (
@@ -187,21 +187,21 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
             "ok",
             "by Chroma, at http://c:1",
         ),
-        (SOUND, "context", "ok", "rendered ahead"),
+        (SOUND, "context", "ok", "pre-rendered"),
         (
             changed("recall", context_exists=False, context_writable=False),
             "context",
             "ok",
-            "nothing is rendered",
+            "no pre-rendered",
         ),
-        (changed("recall", context_writable=False), "context", "bad", "/data/context cannot be written"),
+        (changed("recall", context_writable=False), "context", "bad", "/data/context is not writable"),
         (SOUND, "told", "ok", "2 times"),
-        (changed("recall", told=0), "told", "ok", "nothing to any session yet"),
+        (changed("recall", told=0), "told", "ok", "nothing yet"),
         (replace(SOUND, recall=Unknown("gone")), "recall", "warn", "gone"),
         (changed("database", newest_backup_age_s=9e6), "backups", "warn", "days ago"),
         (changed("database", newest_backup_age_s=None), "backups", "ok", "none yet"),
         (changed("disk", free=100 << 20), "disk", "warn", "100.0 MiB free"),
-        (replace(SOUND, drops={"late": 3, "disk_full": 1}), "drops", "warn", "4 events could not be kept"),
+        (replace(SOUND, drops={"late": 3, "disk_full": 1}), "drops", "warn", "4 events lost"),
     ],
 )
 def test_each_fault_is_found_and_named(facts: Facts, check: str, level: str, word: str) -> None:
@@ -269,7 +269,7 @@ def test_vectors_that_are_missing_hinder_nobody_and_come_with_a_next_step() -> N
     ):
         facts = changed("recall", **differences)
         assert of(facts, "vectors").next
-        assert "Full text answers alone" in of(facts, "vectors").says
+        assert "full text only" in of(facts, "vectors").says
         assert not is_wrong(judge(facts))
         assert why_unobserved(judge(facts)) is None
 

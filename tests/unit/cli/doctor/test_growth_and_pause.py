@@ -37,10 +37,10 @@ FACTS = Facts(
         ({}, 10_000, "ok", "100.0 MiB, 1.0 MiB a week, 3 % free"),
         ({"grows": None}, 10_000, "ok", "100.0 MiB, 3 % free"),
         ({"grows": -MIB / 7}, 1, "ok", "100.0 MiB, -1.0 MiB a week, 3 % free"),
-        ({"bytes": 1000 * MIB, "free": 500 * MIB}, 10_000, "warn", "50 % free: more than is given back"),
+        ({"bytes": 1000 * MIB, "free": 500 * MIB}, 10_000, "warn", "50 % free: more than is reclaimed"),
         ({"free": 50 * MIB}, 10_000, "ok", "50 % free"),
         ({"log": 300 * MIB}, 10_000, "warn", "its log has grown to 300.0 MiB"),
-        ({}, 3, "warn", "the disk is full in 3.0 weeks"),
+        ({}, 3, "warn", "full in 3.0 weeks"),
     ],
 )
 def test_growth_is_one_line_and_a_warning_where_it_cannot_keep_up(
@@ -70,13 +70,13 @@ def test_gc_names_what_it_freed_and_leaves_out_what_there_was_none_of() -> None:
         "database": {"size": 9 * MIB, "free": MIB, "log": 0},
     }
     assert gc_report(told).splitlines() == [
-        "   3.0 MiB  2 × copies of the database past those that are kept",
-        "   1.0 MiB  unused pages of the database",
+        "   3.0 MiB  2 × surplus copies of the database",
+        "   1.0 MiB  free pages in the database",
         "4.0 MiB would be freed.",
-        "The database takes 9.0 MiB, of which 1.0 MiB are unused.",
+        "The database takes 9.0 MiB, of which 1.0 MiB is free.",
     ]
     nothing = told | {"items": [], "bytes": 0}
-    assert gc_report(nothing).startswith("There is nothing to let go of.")
+    assert gc_report(nothing).startswith("Nothing to delete.")
 
 
 def test_a_hint_is_a_command_that_can_be_copied_whatever_the_keys_hold() -> None:
@@ -104,7 +104,7 @@ def test_a_pause_of_everything_stops_recording() -> None:
 def test_a_paused_session_is_named_and_stops_nothing_else() -> None:
     (found,) = judge_pause(Paused(sessions=(("s-2", SINCE + 60), ("s-1", SINCE))))
     assert found.level == "ok"
-    assert found.says == f"2 sessions paused; the last one, s-2, since {pause.date_of(SINCE + 60)}"
+    assert found.says == f"2 sessions paused; the most recent, s-2, since {pause.date_of(SINCE + 60)}"
     assert why_not([found]) is None
 
 

@@ -144,40 +144,12 @@ MOST_FILES = 200
 MOST_PREVIEW = 200
 
 TYPES: dict[str, ObservationType] = {name: name for name in get_args(ObservationType)}
-ITEMS = {
-    "facts": "fact",
-    "concepts": "concept",
-    "files_read": "file",
-    "files_modified": "file",
-    "files_edited": "file",
-}
-BLOCKS = {
-    "observation": frozenset(
-        (
-            "type",
-            "title",
-            "subtitle",
-            "narrative",
-            "text",
-            "facts",
-            "concepts",
-            "files_read",
-            "files_modified",
-        )
-    ),
-    "summary": frozenset(
-        (
-            "request",
-            "investigated",
-            "learned",
-            "completed",
-            "next_steps",
-            "notes",
-            "files_read",
-            "files_edited",
-        )
-    ),
-}
+ITEMS = {"facts": "fact", "concepts": "concept"} | dict.fromkeys(
+    ("files_read", "files_modified", "files_edited"), "file"
+)
+_OBSERVATION = "type title subtitle narrative text facts concepts files_read files_modified"
+_SUMMARY = "request investigated learned completed next_steps notes files_read files_edited"
+BLOCKS = {"observation": frozenset(_OBSERVATION.split()), "summary": frozenset(_SUMMARY.split())}
 EMPTY = frozenset(("nothing", "skip_summary"))
 WRAPPER = "observations"  # not asked for, often given; empty it is an answer too
 NAMES = frozenset().union(*BLOCKS.values(), BLOCKS, ITEMS.values(), EMPTY, (WRAPPER,))
@@ -215,14 +187,8 @@ def read(text: str) -> Observed | Nothing | Unreadable:
     if not damaged and _says_nothing(text, found):
         return Nothing()
     ours = any(tag.name in BLOCKS or tag.name == WRAPPER for tag in found)
-    return Unreadable(
-        _unreadable_reason(
-            "The model's reply has tags without text"
-            if ours
-            else "The model's reply is not in the expected format",
-            text,
-        )
-    )
+    problem = "has tags without text" if ours else "is not in the expected format"
+    return Unreadable(_unreadable_reason(f"The model's reply {problem}", text))
 
 
 def _blocks(text: str, found: Sequence[Tag]) -> Iterator[_Block]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct, inspect
 
-from claude_mem.api.base import Error
+from claude_mem.api.fields import Error
 from claude_mem.api.filters import SearchFilters
 from claude_mem.api.memories import Memory
 from claude_mem.serve.http.app import TABLE

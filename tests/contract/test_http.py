@@ -12,7 +12,7 @@ import pytest
 from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven
 
-from claude_mem.serve import hooks
+from claude_mem.serve import hook_socket
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.app import TABLE
 
@@ -407,7 +407,7 @@ class TestTheHookLine:
 
             def talk() -> None:
                 with suppress(OSError):  # it hangs up on us, as it should
-                    sock.sendall(b"x" * (hooks.LONGEST_LINE * 3))
+                    sock.sendall(b"x" * (hook_socket.LONGEST_LINE * 3))
 
             talking = threading.Thread(target=talk)
             talking.start()
@@ -417,7 +417,7 @@ class TestTheHookLine:
         assert worker.say(b'{"type":"ask"}\n', replies=1)
 
     def test_more_connections_than_there_is_room_for_are_told_so(self, worker: Driven) -> None:
-        held = [socket.socket(socket.AF_UNIX) for _ in range(hooks.MOST_CONNECTIONS + 20)]
+        held = [socket.socket(socket.AF_UNIX) for _ in range(hook_socket.MOST_CONNECTIONS + 20)]
         try:
             for sock in held:
                 sock.settimeout(driving.DEADLINE_S)

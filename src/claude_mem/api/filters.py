@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import FieldInfo
 
-from claude_mem.api.base import Params, doc
+from claude_mem.api.fields import Params, doc
 from claude_mem.model.memory import ObservationType
 from claude_mem.model.refs import MemoryKind
 

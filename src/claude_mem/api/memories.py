@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from claude_mem.api.base import (
+from claude_mem.api.fields import (
     A_MEMORY,
     MEMORIES,
     Body,

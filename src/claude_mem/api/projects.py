@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from claude_mem.api.base import Params, doc
+from claude_mem.api.fields import Params, doc
 from claude_mem.api.filters import SearchFilters
 from claude_mem.api.memories import Confirm, DryRun, Limit, ListAnswer, Memory, Offset
 from claude_mem.api.sessions import SESSION_ALIASES, SessionSummary

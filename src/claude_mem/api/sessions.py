@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from claude_mem.api.base import Body, Count, Milliseconds, Params, doc
+from claude_mem.api.fields import Body, Count, Milliseconds, Params, doc
 from claude_mem.api.filters import Page
 from claude_mem.api.memories import Cursor, ListAnswer, Memory, Next
 from claude_mem.model.refs import MemoryKind

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from claude_mem.api.base import LARGEST_ID, Body, Count, Milliseconds, Params, doc
+from claude_mem.api.fields import LARGEST_ID, Body, Count, Milliseconds, Params, doc
 from claude_mem.api.sessions import SESSION_ALIASES
 from claude_mem.model.jobs import JobState
 

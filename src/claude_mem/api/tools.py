@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from claude_mem.api.base import Params, doc
+from claude_mem.api.fields import Params, doc
 from claude_mem.api.filters import FilterFields, SearchFilters
 
 HERE = "."

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, inspect
 from starlette.datastructures import QueryParams
 
-from claude_mem.api.base import Params
+from claude_mem.api.fields import Params
 
 # What a caller is told when a request cannot be served: one shape for every face.
 

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
-from claude_mem.serve.hooks import HookListener
+from claude_mem.serve.hook_socket import HookListener
 from claude_mem.serve.http.guard import Guard, Key
 from claude_mem.serve.http.routes import viewer
 from claude_mem.serve.http.server import GRACE_S, HttpServer

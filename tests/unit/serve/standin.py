@@ -241,7 +241,7 @@ def build(settings: Settings, version: str = "0.1.0") -> Services:
 
 
 def main() -> int:
-    from claude_mem.serve import hooks
+    from claude_mem.serve import hook_socket
     from claude_mem.serve.lifecycle import run
 
     parser = argparse.ArgumentParser()
@@ -251,9 +251,9 @@ def main() -> int:
     parser.add_argument("--from-hook", action="store_true")
     parser.add_argument("--successor", type=json.loads)
     parser.add_argument("--delete-timeout-ms", type=int, default=15_000)
-    parser.add_argument("--ask-within-s", type=float, default=hooks.WITHIN_S)
+    parser.add_argument("--ask-within-s", type=float, default=hook_socket.WITHIN_S)
     given = parser.parse_args()
-    hooks.WITHIN_S = given.ask_within_s
+    hook_socket.WITHIN_S = given.ask_within_s
     return run(
         Settings(given.data_dir, worker_port=given.port, delete_timeout_ms=given.delete_timeout_ms),
         lambda settings: build(settings, given.version),

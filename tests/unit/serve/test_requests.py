@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Meta, UnsetType
 from starlette.datastructures import QueryParams
 
-from claude_mem.api.base import Body, Params, doc
+from claude_mem.api.fields import Body, Params, doc
 from claude_mem.serve.requests import DEEPEST, Refusal, parse, read, read_arguments, read_query
 
 

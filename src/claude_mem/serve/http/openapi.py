@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from claude_mem.api.base import Error
+from claude_mem.api.fields import Error
 from claude_mem.serve.http.router import COMMON, LINES, Answer, Endpoint
 from claude_mem.serve.requests import fields
 

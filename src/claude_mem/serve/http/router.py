@@ -12,7 +12,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from claude_mem.api.base import Error
+from claude_mem.api.fields import Error
 from claude_mem.serve.services import Running, Services
 
 LINES = "application/x-ndjson"

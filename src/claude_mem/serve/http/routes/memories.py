@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, structs
 from starlette.responses import Response, StreamingResponse
 
 from claude_mem.api import memories as api
-from claude_mem.api.base import Error
+from claude_mem.api.fields import Error
 from claude_mem.api.filters import SearchFilters
 from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, SessionList
 from claude_mem.model.refs import Ref

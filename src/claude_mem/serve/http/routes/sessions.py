@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from claude_mem.api import sessions as api
 from claude_mem.model.jobs import Session
-from claude_mem.serve import report
+from claude_mem.serve import event_reports
 from claude_mem.serve.http.router import READS, UNAVAILABLE, UNKNOWN_SESSION, Answer, Call, Routes, respond
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
@@ -39,17 +39,17 @@ async def init(call: Call, body: api.PromptReport) -> Struct:
 
 @routes.post("/api/sessions/observations", "A tool was used.", *_QUEUED, *READS)
 async def observe(call: Call, body: api.ToolUseReport) -> Response:
-    return await _queue(call, report.TOOL_USE, body.claude_session_id, body)
+    return await _queue(call, event_reports.TOOL_USE, body.claude_session_id, body)
 
 
 @routes.post("/api/sessions/summarize", "A turn ended.", *_QUEUED, *READS)
 async def summarize(call: Call, body: api.TurnEndReport) -> Response:
-    return await _queue(call, report.STOP, body.claude_session_id, body)
+    return await _queue(call, event_reports.STOP, body.claude_session_id, body)
 
 
 @routes.post("/api/sessions/complete", "A session ended.", *_QUEUED, *READS)
 async def complete(call: Call, body: api.SessionEndReport) -> Response:
-    return await _queue(call, report.END, body.claude_session_id, body)
+    return await _queue(call, event_reports.END, body.claude_session_id, body)
 
 
 @routes.post(
@@ -69,13 +69,13 @@ async def init_by_id(call: Call, body: api.PromptById) -> Struct:
 @routes.post("/sessions/{id}/observations", "A tool was used.", *_QUEUED, UNKNOWN_SESSION, *READS)
 async def observe_by_id(call: Call, body: api.ToolUseById) -> Response:
     session, cwd = await _addressed(call)
-    return await _queue(call, report.TOOL_USE, session, body, cwd)
+    return await _queue(call, event_reports.TOOL_USE, session, body, cwd)
 
 
 @routes.post("/sessions/{id}/summarize", "A turn ended.", *_QUEUED, UNKNOWN_SESSION, *READS)
 async def summarize_by_id(call: Call, body: api.TurnEndById) -> Response:
     session, cwd = await _addressed(call)
-    return await _queue(call, report.STOP, session, body, cwd)
+    return await _queue(call, event_reports.STOP, session, body, cwd)
 
 
 @routes.get(
@@ -128,11 +128,15 @@ async def _init(call: Call, session: str, prompt: str | None, **known: object) -
     private = False
     if prompt:
         private = await asyncio.to_thread(call.services.is_private, prompt)
-        accepted = await report.report(call.running, report.PROMPT, session, prompt=prompt, **known)
+        accepted = await event_reports.report(
+            call.running, event_reports.PROMPT, session, prompt=prompt, **known
+        )
     else:
-        accepted = await report.report(call.running, report.START, session, source="api", **known)
+        accepted = await event_reports.report(
+            call.running, event_reports.START, session, source="api", **known
+        )
     found = await _find(call, accepted.session_ids[0]) if accepted.session_ids else None
-    outcome = report.outcome(accepted)
+    outcome = event_reports.outcome(accepted)
     return api.Initialized(
         "initialized",
         outcome.session_db_id,
@@ -146,7 +150,7 @@ async def _init(call: Call, session: str, prompt: str | None, **known: object) -
 async def _queue(call: Call, event: str, session: str, body: Struct, cwd: str | None = None) -> Response:
     payload = {"cwd": cwd} | msgspec.structs.asdict(body)
     payload.pop("claude_session_id", None)
-    outcome = report.outcome(await report.report(call.running, event, session, **payload))
+    outcome = event_reports.outcome(await event_reports.report(call.running, event, session, **payload))
     return respond(outcome, 202 if outcome.status == "queued" else 200)
 
 

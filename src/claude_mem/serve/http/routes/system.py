@@ -11,7 +11,7 @@ from msgspec import Struct
 from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import system as api
-from claude_mem.api.base import Error
+from claude_mem.api.fields import Error
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import NotFromTheStart

@@ -11,7 +11,7 @@ from msgspec import Struct
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from claude_mem.api import system as api
-from claude_mem.api.base import Error
+from claude_mem.api.fields import Error
 from claude_mem.serve.http import guard, stream
 from claude_mem.serve.http.router import BAD, READS, UNAVAILABLE, Answer, Call, Routes, respond
 from claude_mem.serve.http.signin import COOKIE_S, LINK_MS

@@ -28,7 +28,7 @@ from typing import Literal
 import msgspec
 
 from claude_mem.model.errors import EventUnreadable, StoreError
-from claude_mem.serve import report
+from claude_mem.serve import event_reports
 from claude_mem.serve.requests import Refusal, parse
 from claude_mem.serve.services import BACKLOG, Running
 
@@ -284,9 +284,9 @@ class HookListener:
                 return None
             case "observation":
                 output = said.get("tool_response", said.get("tool_output"))
-                return await self._report(report.TOOL_USE, said, _TOOL_USE, tool_response=output)
+                return await self._report(event_reports.TOOL_USE, said, _TOOL_USE, tool_response=output)
             case "finalize":
-                return await self._report(report.STOP, said, _LAST_WORDS)
+                return await self._report(event_reports.STOP, said, _LAST_WORDS)
             case "ask":
                 try:
                     # In this order and as `_line` spells it: hooks do not parse, they cut the string out.
@@ -312,8 +312,8 @@ class HookListener:
         if session is None:
             raise Refusal(400, "missing_field", "session_id is missing.", field="session_id")
         payload = {name: said.get(name) for name in names}
-        accepted = await report.report(self._running, event, session, **payload, **more)
-        return {"ok": True, **msgspec.to_builtins(report.outcome(accepted))}
+        accepted = await event_reports.report(self._running, event, session, **payload, **more)
+        return {"ok": True, **msgspec.to_builtins(event_reports.outcome(accepted))}
 
 
 def _line(answer: dict[str, object]) -> bytes:

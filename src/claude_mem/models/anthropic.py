@@ -11,11 +11,10 @@ from claude_mem.model.jobs import Spend
 from claude_mem.models import price
 from claude_mem.models.failure import Target, Unusable
 from claude_mem.models.http import HttpModel, count
-from claude_mem.models.registry import CHEAP_CLAUDE, Absent, Access, Found, Prompt, Ready, Reply
+from claude_mem.models.registry import CHEAP_CLAUDE, MOST_OUTPUT, Absent, Access, Found, Prompt, Ready, Reply
 
 BASE_URL = "https://api.anthropic.com"
 OBSERVE_MODEL = CHEAP_CLAUDE  # the cheap tier: what Claude Code itself calls `haiku`
-MOST_TOKENS = 8192  # with room for the thinking that some models do unasked
 VERSION = "2023-06-01"
 
 
@@ -58,7 +57,7 @@ class AnthropicModel(HttpModel):
         cached = {"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}
         return {
             "model": model,
-            "max_tokens": MOST_TOKENS,
+            "max_tokens": MOST_OUTPUT,
             "system": [cached] if prompt.system else [],
             "messages": [{"role": "user", "content": prompt.user}],
         }

@@ -32,7 +32,7 @@ from claude_mem.models.failure import (
     classify,
 )
 from claude_mem.models.http import count
-from claude_mem.models.registry import Absent, Access, Found, Prompt, Ready, Reply
+from claude_mem.models.registry import MOST_OUTPUT, Absent, Access, Found, Prompt, Ready, Reply
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, Message
@@ -49,7 +49,7 @@ ENVIRONMENT = {
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_AUTOUPDATER": "1",
     "CLAUDE_CODE_MAX_RETRIES": "1",  # retrying is the queue's work; one is kept, for it tells the Retry-After
-    "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "8192",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MOST_OUTPUT),
 }
 
 

@@ -101,6 +101,8 @@ class Provider:
 
 
 CHEAP_CLAUDE = "claude-haiku-5-5"
+MOST_OUTPUT = 8192
+"""Tokens of one reply, with room for the thinking that some models do unasked."""
 
 PROVIDERS = (
     Provider("claude", "your own Claude Code", 1, usual_model=CHEAP_CLAUDE),

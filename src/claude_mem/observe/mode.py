@@ -9,12 +9,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from claude_mem.model.errors import SettingsError
 from claude_mem.model.memory import ObservationType
-
-Verbosity = Literal["minimal", "normal", "verbose"]
+from claude_mem.settings.declarations import Verbosity
 
 USUAL = "code"
 SHIPPED = Path(__file__).parent / "modes"

@@ -10,7 +10,7 @@ from typing import Literal
 
 from claude_mem.model.jobs import Spend, Spent
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome
-from claude_mem.models.registry import Model, Prompt, Reply
+from claude_mem.models.registry import MOST_OUTPUT, Model, Prompt, Reply
 from claude_mem.observe import evidence, prompt, reply, tool_calls
 from claude_mem.observe.mode import Mode, Verbosity
 from claude_mem.observe.tool_calls import ReadEvent
@@ -18,7 +18,6 @@ from claude_mem.observe.tool_calls import ReadEvent
 EVENTS_CHARACTERS = 80_000  # of one prompt: about 20,000 tokens
 ASK_WITHIN_S = 180.0
 CHARACTERS_PER_TOKEN = 4
-MOST_OUTPUT = 8192  # tokens, as the providers ask for
 DAY_S = 24 * 60 * 60
 
 Whose = Literal["day", "session"]

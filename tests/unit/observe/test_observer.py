@@ -22,10 +22,9 @@ from claude_mem.model.memory import (
     Outcome,
     Throttled,
 )
-from claude_mem.models.registry import Prompt, Reply
+from claude_mem.models.registry import MOST_OUTPUT, Prompt, Reply
 from claude_mem.observe import mode
 from claude_mem.observe.observer import (
-    MOST_OUTPUT,
     BudgetSpent,
     Limits,
     Observer,

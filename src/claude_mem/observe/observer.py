@@ -12,8 +12,9 @@ from claude_mem.model.jobs import Spend, Spent
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome
 from claude_mem.models.registry import MOST_OUTPUT, Model, Prompt, Reply
 from claude_mem.observe import evidence, prompt, reply, tool_calls
-from claude_mem.observe.mode import Mode, Verbosity
+from claude_mem.observe.mode import Mode
 from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.settings.declarations import Verbosity
 
 EVENTS_CHARACTERS = 80_000  # of one prompt: about 20,000 tokens
 ASK_WITHIN_S = 180.0

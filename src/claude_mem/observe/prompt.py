@@ -17,8 +17,9 @@ from claude_mem.model.memory import Batch
 from claude_mem.models.registry import Prompt
 from claude_mem.observe.event_text import LONGEST_MARK, Piece, Value, elide, line, piece
 from claude_mem.observe.evidence import base_of
-from claude_mem.observe.mode import Mode, Verbosity
+from claude_mem.observe.mode import Mode
 from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.settings.declarations import Verbosity
 
 MOST_REQUEST = 2_000
 MOST_RECORDED = 30

@@ -1,5 +1,5 @@
-"""What a person changes in memory: saves, forgets, imports, edits, pins, marks wrong, merges. All input is
-checked here.
+"""What a person changes in memory: saves, imports, edits, pins, marks wrong, merges. All input is checked
+here.
 """
 
 from __future__ import annotations
@@ -7,109 +7,45 @@ from __future__ import annotations
 import hashlib
 import secrets
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import cast
 
-from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation, ObservationType
-from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref, Source
+from claude_mem.model.refs import Card, Ref, Source
 from claude_mem.privacy import excluded_projects
-from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
-from claude_mem.recall.filters import TYPES, FilterResolver
+from claude_mem.recall.filters import TYPES
 from claude_mem.recall.json_shapes import Json
-from claude_mem.recall.other_copies import OtherCopies
-from claude_mem.store import Deletion, Memories
+from claude_mem.store import Memories
 from claude_mem.store.values import (
-    CopyReport,
     FieldValue,
-    ForgetPlan,
-    ForgetRequest,
     Revision,
-    Selection,
 )
 
 LONGEST_TEXT = 100_000
 LONGEST_TITLE = 200
 MOST_RECORDS = 10_000
 MOST_ITEMS = 200
-SAMPLE = 10
-COUNTED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
-SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryWriter:
-    """`is_excluded`: nothing is saved in such a directory; `drain`: takes in some of what waits outside the
-    store; `clean`: takes out of a text what may not be kept; `copies`: where else memories lie; `forgotten`:
-    hears that something was."""
-
-    def __init__(
-        self,
-        *,
-        memories: Memories,
-        deletion: Deletion,
-        resolver: FilterResolver,
-        origin_of: Callable[[str], Origin],
-        is_excluded: Callable[[str], bool],
-        clock: Callable[[], int],
-        drain: Callable[[], int],
-        clean: Callable[[str], str],
-        changed: OnChange,
-        copies: OtherCopies,
-        forgotten: Callable[[], None],
-    ) -> None:
-        self._memories, self._deletion, self._resolver = memories, deletion, resolver
-        self._origin_of, self._is_excluded = origin_of, is_excluded
-        self._clock, self._clean = clock, clean
-        self._drain, self._changed, self._copies = drain, changed, copies
-        self._forgotten = forgotten
+    memories: Memories
+    origin_of: Callable[[str], Origin]
+    is_excluded: Callable[[str], bool]
+    """Nothing is saved in such a directory."""
+    clock: Callable[[], int]
+    clean: Callable[[str], str]
+    """Takes out of a text what may not be kept."""
+    changed: OnChange
 
     def remember(self, text: str, given: Mapping[str, object]) -> Json:
         ref, new, title = self._keep(text, given, source="user", provider="user")
         self._tell([ref])
         return {"status": "saved" if new else "known", "id": ref.id, "ref": str(ref), "title": title}
-
-    def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Json:
-        selected = self._selection(selection)
-        while self._drain():
-            pass
-        self._check(selected.refs)
-        doomed = self._deletion.plan(selected)
-        wanted = self._wanted(selected, doomed)
-        sample = [json_shapes.result(Hit(card, 0.0)) for card in self._sample(doomed)]
-        if dry_run:
-            counts, lying = self._counts(doomed), self._copies.look(wanted)
-        else:
-            # In copies first: killed on the way, the same question still finds here what to look for there.
-            lying = self._copies.forget(wanted, exports=exports)
-            counts = asdict(self._deletion.forget(doomed))
-            self._changed(None)  # nobody can say any more where it was told
-            self._forgotten()
-            lying = _merged_reports([*lying, *self._copies.forget(wanted, exports=False)])
-        copies = [one for one in lying if one.kind in ("backup", "aside")]
-        return {
-            "dry_run": dry_run,
-            **counts,
-            "sample": sample,
-            "backups": sum(one.stays for one in copies),
-            "elsewhere": [asdict(one) for one in lying],
-        }
-
-    def _wanted(self, selected: Selection, doomed: ForgetPlan) -> ForgetRequest:
-        project = (
-            self._memories.project_by_id(selected.project_id) if selected.project_id is not None else None
-        )
-        return ForgetRequest(
-            selected,
-            project_key=project.key if project else None,
-            project_root=project.root if project else None,
-            sessions=doomed.sessions,
-            traces=tuple(self._deletion.identities(doomed.refs)),
-        )
 
     def import_observations(self, records: Sequence[Mapping[str, object]]) -> Json:
         if len(records) > MOST_RECORDS:
@@ -128,24 +64,24 @@ class MemoryWriter:
         return {"imported": len(imported), "skipped": skipped, "errors": errors}
 
     def _tell(self, refs: Sequence[Ref]) -> None:
-        self._changed({card.project_id for card in self._memories.cards(refs)})
+        self.changed({card.project_id for card in self.memories.cards(refs)})
 
     def _keep(
         self, text: str, given: Mapping[str, object], *, source: Source, provider: str
     ) -> tuple[Ref, bool, str]:
-        narrative = self._clean(text).strip()
+        narrative = self.clean(text).strip()
         if not narrative:
             raise InvalidInput("text", "Nothing is left to save once private text is removed.")
         if len(narrative) > LONGEST_TEXT:
             raise InvalidInput("text", f"`text` is longer than {LONGEST_TEXT:,} characters.")
-        type_ = _text(given, "type") or "discovery"
+        type_ = text_field(given, "type") or "discovery"
         if type_ not in TYPES:
             raise InvalidInput("type", f"Unknown type {type_!r}. Use one of: {', '.join(TYPES)}.")
-        title = self._clean(_text(given, "title")).strip() or _first_line(narrative)
+        title = self.clean(text_field(given, "title")).strip() or _first_line(narrative)
         observation = Observation(
             type=cast(ObservationType, type_),
             title=title[:LONGEST_TITLE],
-            subtitle=self._clean(_text(given, "subtitle")) or None,
+            subtitle=self.clean(text_field(given, "subtitle")) or None,
             narrative=narrative if narrative != title else None,
             facts=self._items(given, "facts"),
             concepts=self._items(given, "concepts"),
@@ -154,11 +90,12 @@ class MemoryWriter:
         )
         origin = self._origin(given)
         at = given.get("created_at_epoch")
-        ref, new = self._memories.remember(
+        session = text_field(given, "session") or text_field(given, "session_id")
+        ref, new = self.memories.remember(
             observation,
             origin,
-            session=_text(given, "session") or _text(given, "session_id") or _own_session(provider, origin),
-            at=at if isinstance(at, int) and 0 < at <= self._clock() else self._clock(),
+            session=session or _own_session(provider, origin),
+            at=at if isinstance(at, int) and 0 < at <= self.clock() else self.clock(),
             source=source,
             client=provider,
             provider=provider,
@@ -166,17 +103,17 @@ class MemoryWriter:
         return ref, new, observation.title or ""
 
     def _origin(self, given: Mapping[str, object]) -> Origin:
-        name, cwd = self._clean(_text(given, "project")), _text(given, "cwd")
-        known = self._memories.project(name) if name else None
+        name, cwd = self.clean(text_field(given, "project")), text_field(given, "cwd")
+        known = self.memories.project(name) if name else None
         if known is not None:
             return Origin(key=known.key, name=known.name, root=known.root)
         if name:
             return Origin(key=f"name:{name}", name=name, root="")
         if not cwd:
             raise InvalidInput("project", "Specify a project or a working directory (cwd).")
-        if self._is_excluded(cwd):
+        if self.is_excluded(cwd):
             raise InvalidInput("cwd", f"{excluded_projects.KEY} excludes this directory.")
-        return self._origin_of(cwd)
+        return self.origin_of(cwd)
 
     def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:
         items = given.get(name) or ()
@@ -184,70 +121,7 @@ class MemoryWriter:
             items = (items,)
         if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
             raise InvalidInput(name, f"`{name}` must be a list of strings.")
-        return tuple(filter(None, (self._clean(item[:LONGEST_TEXT]).strip() for item in items[:MOST_ITEMS])))
-
-    def _check(self, refs: Sequence[Ref]) -> None:
-        """What is not there cannot be forgotten, and somebody who names it means something else."""
-        there = {card.ref for card in self._memories.cards(refs)} if refs else set()
-        missing = [str(ref) for ref in refs if ref not in there]
-        if missing:
-            raise NotFound(f"No memory with id {', '.join(missing)}. Nothing was deleted.")
-
-    def _sample(self, doomed: ForgetPlan) -> list[Card]:
-        if doomed.refs:
-            return self._memories.cards(doomed.refs[:SAMPLE])
-        of = [Filters(session=session, kinds=COUNTED) for session in doomed.sessions[:SAMPLE]]
-        return [card for filters in of for card in self._memories.listed(filters, limit=SAMPLE)][:SAMPLE]
-
-    def _counts(self, doomed: ForgetPlan) -> dict[str, int]:
-        """With what is in the sessions that go as a whole."""
-        kinds = Counter(ref.kind for ref in doomed.refs)
-        for session in doomed.sessions:
-            kinds.update(self._memories.counted(session))
-        return {
-            "sessions": len(doomed.sessions),
-            "observations": kinds["observation"],
-            "summaries": kinds["summary"],
-            "prompts": kinds["prompt"],
-            "evidence": kinds["evidence"],
-            "vectors": sum(kinds[kind] for kind in COUNTED),
-        }
-
-    def _selection(self, given: Mapping[str, object]) -> Selection:
-        chosen = {name: given[name] for name in SELECTORS if given.get(name)}
-        if not chosen:
-            raise InvalidInput("refs", f"Specify at least one of: {', '.join(SELECTORS)}.")
-        refs = []
-        for text in _list(chosen.get("refs")):
-            ref = Ref.parse(str(text))
-            if ref is None:
-                raise InvalidInput("refs", f"{text!r} is not a memory id such as 12 or s3.")
-            refs.append(ref)
-        narrowing = SearchFilters(
-            project=_text(chosen, "project"),
-            session=_text(chosen, "session"),
-            since=_text(chosen, "since"),
-            until=_text(chosen, "until"),
-        )
-        filters = self._resolver.filters(narrowing)
-        return Selection(
-            refs=tuple(refs),
-            session=filters.session,
-            project_id=filters.project_id,
-            file=_text(chosen, "file") or None,
-            since=filters.since,
-            until=filters.until,
-            text=_text(chosen, "text") or None,
-        )
-
-
-def _merged_reports(lying: Sequence[CopyReport]) -> list[CopyReport]:
-    """What was looked at twice, as it was left the first time something was done about it."""
-    told: dict[str, CopyReport] = {}
-    for one in lying:
-        if one.path not in told or (told[one.path].stays and not one.stays):
-            told[one.path] = one
-    return list(told.values())
+        return tuple(filter(None, (self.clean(item[:LONGEST_TEXT]).strip() for item in items[:MOST_ITEMS])))
 
 
 def _own_session(provider: str, origin: Origin) -> str:
@@ -258,16 +132,12 @@ def _own_session(provider: str, origin: Origin) -> str:
 def _narrative_of(record: object) -> str:
     if not isinstance(record, Mapping):
         raise InvalidInput("records", "A record must be an object.")
-    return _text(record, "narrative") or _text(record, "text") or _text(record, "title")
+    return text_field(record, "narrative") or text_field(record, "text") or text_field(record, "title")
 
 
-def _text(given: Mapping[str, object], name: str) -> str:
+def text_field(given: Mapping[str, object], name: str) -> str:
     value = given.get(name)
     return value.strip() if isinstance(value, str) else ""
-
-
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, (list, tuple)) else () if value is None else (value,)
 
 
 def _first_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Decides how recalled text is set apart from what a user or a client says.
+"""How recalled text is set apart from what a user or a client says.
 
 Between the fence's tags stands quoted evidence. Nothing in it can end the fence, or begin anything that
 capture would hide; so a session's own record loses exactly what was injected, and a poisoned memory stays

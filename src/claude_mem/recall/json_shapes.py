@@ -146,7 +146,7 @@ def session_cursor(row: Mapping[str, Any]) -> str:
 
 
 def parse_cursor(text: str) -> ListPosition | None:
-    """None: from the beginning. Raises BadQuestion."""
+    """None: from the beginning. Raises InvalidInput."""
     if not text:
         return None
     found = _CURSOR.fullmatch(text)

@@ -41,7 +41,7 @@ MOST_SELECTED = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReader:
-    """Any thread may call it; any call may block. Raises BadQuestion, NotThere, StoreError."""
+    """Any thread may call it; any call may block. Raises InvalidInput, NotFound, StoreError."""
 
     memories: Memories
     sessions: Sessions

@@ -188,7 +188,7 @@ class Importer:
 
 
 def check_head(record: Mapping[str, object]) -> None:
-    """Raises BadQuestion for the first line of a file that a newer version wrote."""
+    """Raises InvalidInput for the first line of a file that a newer version wrote."""
     if record.get("kind") != records.FORMAT:
         return
     version = record.get("version")

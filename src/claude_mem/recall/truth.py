@@ -1,4 +1,4 @@
-"""Decides what the repository's history says against a memory.
+"""What the repository's history says against a memory.
 
 A heuristic, for a mark and a lower rank, never for hiding. It knows its limits:
 - A memory's own work is committed after it was made. The first commit to touch a file it changed is taken for

@@ -259,7 +259,7 @@ def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Json:
     confirmed = " ".join(given.confirm.replace("#", "").replace(",", " ").split()).lower()
     if confirmed and confirmed != text:
         raise InvalidInput("confirm", f'Nothing was forgotten: confirm must be exactly "{text}".')
-    found = services.writer.forget({"refs": refs}, dry_run=not confirmed)
+    found = services.deleter.forget({"refs": refs}, dry_run=not confirmed)
     return found if confirmed else found | {"confirm": text}
 
 

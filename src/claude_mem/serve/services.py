@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from claude_mem.model.clock import Clock
 from claude_mem.queue.intake import PastIntake
 from claude_mem.recall.cost import CostReport
+from claude_mem.recall.deletion import MemoryDeleter
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.inject import Injector
 from claude_mem.recall.projects import ProjectManager
@@ -79,7 +80,8 @@ class Services:
     memory: MemoryReader
     """Search, lists and pages."""
     writer: MemoryWriter
-    """Saves, imports and forgets memories."""
+    """Saves and imports memories."""
+    deleter: MemoryDeleter
     corrections: Corrections
     """Edits, pins, marks and merges memories, and undoes that."""
     exporter: Exporter

@@ -24,12 +24,12 @@ from claude_mem.recall.background import BackgroundWork, ContextUpdater
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.cost import CostBudget, CostReport
 from claude_mem.recall.dates import local_zone
+from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.git_facts import GitTruth
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
 from claude_mem.recall.label import estimate_tokens
-from claude_mem.recall.other_copies import OtherCopies
 from claude_mem.recall.projects import ProjectManager, is_directory
 from claude_mem.recall.search import Search
 from claude_mem.recall.service import MemoryReader
@@ -136,6 +136,7 @@ def _build(settings: Settings) -> Services:
         recall_progress=recalling.background.progress,
         memory=recalling.memory,
         writer=recalling.writer,
+        deleter=recalling.deleter,
         corrections=recalling.corrections,
         exporter=recalling.exporter,
         importer=recalling.importer,
@@ -153,6 +154,7 @@ def _build(settings: Settings) -> Services:
 class RecallServices:
     memory: MemoryReader
     writer: MemoryWriter
+    deleter: MemoryDeleter
     corrections: Corrections
     exporter: Exporter
     importer: Importer
@@ -239,14 +241,16 @@ def build_recall(
     copying, spool = threading.Lock(), Spool()
     writer = MemoryWriter(
         memories=store.memories,
-        deletion=store.deletion,
-        resolver=resolver,
         origin_of=origin_of,
         is_excluded=lambda cwd: excluded.holds(cwd, None),
         clock=now,
-        drain=drain,
         clean=clean,
         changed=background.memory_changed,
+    )
+    deleter = MemoryDeleter(
+        memories=store.memories,
+        deletion=store.deletion,
+        resolver=resolver,
         copies=OtherCopies(
             copies=Copies(settings.place(paths.BACKUPS), now),
             exports=ExportedFiles(settings.place(paths.EXPORTS)),
@@ -255,6 +259,8 @@ def build_recall(
             place=settings.place,
             copying=copying,
         ),
+        drain=drain,
+        changed=background.memory_changed,
         forgotten=corrections.drop_forgotten,
     )
 
@@ -275,6 +281,7 @@ def build_recall(
             catch_up=background.catch_up,
         ),
         writer=writer,
+        deleter=deleter,
         corrections=corrections,
         exporter=Exporter(
             records=store.transfer.records,

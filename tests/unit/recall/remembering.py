@@ -15,10 +15,10 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Filters, Ref
+from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import MemoryWriter
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import InjectionLimits, Injector
-from claude_mem.recall.other_copies import OtherCopies
 from claude_mem.recall.search import Search, SearchResults, Similarity
 from claude_mem.recall.service import MemoryReader
 from claude_mem.store.sqlite import Store
@@ -87,15 +87,19 @@ class House:
         self.changes = self.forgettings = 0
         self.writing = MemoryWriter(
             memories=self.library,
-            deletion=store.deletion,
-            resolver=self.resolver,
             origin_of=self.origin_of,
             is_excluded=lambda _cwd: False,
             clock=clock,
-            drain=lambda: 0,
             clean=lambda text: text.replace("hunter2", ""),
             changed=self._changed,
+        )
+        self.deleter = MemoryDeleter(
+            memories=self.library,
+            deletion=store.deletion,
+            resolver=self.resolver,
             copies=TwoBackups(),
+            drain=lambda: 0,
+            changed=self._changed,
             forgotten=self._forgotten,
         )
         self.injector = Injector(

@@ -59,50 +59,6 @@ def test_what_cannot_be_kept_is_refused_by_its_field(
     assert error.value.field == field
 
 
-def test_forgetting_is_tried_first_and_then_done(memory: House) -> None:
-    memory.keep("old heron", days_ago=9)
-    memory.keep("new heron")
-    selection: dict[str, Any] = {"text": "heron", "until": "3 days ago"}
-    tried = memory.writing.forget(selection, dry_run=True)
-    assert (tried["dry_run"], tried["observations"], tried["backups"]) == (True, 1, 2)
-    assert [sample["title"] for sample in tried["sample"]] == ["old heron"]
-    assert len(memory.found("heron")) == 2
-    done = memory.writing.forget(selection, dry_run=False)
-    assert (done["dry_run"], done["observations"], done["backups"]) == (False, 1, 0)
-    assert [lying["done"] for lying in done["elsewhere"]] == ["rewritten", "rewritten"]
-    assert memory.found("heron") == ["2"]
-
-
-@pytest.mark.parametrize(
-    "selection", [{}, {"text": ""}, {"unknown": "x"}, {"refs": ["what?"]}, {"project": "nope"}]
-)
-def test_nothing_is_forgotten_by_mistake(memory: House, selection: dict[str, object]) -> None:
-    memory.keep("one")
-    with pytest.raises(InvalidInput):
-        memory.writing.forget(selection, dry_run=False)
-    assert memory.found("one") == ["1"]
-
-
-def test_a_session_is_forgotten_by_the_beginning_of_its_id_and_what_is_in_it_is_told_first(
-    memory: House,
-) -> None:
-    memory.keep("heron", session="88e16f61-d1b7")
-    tried = memory.writing.forget({"session": "88e16f61"}, dry_run=True)
-    assert (tried["sessions"], tried["observations"]) == (1, 1)
-    assert [sample["title"] for sample in tried["sample"]] == ["heron"]
-    assert memory.writing.forget({"session": "88e16f61"}, dry_run=False)["sessions"] == 1
-    assert memory.found("heron") == []
-
-
-def test_whoever_names_what_is_not_there_forgets_nothing(memory: House) -> None:
-    memory.keep("heron")
-    with pytest.raises(NotFound, match="99"):
-        memory.writing.forget({"refs": ["1", "99"]}, dry_run=False)
-    with pytest.raises(InvalidInput, match="nobodys"):
-        memory.writing.forget({"session": "nobodys"}, dry_run=False)
-    assert memory.found("heron") == ["1"]
-
-
 def test_an_import_tells_what_it_took_what_it_knew_and_what_was_wrong(memory: House) -> None:
     at = memory.clock() - 5 * DAY
     good = {"title": "From elsewhere", "narrative": "n", "project": "shop", "created_at_epoch": at}

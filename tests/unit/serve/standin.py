@@ -228,6 +228,7 @@ def build(settings: Settings, version: str = "0.1.0") -> Services:
         follow=None,
         memory=absent,
         writer=absent,
+        deleter=absent,
         corrections=absent,
         exporter=absent,
         importer=absent,

@@ -62,7 +62,11 @@ class Worker:
             name: getattr(standin.build(Settings(folder)), name) for name in Services.__slots__
         }
         fence = "<quoted>{}</quoted>".format
-        self.running = Running(Services(**parts | {"memory": self.desk, "writer": self.desk, "fence": fence}))
+        self.running = Running(
+            Services(
+                **parts | {"memory": self.desk, "writer": self.desk, "deleter": self.desk, "fence": fence}
+            )
+        )
 
     def post(self, said: object, key: Key | None = None, **headers: str) -> Answer:
         """As it arrives over worker.sock; with a key, over TCP."""

@@ -154,5 +154,5 @@ def test_after_a_forgetting_no_context_is_left(tmp_path: Path) -> None:
         worked(store, ORIGIN, ELSEWHERE)
         while made.background.step():
             pass
-        made.writer.forget({"refs": ["1"]}, dry_run=False)
+        made.deleter.forget({"refs": ["1"]}, dry_run=False)
         assert rendered(tmp_path) == {}

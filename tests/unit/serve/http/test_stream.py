@@ -100,7 +100,7 @@ def test_what_was_backfilled_beyond_a_gap_that_forgetting_left_is_sent(parts: Se
     imported(parts, "recent", RECENT)
     since = first_event(parts)[0]
     imported(parts, "forgotten", 2 * stream.WINDOW, project="gap", created_at_epoch=LONG_AGO)
-    parts.writer.forget({"project": "gap"}, dry_run=False)
+    parts.deleter.forget({"project": "gap"}, dry_run=False)
     imported(parts, "backfilled", 1, created_at_epoch=LONG_AGO)
 
     async def listen() -> str:

@@ -274,7 +274,7 @@ async def forget(call: Call, body: api.ForgetRequest) -> Json:
         raise Refusal(400, "missing_field", "Nothing is selected: give at least `ids`.", field="ids")
     dry_run = body.dry_run is True or not body.confirm
     gone = await asyncio.to_thread(
-        call.services.writer.forget, selection, dry_run=dry_run, exports=body.exports
+        call.services.deleter.forget, selection, dry_run=dry_run, exports=body.exports
     )
     if not dry_run:
         # Of a session or a project it is not known here which went: whoever listens reads all again.

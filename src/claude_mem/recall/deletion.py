@@ -1,0 +1,206 @@
+"""Deletes memories for good: in the store, in its copies, in exported files and in unreadable spool
+files."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from claude_mem.api.filters import SearchFilters
+from claude_mem.model.errors import InvalidInput, NotFound
+from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref
+from claude_mem.recall import json_shapes
+from claude_mem.recall.context_files import OnChange
+from claude_mem.recall.edit import text_field
+from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.json_shapes import Json
+from claude_mem.store import Deletion, Memories
+from claude_mem.store.sqlite.copies import Copies, ExportedFiles
+from claude_mem.store.sqlite.forget import plain, spellings
+from claude_mem.store.values import CopyReport, ForgetPlan, ForgetRequest, Selection
+
+SAMPLE = 10
+COUNTED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
+SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDeleter:
+    memories: Memories
+    deletion: Deletion
+    resolver: FilterResolver
+    copies: OtherCopies
+    drain: Callable[[], int]
+    """Takes in some of what waits outside the store."""
+    changed: OnChange
+    forgotten: Callable[[], None]
+    """Hears that something was deleted."""
+
+    def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Json:
+        selected = self._selection(selection)
+        while self.drain():
+            pass
+        self._check(selected.refs)
+        plan = self.deletion.plan(selected)
+        request = self._request(selected, plan)
+        sample = [json_shapes.result(Hit(card, 0.0)) for card in self._sample(plan)]
+        if dry_run:
+            counts, reports = self._counts(plan), self.copies.look(request)
+        else:
+            # In copies first: killed on the way, the same question still finds here what to look for there.
+            reports = self.copies.forget(request, exports=exports)
+            counts = asdict(self.deletion.forget(plan))
+            self.changed(None)  # nobody can say any more where it was told
+            self.forgotten()
+            reports = _merged_reports([*reports, *self.copies.forget(request, exports=False)])
+        copies = [one for one in reports if one.kind in ("backup", "aside")]
+        return {
+            "dry_run": dry_run,
+            **counts,
+            "sample": sample,
+            "backups": sum(one.stays for one in copies),
+            "elsewhere": [asdict(one) for one in reports],
+        }
+
+    def _request(self, selected: Selection, plan: ForgetPlan) -> ForgetRequest:
+        project = (
+            self.memories.project_by_id(selected.project_id) if selected.project_id is not None else None
+        )
+        return ForgetRequest(
+            selected,
+            project_key=project.key if project else None,
+            project_root=project.root if project else None,
+            sessions=plan.sessions,
+            traces=tuple(self.deletion.identities(plan.refs)),
+        )
+
+    def _check(self, refs: Sequence[Ref]) -> None:
+        """What is not there cannot be forgotten, and somebody who names it means something else."""
+        there = {card.ref for card in self.memories.cards(refs)} if refs else set()
+        missing = [str(ref) for ref in refs if ref not in there]
+        if missing:
+            raise NotFound(f"No memory with id {', '.join(missing)}. Nothing was deleted.")
+
+    def _sample(self, plan: ForgetPlan) -> list[Card]:
+        if plan.refs:
+            return self.memories.cards(plan.refs[:SAMPLE])
+        of = [Filters(session=session, kinds=COUNTED) for session in plan.sessions[:SAMPLE]]
+        return [card for filters in of for card in self.memories.listed(filters, limit=SAMPLE)][:SAMPLE]
+
+    def _counts(self, plan: ForgetPlan) -> dict[str, int]:
+        """With what is in the sessions that go as a whole."""
+        kinds = Counter(ref.kind for ref in plan.refs)
+        for session in plan.sessions:
+            kinds.update(self.memories.counted(session))
+        return {
+            "sessions": len(plan.sessions),
+            "observations": kinds["observation"],
+            "summaries": kinds["summary"],
+            "prompts": kinds["prompt"],
+            "evidence": kinds["evidence"],
+            "vectors": sum(kinds[kind] for kind in COUNTED),
+        }
+
+    def _selection(self, given: Mapping[str, object]) -> Selection:
+        chosen = {name: given[name] for name in SELECTORS if given.get(name)}
+        if not chosen:
+            raise InvalidInput("refs", f"Specify at least one of: {', '.join(SELECTORS)}.")
+        refs = []
+        for text in _list(chosen.get("refs")):
+            ref = Ref.parse(str(text))
+            if ref is None:
+                raise InvalidInput("refs", f"{text!r} is not a memory id such as 12 or s3.")
+            refs.append(ref)
+        narrowing = SearchFilters(
+            project=text_field(chosen, "project"),
+            session=text_field(chosen, "session"),
+            since=text_field(chosen, "since"),
+            until=text_field(chosen, "until"),
+        )
+        filters = self.resolver.filters(narrowing)
+        return Selection(
+            refs=tuple(refs),
+            session=filters.session,
+            project_id=filters.project_id,
+            file=text_field(chosen, "file") or None,
+            since=filters.since,
+            until=filters.until,
+            text=text_field(chosen, "text") or None,
+        )
+
+
+def _merged_reports(reports: Sequence[CopyReport]) -> list[CopyReport]:
+    """What was looked at twice, as it was left the first time something was done about it."""
+    first: dict[str, CopyReport] = {}
+    for one in reports:
+        if one.path not in first or (first[one.path].stays and not one.stays):
+            first[one.path] = one
+    return list(first.values())
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, (list, tuple)) else () if value is None else (value,)
+
+
+ContentTest = Callable[[bytes], bool]
+
+
+class OtherCopies:
+    """`copying`: held while a copy of the database is made, so that none is made of what is being
+    forgotten. `unread` and `remove_unread`: the paths of spool files that could not be read and pass a test
+    of their content."""
+
+    def __init__(
+        self,
+        *,
+        copies: Copies,
+        exports: ExportedFiles,
+        unread: Callable[[ContentTest], list[str]],
+        remove_unread: Callable[[ContentTest], list[str]],
+        place: Callable[[str], Path],
+        copying: threading.Lock,
+    ) -> None:
+        self._copies, self._exports, self._copying = copies, exports, copying
+        self._unread, self._remove_unread, self._place = unread, remove_unread, place
+
+    def look(self, request: ForgetRequest) -> list[CopyReport]:
+        with self._copying:
+            return [
+                *self._copies.look(request),
+                *self._exports.look(request),
+                *self._spooled(request, self._unread, "holds"),
+            ]
+
+    def forget(self, request: ForgetRequest, *, exports: bool) -> list[CopyReport]:
+        with self._copying:
+            done = self._copies.forget(request)
+        written = self._exports.forget(request) if exports else self._exports.look(request)
+        return [*done, *written, *self._spooled(request, self._remove_unread, "removed")]
+
+    def _spooled(
+        self, request: ForgetRequest, find: Callable[[ContentTest], list[str]], done: str
+    ) -> list[CopyReport]:
+        test = _content_test(request)
+        return [CopyReport(str(self._place(path)), "spool", done) for path in find(test)] if test else []
+
+
+def _content_test(request: ForgetRequest) -> ContentTest | None:
+    """Whether bytes that are no event are of what is forgotten: they name its session or its project's
+    directory, or hold its words. None: by what is said it cannot be told."""
+    named = {trace.session for trace in request.traces} if request.selection.refs else set()
+    needles = {os.fsencode(session) for session in (*request.sessions, *named) if session}
+    if request.project_root and request.selection.text is None:
+        needles.add(os.fsencode(f"{Path(request.project_root)}/"))
+    words = spellings(request.selection.text) if request.selection.text else set()
+    if not needles and not words:
+        return None
+
+    def is_meant(content: bytes) -> bool:
+        text = plain(content.decode(errors="replace")) if words else ""
+        return any(needle in content for needle in needles) or any(one in text for one in words)
+
+    return is_meant

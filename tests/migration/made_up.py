@@ -1,9 +1,14 @@
-"""Migrations that were never released, to see the machinery at work: a column, a table, an index."""
+"""Migrations that nobody releases, after those that were, to see the machinery at work.
+
+`first_release.sql` is the schema as it was released first; it is never changed.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from claude_mem.store.sqlite import schema
-from claude_mem.store.sqlite.schema import FIRST_RELEASE, Migration
+from claude_mem.store.sqlite.schema import Migration
 
 STEPS = (
     "ALTER TABLE projects ADD COLUMN colour TEXT;",
@@ -11,9 +16,10 @@ STEPS = (
 INSERT INTO kinds_seen SELECT kind, COUNT(*) FROM pending_messages GROUP BY kind;""",
     "CREATE INDEX kinds_by_times ON kinds_seen (times);",
 )
-MADE_UP = tuple(Migration(FIRST_RELEASE + n, f"step_{n}", sql) for n, sql in enumerate(STEPS, 1))
-RELEASED = schema.script()
-FRESH = "\n".join((RELEASED, *STEPS))
+REAL = schema.migrations()
+MADE_UP = (*REAL, *(Migration(schema.newest(REAL) + n, f"step_{n}", sql) for n, sql in enumerate(STEPS, 1)))
+RELEASED = Path(__file__).with_name("first_release.sql").read_text(encoding="utf-8")
+FRESH = "\n".join((schema.script(), *STEPS))
 
 
 def install() -> None:

@@ -191,14 +191,17 @@ def test_a_migration_sees_the_rows_that_are_there(tmp_path: Path) -> None:
         assert db.execute("SELECT * FROM kinds_seen").fetchall() == [("prompt", 1), ("stop", 1)]
 
 
-def test_a_database_of_the_first_release_is_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_of_the_first_release_becomes_the_fresh_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As development versions of the newest schema wrote it, too."""
     monkeypatch.undo()
-    assert schema.migrations() == ()
     path = make_old(tmp_path / "old" / "claude-mem.db", FIRST)
     with open_store(path) as store:
         assert store.queue.figures().ready == 2
-    assert not (path.parent / "backups").exists()
+    assert (path.parent / "backups").exists() == bool(made_up.REAL), "nothing is done to what is current"
+    open_store(tmp_path / "new" / "claude-mem.db").close()
+    assert shape(path) == shape(tmp_path / "new" / "claude-mem.db")
 
 
 @pytest.mark.parametrize("version", [0, 1, FIRST - 1])

@@ -1,4 +1,4 @@
-"""Decides how another program's SQLite file is read: as it is at one moment, and without leaving a trace.
+"""Reads another program's SQLite file: as it is at one moment, and without leaving a trace.
 
 Merely opening a database that has a write-ahead log writes beside it. So one with a log is read from a copy,
 and one without as a file that nobody changes.

@@ -74,7 +74,8 @@ def _section(endpoint: Endpoint) -> Iterator[str]:
     for answer in endpoint.answers:
         if answer.shape is not Error:
             held = ", ".join(f"`{name}`" for name in _names(answer.shape))
-            yield from (f"{answer.status}: {answer.about}" + (f" {held}" if held else ""), "")
+            about = "" if answer.about == "OK." else f" {answer.about}"
+            yield from (f"{answer.status}:{about}" + (f" {held}" if held else ""), "")
 
 
 def _names(shape: type[Struct] | None) -> list[str]:

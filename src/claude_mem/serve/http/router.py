@@ -28,6 +28,9 @@ class Answer:
     media_type: str | None = "application/json"  # None: there is nothing in it
 
 
+Answers = Answer | type[Struct]
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request, as a handler sees it."""
@@ -70,27 +73,30 @@ class Endpoint:
 
 
 class Routes:
-    """Collects endpoints: `@routes.get("/path", "What it does.", Answer(...))` above each handler."""
+    """Collects endpoints: `@routes.get("/path", "What it does.", Shape)` above each handler. A struct stands
+    for 200 with it; what every route may answer (`COMMON`) need not be named."""
 
     def __init__(self) -> None:
         self.endpoints: list[Endpoint] = []
 
-    def get(self, path: str, summary: str, *answers: Answer, **options: Any) -> Callable[[H], H]:
+    def get(self, path: str, summary: str, *answers: Answers, **options: Any) -> Callable[[H], H]:
         return self._add("GET", path, summary, answers, options)
 
-    def post(self, path: str, summary: str, *answers: Answer, **options: Any) -> Callable[[H], H]:
+    def post(self, path: str, summary: str, *answers: Answers, **options: Any) -> Callable[[H], H]:
         return self._add("POST", path, summary, answers, options)
 
-    def delete(self, path: str, summary: str, *answers: Answer, **options: Any) -> Callable[[H], H]:
+    def delete(self, path: str, summary: str, *answers: Answers, **options: Any) -> Callable[[H], H]:
         return self._add("DELETE", path, summary, answers, options)
 
     def _add(
-        self, method: Method, path: str, summary: str, answers: tuple[Answer, ...], options: dict[str, Any]
+        self, method: Method, path: str, summary: str, answers: tuple[Answers, ...], options: dict[str, Any]
     ) -> Callable[[H], H]:
+        described = tuple(each if isinstance(each, Answer) else Answer(200, "OK.", each) for each in answers)
+
         def decorate(handler: H) -> H:
             hints = get_type_hints(handler)
             body, query = _struct(hints.get("body")), _struct(hints.get("query"))
-            self.endpoints.append(Endpoint(method, path, handler, summary, answers, body, query, **options))
+            self.endpoints.append(Endpoint(method, path, handler, summary, described, body, query, **options))
             return handler
 
         return decorate
@@ -123,8 +129,9 @@ BAD = Answer(400, "The request is invalid; `field` names the field.", Error)
 NOT_FOUND = Answer(404, "There is no such memory, session or project.", Error)
 UNKNOWN_SESSION = Answer(404, "There is no such session.", Error)
 UNAVAILABLE = Answer(503, "The database cannot be used now; try again after Retry-After seconds.", Error)
-READS = (BAD, UNAVAILABLE)
 COMMON = (
+    BAD,
+    UNAVAILABLE,
     Answer(401, "The token is missing or wrong (TCP only).", Error),
     Answer(403, "The request comes from another site (TCP only).", Error),
     Answer(405, "The path exists, the method does not; see Allow.", Error),

@@ -17,7 +17,7 @@ from claude_mem.api.filters import SearchFilters
 from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, SessionList
 from claude_mem.model.refs import Ref
 from claude_mem.recall.json_shapes import Json
-from claude_mem.serve.http.router import LINES, NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
+from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, Routes
 from claude_mem.serve.requests import Refusal, parse
 
 PIECE = 64 << 10  # bytes sent at a time
@@ -31,12 +31,7 @@ _MEMORY = {"id": ("A memory: `12` an observation, `s12` a summary, `p12` a promp
 # -- Reading --
 
 
-@routes.get(
-    "/api/search",
-    "Search memory. Without q: the newest.",
-    Answer(200, "What was found, the best first.", api.SearchAnswer),
-    *READS,
-)
+@routes.get("/api/search", "Search memory. Without q: the newest.", api.SearchAnswer)
 def search(call: Call, query: api.SearchQuery) -> Json:
     return call.services.memory.search(query.q, query, query.page, explain=query.explain)
 
@@ -44,33 +39,22 @@ def search(call: Call, query: api.SearchQuery) -> Json:
 @routes.get(
     "/api/timeline",
     "What was before and after a memory, a session, a time, or the best hit of q; without any, now.",
-    Answer(200, "What was around it, by time.", api.TimelineAnswer),
+    api.TimelineAnswer,
     NOT_FOUND,
-    *READS,
 )
 def timeline(call: Call, query: api.TimelineQuery) -> Json:
     memory = call.services.memory
     return memory.timeline(query.anchor, query, before=query.before, after=query.after, query=query.q)
 
 
-@routes.get(
-    "/api/file",
-    "A file's history across sessions.",
-    Answer(200, "The newest first.", api.FileAnswer),
-    *READS,
-)
+@routes.get("/api/file", "A file's history across sessions.", api.FileAnswer)
 def file(call: Call, query: api.FileQuery) -> Json:
     filters = SearchFilters(project=query.project, cwd=query.cwd, wrong=query.wrong)
     return call.services.memory.file_history(query.path, filters, limit=query.limit)
 
 
 def _add_list(kind: str, shape: type[Struct]) -> None:
-    @routes.get(
-        f"/api/{kind}",
-        f"A page of {kind}, the newest first.",
-        Answer(200, "The newest first.", shape),
-        *READS,
-    )
+    @routes.get(f"/api/{kind}", f"A page of {kind}, the newest first.", shape)
     def listed(call: Call, query: api.ListQuery) -> Json:
         return call.services.memory.listed(kind, query, query.page)
 
@@ -80,14 +64,7 @@ for _kind in ("observations", "summaries", "prompts"):
 _add_list("sessions", SessionList)
 
 
-@routes.get(
-    "/api/observation/{id}",
-    "One memory in full.",
-    Answer(200, "With all its fields.", api.Memory),
-    NOT_FOUND,
-    UNAVAILABLE,
-    **_MEMORY,
-)
+@routes.get("/api/observation/{id}", "One memory in full.", api.Memory, NOT_FOUND, **_MEMORY)
 def observation(call: Call) -> Json:
     ref = Ref.parse(call.id)
     found = call.services.memory.details([str(ref)])["results"] if ref else []
@@ -100,21 +77,15 @@ def observation(call: Call) -> Json:
 @routes.get(
     "/api/observation/{id}/provenance",
     "Where a memory comes from, what it replaced, what replaced it, and where it was injected.",
-    Answer(200, "Its provenance.", api.Provenance),
+    api.Provenance,
     NOT_FOUND,
-    UNAVAILABLE,
     **_MEMORY,
 )
 def provenance(call: Call) -> Json:
     return call.services.memory.provenance(call.id)
 
 
-@routes.post(
-    "/api/observations/batch",
-    "Many memories at once, in full.",
-    Answer(200, "Each with all its fields.", api.MemoriesAnswer),
-    *READS,
-)
+@routes.post("/api/observations/batch", "Many memories at once, in full.", api.MemoriesAnswer)
 def batch(call: Call, body: api.BatchRequest) -> Json:
     found = call.services.memory.details(_some(body.ids))
     results: list[dict[str, Any]] = found["results"]
@@ -127,9 +98,8 @@ def batch(call: Call, body: api.BatchRequest) -> Json:
 @routes.get(
     "/api/session/{id}",
     "One session in full: by the database's id, or the agent's own or the beginning of that.",
-    Answer(200, "The session, by time.", SessionAnswer),
+    SessionAnswer,
     NOT_FOUND,
-    *READS,
 )
 def session(call: Call) -> Json:
     return call.services.memory.session(call.id)
@@ -138,15 +108,14 @@ def session(call: Call) -> Json:
 @routes.get(
     "/api/session/{id}/events",
     "Everything that happened in a session, in order, a page at a time.",
-    Answer(200, "A page of events.", EventsAnswer),
+    EventsAnswer,
     NOT_FOUND,
-    *READS,
 )
 def events(call: Call, query: EventsQuery) -> Json:
     return call.services.memory.events(call.id, query.kinds, query.page)
 
 
-@routes.get("/api/stats", "Statistics of what is stored.", Answer(200, "Figures."), *READS)
+@routes.get("/api/stats", "Statistics of what is stored.", Answer(200, "Figures."))
 def stats(call: Call) -> Json:
     return call.services.stats()
 
@@ -154,12 +123,7 @@ def stats(call: Call) -> Json:
 # -- Saving and correcting --
 
 
-@routes.post(
-    "/api/memory/save",
-    "Save something because a user asked for it.",
-    Answer(200, "Committed.", api.SavedAnswer),
-    *READS,
-)
+@routes.post("/api/memory/save", "Save something because a user asked for it.", api.SavedAnswer)
 async def save(call: Call, body: api.SaveRequest) -> Json:
     given = {
         name: value for name, value in structs.asdict(body).items() if name != "text" and value is not None
@@ -173,9 +137,8 @@ async def save(call: Call, body: api.SaveRequest) -> Json:
 @routes.post(
     "/api/memory/pin",
     "Pin memories, so that they are recalled first, or unpin them.",
-    Answer(200, "Committed.", api.PinAnswer),
+    api.PinAnswer,
     NOT_FOUND,
-    *READS,
 )
 async def pin(call: Call, body: api.PinRequest) -> Json:
     refs = _some(body.ids)
@@ -186,9 +149,8 @@ async def pin(call: Call, body: api.PinRequest) -> Json:
 @routes.post(
     "/api/memory/wrong",
     "Mark observations wrong, or no longer: stored, and never recalled.",
-    Answer(200, "Committed.", api.WrongAnswer),
+    api.WrongAnswer,
     NOT_FOUND,
-    *READS,
 )
 async def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
     refs = _some(body.ids)
@@ -199,9 +161,8 @@ async def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
 @routes.post(
     "/api/memory/edit",
     "Edit an observation. What is not named stays; null or empty clears it.",
-    Answer(200, "Committed.", api.EditAnswer),
+    api.EditAnswer,
     NOT_FOUND,
-    *READS,
 )
 async def edit(call: Call, body: api.EditRequest) -> Struct:
     given = {
@@ -218,9 +179,8 @@ async def edit(call: Call, body: api.EditRequest) -> Struct:
 @routes.post(
     "/api/memory/merge",
     "Observations say the same: one stays and supersedes the others.",
-    Answer(200, "Committed.", api.MergeAnswer),
+    api.MergeAnswer,
     NOT_FOUND,
-    *READS,
 )
 async def merge(call: Call, body: api.MergeRequest) -> Json:
     merged = await asyncio.to_thread(call.services.corrections.merge, str(body.into), _some(body.ids))
@@ -231,10 +191,9 @@ async def merge(call: Call, body: api.MergeRequest) -> Json:
 @routes.post(
     "/api/undo/{id}",
     "Undo an edit, a pin, a mark or a merge; once, within an hour, while the worker runs.",
-    Answer(200, "It is as it was.", api.UndoAnswer),
+    api.UndoAnswer,
     NOT_FOUND,
     Answer(409, "It was changed again since; nothing was done.", Error),
-    *READS,
     id=("The `token` of an `undo`.", "Zm9v"),
 )
 async def undo(call: Call) -> Json:
@@ -246,8 +205,7 @@ async def undo(call: Call) -> Json:
 @routes.post(
     "/api/memory/select",
     "The ids of everything a search finds, or without q a list. Changes nothing.",
-    Answer(200, "The ids.", api.SelectAnswer),
-    *READS,
+    api.SelectAnswer,
 )
 def select(call: Call, body: api.SelectRequest) -> Json:
     return call.services.memory.select(body.q, body, cursor=body.cursor)
@@ -256,9 +214,8 @@ def select(call: Call, body: api.SelectRequest) -> Json:
 @routes.post(
     "/api/memory/forget",
     "Delete for good everything that matches all the filters. Without confirm: only report what would go.",
-    Answer(200, "What was deleted, or would be.", api.ForgetAnswer),
+    api.ForgetAnswer,
     NOT_FOUND,
-    *READS,
 )
 async def forget(call: Call, body: api.ForgetRequest) -> Json:
     """It cannot be undone, so it takes two words: a selection alone only reports what would go."""
@@ -289,7 +246,6 @@ async def forget(call: Call, body: api.ForgetRequest) -> Json:
     "/api/export",
     "Memory as records, one JSON object a line. Without q or a filter: everything.",
     Answer(200, "The records, the header first.", media_type=LINES),
-    *READS,
 )
 def export(call: Call, query: api.ExportQuery) -> Response:
     if call.request.method == "HEAD":
@@ -300,8 +256,7 @@ def export(call: Call, query: api.ExportQuery) -> Response:
 @routes.post(
     "/api/import",
     "Import observations, or the records of an export; at most 1,000 at a time.",
-    Answer(200, "What is valid is committed.", api.ImportAnswer),
-    *READS,
+    api.ImportAnswer,
     takes_lines=True,
 )
 async def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> Json:

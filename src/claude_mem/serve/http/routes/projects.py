@@ -9,18 +9,13 @@ from starlette.responses import PlainTextResponse, Response
 from claude_mem.api import projects as api
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.recall.json_shapes import Json
-from claude_mem.serve.http.router import NOT_FOUND, READS, UNAVAILABLE, Answer, Call, Routes
+from claude_mem.serve.http.router import NOT_FOUND, Answer, Call, Routes
 from claude_mem.serve.requests import Refusal
 
 routes = Routes()
 
 
-@routes.get(
-    "/api/projects",
-    "A page of projects, the most recently worked on first.",
-    Answer(200, "The newest first.", api.ProjectList),
-    *READS,
-)
+@routes.get("/api/projects", "A page of projects, the most recently worked on first.", api.ProjectList)
 def listed(call: Call, query: api.ProjectsQuery) -> Json:
     return call.services.memory.listed("projects", SearchFilters(), Page(query.limit, query.offset))
 
@@ -28,30 +23,18 @@ def listed(call: Call, query: api.ProjectsQuery) -> Json:
 @routes.get(
     "/api/projects/overview",
     "All projects with their size, the most recently worked on first, and which may be the same.",
-    Answer(200, "All of them, and which may be the same.", api.ProjectsOverview),
-    UNAVAILABLE,
+    api.ProjectsOverview,
 )
 def overview(call: Call) -> Json:
     return call.services.projects.overview()
 
 
-@routes.get(
-    "/api/project",
-    "A project as a whole. Needs project or cwd.",
-    Answer(200, "The project.", api.ProjectAnswer),
-    NOT_FOUND,
-    *READS,
-)
+@routes.get("/api/project", "A project as a whole. Needs project or cwd.", api.ProjectAnswer, NOT_FOUND)
 def project(call: Call, query: api.ProjectQuery) -> Json:
     return call.services.memory.project(_one_project(query), days=query.days)
 
 
-@routes.get(
-    "/api/facets",
-    "What the filters can be set to.",
-    Answer(200, "Their values.", api.FacetsAnswer),
-    *READS,
-)
+@routes.get("/api/facets", "What the filters can be set to.", api.FacetsAnswer)
 def facets(call: Call, query: api.FacetsQuery) -> Json:
     return call.services.memory.facets(query.filters)
 
@@ -59,8 +42,7 @@ def facets(call: Call, query: api.FacetsQuery) -> Json:
 @routes.get(
     "/api/cost",
     "What memory costs, by day, model and project; what was injected; what batching saved.",
-    Answer(200, "The costs.", api.CostAnswer),
-    *READS,
+    api.CostAnswer,
 )
 def cost(call: Call, query: api.CostQuery) -> Json:
     return call.services.costs.cost(query.project, days=query.days)
@@ -70,8 +52,7 @@ def cost(call: Call, query: api.CostQuery) -> Json:
     "/api/context/inject",
     "What the next session of a project is told at its start, as text for people. Needs project or cwd.",
     Answer(200, "The text.", media_type="text/plain"),
-    Answer(200, "With format=json.", api.ContextAnswer),
-    *READS,
+    api.ContextAnswer,
 )
 def context(call: Call, query: api.ContextQuery) -> Json | Response:
     found = call.services.injector.context(_one_project(query), source=query.source, session=query.session)
@@ -81,21 +62,14 @@ def context(call: Call, query: api.ContextQuery) -> Json | Response:
 @routes.post(
     "/api/context/preview",
     "What would be injected at the next session start, and at a prompt, and why. Needs project or cwd.",
-    Answer(200, "What would be injected. Nothing is recorded.", api.PreviewAnswer),
+    api.PreviewAnswer,
     NOT_FOUND,
-    *READS,
 )
 def preview(call: Call, body: api.PreviewRequest) -> Json:
     return call.services.injector.preview(_one_project(body), body.prompt, body.sizes)
 
 
-@routes.post(
-    "/api/projects/rename",
-    "Give a project another name.",
-    Answer(200, "Committed.", api.RenameAnswer),
-    NOT_FOUND,
-    *READS,
-)
+@routes.post("/api/projects/rename", "Give a project another name.", api.RenameAnswer, NOT_FOUND)
 async def rename(call: Call, body: api.RenameRequest) -> Json:
     renamed = await asyncio.to_thread(call.services.projects.rename, body.project, body.name)
     call.running.notify_change()
@@ -105,9 +79,8 @@ async def rename(call: Call, body: api.RenameRequest) -> Json:
 @routes.post(
     "/api/projects/merge",
     "Make all of one project part of another, future work included. Without confirm: only report it.",
-    Answer(200, "What was merged, or would be.", api.MergeProjectsAnswer),
+    api.MergeProjectsAnswer,
     NOT_FOUND,
-    *READS,
 )
 async def merge(call: Call, body: api.MergeProjectsRequest) -> Json:
     """It cannot be undone, so it takes two words, as forgetting does."""
@@ -117,12 +90,7 @@ async def merge(call: Call, body: api.MergeProjectsRequest) -> Json:
     return merged
 
 
-@routes.post(
-    "/api/gc",
-    "Delete expired data and reclaim disk space.",
-    Answer(200, "What was freed, or would be.", api.GcAnswer),
-    *READS,
-)
+@routes.post("/api/gc", "Delete expired data and reclaim disk space.", api.GcAnswer)
 def collect(call: Call, body: api.GcRequest) -> Json:
     return call.services.retention.collect(dry_run=body.dry_run is True)
 

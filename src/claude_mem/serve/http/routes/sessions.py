@@ -12,7 +12,7 @@ from starlette.responses import Response
 from claude_mem.api import sessions as api
 from claude_mem.model.jobs import Session
 from claude_mem.serve import event_reports
-from claude_mem.serve.http.router import READS, UNAVAILABLE, UNKNOWN_SESSION, Answer, Call, Routes, respond
+from claude_mem.serve.http.router import UNKNOWN_SESSION, Answer, Call, Routes, respond
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
 
@@ -28,26 +28,23 @@ _QUEUED = (
 
 
 @routes.post(
-    "/api/sessions/init",
-    "A user's prompt begins a turn. The session is created if it is new.",
-    _INITIALIZED,
-    *READS,
+    "/api/sessions/init", "A user's prompt begins a turn. The session is created if it is new.", _INITIALIZED
 )
 async def init(call: Call, body: api.PromptReport) -> Struct:
     return await _init(call, body.claude_session_id, body.prompt, project=body.project, cwd=body.cwd)
 
 
-@routes.post("/api/sessions/observations", "A tool was used.", *_QUEUED, *READS)
+@routes.post("/api/sessions/observations", "A tool was used.", *_QUEUED)
 async def observe(call: Call, body: api.ToolUseReport) -> Response:
     return await _queue(call, event_reports.TOOL_USE, body.claude_session_id, body)
 
 
-@routes.post("/api/sessions/summarize", "A turn ended.", *_QUEUED, *READS)
+@routes.post("/api/sessions/summarize", "A turn ended.", *_QUEUED)
 async def summarize(call: Call, body: api.TurnEndReport) -> Response:
     return await _queue(call, event_reports.STOP, body.claude_session_id, body)
 
 
-@routes.post("/api/sessions/complete", "A session ended.", *_QUEUED, *READS)
+@routes.post("/api/sessions/complete", "A session ended.", *_QUEUED)
 async def complete(call: Call, body: api.SessionEndReport) -> Response:
     return await _queue(call, event_reports.END, body.claude_session_id, body)
 
@@ -57,7 +54,6 @@ async def complete(call: Call, body: api.SessionEndReport) -> Response:
     "A user's prompt begins a turn. A number is a sessionDbId; other ids are the agent's own.",
     _INITIALIZED,
     UNKNOWN_SESSION,
-    *READS,
 )
 async def init_by_id(call: Call, body: api.PromptById) -> Struct:
     session, cwd = await _addressed(call)
@@ -66,24 +62,19 @@ async def init_by_id(call: Call, body: api.PromptById) -> Struct:
     )
 
 
-@routes.post("/sessions/{id}/observations", "A tool was used.", *_QUEUED, UNKNOWN_SESSION, *READS)
+@routes.post("/sessions/{id}/observations", "A tool was used.", *_QUEUED, UNKNOWN_SESSION)
 async def observe_by_id(call: Call, body: api.ToolUseById) -> Response:
     session, cwd = await _addressed(call)
     return await _queue(call, event_reports.TOOL_USE, session, body, cwd)
 
 
-@routes.post("/sessions/{id}/summarize", "A turn ended.", *_QUEUED, UNKNOWN_SESSION, *READS)
+@routes.post("/sessions/{id}/summarize", "A turn ended.", *_QUEUED, UNKNOWN_SESSION)
 async def summarize_by_id(call: Call, body: api.TurnEndById) -> Response:
     session, cwd = await _addressed(call)
     return await _queue(call, event_reports.STOP, session, body, cwd)
 
 
-@routes.get(
-    "/sessions/{id}/status",
-    "The state of a session.",
-    Answer(200, "The session.", api.SessionState),
-    UNKNOWN_SESSION,
-)
+@routes.get("/sessions/{id}/status", "The state of a session.", api.SessionState, UNKNOWN_SESSION)
 async def status(call: Call) -> Struct:
     session = await _existing(call)
     return api.SessionState(
@@ -100,9 +91,8 @@ async def status(call: Call) -> Struct:
 @routes.delete(
     "/sessions/{id}",
     "Mark a session failed and let go of its work. Its queued events stay queued.",
-    Answer(200, "Marked.", api.SessionAborted),
+    api.SessionAborted,
     UNKNOWN_SESSION,
-    UNAVAILABLE,
 )
 async def abort(call: Call) -> Struct:
     session = await _existing(call)

@@ -14,7 +14,7 @@ from claude_mem.api.fields import Error
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import SettingsError
-from claude_mem.serve.http.router import READS, Answer, Call, Routes
+from claude_mem.serve.http.router import Answer, Call, Routes
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running, log
 from claude_mem.settings import editor, read_file
@@ -31,7 +31,7 @@ _UNREADABLE = Answer(409, "settings.json cannot be read; nothing was changed.", 
 @routes.get(
     "/api/settings",
     "Every setting: its meaning, its value, and where that comes from. Secrets are never shown.",
-    Answer(200, "Every setting.", api.SettingsAnswer),
+    api.SettingsAnswer,
     _UNREADABLE,
 )
 def show(call: Call) -> dict[str, object]:
@@ -45,13 +45,7 @@ def show(call: Call) -> dict[str, object]:
     }
 
 
-@routes.post(
-    "/api/settings",
-    "Change settings.json.",
-    Answer(200, "Saved.", api.SettingsSaved),
-    _UNREADABLE,
-    *READS,
-)
+@routes.post("/api/settings", "Change settings.json.", api.SettingsSaved, _UNREADABLE)
 async def change(call: Call, body: api.SettingsRequest) -> Struct:
     # Not in a thread: two who save at once do so one after the other, and neither undoes the other.
     changes, settings = body.changes, call.services.settings

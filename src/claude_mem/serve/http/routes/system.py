@@ -17,7 +17,7 @@ from claude_mem.hook import paths
 from claude_mem.model.errors import NotFromTheStart
 from claude_mem.serve import mcp, pause_switches, worker_log
 from claude_mem.serve.health import prometheus, queue_page, worker_health, worker_state
-from claude_mem.serve.http.router import BAD, READS, UNAVAILABLE, Answer, Call, Routes, respond
+from claude_mem.serve.http.router import Answer, Call, Routes, respond
 from claude_mem.serve.requests import Refusal
 
 MOST_LINES = 5_000
@@ -25,7 +25,7 @@ MOST_LINES = 5_000
 routes = Routes()
 
 
-@routes.get("/health", "The worker's health.", Answer(200, "Alive.", api.Health))
+@routes.get("/health", "The worker's health.", api.Health)
 def health(call: Call) -> Struct:
     return worker_health(call.running)
 
@@ -34,7 +34,6 @@ def health(call: Call) -> Struct:
     "/metrics",
     "The same figures for Prometheus.",
     Answer(200, "Prometheus' text format.", media_type="text/plain"),
-    UNAVAILABLE,
 )
 def metrics(call: Call) -> Response:
     text = prometheus(call.running)
@@ -58,8 +57,7 @@ async def shut_down(call: Call) -> Response:
 @routes.get(
     "/api/queue",
     "The queue's figures, what was dropped, and a page of jobs with their reasons.",
-    Answer(200, "The queue.", api.QueuePage),
-    *READS,
+    api.QueuePage,
 )
 def queue(call: Call, query: api.QueueQuery) -> Struct:
     return queue_page(call.running, query)
@@ -68,8 +66,7 @@ def queue(call: Call, query: api.QueueQuery) -> Struct:
 @routes.post(
     "/api/queue/retry",
     "Retry parked jobs from their first attempt, and end a pause: the model is asked again at once.",
-    Answer(200, "They are ready.", api.RetryAnswer),
-    *READS,
+    api.RetryAnswer,
 )
 async def retry(call: Call, body: api.RetryRequest) -> Struct:
     ids = None if body.ids is None else list(dict.fromkeys(body.ids))
@@ -81,8 +78,7 @@ async def retry(call: Call, body: api.RetryRequest) -> Struct:
 @routes.post(
     "/api/queue/drop",
     "Give parked jobs up for good: settled without an observation. Their events stay as evidence.",
-    Answer(200, "They are settled.", api.DropAnswer),
-    *READS,
+    api.DropAnswer,
 )
 def drop(call: Call, body: api.DropRequest) -> Struct:
     return api.DropAnswer("ok", call.services.drop(list(dict.fromkeys(body.ids))))
@@ -91,12 +87,7 @@ def drop(call: Call, body: api.DropRequest) -> Struct:
 # -- activity.flag, which status lines and spinners watch --
 
 
-@routes.post(
-    "/api/processing",
-    "Set or clear activity.flag, which status lines watch.",
-    Answer(200, "Written.", api.ProcessingSet),
-    *READS,
-)
+@routes.post("/api/processing", "Set or clear activity.flag, which status lines watch.", api.ProcessingSet)
 def set_processing(call: Call, body: api.ProcessingRequest) -> Struct:
     flag: dict[str, object] = {"active": body.is_processing}
     if body.project is not None:
@@ -110,7 +101,7 @@ def set_processing(call: Call, body: api.ProcessingRequest) -> Struct:
     return api.ProcessingSet("ok", body.is_processing)
 
 
-@routes.get("/api/processing", "Read activity.flag.", Answer(200, "As last set.", api.ProcessingFlag))
+@routes.get("/api/processing", "Read activity.flag.", api.ProcessingFlag)
 def get_processing(call: Call) -> dict[str, object]:
     try:
         found = json.loads(_flag(call).read_bytes())
@@ -131,21 +122,12 @@ def _flag(call: Call) -> Path:
 # -- Recording and logs --
 
 
-@routes.get(
-    "/api/status",
-    "Whether recording is on, and if not, why and what helps.",
-    Answer(200, "The state of recording.", api.WorkerState),
-)
+@routes.get("/api/status", "Whether recording is on, and if not, why and what helps.", api.WorkerState)
 async def status(call: Call) -> Struct:
     return await _state(call)
 
 
-@routes.post(
-    "/api/recording",
-    "Pause or resume recording: all of it, or a session's.",
-    Answer(200, "The state of recording.", api.WorkerState),
-    *READS,
-)
+@routes.post("/api/recording", "Pause or resume recording: all of it, or a session's.", api.WorkerState)
 async def record(call: Call, body: api.RecordingRequest) -> Struct:
     """As `claude-mem off` and `on` do."""
     change = pause_switches.pause if body.paused else pause_switches.resume
@@ -166,12 +148,7 @@ async def _state(call: Call) -> api.WorkerState:
     return found
 
 
-@routes.get(
-    "/api/logs",
-    "The end of the worker's log, or what came since.",
-    Answer(200, "The worker's log.", api.LogsAnswer),
-    BAD,
-)
+@routes.get("/api/logs", "The end of the worker's log, or what came since.", api.LogsAnswer)
 def logs(call: Call, query: api.LogsQuery) -> Struct:
     del call
     return worker_log.tail(Path(paths.LOGS) / worker_log.LOG_NAME, query.after, query.level, query.limit)
@@ -183,9 +160,8 @@ def logs(call: Call, query: api.LogsQuery) -> Struct:
 @routes.post(
     "/api/backfill",
     "Import events of the past from transcripts.",
-    Answer(200, "Committed.", api.BackfillTaken),
+    api.BackfillTaken,
     Answer(409, "The first part went to another worker: start again.", Error),
-    *READS,
     takes_lines=True,
 )
 async def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillParams) -> object:
@@ -205,10 +181,7 @@ async def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillPa
 
 
 @routes.get(
-    "/api/backfill",
-    "How much of the past is still to be observed, and what it cost.",
-    Answer(200, "The progress.", api.BackfillProgress),
-    *READS,
+    "/api/backfill", "How much of the past is still to be observed, and what it cost.", api.BackfillProgress
 )
 def backfill_progress(call: Call, query: api.BackfillQuery) -> Struct:
     found = call.services.backfill.progress(int(query.since or 0))
@@ -216,12 +189,7 @@ def backfill_progress(call: Call, query: api.BackfillQuery) -> Struct:
     return api.BackfillProgress(found.waiting, found.tokens, found.usd, paused)
 
 
-@routes.post(
-    "/api/backfill/known",
-    "Which of these sessions are known, and from where.",
-    Answer(200, "By session; null: not known.", api.KnownAnswer),
-    *READS,
-)
+@routes.post("/api/backfill/known", "Which of these sessions are known, and from where.", api.KnownAnswer)
 def backfill_known(call: Call, body: api.KnownRequest) -> Struct:
     found = call.services.backfill.known(body.sessions)
     return api.KnownAnswer(
@@ -240,7 +208,7 @@ def backfill_known(call: Call, body: api.KnownRequest) -> Struct:
 @routes.post(
     "/mcp",
     "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
-    Answer(200, "Answered.", api.McpAnswer),
+    api.McpAnswer,
     Answer(202, "Understood; nothing to answer.", media_type=None),
     Answer(400, "Not understood.", api.McpAnswer),
 )

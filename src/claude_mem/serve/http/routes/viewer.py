@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from claude_mem.api import system as api
 from claude_mem.api.fields import Error
 from claude_mem.serve.http import guard, stream
-from claude_mem.serve.http.router import BAD, READS, UNAVAILABLE, Answer, Call, Routes, respond
+from claude_mem.serve.http.router import Answer, Call, Routes, respond
 from claude_mem.serve.http.signin import COOKIE_S, LINK_MS
 from claude_mem.serve.http.stream import MEDIA_TYPE
 from claude_mem.serve.requests import Refusal
@@ -84,7 +84,6 @@ def _read(name: str) -> bytes | None:
     "Exchange the link of `claude-mem open` for a cookie. Works once, for a minute.",
     Answer(303, "Signed in; on to the viewer.", media_type="text/plain"),
     Answer(403, "The link was used, or is too old.", media_type="text/html"),
-    BAD,
     is_open=True,
 )
 async def sign_in(call: Call, query: api.SignInQuery) -> Response:
@@ -101,12 +100,7 @@ async def sign_in(call: Call, query: api.SignInQuery) -> Response:
     return response
 
 
-@routes.post(
-    "/api/signin",
-    "Make a link that signs a browser in.",
-    Answer(200, "The link.", api.SignInLink),
-    socket_only=True,
-)
+@routes.post("/api/signin", "Make a link that signs a browser in.", api.SignInLink, socket_only=True)
 async def invite(call: Call) -> Struct:
     port = call.running.port
     if port is None:
@@ -116,11 +110,7 @@ async def invite(call: Call) -> Struct:
 
 
 @routes.post(
-    "/api/signout",
-    "Sign this browser out, or all of them: their cookies no longer work.",
-    Answer(200, "Done.", api.SignedOut),
-    BAD,
-    UNAVAILABLE,
+    "/api/signout", "Sign this browser out, or all of them: their cookies no longer work.", api.SignedOut
 )
 async def sign_out(call: Call, body: api.SignOutRequest) -> Response:
     visitors, cookie = call.running.visitors, stream.visitor(call)
@@ -145,7 +135,6 @@ async def sign_out(call: Call, body: api.SignOutRequest) -> Response:
     "/stream",
     "What happens, as it happens: server-sent events. Last-Event-ID takes it up again.",
     Answer(200, "Events, for as long as the caller listens.", media_type=MEDIA_TYPE),
-    *READS,
 )
 async def listen(call: Call, query: api.StreamQuery) -> Response:
     return stream.listen(call, query.project)

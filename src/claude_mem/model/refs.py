@@ -77,7 +77,7 @@ def session_at(place: int) -> int:
 
 
 def span(project_id: int) -> tuple[int, int]:
-    """The first and the last spot a project's memories can have."""
+    """The first and the last key a project's memories can have."""
     bits = _SESSION_BITS + _KIND_BITS + _ID_BITS
     return project_id << bits, (project_id + 1 << bits) - 1
 

@@ -118,7 +118,7 @@ class TextQuery:
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """What one expression found: by spot, its BM25 (larger is better)."""
+    """What one expression found: by key, its BM25 (larger is better)."""
 
     expression: str
     scores: dict[int, float]

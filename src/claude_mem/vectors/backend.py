@@ -41,21 +41,21 @@ class Embedder(Protocol):
 
 
 class Vectors(Protocol):
-    """Keeps vectors by spot (see `model.recall.spot`). All methods block and raise VectorsUnavailable."""
+    """Keeps vectors by key (see `model.refs.memory_key`). All methods block and raise VectorsUnavailable."""
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
         """Add or replace. Durable on return."""
         ...
 
-    def remove(self, spots: Sequence[int]) -> None:
+    def remove(self, memory_keys: Sequence[int]) -> None:
         """Those that are not there are none of its business."""
         ...
 
     def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
-        """The closest spots (of a span, or of all) and their cosines, the closest first."""
+        """The closest keys (of a span, or of all) and their cosines, the closest first."""
         ...
 
-    def cosines(self, vector: Vector, spots: Sequence[int]) -> dict[int, float]:
+    def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
         """Of those of these that are kept."""
         ...
 
@@ -108,14 +108,14 @@ class LazyBackend:
     def put(self, vectors: Mapping[int, Vector]) -> None:
         self._opened().put(vectors)
 
-    def remove(self, spots: Sequence[int]) -> None:
-        self._opened().remove(spots)
+    def remove(self, memory_keys: Sequence[int]) -> None:
+        self._opened().remove(memory_keys)
 
     def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
         return self._opened().nearest(vector, within, limit)
 
-    def cosines(self, vector: Vector, spots: Sequence[int]) -> dict[int, float]:
-        return self._opened().cosines(vector, spots)
+    def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
+        return self._opened().cosines(vector, memory_keys)
 
     def count(self) -> int:
         return self._opened().count()

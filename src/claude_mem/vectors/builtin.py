@@ -32,7 +32,7 @@ ROWS = 1_024
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    spots: NDArray[np.int64]
+    memory_keys: NDArray[np.int64]
     rows: NDArray[np.int8]
     lengths: NDArray[np.float32]  # of the rows, so that a product becomes a cosine
 
@@ -48,56 +48,58 @@ def packed(vector: Vector) -> bytes:
 
 def block(rows: Sequence[tuple[int, bytes]]) -> Block:
     """Of at least one row, all of one length."""
-    spots = np.fromiter((spot for spot, _ in rows), dtype=np.int64, count=len(rows))
+    memory_keys = np.fromiter((memory_key for memory_key, _ in rows), dtype=np.int64, count=len(rows))
     matrix = np.frombuffer(b"".join(blob for _, blob in rows), dtype=np.int8).reshape(len(rows), -1)
     lengths = np.linalg.norm(matrix.astype(np.float32), axis=1)
-    return Block(spots, matrix, np.maximum(lengths, np.float32(1.0)))  # a row of zeros is close to nothing
+    return Block(
+        memory_keys, matrix, np.maximum(lengths, np.float32(1.0))
+    )  # a row of zeros is close to nothing
 
 
-def without(blocks: Blocks, spots: Iterable[int]) -> Blocks:
-    gone = np.fromiter(spots, dtype=np.int64)
-    return tuple(left for left in (_without(one, gone) for one in blocks) if len(left.spots))
+def without(blocks: Blocks, memory_keys: Iterable[int]) -> Blocks:
+    gone = np.fromiter(memory_keys, dtype=np.int64)
+    return tuple(left for left in (_without(one, gone) for one in blocks) if len(left.memory_keys))
 
 
 def with_(blocks: Blocks, blobs: Mapping[int, bytes]) -> Blocks:
-    """Added, or put in the place of those at the same spots."""
+    """Added, or put in the place of those at the same keys."""
     if not blobs:
         return blocks
     kept = without(blocks, blobs)
     added = block(list(blobs.items()))
-    if kept and len(kept[-1].spots) + len(added.spots) <= ROWS:
+    if kept and len(kept[-1].memory_keys) + len(added.memory_keys) <= ROWS:
         *before, last = kept
         return (*before, _joined(last, added))
     return (*kept, added)
 
 
 def size(blocks: Blocks) -> int:
-    return sum(len(one.spots) for one in blocks)
+    return sum(len(one.memory_keys) for one in blocks)
 
 
 def closest(blocks: Blocks, vector: Vector, limit: int) -> list[tuple[int, float]]:
-    """Spots and cosines, the closest first; of equals the later spot."""
+    """Keys and cosines, the closest first; of equals the later key."""
     total = size(blocks)
     if not total or limit < 1 or not vector.any():
         return []
-    spots = np.concatenate([one.spots for one in blocks])
+    memory_keys = np.concatenate([one.memory_keys for one in blocks])
     scores = _cosines(blocks, vector, total)
     best = np.argpartition(scores, total - limit)[total - limit :] if limit < total else np.arange(total)
-    order = best[np.lexsort((-spots[best], -scores[best]))]
-    return [(int(spots[at]), float(scores[at])) for at in order]
+    order = best[np.lexsort((-memory_keys[best], -scores[best]))]
+    return [(int(memory_keys[at]), float(scores[at])) for at in order]
 
 
 def cosines(one: Block, vector: Vector) -> dict[int, float]:
-    scores = _cosines((one,), vector, len(one.spots))
-    return dict(zip(one.spots.tolist(), scores.tolist(), strict=True))
+    scores = _cosines((one,), vector, len(one.memory_keys))
+    return dict(zip(one.memory_keys.tolist(), scores.tolist(), strict=True))
 
 
 def _cosines(blocks: Blocks, vector: Vector, total: int) -> NDArray[np.float32]:
     scores = np.empty(total, dtype=np.float32)
-    wide = np.empty((max(len(one.spots) for one in blocks), vector.size), dtype=np.float32)
+    wide = np.empty((max(len(one.memory_keys) for one in blocks), vector.size), dtype=np.float32)
     at = 0
     for one in blocks:
-        count = len(one.spots)
+        count = len(one.memory_keys)
         part, singles = scores[at : at + count], wide[:count]
         np.copyto(singles, one.rows)
         np.dot(singles, vector, out=part)
@@ -107,13 +109,13 @@ def _cosines(blocks: Blocks, vector: Vector, total: int) -> NDArray[np.float32]:
 
 
 def _without(one: Block, gone: NDArray[np.int64]) -> Block:
-    left = ~np.isin(one.spots, gone)
-    return one if left.all() else Block(one.spots[left], one.rows[left], one.lengths[left])
+    left = ~np.isin(one.memory_keys, gone)
+    return one if left.all() else Block(one.memory_keys[left], one.rows[left], one.lengths[left])
 
 
 def _joined(one: Block, other: Block) -> Block:
     return Block(
-        np.concatenate((one.spots, other.spots)),
+        np.concatenate((one.memory_keys, other.memory_keys)),
         np.concatenate((one.rows, other.rows)),
         np.concatenate((one.lengths, other.lengths)),
     )
@@ -149,7 +151,7 @@ class Builtin:
         self._changing = Lock()  # what is read from the shelf must not miss what is put there meanwhile
 
     def open(self, stamp: str) -> bool:
-        """It lies in the same file as the vectors, and goes with them. A new one: some have other spots
+        """It lies in the same file as the vectors, and goes with them. A new one: some have other keys
         now."""
         with self._changing:
             if self._stamp not in (None, stamp):
@@ -164,17 +166,19 @@ class Builtin:
     def put(self, vectors: Mapping[int, Vector]) -> None:
         with self._changing, _told():
             _agree(self._dimensions().union(vector.size for vector in vectors.values()))
-            blobs = {spot: packed(vector) for spot, vector in vectors.items()}
+            blobs = {memory_key: packed(vector) for memory_key, vector in vectors.items()}
             kept = self._shelf.put(blobs)
             for span, held in list(self._held.items()):
-                grown = with_(held, {spot: blobs[spot] for spot in kept if _lies_in(spot, span)})
+                grown = with_(
+                    held, {memory_key: blobs[memory_key] for memory_key in kept if _lies_in(memory_key, span)}
+                )
                 self._hold(span, grown)
 
-    def remove(self, spots: Sequence[int]) -> None:
+    def remove(self, memory_keys: Sequence[int]) -> None:
         with self._changing, _told():
-            self._shelf.remove(spots)
+            self._shelf.remove(memory_keys)
             for span, held in list(self._held.items()):
-                self._hold(span, without(held, spots))
+                self._hold(span, without(held, memory_keys))
 
     def nearest(self, vector: Vector, within: Span, limit: int) -> list[tuple[int, float]]:
         held = self._held.get(within)
@@ -183,12 +187,12 @@ class Builtin:
         _agree({vector.size} | {one.rows.shape[1] for one in held[:1]})
         found = closest(held, vector, limit)
         with _told():  # what was forgotten a moment ago may still be held
-            there = self._shelf.blobs([spot for spot, _ in found])
-        return [(spot, cosine) for spot, cosine in found if spot in there]
+            there = self._shelf.blobs([memory_key for memory_key, _ in found])
+        return [(memory_key, cosine) for memory_key, cosine in found if memory_key in there]
 
-    def cosines(self, vector: Vector, spots: Sequence[int]) -> dict[int, float]:
+    def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
         with _told():
-            found = self._shelf.blobs(spots)
+            found = self._shelf.blobs(memory_keys)
         _agree({vector.size} | {len(blob) for blob in found.values()})
         return cosines(block(list(found.items())), vector) if found else {}
 
@@ -235,8 +239,8 @@ def _agree(dimensions: set[int]) -> None:
         raise VectorsUnavailable(f"Vectors of {shown} dimensions cannot be compared.")
 
 
-def _lies_in(spot: int, span: Span) -> bool:
-    return span is None or span[0] <= spot <= span[1]
+def _lies_in(memory_key: int, span: Span) -> bool:
+    return span is None or span[0] <= memory_key <= span[1]
 
 
 @contextmanager

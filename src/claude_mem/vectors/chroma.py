@@ -107,7 +107,7 @@ def _sentence(error: BaseException) -> str:
 
 # The second backend, for those who want it: Chroma, in a folder of its own or behind an address.
 #
-# It is given vectors and spots, never words. Its client knows no deadline, so one thread of ours talks to
+# It is given vectors and keys, never words. Its client knows no deadline, so one thread of ours talks to
 # it: who has waited long enough leaves, and while an answer is out, or shortly after a failure, nobody else
 # waits.
 
@@ -150,15 +150,15 @@ class Chroma:
     def put(self, vectors: Mapping[int, Vector]) -> None:
         for some in _parts(list(vectors)):
             rows = {
-                "ids": [str(spot) for spot in some],
-                "embeddings": [vectors[spot] for spot in some],
-                "metadatas": [{"spot": spot} for spot in some],
+                "ids": [str(memory_key) for memory_key in some],
+                "embeddings": [vectors[memory_key] for memory_key in some],
+                "metadatas": [{"spot": memory_key} for memory_key in some],
             }
             self._call("upsert", CHANGING_S, **rows)
 
-    def remove(self, spots: Sequence[int]) -> None:
-        for some in _parts(spots):
-            self._call("delete", CHANGING_S, ids=[str(spot) for spot in some])
+    def remove(self, memory_keys: Sequence[int]) -> None:
+        for some in _parts(memory_keys):
+            self._call("delete", CHANGING_S, ids=[str(memory_key) for memory_key in some])
 
     def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
         if limit < 1 or not vector.any():
@@ -174,10 +174,10 @@ class Chroma:
         close = [(int(id), 1.0 - far) for id, far in zip(found["ids"][0], found["distances"][0], strict=True)]
         return sorted(close, key=lambda pair: (-pair[1], -pair[0]))
 
-    def cosines(self, vector: Vector, spots: Sequence[int]) -> dict[int, float]:
+    def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
         close: dict[int, float] = {}
-        for some in _parts(spots):
-            ids = [str(spot) for spot in some]
+        for some in _parts(memory_keys):
+            ids = [str(memory_key) for memory_key in some]
             found = self._call("get", ASKING_S, ids=ids, include=["embeddings"])
             if not found["ids"]:
                 continue
@@ -243,5 +243,5 @@ class Chroma:
         self._stamp = stamp
 
 
-def _parts(spots: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (spots[start : start + AT_ONCE] for start in range(0, len(spots), AT_ONCE))
+def _parts(memory_keys: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (memory_keys[start : start + AT_ONCE] for start in range(0, len(memory_keys), AT_ONCE))

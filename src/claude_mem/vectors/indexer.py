@@ -80,7 +80,9 @@ class VectorIndexer:
             return forgotten
         if batch.texts:
             vectors = self._embedder.embed([text for _, text in batch.texts])
-            self._vectors.put({spot: vector for (spot, _), vector in zip(batch.texts, vectors, strict=True)})
+            self._vectors.put(
+                {memory_key: vector for (memory_key, _), vector in zip(batch.texts, vectors, strict=True)}
+            )
         # Killed before this, they are made once more. A memory that was forgotten while its vector was made
         # is noted as such, and the next step takes the vector out.
         self._source.embedded(batch.marks, batch.again)
@@ -96,10 +98,10 @@ class VectorIndexer:
         note = self._source.forgotten()
         if note is None:
             return 0
-        name, spots = note
-        self._vectors.remove(spots)
+        name, memory_keys = note
+        self._vectors.remove(memory_keys)
         self._source.settle(name)
-        return len(spots)
+        return len(memory_keys)
 
 
 # The vectors' opinion of a query: how close it is to some memories, and which others are closest to it.
@@ -123,18 +125,20 @@ class Similarity:
         self,
         query: str,
         within: tuple[int, int] | None,
-        spots: Iterable[int],
+        memory_keys: Iterable[int],
         *,
         nearest: bool = True,
         passing: MemoryFilter | None = None,
     ) -> dict[int, float]:
-        """Of these spots, as far as they have vectors, and of those nearest to the query that pass. Raises
+        """Of these keys, as far as they have vectors, and of those nearest to the query that pass. Raises
         VectorsUnavailable."""
         (vector,) = self._embedder.embed([query])
         if not vector.any():
             return {}  # no words that the model knows
         close = self._close(vector, within, passing) if nearest else {}
-        return close | self._vectors.cosines(vector, [spot for spot in spots if spot not in close])
+        return close | self._vectors.cosines(
+            vector, [memory_key for memory_key in memory_keys if memory_key not in close]
+        )
 
     def _close(
         self, vector: Vector, within: tuple[int, int] | None, passing: MemoryFilter | None
@@ -147,9 +151,9 @@ class Similarity:
         limit = self._nearest
         while True:
             nearest = self._vectors.nearest(vector, within, limit)
-            passed = passing(spot for spot, _ in nearest)
+            passed = passing(memory_key for memory_key, _ in nearest)
             if len(passed) >= self._nearest or len(nearest) < limit:
-                fitting = ((spot, cosine) for spot, cosine in nearest if spot in passed)
+                fitting = ((memory_key, cosine) for memory_key, cosine in nearest if memory_key in passed)
                 return dict(islice(fitting, self._nearest))
             limit *= WIDER
 

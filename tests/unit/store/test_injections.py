@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
 
+from claude_mem.store import Injections
 from claude_mem.store.sqlite import Store, statistics
 from claude_mem.store.values import ForgetPlan, Injection
 
@@ -25,7 +26,7 @@ def test_what_was_told_is_counted_on_by_occasion(open_store: OpenStore, clock: S
             "SessionStart": {"times": 2, "tokens": 42},
             "UserPromptSubmit": {"times": 1, "tokens": 7},
         }
-        assert told.figures() == expected == store.injections.figures()
+        assert told.figures() == expected == Injections(store.readers, store.writer).figures()
 
 
 def test_a_count_does_not_fall_when_a_session_is_forgotten(
@@ -38,7 +39,7 @@ def test_a_count_does_not_fall_when_a_session_is_forgotten(
         assert told.figures()
         keeping.deletion.forget(ForgetPlan(sessions=("s1",)))
         assert told.figures() == {"SessionStart": {"times": 1, "tokens": 40}}
-        assert store.injections.figures() == {}
+        assert Injections(store.readers, store.writer).figures() == {}, "from the next start on"
 
 
 def test_from_outside_it_is_told_since_a_time(

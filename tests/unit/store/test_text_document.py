@@ -43,7 +43,7 @@ def test_an_observation_is_found_by_all_it_says_and_by_its_files() -> None:
         files_read=f'["{CWD}/src/a.py"]',
         files_modified='["src/b.py"]',
     )
-    assert found.spot == memory_key(2, 3, Ref("observation", 7))
+    assert found.memory_key == memory_key(2, 3, Ref("observation", 7))
     assert found.title == "parseUser parse User"
     assert found.body == "why\nfact\nidea"
     assert found.files == (("src/b.py", "modified"), ("src/a.py", "read"))

@@ -23,7 +23,7 @@ def made(spots: list[int], seed: int = 7) -> dict[int, bytes]:
 
 
 def spots_of(held: Blocks) -> list[int]:
-    return sorted(int(spot) for one in held for spot in one.spots)
+    return sorted(int(spot) for one in held for spot in one.memory_keys)
 
 
 def test_a_packed_vector_points_where_it_did() -> None:
@@ -50,7 +50,9 @@ def test_after_any_changes_it_holds_what_a_dictionary_would(changes: list[tuple[
             held = builtin.without(held, spots)
             truth = {spot: blob for spot, blob in truth.items() if spot not in spots}
     assert spots_of(held) == sorted(truth)
-    rows = {int(spot): row.tobytes() for one in held for spot, row in zip(one.spots, one.rows, strict=True)}
+    rows = {
+        int(spot): row.tobytes() for one in held for spot, row in zip(one.memory_keys, one.rows, strict=True)
+    }
     assert rows == truth
 
 
@@ -65,7 +67,7 @@ def test_small_additions_fill_a_block_before_another_is_begun() -> None:
     held: Blocks = ()
     for spot in range(ROWS + 1):
         held = builtin.with_(held, {spot: builtin.packed(vector(1))})
-    assert [len(one.spots) for one in held] == [ROWS, 1]
+    assert [len(one.memory_keys) for one in held] == [ROWS, 1]
 
 
 def test_of_equals_the_later_comes_first() -> None:

@@ -238,16 +238,16 @@ def _unindex(db: sqlite3.Connection, refs: Sequence[Ref], ids: dict[MemoryKind, 
     for kind, table in TABLES.items():
         gone.words += map(tuple, execute(db, f"words_of_{table}", ids=ids[kind]))
     text_index.take_out(db, refs)
-    spots = []
+    memory_keys = []
     for kind in EMBEDDED:
         for row in execute(db, f"places_of_{TABLES[kind]}", ids=ids[kind]):
             try:
-                spots.append(memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])))
+                memory_keys.append(memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])))
             except OverflowError:
                 continue  # it has no place in the indexes
-    (vectors,) = execute(db, "count_vectors_at", spots=json.dumps(spots)).fetchone()
+    (vectors,) = execute(db, "count_vectors_at", spots=json.dumps(memory_keys)).fetchone()
     gone.counts["vector"] += vectors
-    vector_index.take_out(db, spots)
+    vector_index.take_out(db, memory_keys)
 
 
 def _forget_summaries(db: sqlite3.Connection, ids: str, gone: Deleted) -> None:

@@ -51,7 +51,7 @@ def memories_of_file(db: sqlite3.Connection, file: str, project_id: int | None) 
 
 
 def keys_of_file(db: sqlite3.Connection, path: str, project_id: int | None) -> Iterator[tuple[int, str]]:
-    """The spots of the memories of one file, the newest of each kind and project first, and how each is about
+    """The keys of the memories of one file, the newest of each kind and project first, and how each is about
     it. They are read as they are asked for."""
     first, last = span(project_id) if project_id is not None else EVERYWHERE
     rows = execute(db, "files_named", base=placed(path)[1], first=first, last=last, limit=_ALL)
@@ -254,7 +254,7 @@ AT_ONCE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    spots: frozenset[int] = frozenset()
+    memory_keys: frozenset[int] = frozenset()
     pass_: bool = True  # False: all others do
 
 
@@ -262,7 +262,7 @@ class MemoryFilter:
     def __init__(self, readers: Readers, filters: Filters) -> None:
         self._readers, self._filters = readers, filters
         self._known: dict[int, bool] = {}
-        # The project is in a spot. Asked of the rows as well, it would lead past all of the project's.
+        # The project is in a key. Asked of the rows as well, it would lead past all of the project's.
         self._whichever = replace(filters, project_id=None)
         with readers.read() as db:
             self._named = refs_of_file(db, filters)
@@ -271,17 +271,17 @@ class MemoryFilter:
     @property
     def few(self) -> frozenset[int] | None:
         understood = [listed for kind, listed in self._of.items() if kind != "evidence"]
-        spots = [listed.spots for listed in understood if listed is not None and listed.pass_]
-        return frozenset().union(*spots) if len(spots) == len(understood) else None
+        memory_keys = [listed.memory_keys for listed in understood if listed is not None and listed.pass_]
+        return frozenset().union(*memory_keys) if len(memory_keys) == len(understood) else None
 
-    def __call__(self, spots: Iterable[int]) -> set[int]:
+    def __call__(self, memory_keys: Iterable[int]) -> set[int]:
         passed: set[int] = set()
         asked: dict[MemoryKind, list[int]] = {}
-        for place in spots:
+        for place in memory_keys:
             listed = self._of[kind := kind_at(place)]
             if listed is None:
                 asked.setdefault(kind, []).append(place)
-            elif (place in listed.spots) == listed.pass_:
+            elif (place in listed.memory_keys) == listed.pass_:
                 passed.add(place)
         for kind, places in asked.items():
             self._look_up(kind, [place for place in places if place not in self._known])
@@ -324,9 +324,9 @@ class MemoryFilter:
 
 
 def _keys(kind: MemoryKind, found: Iterable[tuple[int, int, int | None]]) -> frozenset[int]:
-    spots = set()
+    memory_keys = set()
     for id, session_id, project_id in found:
         with suppress(OverflowError):  # the indexes have no place for it
             if project_id is not None:
-                spots.add(memory_key(project_id, session_id, Ref(kind, id)))
-    return frozenset(spots)
+                memory_keys.add(memory_key(project_id, session_id, Ref(kind, id)))
+    return frozenset(memory_keys)

@@ -1,6 +1,6 @@
 """Projects that get another name, another place, or become another's; what lies in the indexes follows them.
 
-A memory's spot begins with its project, so whatever is moved is taken out of the indexes and put back, a
+A memory's key begins with its project, so whatever is moved is taken out of the indexes and put back, a
 session to a transaction. First of all the key is given away: what comes in meanwhile is the other's
 already, and a merge that a kill interrupts is known by a project whose key is no longer its own.
 """

@@ -33,7 +33,7 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TextDocument:
-    spot: int
+    memory_key: int
     title: str
     body: str
     names: str
@@ -45,7 +45,7 @@ def document_of(kind: MemoryKind, row: sqlite3.Row) -> TextDocument:
     title, body, read, modified, telling = _PARTS[kind](row)
     files = _files(row["cwd"], read, modified, telling)
     return TextDocument(
-        spot=memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])),
+        memory_key=memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])),
         title=indexed(_cut(title, MOST)),
         body=indexed(_cut("\n".join(part for part in body if part), MOST)),
         names=names(files),

@@ -45,7 +45,7 @@ class TextIndex:
     def prepare(self) -> None:
         """Begin anew if the index was made by another version's rules."""
         with self._readers.read() as db:
-            made_by = _derived(db, "text_version")
+            made_by = derived(db, "text_version")
         if made_by != VERSION:
             self.rebuild()
 
@@ -68,7 +68,7 @@ class TextIndex:
 
 def unindexed_count(db: sqlite3.Connection) -> int:
     """How many rows the index is behind (their ids may have gaps, so: at most)."""
-    return sum(max(0, _last(db, kind) - _mark(db, kind)) for kind in KINDS)
+    return sum(max(0, last_id(db, kind) - _mark(db, kind)) for kind in KINDS)
 
 
 def take_out(db: sqlite3.Connection, refs: Sequence[Ref]) -> None:
@@ -91,7 +91,7 @@ def put_back(db: sqlite3.Connection, refs: Sequence[Ref]) -> None:
 def _draft(db: sqlite3.Connection) -> _Drafts | None:
     # Observations before evidence: what was understood is worth more than what it was understood from.
     for kind in KINDS:
-        after, last = _mark(db, kind), _last(db, kind)
+        after, last = _mark(db, kind), last_id(db, kind)
         if after < last:
             rows = _rows(db, kind, after, last, STEP)
             upto = rows[-1]["id"] if len(rows) == STEP else last
@@ -114,17 +114,17 @@ def _write(db: sqlite3.Connection, drafts: _Drafts) -> None:
 
 
 def _add(db: sqlite3.Connection, made: TextDocument) -> None:
-    execute(db, "add_words", spot=made.spot, title=made.title, body=made.body, names=made.names)
+    execute(db, "add_words", spot=made.memory_key, title=made.title, body=made.body, names=made.names)
     for path, how in made.files:
         folder, base = placed(path)
-        execute(db, "add_file", base=base, spot=made.spot, path=path, folder=folder, how=how)
+        execute(db, "add_file", base=base, spot=made.memory_key, path=path, folder=folder, how=how)
 
 
 def _remove(db: sqlite3.Connection, made: TextDocument) -> None:
     # As they were told then: seen from a working directory that may have become known only later.
-    files = [(row["path"], row["how"]) for row in execute(db, "files_of", spot=made.spot)]
-    execute(db, "remove_words", spot=made.spot, title=made.title, body=made.body, names=names(files))
-    execute(db, "remove_files", spot=made.spot)
+    files = [(row["path"], row["how"]) for row in execute(db, "files_of", spot=made.memory_key)]
+    execute(db, "remove_words", spot=made.memory_key, title=made.title, body=made.body, names=names(files))
+    execute(db, "remove_files", spot=made.memory_key)
 
 
 def _clear(db: sqlite3.Connection) -> None:
@@ -140,24 +140,24 @@ def _rows(db: sqlite3.Connection, kind: MemoryKind, after: int, upto: int, limit
     return execute(db, f"unindexed_{kind}", after=after, upto=upto, limit=limit).fetchall()
 
 
-def _last(db: sqlite3.Connection, kind: MemoryKind) -> int:
+def last_id(db: sqlite3.Connection, kind: MemoryKind) -> int:
     (last,) = execute(db, f"last_{kind}").fetchone()
     return int(last)
 
 
 def _mark(db: sqlite3.Connection, kind: MemoryKind) -> int:
-    return int(_derived(db, f"text_upto_{kind}") or 0)
+    return int(derived(db, f"text_upto_{kind}") or 0)
 
 
 def _generation(db: sqlite3.Connection) -> int:
-    return int(_derived(db, "text_generation") or 0)
+    return int(derived(db, "text_generation") or 0)
 
 
 def _next_generation(db: sqlite3.Connection) -> None:
     execute(db, "set_derived", name="text_generation", value=str(_generation(db) + 1))
 
 
-def _derived(db: sqlite3.Connection, name: str) -> str | None:
+def derived(db: sqlite3.Connection, name: str) -> str | None:
     row = execute(db, "derived", name=name).fetchone()
     return None if row is None else str(row["value"])
 
@@ -293,21 +293,23 @@ def _weighed(
     # As SQLite has it, the floor included.
     theirs = max(math.log((sizes.all - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
     factor = idf(rows, sizes.span) / theirs
-    return {spot: score * factor for spot, score in found}
+    return {memory_key: score * factor for memory_key, score in found}
 
 
 def _left_out(
     db: sqlite3.Connection, words: list[str], span: Span, most: int, sizes: Sizes, passing: MemoryFilter
 ) -> list[TextMatch]:
     """What frequent words match of those that pass: again the rarest first, and no more than the bound."""
-    matched = sorted((len(spots := _among(db, word, span, most + 1, passing)), word, spots) for word in words)
+    matched = sorted(
+        (len(memory_keys := _among(db, word, span, most + 1, passing)), word, memory_keys) for word in words
+    )
     found, weighed = [], 0
-    for count, word, spots in matched:
+    for count, word, memory_keys in matched:
         weighed += count
         if weighed > most:
             break
         rows = _count(db, word, span, sizes.all)
-        found.append(TextMatch(word, dict.fromkeys(spots, idf(rows, sizes.span)), rows=rows))
+        found.append(TextMatch(word, dict.fromkeys(memory_keys, idf(rows, sizes.span)), rows=rows))
     return found
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from claude_mem.model.refs import MemoryKind, Ref, memory_key, ref_at, session_at, span
 from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute, queries
+from claude_mem.store.sqlite.text_index import derived, last_id
 
 EMBEDDED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 """Not evidence: it is verbatim, and there is much of it; full text finds it."""
@@ -30,12 +31,12 @@ class VectorTable:
         """Those whose memory exists, in one transaction with the look at it; says which."""
         return self._writer.run(lambda db: [place for place, blob in blobs.items() if _keep(db, place, blob)])
 
-    def remove(self, spots: Sequence[int]) -> None:
-        self._writer.run(lambda db: remove(db, spots))
+    def remove(self, memory_keys: Sequence[int]) -> None:
+        self._writer.run(lambda db: remove(db, memory_keys))
 
-    def blobs(self, spots: Sequence[int]) -> dict[int, bytes]:
+    def blobs(self, memory_keys: Sequence[int]) -> dict[int, bytes]:
         with self._readers.read() as db:
-            found = execute(db, "vectors_at", spots=json.dumps(list(spots)))
+            found = execute(db, "vectors_at", spots=json.dumps(list(memory_keys)))
             return {row["spot"]: row["vector"] for row in found}
 
     def newest(
@@ -59,8 +60,8 @@ class VectorTable:
             pass
 
 
-def remove(db: sqlite3.Connection, spots: Sequence[int]) -> None:
-    execute(db, "remove_vectors", spots=json.dumps(list(spots)))
+def remove(db: sqlite3.Connection, memory_keys: Sequence[int]) -> None:
+    execute(db, "remove_vectors", spots=json.dumps(list(memory_keys)))
 
 
 def _keep(db: sqlite3.Connection, place: int, blob: bytes) -> bool:
@@ -109,7 +110,7 @@ FOLLOWED = "followed_vectors"
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    texts: list[tuple[int, str]]  # spots, and what to embed
+    texts: list[tuple[int, str]]  # keys, and what to embed
     marks: Mapping[MemoryKind, int]  # how far it is when they are done
     again: Mapping[str, str] = field(default_factory=dict)  # notes that are settled then
 
@@ -125,7 +126,7 @@ class EmbeddingProgress:
     def made(self) -> tuple[str, str] | None:
         """Whose vectors there are, and their stamp."""
         with self._readers.read() as db:
-            maker, stamp = _derived(db, "vectors_made_by"), _derived(db, "vectors_stamp")
+            maker, stamp = derived(db, "vectors_made_by"), derived(db, "vectors_stamp")
         return None if maker is None or stamp is None else (maker, stamp)
 
     def begin(self, maker: str) -> str:
@@ -140,7 +141,7 @@ class EmbeddingProgress:
     def unembedded(self, limit: int) -> Unembedded | None:
         """Some of those that have none yet, observations first; None: all have."""
         with self._readers.read() as db:
-            self._read_at = _derived(db, FOLLOWED)
+            self._read_at = derived(db, FOLLOWED)
             if again := _again(db, limit):
                 return again
             for kind in EMBEDDED:
@@ -157,7 +158,7 @@ class EmbeddingProgress:
 
     def embedded(self, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None:
         self._writer.run(
-            lambda db: _settle(db, marks if _derived(db, FOLLOWED) == self._read_at else {}, again)
+            lambda db: _settle(db, marks if derived(db, FOLLOWED) == self._read_at else {}, again)
         )
 
     def waiting(self) -> int:
@@ -177,7 +178,7 @@ class EmbeddingProgress:
 
 
 def unembedded_count(db: sqlite3.Connection) -> int:
-    return sum(max(0, _last(db, kind) - _mark(db, kind)) for kind in EMBEDDED)
+    return sum(max(0, last_id(db, kind) - _mark(db, kind)) for kind in EMBEDDED)
 
 
 def make_again(db: sqlite3.Connection, ref: Ref) -> None:
@@ -186,16 +187,16 @@ def make_again(db: sqlite3.Connection, ref: Ref) -> None:
         execute(db, "set_derived", name=f"vectors_again_{ref.id}", value=secrets.token_hex(8))
 
 
-def take_out(db: sqlite3.Connection, spots: Sequence[int]) -> None:
+def take_out(db: sqlite3.Connection, memory_keys: Sequence[int]) -> None:
     """In the transaction that forgets memories: ours are gone with it, other backends' are noted."""
-    for start in range(0, len(spots), FORGOTTEN_AT_ONCE):
-        some = list(spots[start : start + FORGOTTEN_AT_ONCE])
+    for start in range(0, len(memory_keys), FORGOTTEN_AT_ONCE):
+        some = list(memory_keys[start : start + FORGOTTEN_AT_ONCE])
         remove(db, some)
         execute(db, "set_derived", name=f"vectors_forgotten_{some[0]}", value=json.dumps(some))
 
 
 def move(db: sqlite3.Connection, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
-    """In the transaction that gives a session's memories to another project. Ours are given another spot,
+    """In the transaction that gives a session's memories to another project. Ours are given another key,
     under a new stamp, so that nobody goes on with what was read before; another backend makes them anew."""
     moved = [ref for ref in refs if ref.kind in EMBEDDED]
     try:
@@ -207,9 +208,9 @@ def move(db: sqlite3.Connection, refs: Sequence[Ref], session_id: int, gone: int
         last = memory_key(gone, session_id + 1, begin) - 1
     except OverflowError:
         return  # the indexes have no place for them; a vector that is left behind finds what it is of
-    if (_derived(db, "vectors_made_by") or BUILTIN).startswith(BUILTIN):
+    if (derived(db, "vectors_made_by") or BUILTIN).startswith(BUILTIN):
         execute(db, "move_vectors", by=by, first=first, last=last)
-        if _derived(db, "vectors_stamp") is not None:
+        if derived(db, "vectors_stamp") is not None:
             execute(db, "set_derived", name="vectors_stamp", value=secrets.token_hex(8))
         return
     take_out(db, [memory_key(gone, session_id, ref) for ref in moved])
@@ -228,7 +229,7 @@ def follow(db: sqlite3.Connection, ref: Ref, project_id: int, before: int) -> No
     except OverflowError:
         return
     execute(db, "set_derived", name=FOLLOWED, value=secrets.token_hex(8))
-    if (_derived(db, "vectors_made_by") or BUILTIN).startswith(BUILTIN):
+    if (derived(db, "vectors_made_by") or BUILTIN).startswith(BUILTIN):
         if execute(db, "move_vectors", by=new - old, first=old, last=old).rowcount:
             execute(db, "set_derived", name="vectors_stamp", value=secrets.token_hex(8))
     elif ref.id <= _mark(db, ref.kind):
@@ -282,14 +283,4 @@ def _words(kind: MemoryKind, row: sqlite3.Row) -> str:
 
 
 def _mark(db: sqlite3.Connection, kind: MemoryKind) -> int:
-    return int(_derived(db, f"vectors_upto_{kind}") or 0)
-
-
-def _last(db: sqlite3.Connection, kind: MemoryKind) -> int:
-    (last,) = execute(db, f"last_{kind}").fetchone()
-    return int(last)
-
-
-def _derived(db: sqlite3.Connection, name: str) -> str | None:
-    row = execute(db, "derived", name=name).fetchone()
-    return None if row is None else str(row["value"])
+    return int(derived(db, f"vectors_upto_{kind}") or 0)

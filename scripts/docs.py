@@ -27,16 +27,16 @@ MADE = "<!-- Made of the code by scripts/docs.py; run `make docs` after a change
 CLI = """\
 # The command line
 
-Data goes to standard output, talk to standard error. Where there is data, `--json` prints it for programs.
-No colour where standard output is no terminal, or `NO_COLOR` is set.
+Results go to stdout, messages to stderr. Where there is data, `--json` prints it as JSON.
+Output is colored only on a terminal, and not if `NO_COLOR` is set.
 
 | exit code | means |
 |--:|---|
-| 0 | ok |
-| 1 | something is wrong; a sentence on standard error says what |
-| 2 | the command line is wrong |
+| 0 | success |
+| 1 | failure; a message on stderr says why |
+| 2 | usage error |
 | 130 | interrupted with Ctrl-C |
-| 141 | nobody reads the output any more |
+| 141 | the reader of the output has gone |
 
 A hook verb always exits 0.
 """

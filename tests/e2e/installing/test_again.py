@@ -29,7 +29,7 @@ def test_what_the_user_changed_since_is_kept_when_it_is_uninstalled(home: Claude
     own["hooks"]["Stop"].insert(0, {"hooks": [{"type": "command", "command": "since"}]})
     assert parsed(home) == {"permissions": {"allow": ["Bash"]}} | own
     assert (home.config / "commands/mem.md").read_text() == "my own words"
-    assert "commands/mem.md was changed since, and stays." in said
+    assert "commands/mem.md was changed since the install and is kept." in said
 
 
 @pytest.mark.parametrize("how", [(), ("--settings",)])
@@ -57,7 +57,7 @@ def test_it_is_found_again_without_the_variables_it_was_installed_with(
     before = picture(home.home)
     home.mem("install", "--yes", *how, CLAUDE_MEM_DATA_DIR=str(data), CLAUDE_CONFIG_DIR=str(config))
     assert (config / "settings.json").exists()
-    assert "not connected" in home.mem("uninstall", "--yes").stdout  # another profile's is another's
+    assert "Not connected" in home.mem("uninstall", "--yes").stdout  # another profile's is another's
     home.mem("uninstall", "--yes", CLAUDE_CONFIG_DIR=str(config))
     assert picture(home.home) == before
     home.mem("install", "--yes", *how, CLAUDE_MEM_DATA_DIR=str(data), CLAUDE_CONFIG_DIR=str(config))
@@ -71,7 +71,7 @@ def test_another_data_directory_takes_the_place_of_the_first(home: Claude) -> No
     home.connect("--settings")
     elsewhere = home.home / "elsewhere"
     said = home.mem("install", "--yes", "--settings", CLAUDE_MEM_DATA_DIR=str(elsewhere)).stderr
-    assert "It is connected by settings (user) now; that is taken back first" in said
+    assert "Currently connected by settings (user); that is removed first" in said
     assert our_hooks(parsed(home)) == ONE_EACH
     assert not home.data.exists()
     home.mem("uninstall", "--yes")

@@ -25,7 +25,7 @@ def test_another_claude_mem_is_taken_over_and_given_back(home: Claude) -> None:
     settings(home).write_text(json.dumps(other))
     before = picture(home.home)
     said = home.mem("install", "--yes", "--settings").stderr
-    assert "take over from another claude-mem (claude-mem@thedotmack, 1 hook); --beside leaves it on" in said
+    assert "replace another claude-mem (claude-mem@thedotmack, 1 hook); --beside keeps it enabled" in said
     found = parsed(home)
     assert found["enabledPlugins"] == {"claude-mem@thedotmack": False, "other@x": True}
     assert "worker-service" not in settings(home).read_text()
@@ -65,7 +65,7 @@ def test_nobody_is_told_to_delete_what_another_program_keeps(home: Claude) -> No
         database.execute("CREATE TABLE theirs (id INTEGER)")
     home.connect()
     said = home.mem("uninstall", "--yes").stdout
-    assert "beside that of another program" in said
+    assert "which another program also uses" in said
     assert "rm -r" not in said
 
 
@@ -98,8 +98,8 @@ def test_a_command_and_a_status_line_of_the_users_own_stay(home: Claude) -> None
     )
     before = picture(home.home)
     said = home.mem("install", "--yes", "--statusline").stderr
-    assert f"{mine} is your own and stays as it is." in said
-    assert "You have a status line already" in said
+    assert f"{mine} is your own file and was not changed." in said
+    assert "You already have a status line" in said
     assert mine.read_text() == "My own /mem."
     home.mem("uninstall", "--yes")
     assert picture(home.home) == before
@@ -131,7 +131,7 @@ def test_an_mcp_server_by_our_name_comes_back(home: Claude) -> None:
     before = picture(home.home)
     said = home.mem("install", "--yes", "--settings", "--scope", "project").stderr
     assert launcher.is_our_server(json.loads(servers.read_text())["mcpServers"]["claude-mem"])
-    assert "asks in this project whether to use the MCP server" in said
+    assert "asks whether to use the MCP server" in said
     changed = json.loads(servers.read_text())
     changed["mcpServers"]["since"] = {}
     servers.write_text(json.dumps(changed))

@@ -26,7 +26,7 @@ def test_a_client_that_refuses_finds_everything_as_it_was(home: Claude) -> None:
     assert refused.returncode == 1
     assert "Claude Code refused `claude plugin install" in refused.stderr
     assert "unknown command" in refused.stderr
-    assert "Everything is as it was before." in refused.stderr
+    assert "Nothing was changed." in refused.stderr
     assert asked.read_text().splitlines()[-1] == f"plugin marketplace remove {hooks.MARKETPLACE}"
     assert picture(home.home, "bin/asked") == before
 
@@ -128,7 +128,7 @@ def test_two_at_once_are_one_after_the_other(home: Claude) -> None:
     with go.open("w") as gate:  # opens when the first has come to ask the client
         second = begun(home, "install", "--yes", "--settings")
         assert second.stdout
-        assert "Another claude-mem install is at work; waiting for it" in second.stdout.readline()
+        assert "Waiting for another claude-mem install" in second.stdout.readline()
         gate.write("go\n")
     for process in (first, second):
         said, _ = process.communicate(timeout=60)

@@ -118,7 +118,9 @@ def test_who_opens_the_viewer_unconnected_is_told_that_nothing_new_will_come(hom
     home.mem("worker", "start")  # which may take a moment, and then says so
     said = home.mem("open", "--print")
     assert said.stdout.startswith("http://127.0.0.1:")
-    assert said.stderr == "Claude Code is not connected, so nothing new is recorded: claude-mem install\n"
+    assert (
+        said.stderr == "Claude Code is not connected, so nothing new is recorded. Run: claude-mem install\n"
+    )
     assert home.mem("open", "--json").stderr == ""
     home.connect("--settings")
     assert home.mem("open", "--print").stderr == ""

@@ -42,7 +42,7 @@ def test_settings_that_cannot_be_read_are_refused_and_left_alone(
 def test_what_is_too_large_or_no_file_at_all_is_refused(home: Claude) -> None:
     with settings(home).open("wb") as file:
         file.truncate(65 << 20)
-    assert "too large to be settings" in home.mem("install", "--yes", check=False).stderr
+    assert "too large for a settings file" in home.mem("install", "--yes", check=False).stderr
     settings(home).unlink()
     settings(home).mkdir()
     refused = home.mem("install", "--yes", check=False)

@@ -5,14 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-# Time as an argument: a day of waiting is tested in microseconds.
-
+DAY_MS = 24 * 60 * 60 * 1000
 
 Clock = Callable[[], int]
 """Epoch milliseconds, now."""
-
-
-# The one clock of a running program.
 
 
 def now() -> int:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from claude_mem.model.clock import DAY_MS
 from claude_mem.model.jobs import Spent
 from claude_mem.recall.json_shapes import Json
 from claude_mem.store import Statistics
 from claude_mem.store.values import InjectionCount, Spending
 
-DAY_MS = 24 * 60 * 60 * 1000
 _SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
 _EXPLAINED = (
     "An estimate: {uses} took {calls}. One call for each would have been {more} more, and every call sends "

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import InvalidInput, NotFound
-from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref
+from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.edit import text_field
-from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.filters import UNDERSTOOD, FilterResolver
 from claude_mem.recall.json_shapes import Json
 from claude_mem.store import Deletion, Memories
 from claude_mem.store.sqlite.copies import Copies, ExportedFiles
@@ -24,7 +24,6 @@ from claude_mem.store.sqlite.forget import plain, spellings
 from claude_mem.store.values import CopyReport, ForgetPlan, ForgetRequest, Selection
 
 SAMPLE = 10
-COUNTED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 
@@ -88,7 +87,7 @@ class MemoryDeleter:
     def _sample(self, plan: ForgetPlan) -> list[Card]:
         if plan.refs:
             return self.memories.cards(plan.refs[:SAMPLE])
-        of = [Filters(session=session, kinds=COUNTED) for session in plan.sessions[:SAMPLE]]
+        of = [Filters(session=session, kinds=UNDERSTOOD) for session in plan.sessions[:SAMPLE]]
         return [card for filters in of for card in self.memories.listed(filters, limit=SAMPLE)][:SAMPLE]
 
     def _counts(self, plan: ForgetPlan) -> dict[str, int]:
@@ -102,7 +101,7 @@ class MemoryDeleter:
             "summaries": kinds["summary"],
             "prompts": kinds["prompt"],
             "evidence": kinds["evidence"],
-            "vectors": sum(kinds[kind] for kind in COUNTED),
+            "vectors": sum(kinds[kind] for kind in UNDERSTOOD),
         }
 
     def _selection(self, given: Mapping[str, object]) -> Selection:

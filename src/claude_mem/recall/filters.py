@@ -11,13 +11,15 @@ from typing import get_args
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.memory import ObservationType
-from claude_mem.model.refs import KINDS, Card, Filters, is_of_file
+from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, is_of_file
 from claude_mem.recall.dates import interval
 from claude_mem.recall.truth import RepoFacts, when_tagged
 from claude_mem.store import Memories, Sessions
 from claude_mem.store.values import Project
 
 TYPES: tuple[str, ...] = get_args(ObservationType)
+UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
+"""All kinds of memory but raw evidence."""
 
 
 class FilterResolver:

@@ -15,7 +15,7 @@ from claude_mem.model.errors import ClaudeMemError, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.recall import injection_rules as rules
-from claude_mem.recall import json_shapes, rank, render
+from claude_mem.recall import json_shapes, paths, rank, render
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.injection_rules import HookQuestion
 from claude_mem.recall.json_shapes import Json
@@ -176,14 +176,14 @@ class Injector:
         injected = self._injected(session)
         if not path or any(each.about == path for each in injected):
             return Rendered()
-        short, known = rules.path_inside(path, cwd, project.root), rules.injected_refs(injected)
+        short, known = paths.path_inside(path, cwd, project.root), rules.injected_refs(injected)
         observed = Filters(project_id=project.id, kinds=("observation",), wrong=False)
         hits = [
             self._hit(each.card)
             for each in self.memories.touching(short, observed, LOOKED_AT)
             if each.card.session != session
             and each.card.ref not in known
-            and rules.is_about(each.card, path, short)
+            and paths.is_about(each.card, path, short)
         ]
         return render.render_file(short, hits, self.clock(), tz=self.zone())
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from claude_mem.model.full_text import STOP_WORDS, expressions
-from claude_mem.model.refs import Card, Hit, Ref, plain_path
+from claude_mem.model.refs import Hit, Ref
 from claude_mem.privacy import tags
 from claude_mem.recall import paths
 from claude_mem.recall.render import StartMaterial
@@ -105,26 +105,6 @@ def still_present(injections: Iterable[Injection], compacted_at: int) -> list[In
 def injected_refs(injections: Iterable[Injection]) -> set[Ref]:
     refs = {ref for each in injections for ref in each.refs}
     return {ref for ref in map(Ref.parse, refs) if ref is not None}
-
-
-def is_about(card: Card, path: str, short: str) -> bool:
-    """Whether a memory is of this very file. `short`: its path as seen from the project."""
-    return any(file == path or _is_same_file(file, short) for file in card.files)
-
-
-def path_inside(path: str, *roots: str) -> str:
-    """A path as seen from where the work is done, if it lies there."""
-    for root in roots:
-        if root and path.startswith(f"{root.rstrip('/')}/"):
-            return path[len(root.rstrip("/")) + 1 :]
-    return path
-
-
-def _is_same_file(remembered: str, short: str) -> bool:
-    """The same file, not one of the same name elsewhere. Remembered from another worktree it has a longer
-    path; a name without a folder is too little to tell it by."""
-    ours, theirs = plain_path(short), plain_path(remembered)
-    return ours == theirs or ("/" in ours and remembered.startswith("/") and theirs.endswith(f"/{ours}"))
 
 
 def prompt_words(prompt: str) -> list[str]:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from claude_mem.model.refs import session_at
+from claude_mem.model.refs import Card, plain_path, session_at
 
 CHANGED, NAMED, READ, SAME_FOLDER = 3.0, 1.5, 1.0, 0.25
 FOLDERS_UP = 3
@@ -64,3 +64,23 @@ def lifts(
 def _add(total: dict[int, float], counts: Mapping[int, int], most: float, half: int) -> None:
     for session, times in counts.items():
         total[session] = total.get(session, 0.0) + most * times / (times + half)
+
+
+def is_about(card: Card, path: str, short: str) -> bool:
+    """Whether a memory is of this very file. `short`: its path as seen from the project."""
+    return any(file == path or _is_same_file(file, short) for file in card.files)
+
+
+def path_inside(path: str, *roots: str) -> str:
+    """A path as seen from where the work is done, if it lies there."""
+    for root in roots:
+        if root and path.startswith(f"{root.rstrip('/')}/"):
+            return path[len(root.rstrip("/")) + 1 :]
+    return path
+
+
+def _is_same_file(remembered: str, short: str) -> bool:
+    """The same file, not one of the same name elsewhere. Remembered from another worktree it has a longer
+    path; a name without a folder is too little to tell it by."""
+    ours, theirs = plain_path(short), plain_path(remembered)
+    return ours == theirs or ("/" in ours and remembered.startswith("/") and theirs.endswith(f"/{ours}"))

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from claude_mem.model.clock import DAY_MS
 from claude_mem.model.full_text import STOP_WORDS
 from claude_mem.model.refs import Card, Hit
 
-DAY_MS = 24 * 60 * 60 * 1000
 PER_SESSION = 3
 FIRST = 5  # places that a session's fourth leaves to others
 COMPARABLE = 0.55  # of its score: what others need to come before it further down

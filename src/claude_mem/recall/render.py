@@ -12,13 +12,11 @@ from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
 
+from claude_mem.model.clock import DAY_MS
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import label
 from claude_mem.recall.fence import fenced, flowing, points, quoted
 from claude_mem.recall.label import estimate_tokens, gist
-
-CLIENT_LIMIT = 10_000
-"""Characters of one hook's output that a client takes whole; with one more it shows a file's name instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,8 +297,7 @@ def _prompt_line(hit: Hit, now: int, tz: tzinfo, words: Collection[str]) -> str:
 
 MOST_FILE_LINES = 6
 FILE_BUDGET = Budget(characters=2_400, tokens=800)
-_DAY_MS = 86_400_000
-_STALE_AFTER = 90 * _DAY_MS  # after which `git log` tells a plain change as well as we do
+_STALE_AFTER = 90 * DAY_MS  # after which `git log` tells a plain change as well as we do
 _MANY_FILES = 4
 _LONGEST_FILE_LINE = 240
 # What a reader of the file could not see in it.

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.full_text import expressions
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.recall import json_shapes
-from claude_mem.recall.filters import TYPES, FilterResolver
+from claude_mem.recall.filters import TYPES, UNDERSTOOD, FilterResolver
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search, SearchResults, Truth
 from claude_mem.store import Injections, Memories, Sessions, Statistics
@@ -19,7 +20,6 @@ from claude_mem.store.values import Project
 MOST_RESULTS = 200
 MOST_LOOKED_UP = 20
 """Memories of which it is said whom they were injected into: each is looked for in all injections."""
-UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 LISTS: dict[str, MemoryKind] = {
     "observations": "observation",
     "summaries": "summary",
@@ -27,7 +27,6 @@ LISTS: dict[str, MemoryKind] = {
     "evidence": "evidence",
 }
 
-DAY_MS = 24 * 60 * 60 * 1000
 INJECTED = 50
 DUPLICATES = 5
 LIKE = 0.5

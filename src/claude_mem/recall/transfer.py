@@ -10,10 +10,11 @@ from typing import Protocol
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model import records
+from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
-from claude_mem.model.refs import Filters, MemoryKind, Ref
-from claude_mem.recall.filters import FilterResolver, fits
+from claude_mem.model.refs import Filters, Ref
+from claude_mem.recall.filters import UNDERSTOOD, FilterResolver, fits
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search
 from claude_mem.store import Memories
@@ -23,7 +24,6 @@ LONGEST = 70_000  # characters of a text: what capture keeps of a field, and wha
 LONGEST_NAME = 1_000  # of what others refer to: cut, it would be another one
 MOST_ITEMS = 200
 LONGEST_ITEM = 2_000
-A_DAY_MS = 24 * 60 * 60 * 1000
 NAMES = frozenset(
     (
         "key",
@@ -56,7 +56,7 @@ def fit_untrusted(record: Record, clean: Callable[[str], str], now: int) -> Reco
         elif shape == LIST and isinstance(value, list):
             items = [clean(item[:LONGEST_ITEM]) for item in value[:MOST_ITEMS] if isinstance(item, str)]
             kept[name] = [item for item in items if item.strip()]
-        elif shape == INT and name.endswith("at") and isinstance(value, int) and value > now + A_DAY_MS:
+        elif shape == INT and name.endswith("at") and isinstance(value, int) and value > now + DAY_MS:
             raise UnfitRecord(f"`{name}` is in the future.")
     if record.get("kind") == "session":
         kept["client"] = FOREIGN
@@ -72,7 +72,6 @@ def _fit_name(name: str, value: str, clean: Callable[[str], str]) -> str:
 MOST_FOUND = 1_000
 """Of a query: past it, what is found has little to do with it."""
 PAGE = 1_000
-UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 NOTHING = ExportSelection(project_id=0)
 
 

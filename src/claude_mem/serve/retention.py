@@ -8,14 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from claude_mem.hook import paths
-from claude_mem.model.clock import now
+from claude_mem.model.clock import DAY_MS, now
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.json_shapes import Json
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import Store, backup, copies
 from claude_mem.store.sqlite.retention import Evidence
 
-DAY_MS = 24 * 60 * 60 * 1000
 MEGABYTE = 1_000_000
 
 

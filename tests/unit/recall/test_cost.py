@@ -4,8 +4,9 @@ from typing import Any, cast
 
 import pytest
 
+from claude_mem.model.clock import DAY_MS
 from claude_mem.model.jobs import Spent
-from claude_mem.recall.cost import DAY_MS, CostBudget, CostReport
+from claude_mem.recall.cost import CostBudget, CostReport
 from claude_mem.store import Statistics
 from claude_mem.store.values import InjectionCount, Spending
 

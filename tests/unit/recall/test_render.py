@@ -13,7 +13,6 @@ from tests.unit.recall.cards import DAY, NOW, at, hit
 from claude_mem.model.refs import Hit, Ref
 from claude_mem.recall.label import estimate_tokens, gist
 from claude_mem.recall.render import (
-    CLIENT_LIMIT,
     MOST_FILE_LINES,
     MOST_HITS,
     LastSession,
@@ -55,6 +54,9 @@ MATERIAL = StartMaterial(
     sessions=31,
     observations=420,
 )
+
+CLIENT_LIMIT = 10_000
+"""Characters of one hook's output that a client takes whole; with one more it shows a file's name."""
 
 
 def lines(material: StartMaterial = MATERIAL) -> list[str]:

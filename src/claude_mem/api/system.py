@@ -35,6 +35,30 @@ class MemoryUse(Struct, frozen=True):
     rss: Annotated[int, doc("Bytes.", 36_700_160)]
 
 
+class IndexState(Struct, frozen=True):
+    waiting: Annotated[int, doc("Rows the full-text index is behind, at most.", 0)]
+
+
+class VectorState(Struct, frozen=True):
+    state: Annotated[Literal["on", "off", "unavailable"], doc("unavailable: full text answers alone.", "on")]
+    waiting: Annotated[int, doc("Memories that have no vector yet, at most.", 0)]
+    trouble: Annotated[str | None, doc("Why they are unavailable.")]
+
+
+class ContextState(Struct, frozen=True):
+    fresh: Annotated[bool, doc("Whether everything new is rendered.", True)]
+
+
+class RecallProgress(Struct, frozen=True):
+    index: Annotated[IndexState, doc("The full-text index.")]
+    vectors: Annotated[VectorState, doc("What finds by meaning.")]
+    context: Annotated[ContextState, doc("What is injected at session starts.")]
+    injected: Annotated[
+        dict[str, dict[str, int]],
+        doc("What was injected, by hook event.", {"SessionStart": {"times": 12, "tokens": 5400}}),
+    ]
+
+
 class Health(Struct, frozen=True, kw_only=True, rename="camel"):
     status: Annotated[Literal["ok", "degraded"], doc("degraded: nothing can be recorded.", "ok")]
     reason: Annotated[str | None, doc("Why it is degraded.")]
@@ -51,14 +75,7 @@ class Health(Struct, frozen=True, kw_only=True, rename="camel"):
     observer: Annotated[
         dict[str, Any], doc("What observes, why, and what holds it up.", {"provider": "offline"})
     ]
-    recall: Annotated[
-        dict[str, Any] | None,
-        doc(
-            "Progress of the indexes (`index`, `vectors`), the rendered contexts (`context`), and what was "
-            "`injected` by hook event; null when that cannot be read.",
-            {"index": {"waiting": 0}, "vectors": {"state": "on", "waiting": 0}, "context": {"fresh": True}},
-        ),
-    ]
+    recall: Annotated[RecallProgress | None, doc("Progress of recall; null when that cannot be read.")]
 
 
 class QueueQuery(Params, frozen=True, kw_only=True):

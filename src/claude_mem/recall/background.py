@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from threading import Lock
 
+from claude_mem.api.system import ContextState, IndexState, RecallProgress, VectorState
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.json_shapes import Json
@@ -83,21 +84,20 @@ class BackgroundWork:
         waiting = {"waiting": self.contexts.waiting()}
         return {"index": waiting, **self.contexts.figures(), "vectors": self._vector_state()}
 
-    def progress(self) -> Json:
+    def progress(self) -> RecallProgress:
         """How far the indexes and the rendered contexts are, and what sessions were given; cheap."""
-        return {
-            "index": {"waiting": self.contexts.waiting()},
-            "vectors": self._vector_state(),
-            "context": {"fresh": not self.contexts.is_due()},
-            "injected": self._injections.figures(),
-        }
+        return RecallProgress(
+            IndexState(self.contexts.waiting()),
+            self._vector_state(),
+            ContextState(not self.contexts.is_due()),
+            self._injections.figures(),
+        )
 
-    def _vector_state(self) -> Json:
+    def _vector_state(self) -> VectorState:
         if self._vectors is None:
-            return {"state": "off", "waiting": 0, "trouble": None}
+            return VectorState("off", 0, None)
         trouble = self._vectors.trouble
-        state = "unavailable" if trouble else "on"
-        return {"state": state, "waiting": self._vectors.waiting(), "trouble": trouble}
+        return VectorState("unavailable" if trouble else "on", self._vectors.waiting(), trouble)
 
 
 AT_START = 50

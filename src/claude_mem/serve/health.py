@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from msgspec import structs
 
@@ -17,6 +16,7 @@ from claude_mem.api.system import (
     QueueFigures,
     QueuePage,
     QueueQuery,
+    RecallProgress,
     WorkerState,
 )
 from claude_mem.hook.notices import age
@@ -76,7 +76,7 @@ def worker_health(running: Running) -> Health:
     )
 
 
-def _progress(services: Services) -> dict[str, object] | None:
+def _progress(services: Services) -> RecallProgress | None:
     """None: how far recall is cannot be read now; what is wrong then is told above."""
     with suppress(StoreError, OSError):
         return services.recall_progress()
@@ -144,21 +144,20 @@ def prometheus(running: Running) -> str:
     )
 
 
-def _recall_families(found: Mapping[str, Any]) -> list[str]:
-    vectors = found["vectors"]
-    told = {event: {"times": 0, "tokens": 0} for event in OCCASIONS} | found["injected"]
-    states = {state: int(state == vectors["state"]) for state in VECTORS}
-    times = {event: each["times"] for event, each in told.items()}
-    tokens = {event: each["tokens"] for event, each in told.items()}
+def _recall_families(found: RecallProgress) -> list[str]:
+    injected = {event: {"times": 0, "tokens": 0} for event in OCCASIONS} | found.injected
+    states = {state: int(state == found.vectors.state) for state in VECTORS}
+    times = {event: each["times"] for event, each in injected.items()}
+    tokens = {event: each["tokens"] for event, each in injected.items()}
     return [
-        _single("index_waiting", "gauge", "Rows full text does not find yet.", found["index"]["waiting"]),
-        _single("vectors_waiting", "gauge", "Memories without a vector.", vectors["waiting"]),
+        _single("index_waiting", "gauge", "Rows full text does not find yet.", found.index.waiting),
+        _single("vectors_waiting", "gauge", "Memories without a vector.", found.vectors.waiting),
         _family("vectors_state", "gauge", "1 for the state the vectors are in.", "state", states),
         _single(
             "context_fresh",
             "gauge",
-            "1 when what sessions are told at their start is up to date.",
-            int(found["context"]["fresh"]),
+            "1 when what is injected at session starts is up to date.",
+            int(found.context.fresh),
         ),
         _family("injections_total", "counter", "How often something was injected.", "event", times),
         _family("injected_tokens_total", "counter", "Tokens injected into sessions.", "event", tokens),

@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from claude_mem.api.system import RecallProgress
 from claude_mem.model.clock import Clock
 from claude_mem.queue.intake import PastIntake
 from claude_mem.recall.cost import CostReport
@@ -75,7 +76,7 @@ class Services:
     """The worker begins to stop: ends what would keep it waiting, as a model's answer does."""
     prepare_recall: Callable[[], bool]
     """Does some of what makes memory quick to find and ready to tell; False: all of it is done."""
-    recall_progress: Callable[[], dict[str, object]]
+    recall_progress: Callable[[], RecallProgress]
     """How far the indexes and the rendered contexts are, and what sessions were told."""
     memory: MemoryReader
     """Search, lists and pages."""

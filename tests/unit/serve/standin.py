@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.api.system import ContextState, IndexState, RecallProgress, VectorState
 from claude_mem.model.errors import StoreDamaged, StoreUnavailable
 from claude_mem.model.events import Event, Kind, Origin
 from claude_mem.model.jobs import (
@@ -48,12 +49,7 @@ class Absent:
         return unavailable
 
 
-RECALL_PROGRESS: dict[str, object] = {
-    "index": {"waiting": 0},
-    "vectors": {"state": "off", "waiting": 0, "trouble": None},
-    "context": {"fresh": True},
-    "injected": {},
-}
+RECALL_PROGRESS = RecallProgress(IndexState(0), VectorState("off", 0, None), ContextState(True), {})
 
 
 class MemoryStore:

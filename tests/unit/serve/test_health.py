@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 from tests.unit.serve.standin import build
 
-from claude_mem.api.system import Banner, Health, QueueFigures
+from claude_mem.api.system import Banner, Health, QueueFigures, RecallProgress
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.serve import health
 from claude_mem.serve.health import BEHIND_MS, banners
@@ -18,7 +18,7 @@ from claude_mem.serve.pause_switches import Paused
 from claude_mem.serve.services import Running
 from claude_mem.settings import Settings
 
-STANDING: dict[str, object] = {
+STANDING: dict[str, Any] = {
     "index": {"waiting": 3},
     "vectors": {"state": "unavailable", "waiting": 9, "trouble": "Chroma failed."},
     "context": {"fresh": False},
@@ -26,12 +26,15 @@ STANDING: dict[str, object] = {
 }
 
 
+PROGRESS = msgspec.convert(STANDING, RecallProgress)
+
+
 @pytest.fixture
 def running(tmp_path: Path) -> Running:
     return Running(build(Settings(tmp_path)))
 
 
-def recalling(running: Running, found: Callable[[], dict[str, object]]) -> Running:
+def recalling(running: Running, found: Callable[[], RecallProgress]) -> Running:
     running.services = replace(running.services, recall_progress=found)
     return running
 
@@ -42,13 +45,13 @@ def health_figures(running: Running) -> dict[str, Any]:
 
 
 def test_health_tells_how_far_recall_is_in_the_words_of_the_documents(running: Running) -> None:
-    said = health_figures(recalling(running, lambda: STANDING))
+    said = health_figures(recalling(running, lambda: PROGRESS))
     assert said["recall"] == STANDING
     assert list(said) == [field.encode_name for field in msgspec.structs.fields(Health)]
 
 
 def test_a_store_that_is_too_busy_to_say_how_far_recall_is_leaves_health_answering(running: Running) -> None:
-    def busy() -> dict[str, object]:
+    def busy() -> RecallProgress:
         raise StoreUnavailable("database is locked")
 
     said = health_figures(recalling(running, busy))
@@ -56,7 +59,7 @@ def test_a_store_that_is_too_busy_to_say_how_far_recall_is_leaves_health_answeri
 
 
 def test_metrics_tell_the_lag_the_state_and_what_was_told(running: Running) -> None:
-    lines = health.prometheus(recalling(running, lambda: STANDING)).splitlines()
+    lines = health.prometheus(recalling(running, lambda: PROGRESS)).splitlines()
     for line in (
         "claude_mem_index_waiting 3",
         "claude_mem_vectors_waiting 9",

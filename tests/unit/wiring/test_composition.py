@@ -111,14 +111,14 @@ def test_what_changes_in_one_project_leaves_the_context_of_the_others_alone(
         assert before.keys() == {ORIGIN.name, ELSEWHERE.name}
         CHANGES[change](made)
         assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}, "what is out of date is gone"
-        assert made.background.progress()["context"] == {"fresh": False}
+        assert not made.background.progress().context.fresh
         while made.background.step():
             pass
         after = rendered(tmp_path)
         assert after[ELSEWHERE.name] == before[ELSEWHERE.name]
         assert after.keys() == before.keys()
         assert after[ORIGIN.name] != before[ORIGIN.name]
-        assert made.background.progress()["context"] == {"fresh": True}
+        assert made.background.progress().context.fresh
 
 
 def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:

@@ -14,10 +14,8 @@ from claude_mem.model.errors import StoreUnavailable
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.json_shapes import Json
 from claude_mem.store import Memories
-from claude_mem.store.sqlite import text_index
-from claude_mem.store.sqlite.connection import Readers
 from claude_mem.store.sqlite.injections import Injections
-from claude_mem.store.sqlite.statistics import News, NewsMarks, memory_figures, news_since
+from claude_mem.store.sqlite.statistics import News, NewsMarks, Statistics
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.values import Project
 from claude_mem.vectors.indexer import VectorIndexer
@@ -112,12 +110,13 @@ class ContextUpdater:
 
     def __init__(
         self,
-        readers: Readers,
+        statistics: Statistics,
         memories: Memories,
         contexts: ContextFiles,
         placed: Callable[[Project], Project] = lambda project: project,
     ) -> None:
-        self._readers, self._memories, self._contexts, self._placed = readers, memories, contexts, placed
+        self._statistics, self._memories = statistics, memories
+        self._contexts, self._placed = contexts, placed
         self._marks: NewsMarks | None = None  # None: nothing was rendered yet
         self._again: set[int] = set()  # projects whose memory was changed since
         self._compacted: dict[str, int] = {}  # session: project
@@ -139,8 +138,7 @@ class ContextUpdater:
             return self._step()
 
     def _step(self) -> bool:
-        with self._readers.read() as db:
-            news: News = news_since(db, self._marks)
+        news = self._statistics.news(self._marks)
         if news.marks == self._marks and not self._again:
             return False
         changed = {project.id: project for project in self._changed(news)}
@@ -174,14 +172,11 @@ class ContextUpdater:
         return [self._placed(project) for project in found if project is not None]
 
     def waiting(self) -> int:
-        with self._readers.read() as db:
-            return text_index.unindexed_count(db)
+        return self._statistics.unindexed()
 
     def is_due(self) -> bool:
         """Whether something changed that is not rendered yet."""
-        with self._readers.read() as db:
-            return bool(self._again) or news_since(db, self._marks).marks != self._marks
+        return bool(self._again) or self._statistics.news(self._marks).marks != self._marks
 
     def figures(self) -> Json:
-        with self._readers.read() as db:
-            return memory_figures(db)
+        return self._statistics.figures()

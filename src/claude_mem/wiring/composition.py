@@ -231,7 +231,7 @@ def build_recall(
     contexts = ContextFiles(
         settings.data_dir, store.sessions, store.injections, injector.start, now, facts_of=truth.facts
     )
-    background.contexts = ContextUpdater(store.readers, store.memories, contexts, projects.looked_for)
+    background.contexts = ContextUpdater(store.statistics, store.memories, contexts, projects.looked_for)
     corrections = Corrections(
         memories=store.memories,
         clock=now,

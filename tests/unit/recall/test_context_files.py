@@ -30,7 +30,7 @@ class Rendering:
         self.contexts = ContextFiles(
             data, memory.shelves, memory.keeping.injections, memory.injector.start, memory.clock
         )
-        self.fresh = ContextUpdater(memory.store.readers, memory.library, self.contexts)
+        self.fresh = ContextUpdater(memory.store.statistics, memory.library, self.contexts)
 
     def work(self, request: str, session: str = "s1", *, cwd: str = ORIGIN.root) -> None:
         event = self.memory.events.prompt(request, session, cwd=cwd)
@@ -214,7 +214,7 @@ def test_what_is_just_being_rendered_when_something_is_forgotten_is_cleared_too(
         contexts = ContextFiles(
             tmp_path / "data", memory.shelves, memory.keeping.injections, slow_start, memory.clock
         )
-        fresh = ContextUpdater(memory.store.readers, memory.library, contexts)
+        fresh = ContextUpdater(memory.store.statistics, memory.library, contexts)
         step = threads.submit(fresh.step)
         assert reading.wait(10)
         fresh.anew()

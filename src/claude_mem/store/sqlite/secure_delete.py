@@ -2,7 +2,7 @@
 
 - The full-text index only marks deleted words, until it is merged into one piece: done in short steps.
 - Freed space is overwritten by SQLite itself (`secure_delete`), but when a page is set anew to make room,
-  copies of rows that moved away may stay in its unused middle. `residue` looks for them; if there are any,
+  copies of rows that moved away may stay in its unused middle. `page_scan` looks for them; if there are any,
   the file is written anew, which is rare and takes about as long as copying it.
 - The log keeps old pages until it is cut off, for which no reader may be looking at them.
 """

@@ -281,6 +281,21 @@ class Statistics:
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
 
+    def news(self, since: NewsMarks | None) -> News:
+        """Which projects have something new, and which sessions were compacted. None: all of it is new."""
+        with self._readers.read() as db:
+            return news_since(db, since)
+
+    def unindexed(self) -> int:
+        """How many rows the full-text index is behind, at most."""
+        with self._readers.read() as db:
+            return text_index.unindexed_count(db)
+
+    def figures(self) -> dict[str, Any]:
+        """How much is remembered, and how much of it sessions were told."""
+        with self._readers.read() as db:
+            return memory_figures(db)
+
     def activity(self, project_id: int, since: int) -> dict[str, dict[str, int]]:
         days: dict[str, dict[str, int]] = {}
         with self._readers.read() as db:

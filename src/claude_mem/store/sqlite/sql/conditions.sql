@@ -1,4 +1,4 @@
--- Parts of statements: what narrows and orders the lists of recall.sql. Each has a name and a purpose.
+-- Parts of statements: what narrows and orders the lists of memory_filters.sql and sessions.sql. Each has a name and a purpose.
 
 -- name: where_project
 -- Of one project.

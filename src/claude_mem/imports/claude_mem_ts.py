@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, get_args
 
+from claude_mem.imports.import_report import ImportReport, Project
 from claude_mem.imports.jsonl import Fields, paths_in
-from claude_mem.imports.report import ImportReport, Project
 from claude_mem.model.memory import ObservationType
 from claude_mem.model.records import Record
 
@@ -51,10 +51,10 @@ def read(
     clean: Clean,
     project_of: ProjectOf,
     is_excluded: Callable[[Project], bool],
-    gained: ImportReport,
+    report: ImportReport,
 ) -> Iterator[Record]:
     """Its memory as records, each after what it refers to."""
-    yield from _Reading(tables, clean, project_of, is_excluded, gained).records()
+    yield from _Reading(tables, clean, project_of, is_excluded, report).records()
 
 
 class _Reading:
@@ -64,9 +64,9 @@ class _Reading:
         clean: Clean,
         project_of: ProjectOf,
         is_excluded: Callable[[Project], bool],
-        gained: ImportReport,
+        report: ImportReport,
     ) -> None:
-        self._tables, self._clean, self._gained = tables, clean, gained
+        self._tables, self._clean, self._report = tables, clean, report
         self._project_of, self._is_excluded = project_of, is_excluded
         self._by_memory: dict[str, str] = {}  # its observer's id of a session: ours; "": not to be taken
         self._by_row: dict[object, str] = {}
@@ -114,12 +114,12 @@ class _Reading:
         began = row.at("started_at", "created_at")
         if why := self._unwanted(name):
             self._by_memory[memory] = self._by_row[row.number("id")] = ""
-            self._gained.skip("session", why)
+            self._report.skip("session", why)
             return
         if began is None:
             began = self._last_at.get(memory)
         if began is None:
-            self._gained.skip("session", "without a time")
+            self._report.skip("session", "without a time")
             return
         if session in self._sessions:  # the same id in another client
             session = f"{client}-{session}"
@@ -146,9 +146,9 @@ class _Reading:
         project = self._project(name)
         if project.key not in self._told:
             self._told.add(project.key)
-            yield self._gained.count({"kind": "project", **project.record(), "created_at": at})
+            yield self._report.count({"kind": "project", **project.record(), "created_at": at})
         self._sessions[session] = CLIENTS.get(client, client)
-        yield self._gained.count(
+        yield self._report.count(
             {
                 "kind": "session",
                 "session_id": session,
@@ -179,12 +179,12 @@ class _Reading:
         number, at = row.number("prompt_number"), row.at("created_at")
         if session not in self._sessions or number is None or at is None:
             known = session in self._sessions
-            self._gained.skip(
+            self._report.skip(
                 "prompt", "without a time or number" if known else "of no session that is taken"
             )
             return
         text = row.text("prompt_text")
-        yield self._gained.count(
+        yield self._report.count(
             {
                 "kind": "prompt",
                 "session_id": session,
@@ -198,11 +198,11 @@ class _Reading:
     def _observation(self, row: Fields) -> Iterator[Record]:
         at = row.at("created_at")
         if at is None:
-            self._gained.skip("observation", "without a time")
+            self._report.skip("observation", "without a time")
             return
         narrative, facts = row.text("narrative") or row.text("text"), row.texts("facts")
         if not (narrative or facts or row.text("title")):
-            self._gained.skip("observation", "says nothing")
+            self._report.skip("observation", "says nothing")
             return
         session, made = self._whose("observation", row, at)
         yield from made
@@ -212,10 +212,10 @@ class _Reading:
         type = row.name("type")
         if type not in TYPES:
             ours = "change" if modified else "discovery"
-            self._gained.remap(type, ours)
+            self._report.remap(type, ours)
             concepts, type = [*concepts, *([type] if type and type not in concepts else [])], ours
         model = row.name("generated_by_model")
-        yield self._gained.count(
+        yield self._report.count(
             {
                 "kind": "observation",
                 "session_id": session,
@@ -239,12 +239,12 @@ class _Reading:
         at = row.at("created_at")
         told = {name: row.text(name) for name in _TOLD}
         if at is None or not any(told.values()):
-            self._gained.skip("summary", "without a time" if at is None else "says nothing")
+            self._report.skip("summary", "without a time" if at is None else "says nothing")
             return
         session, made = self._whose("summary", row, at)
         yield from made
         if session:
-            yield self._gained.count(
+            yield self._report.count(
                 {
                     "kind": "summary",
                     "session_id": session,
@@ -262,7 +262,7 @@ class _Reading:
         session = self._by_memory.get(memory)
         why = "of no session that is taken" if session == "" else self._unwanted(row.name("project"))
         if why:
-            self._gained.skip(kind, why)
+            self._report.skip(kind, why)
             return "", []
         if session is not None:
             return session, []

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from claude_mem import git
 from claude_mem.git import Commit
-from claude_mem.imports.report import ImportReport, Project
+from claude_mem.imports.import_report import ImportReport, Project
 from claude_mem.model.memory import type_of_commit
 from claude_mem.model.records import Record
 
@@ -60,7 +60,7 @@ def read(
     project: Project,
     *,
     clean: Clean,
-    gained: ImportReport,
+    report: ImportReport,
     session_of: SessionOf | None = None,
     since: int | None = None,
     limit: int = MOST,
@@ -73,25 +73,25 @@ def read(
         if why is None:
             kept.append(commit)
         else:
-            gained.skip("commit", why)
+            report.skip("commit", why)
     kept.reverse()
     if kept:
-        yield from _records(kept, project, clean, gained, session_of)
+        yield from _records(kept, project, clean, report, session_of)
 
 
 def _records(
     commits: Sequence[Commit],
     project: Project,
     clean: Clean,
-    gained: ImportReport,
+    report: ImportReport,
     session_of: SessionOf | None,
 ) -> Iterator[Record]:
     own = session_id(project)
     made = [(session_of(each.sha, each.subject, each.at) if session_of else None, each) for each in commits]
     alone = [commit.at for session, commit in made if session is None]
-    yield gained.count({"kind": "project", **project.record(), "created_at": commits[0].at})
+    yield report.count({"kind": "project", **project.record(), "created_at": commits[0].at})
     if alone:
-        yield gained.count(
+        yield report.count(
             {
                 "kind": "session",
                 "session_id": own,
@@ -108,7 +108,7 @@ def _records(
         )
     for session, commit in made:
         is_known = session not in (None, own)
-        yield gained.count(_observation(commit, session or own, clean, is_known=is_known))
+        yield report.count(_observation(commit, session or own, clean, is_known=is_known))
 
 
 def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) -> dict[str, object]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import get_args
 
 from claude_mem.agents.claude_code import transcript_lines
-from claude_mem.imports.report import ImportReport, Project, project_named
+from claude_mem.imports.import_report import ImportReport, Project, project_named
 from claude_mem.model.memory import ObservationType
 from claude_mem.model.records import Record
 
@@ -118,7 +118,7 @@ def read(
     *,
     at: int,
     clean: Clean,
-    gained: ImportReport,
+    report: ImportReport,
     project_of: Callable[[str], Project] = project_named,
     unnamed: str = "unknown",
 ) -> Iterator[Record]:
@@ -128,20 +128,20 @@ def read(
         said = _parsed(line)
         if said is None:
             if line.strip():
-                gained.skip("line", "cannot be read")
+                report.skip("line", "cannot be read")
             continue
         row = Fields(said, clean)
         text, title = _first(row, TEXT), _first(row, TITLE)
         if not (text or title):
-            gained.skip("line", "has no text")
+            report.skip("line", "has no text")
             continue
         project = project_of(row.name(*PROJECT) or unnamed)
         when = row.at(*AT) or at
         session = session_id(project)
         if session not in sessions:
             sessions.add(session)
-            yield from _begun(session, project, when, gained)
-        yield gained.count(_observation(row, session, title, text, when, gained))
+            yield from _begun(session, project, when, report)
+        yield report.count(_observation(row, session, title, text, when, report))
 
 
 def session_id(project: Project) -> str:
@@ -149,9 +149,9 @@ def session_id(project: Project) -> str:
     return f"{CLIENT}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
 
 
-def _begun(session: str, project: Project, at: int, gained: ImportReport) -> Iterator[Record]:
-    yield gained.count({"kind": "project", **project.record(), "created_at": at})
-    yield gained.count(
+def _begun(session: str, project: Project, at: int, report: ImportReport) -> Iterator[Record]:
+    yield report.count({"kind": "project", **project.record(), "created_at": at})
+    yield report.count(
         {
             "kind": "session",
             "session_id": session,
@@ -165,12 +165,12 @@ def _begun(session: str, project: Project, at: int, gained: ImportReport) -> Ite
 
 
 def _observation(
-    row: Fields, session: str, title: str | None, text: str | None, at: int, gained: ImportReport
+    row: Fields, session: str, title: str | None, text: str | None, at: int, report: ImportReport
 ) -> dict[str, object]:
     type, concepts = row.name(*TYPE).lower(), _all(row, CONCEPTS)
     if type not in TYPES:
         if type:
-            gained.remap(type, "discovery")
+            report.remap(type, "discovery")
             concepts = [*concepts, type]
         type = "discovery"
     return {

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from claude_mem.agents.claude_code.transcript_files import INDEX
-from claude_mem.imports.report import ImportReport, Project
+from claude_mem.imports.import_report import ImportReport, Project
 from claude_mem.model.memory import Observation, ObservationType, content_key
 from claude_mem.model.records import Record
 
@@ -48,21 +48,21 @@ class Section:
 
 
 def read(
-    path: Path, project: Project, *, clean: Clean, gained: ImportReport, known: Collection[str] = ()
+    path: Path, project: Project, *, clean: Clean, report: ImportReport, known: Collection[str] = ()
 ) -> Iterator[Record]:
     """`path`: the folder with MEMORY.md, or that file. `known`: the content keys of what `session_id` of the
     project holds already."""
     index = path / INDEX if path.is_dir() else path
     observations = []
-    for file in _files(index, gained):
+    for file in _files(index, report):
         text, at = _text(file)
         if text is None:
-            gained.skip("note", "cannot be read")
+            report.skip("note", "cannot be read")
             continue
         for section in sections(text, file.stem if file != index else project.name):
             said = _observation(section, clean)
             if content_key(said) in known:
-                gained.skip("note", "known already")
+                report.skip("note", "known already")
             else:
                 observations.append((at, said))
     if not observations:
@@ -70,8 +70,8 @@ def read(
     observations.sort(key=lambda each: each[0])
     first, last = observations[0][0], observations[-1][0]
     session = session_id(project)
-    yield gained.count({"kind": "project", **project.record(), "created_at": first})
-    yield gained.count(
+    yield report.count({"kind": "project", **project.record(), "created_at": first})
+    yield report.count(
         {
             "kind": "session",
             "session_id": session,
@@ -86,7 +86,7 @@ def read(
         }
     )
     for at, said in observations:
-        yield gained.count(
+        yield report.count(
             {
                 "kind": "observation",
                 "session_id": session,
@@ -172,7 +172,7 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
     return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs if value.strip()}, body
 
 
-def _files(index: Path, gained: ImportReport) -> list[Path]:
+def _files(index: Path, report: ImportReport) -> list[Path]:
     """The index, and the notes in its folder that it links to, or that those do."""
     folder = index.parent.resolve()
     found = [index]
@@ -186,7 +186,7 @@ def _files(index: Path, gained: ImportReport) -> list[Path]:
             if linked.name.lower() in INSTRUCTIONS or linked.name == INDEX or linked in found:
                 continue
             if not linked.resolve().is_relative_to(folder) or len(found) >= MOST_FILES:
-                gained.skip("note", "not in the folder" if len(found) < MOST_FILES else "too many")
+                report.skip("note", "not in the folder" if len(found) < MOST_FILES else "too many")
                 continue
             found.append(linked)
     return found

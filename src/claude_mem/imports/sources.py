@@ -13,7 +13,7 @@ from claude_mem.agents.claude_code import transcript_files
 from claude_mem.hook import paths
 from claude_mem.imports import claude_mem_ts, jsonl, memory_notes
 from claude_mem.imports.claude_mem_ts import ProjectOf
-from claude_mem.imports.report import ImportReport, Project, folders, project_named
+from claude_mem.imports.import_report import ImportReport, Project, folders, project_named
 from claude_mem.model.records import Record
 from claude_mem.privacy import scrub
 from claude_mem.privacy.excluded_projects import ExcludedProjects
@@ -34,13 +34,13 @@ class Adoptable:
         counted = {name: self.tables.count(name) for name in (*claude_mem_ts.TABLES, *claude_mem_ts.UNREAD)}
         return {name: count for name, count in counted.items() if count}
 
-    def records(self, project_of: ProjectOf, gained: ImportReport) -> Iterator[Record]:
+    def records(self, project_of: ProjectOf, report: ImportReport) -> Iterator[Record]:
         return claude_mem_ts.read(
             self.tables,
             clean=_cleaner(self.settings),
             project_of=project_of,
             is_excluded=_excluder(self.settings),
-            gained=gained,
+            report=report,
         )
 
 
@@ -71,7 +71,7 @@ def project_under(name: str, paths: Sequence[str]) -> Project | None:
 
 
 def notes_in(
-    settings: Settings, folder: Path, known: Callable[[str], Collection[str]], gained: ImportReport
+    settings: Settings, folder: Path, known: Callable[[str], Collection[str]], report: ImportReport
 ) -> Iterator[Record]:
     """The notes in a folder of Claude Code's, of one project or of all. `known`: the content keys of what a
     session, by its id, holds."""
@@ -80,13 +80,13 @@ def notes_in(
         where = transcript_files.directory_of(index.parent.parent)
         project = _project_at(where) if where else project_named(index.parent.parent.name)
         if is_excluded(project):
-            gained.skip("note", "of an excluded project")
+            report.skip("note", "of an excluded project")
             continue
         holds = known(memory_notes.session_id(project))
-        yield from memory_notes.read(index, project, clean=_cleaner(settings), gained=gained, known=holds)
+        yield from memory_notes.read(index, project, clean=_cleaner(settings), report=report, known=holds)
 
 
-def lines_of(settings: Settings, path: Path, project_of: ProjectOf, gained: ImportReport) -> Iterator[Record]:
+def lines_of(settings: Settings, path: Path, project_of: ProjectOf, report: ImportReport) -> Iterator[Record]:
     """Lines of JSON that somebody else wrote. Raises OSError."""
     with path.open("rb") as file:
         at = int(path.stat().st_mtime * 1000)
@@ -94,7 +94,7 @@ def lines_of(settings: Settings, path: Path, project_of: ProjectOf, gained: Impo
             file,
             at=at,
             clean=_cleaner(settings),
-            gained=gained,
+            report=report,
             project_of=lambda name: project_of(name, ()),
             unnamed=path.stem,
         )

@@ -34,23 +34,6 @@ DEFAULT_GLOBS: tuple[str, ...] = (
 # Written to be shared, and the first thing an agent reads in a new project.
 _SHARED = (".example", ".sample", ".template", ".dist", ".pub")
 
-# What can stand before a file name, or after it, in a JSON payload: a path separator, a separator of shell
-# words, the escape of a quote or a newline. Needed for names that ordinary code is full of: process.env.
-_BETWEEN = ('"', "'", "`", " ", "=", ";", "|", "<", ">", "(", ")", "&", ":", "@", ",", "{", "}")
-_BEFORE = ("/", "\\", *_BETWEEN, "\\n", "\\t", "\\r")
-_AFTER = ("\\", *_BETWEEN, "*", "?")
-
-# Lower-case strings one of which occurs in every payload that names a file of DEFAULT_GLOBS.
-NEEDLES: tuple[str, ...] = (
-    *(before + ".env" for before in _BEFORE),
-    *(".key" + after for after in _AFTER),
-    *(".pem", ".p12", ".pfx", ".ppk", ".jks", ".keystore", ".kdbx"),
-    *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
-    *("_netrc", ".netrc", ".pgpass", ".pypirc", ".htpasswd", ".git-credentials", ".credentials.json"),
-    *(".aws/credentials", ".docker/config", ".kube/config"),
-    *(".aws\\\\credentials", ".docker\\\\config", ".kube\\\\config"),
-)
-
 
 def is_excluded(path: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> bool:
     return _is_excluded(path, tuple(glob.lower() for glob in globs))

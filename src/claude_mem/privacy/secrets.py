@@ -110,7 +110,6 @@ RULES: tuple[tuple[str, str, str, str], ...] = tuple(
     for name, keywords, pattern, example in _TABLE
     for keyword in keywords.split("|")
 )
-KEYWORDS: tuple[str, ...] = tuple(dict.fromkeys(keyword for _, keyword, _, _ in RULES))
 
 _MARK = "[redacted:"
 

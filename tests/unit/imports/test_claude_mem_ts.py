@@ -11,7 +11,7 @@ from tests.harness.claude_mem_ts_data import AT, NEWEST, OLD, Incumbent, made, t
 from tests.unit.imports.absorbing import Memory
 
 from claude_mem.imports import claude_mem_ts
-from claude_mem.imports.report import ImportReport, Project, folders, project_named
+from claude_mem.imports.import_report import ImportReport, Project, folders, project_named
 from claude_mem.model.records import Record
 from claude_mem.privacy.scrub import scrub_text
 from claude_mem.store import foreign_tables
@@ -30,7 +30,7 @@ def by_name(name: str, paths: Sequence[str]) -> Project:
 
 
 def read(path: Path, project_of: ProjectOf = by_name) -> tuple[list[Record], ImportReport]:
-    gained = ImportReport()
+    report = ImportReport()
     with foreign_tables.opened(path) as tables:
         assert claude_mem_ts.is_one(tables)
         found = claude_mem_ts.read(
@@ -38,9 +38,9 @@ def read(path: Path, project_of: ProjectOf = by_name) -> tuple[list[Record], Imp
             clean=scrub_text,
             project_of=project_of,
             is_excluded=lambda project: project.name == "hush",
-            gained=gained,
+            report=report,
         )
-        return list(found), gained
+        return list(found), report
 
 
 def test_sessions_prompts_observations_and_summaries_arrive_with_their_own_times(
@@ -110,7 +110,7 @@ def test_types_we_do_not_have_become_ours_and_stay_findable(tmp_path: Path, memo
         their.observation("A token was in the log", type="security_alert")
         their.observation("The header was renamed", type="sensitive", files_modified=["a.py"])
         their.observation("It was a bug", type="bugfix")
-    records, gained = read(tmp_path / "theirs.db")
+    records, report = read(tmp_path / "theirs.db")
     assert memory.take(records).refused == ()
     kept = {each["title"]: (each["type"], each.get("concepts")) for each in memory.holds("observation")}
     assert kept == {
@@ -118,7 +118,7 @@ def test_types_we_do_not_have_become_ours_and_stay_findable(tmp_path: Path, memo
         "The header was renamed": ("change", ["sensitive"]),
         "It was a bug": ("bugfix", None),
     }
-    assert gained.remapped == {("security_alert", "discovery"): 1, ("sensitive", "change"): 1}
+    assert report.remapped == {("security_alert", "discovery"): 1, ("sensitive", "change"): 1}
 
 
 def test_secrets_and_private_text_do_not_come_along(tmp_path: Path, memory: Memory) -> None:
@@ -149,9 +149,9 @@ def test_what_cannot_be_taken_is_counted_with_its_reason(tmp_path: Path) -> None
         their.observation("", narrative=None)
         their.observation("Timeless", created_at="", created_at_epoch="")
         their.add("user_prompts", session_db_id=77, prompt_number=1, prompt_text="whose?")
-    records, gained = read(tmp_path / "theirs.db")
+    records, report = read(tmp_path / "theirs.db")
     assert records == []
-    assert gained.skipped == {
+    assert report.skipped == {
         ("session", "the observer talking to itself"): 1,
         ("observation", "of no session that is taken"): 1,
         ("observation", "says nothing"): 1,
@@ -167,7 +167,7 @@ def test_nothing_is_taken_of_an_excluded_project(tmp_path: Path, memory: Memory)
         their.observation("Quiet one", 7, "hush")
         their.observation("Quiet too, and of no session", 8, "hush")
         their.add("user_prompts", session_db_id=hushed, prompt_number=1, prompt_text="quiet now")
-    records, gained = read(tmp_path / "theirs.db")
+    records, report = read(tmp_path / "theirs.db")
     assert memory.take(records).taken == {
         "project": 1,
         "session": 2,
@@ -176,7 +176,7 @@ def test_nothing_is_taken_of_an_excluded_project(tmp_path: Path, memory: Memory)
         "summary": 1,
     }
     assert "uiet" not in str(memory.everything())
-    assert gained.skipped.total() == 4
+    assert report.skipped.total() == 4
 
 
 def test_memory_of_a_session_that_its_tables_lack_gets_one(tmp_path: Path, memory: Memory) -> None:

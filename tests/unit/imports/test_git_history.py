@@ -17,7 +17,7 @@ from claude_mem import git
 from claude_mem.git import Commit
 from claude_mem.imports import git_history
 from claude_mem.imports.git_history import finder
-from claude_mem.imports.report import ImportReport, Project
+from claude_mem.imports.import_report import ImportReport, Project
 from claude_mem.model.records import Record
 
 SHOP = Project("example.com/shop", "shop", "/home/u/shop")
@@ -77,8 +77,8 @@ def repo(tmp_path: Path) -> Repository:
     return Repository(tmp_path / "shop")
 
 
-def read(path: Path, gained: ImportReport | None = None, **more: object) -> list[Record]:
-    found = git_history.read(path, SHOP, clean=str, gained=gained or ImportReport(), **more)  # type: ignore[arg-type]
+def read(path: Path, report: ImportReport | None = None, **more: object) -> list[Record]:
+    found = git_history.read(path, SHOP, clean=str, report=report or ImportReport(), **more)  # type: ignore[arg-type]
     return list(found)
 
 
@@ -146,10 +146,10 @@ def test_merges_and_noise_are_passed_over_and_counted(repo: Repository) -> None:
     repo.commit("Trigger the build")
     repo.commit("", "silent.py")
     repo.commit("Set the timeout to 1.5", "cart.py")
-    gained = ImportReport()
-    found = observations(read(repo.path, gained))
+    report = ImportReport()
+    found = observations(read(repo.path, report))
     assert [each["title"] for each in found] == ["Add a cart", "Add a till", "Set the timeout to 1.5"]
-    assert gained.skipped == {
+    assert report.skipped == {
         ("commit", "a merge"): 1,
         ("commit", "says nothing"): 1,
         ("commit", "locks only"): 1,
@@ -207,10 +207,10 @@ def test_the_edge_of_a_shallow_clone_does_not_claim_every_file(repo: Repository,
     repo.commit("Add a door", "door.py")
     shallow = tmp_path / "shallow"
     repo("clone", "-q", "--depth", "2", f"file://{repo.path}", str(shallow))
-    gained = ImportReport()
-    found = observations(read(shallow, gained))
+    report = ImportReport()
+    found = observations(read(shallow, report))
     assert [(each["title"], each["files_modified"]) for each in found] == [("Add a door", ["door.py"])]
-    assert gained.skipped == {("commit", "the edge of a shallow clone"): 1}
+    assert report.skipped == {("commit", "the edge of a shallow clone"): 1}
 
 
 def test_a_folder_below_the_root_tells_the_paths_from_the_root(repo: Repository) -> None:
@@ -238,7 +238,7 @@ def test_no_message_can_pass_for_another_commit(repo: Repository) -> None:
 def test_secrets_in_messages_are_cleaned(repo: Repository) -> None:
     repo.commit("Rotate SECRET\n\nIt was SECRET.", "SECRET.py")
     found = git_history.read(
-        repo.path, SHOP, clean=lambda text: text.replace("SECRET", "[gone]"), gained=ImportReport()
+        repo.path, SHOP, clean=lambda text: text.replace("SECRET", "[gone]"), report=ImportReport()
     )
     assert "SECRET" not in str(observations(found))
 

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.imports.absorbing import Memory
 
 from claude_mem.imports import memory_notes
-from claude_mem.imports.report import ImportReport, Project
+from claude_mem.imports.import_report import ImportReport, Project
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import Record
 
@@ -61,8 +61,8 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def read(path: Path, gained: ImportReport | None = None, known: Collection[str] = ()) -> list[Record]:
-    return list(memory_notes.read(path, SHOP, clean=str, gained=gained or ImportReport(), known=known))
+def read(path: Path, report: ImportReport | None = None, known: Collection[str] = ()) -> list[Record]:
+    return list(memory_notes.read(path, SHOP, clean=str, report=report or ImportReport(), known=known))
 
 
 def keys(records: list[Record]) -> set[str | None]:
@@ -74,8 +74,8 @@ def keys(records: list[Record]) -> set[str | None]:
 
 
 def test_each_section_is_an_observation_with_the_files_time(folder: Path, tmp_path: Path) -> None:
-    memory, gained = Memory(tmp_path), ImportReport()
-    assert memory.take(read(folder, gained)).refused == ()
+    memory, report = Memory(tmp_path), ImportReport()
+    assert memory.take(read(folder, report)).refused == ()
     build, testing = memory.holds("observation")
     assert (build["title"], build["type"], build["at"]) == ("Build", "discovery", AT * 1000)
     assert build["narrative"] == "Run `make`, never `make all`:\nit takes an hour.\n\nNeeds Python 3.11."
@@ -84,7 +84,7 @@ def test_each_section_is_an_observation_with_the_files_time(folder: Path, tmp_pa
     assert testing["at"] == (AT + 60) * 1000
     assert "# no heading" in testing["narrative"]
     assert {build["source"], testing["source"]} == {"work"}
-    assert gained.skipped == {("note", "not in the folder"): 1}
+    assert report.skipped == {("note", "not in the folder"): 1}
 
 
 def test_the_file_may_be_named_instead_of_its_folder(folder: Path) -> None:
@@ -94,9 +94,9 @@ def test_the_file_may_be_named_instead_of_its_folder(folder: Path) -> None:
 def test_a_touched_file_brings_nothing_that_is_known(folder: Path) -> None:
     known = keys(read(folder))
     os.utime(folder / "MEMORY.md", (AT + 3600, AT + 3600))
-    gained = ImportReport()
-    assert read(folder, gained, [key for key in known if key]) == []
-    assert gained.skipped[("note", "known already")] == 2
+    report = ImportReport()
+    assert read(folder, report, [key for key in known if key]) == []
+    assert report.skipped[("note", "known already")] == 2
     (folder / "MEMORY.md").write_text(INDEX.replace("3.11", "3.12"))
     changed = [each for each in read(folder, known=[key for key in known if key]) if "narrative" in each]
     assert ["3.12" in str(each["narrative"]) for each in changed] == [True]
@@ -105,10 +105,10 @@ def test_a_touched_file_brings_nothing_that_is_known(folder: Path) -> None:
 def test_links_that_go_round_end(folder: Path) -> None:
     (folder / "testing.md").write_text("# A\nsee [b](b.md) and [a](testing.md)")
     (folder / "b.md").write_text("# B\nsee [a](testing.md), [index](MEMORY.md) and [none](none.md)")
-    gained = ImportReport()
-    titles = [each["title"] for each in read(folder, gained) if each["kind"] == "observation"]
+    report = ImportReport()
+    titles = [each["title"] for each in read(folder, report) if each["kind"] == "observation"]
     assert sorted(titles) == ["A", "B", "Build"]
-    assert gained.skipped[("note", "cannot be read")] == 1
+    assert report.skipped[("note", "cannot be read")] == 1
 
 
 def test_a_link_out_of_the_folder_is_not_followed(folder: Path) -> None:
@@ -126,7 +126,7 @@ def test_no_notes_are_none(tmp_path: Path) -> None:
 def test_secrets_are_cleaned(folder: Path) -> None:
     (folder / "MEMORY.md").write_text("# About SECRET\nIt is SECRET.\n- SECRET")
     cleaned = memory_notes.read(
-        folder, SHOP, clean=lambda text: text.replace("SECRET", "[gone]"), gained=ImportReport()
+        folder, SHOP, clean=lambda text: text.replace("SECRET", "[gone]"), report=ImportReport()
     )
     assert "[gone]" in (said := str(list(cleaned)))
     assert "SECRET" not in said

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_mem.privacy import secrets
-from claude_mem.privacy.secrets import KEYWORDS, RULES, redact, redact_value
+from claude_mem.privacy.secrets import RULES, redact, redact_value
 
 EXAMPLES = sorted({(name, example) for name, _, _, example in RULES})
 MARK = re.compile(r"\[redacted:[\w-]+\]")
@@ -301,15 +301,14 @@ def test_re_is_not_imported_for_text_that_needs_no_pattern() -> None:
     assert subprocess.run([sys.executable, "-I", "-S", "-c", program, source], check=False).returncode == 0
 
 
-def test_the_keywords_are_those_of_the_rules() -> None:
-    assert set(KEYWORDS) == {keyword for _, keyword, _, _ in RULES}
+def test_there_are_rules_for_many_kinds_of_secrets() -> None:
     assert len({name for name, _, _, _ in RULES}) >= 40
 
 
 PIECES = st.sampled_from(
     [
         *(example for _, example in EXAMPLES),
-        *(keyword for keyword in KEYWORDS),
+        *(keyword for _, keyword, _, _ in RULES),
         *(
             "=",
             ":",

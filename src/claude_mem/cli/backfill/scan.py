@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from claude_mem.agents.claude_code.transcript_files import Found, Transcript
     from claude_mem.imports.estimate import Asked, Estimate
     from claude_mem.imports.git_history import SessionOf
-    from claude_mem.imports.report import ImportReport, Project
+    from claude_mem.imports.import_report import ImportReport, Project
     from claude_mem.model.records import Record
     from claude_mem.settings import Settings
 
@@ -141,14 +141,14 @@ class Commits:
     project: Project
     since: int | None
     chosen: Settings
-    gained: ImportReport
+    report: ImportReport
     is_excluded: bool = False
 
     def found(self) -> str:
         if self.is_excluded:
             return f"Commits of {self.repo}: none, because the project is excluded."
-        kept = self.gained.read["observation"]
-        left = sum(self.gained.skipped.values())
+        kept = self.report.read["observation"]
+        left = sum(self.report.skipped.values())
         out = f", {left:,} skipped (merges, version bumps and the like)" if left else ""
         return f"Commits of {self.repo}: {kept:,} to import{out}."
 
@@ -156,13 +156,13 @@ class Commits:
         return {
             "repository": str(self.repo),
             "excluded": self.is_excluded,
-            "commits": self.gained.read["observation"],
-            "passed_over": {f"{why}": count for (_, why), count in self.gained.skipped.items()},
+            "commits": self.report.read["observation"],
+            "passed_over": {f"{why}": count for (_, why), count in self.report.skipped.items()},
         }
 
     def send(self) -> Sent:
         """When all that transcripts tell is settled: events that still wait do not say who made what."""
-        from claude_mem.imports.report import ImportReport
+        from claude_mem.imports.import_report import ImportReport
 
         if self.is_excluded:
             output.message(self.found())
@@ -171,7 +171,7 @@ class Commits:
         with output.Progress("Importing commits ...") as progress:
             return send(lines, Sent(), posted(own=True), progress)
 
-    def records(self, gained: ImportReport, session_of: SessionOf | None = None) -> Iterator[Record]:
+    def records(self, report: ImportReport, session_of: SessionOf | None = None) -> Iterator[Record]:
         """Raises ClaudeMemError."""
         from claude_mem import git
         from claude_mem.imports import git_history
@@ -184,7 +184,7 @@ class Commits:
                 clean=partial(
                     scrub_text, extra_rules=self.chosen.secret_patterns, extra_globs=self.chosen.exclude_paths
                 ),
-                gained=gained,
+                report=report,
                 session_of=session_of,
                 since=self.since,
             )
@@ -194,7 +194,7 @@ class Commits:
 
 def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> Commits:
     from claude_mem import git
-    from claude_mem.imports.report import ImportReport, Project
+    from claude_mem.imports.import_report import ImportReport, Project
     from claude_mem.privacy.excluded_projects import ExcludedProjects
 
     repo = Path(given).expanduser().resolve()
@@ -203,7 +203,7 @@ def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> C
     is_excluded = ExcludedProjects(chosen.excluded_projects).holds(str(repo), place.name)
     found = Commits(repo, project, since_when(since, now), chosen, ImportReport(), is_excluded)
     if not is_excluded:
-        for _ in found.records(found.gained):
+        for _ in found.records(found.report):
             pass
     return found
 

@@ -21,7 +21,7 @@ from claude_mem.model.records import Record
 from claude_mem.settings import Settings
 
 if TYPE_CHECKING:
-    from claude_mem.imports.report import ImportReport, Project
+    from claude_mem.imports.import_report import ImportReport, Project
 
 
 SHOWN = 5
@@ -75,7 +75,7 @@ AT_ONCE = 50
 def project_finder(*, starting: bool) -> Callable[[str, Sequence[str]], Project]:
     """Others know a project only by its name. Of ours the one of that name, if there is only one; else what
     the directory is in which its files lay; else one with nothing but that name."""
-    from claude_mem.imports.report import Project, project_named
+    from claude_mem.imports.import_report import Project, project_named
     from claude_mem.imports.sources import project_under
 
     ours: dict[str, list[Project]] = {}
@@ -229,7 +229,7 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
 
 def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, dry_run: bool) -> Source:
     from claude_mem.hook import paths
-    from claude_mem.imports.report import ImportReport
+    from claude_mem.imports.import_report import ImportReport
     from claude_mem.imports.sources import adoptable, adopting
 
     path = given / paths.DATABASE if given and given.is_dir() else given or adoptable(chosen)
@@ -250,7 +250,7 @@ def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, dry_run
 
 def _notes(given: Path | None, chosen: Settings, *, dry_run: bool) -> Source:
     from claude_mem.agents.claude_code import transcript_files
-    from claude_mem.imports.report import ImportReport
+    from claude_mem.imports.import_report import ImportReport
     from claude_mem.imports.sources import notes_in
 
     path, gained = given or transcript_files.projects_folder(os.environ), ImportReport()
@@ -259,7 +259,7 @@ def _notes(given: Path | None, chosen: Settings, *, dry_run: bool) -> Source:
 
 
 def _lines(path: Path, chosen: Settings, *, dry_run: bool) -> Source:
-    from claude_mem.imports.report import ImportReport
+    from claude_mem.imports.import_report import ImportReport
     from claude_mem.imports.sources import lines_of
 
     if path.is_dir():

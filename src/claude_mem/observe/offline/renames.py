@@ -17,11 +17,11 @@ def renames(changes: Iterable[FileChange]) -> list[tuple[str, str, int]]:
     for change in changes:
         into.update(change.words_in)
         out.update(change.words_out)
-    gained = {word: count - out[word] for word, count in into.items() if count > out[word]}
+    report = {word: count - out[word] for word, count in into.items() if count > out[word]}
     lost = {word: count - into[word] for word, count in out.items() if count > into[word]}
-    if len(gained) > FEW or len(lost) > FEW:
+    if len(report) > FEW or len(lost) > FEW:
         return []
-    return [(old, new, n) for old, n in lost.items() for new, m in gained.items() if n == m and n > 1]
+    return [(old, new, n) for old, n in lost.items() for new, m in report.items() if n == m and n > 1]
 
 
 def is_renamed(changes: Iterable[FileChange], name: str) -> bool:

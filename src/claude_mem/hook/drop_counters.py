@@ -2,7 +2,7 @@
 
 One line of fixed width per reason, made in full when the file is made and afterwards changed in place:
 
-    <reason> <how many were lost> <of how many of them the user was told>
+    <reason> <how many were lost> <how many of these the user was shown>
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ def count(reason: str) -> None:
 
 
 def news() -> dict[str, int]:
-    """How many the user has not been told of yet, by reason; only reasons that have some."""
+    """How many losses the user has not been shown yet, by reason; only reasons that have some."""
     content = _content()
-    told = _column(content, 1)
-    new = {reason: lost - told[reason] for reason, lost in parse(content).items()}
+    shown = _column(content, 1)
+    new = {reason: lost - shown[reason] for reason, lost in parse(content).items()}
     return {reason: number for reason, number in new.items() if number > 0}
 
 
 def tell(shown: dict[str, int]) -> None:
-    """The user has been told of as many. What was dropped meanwhile stays news."""
+    """The user has been shown so many losses. What was dropped meanwhile stays new."""
     if shown:
         _change(0, {}, shown)
 
@@ -89,7 +89,7 @@ def _content() -> bytes:
         posix.close(fd)
 
 
-def _change(flags: int, lost: dict[str, int], told: dict[str, int]) -> None:
+def _change(flags: int, lost: dict[str, int], shown: dict[str, int]) -> None:
     """Add to the numbers. The content's length stays the same, and one write replaces it."""
     fd = posix.open(paths.DROPS, posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW | flags, 0o600)
     try:
@@ -101,7 +101,7 @@ def _change(flags: int, lost: dict[str, int], told: dict[str, int]) -> None:
             % (
                 *(_NAME, reason.encode()),
                 *(WIDTH, had[reason] + lost.get(reason, 0)),
-                *(WIDTH, knew[reason] + told.get(reason, 0)),
+                *(WIDTH, knew[reason] + shown.get(reason, 0)),
             )
             for reason in REASONS
         ]

@@ -26,7 +26,7 @@ OBSERVERS = "observer-sessions"
 
 _SESSION = ("content_session_id", "claude_session_id")  # as the client has it: the newer name first
 _MEMORY = ("memory_session_id", "sdk_session_id")  # as its observer has it
-_TOLD = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+_TEXTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
 Clean = Callable[[str], str]
 ProjectOf = Callable[[str, Sequence[str]], Project]
@@ -72,7 +72,7 @@ class _Reading:
         self._by_row: dict[object, str] = {}
         self._sessions: dict[str, str] = {}  # ours: the client it is of
         self._projects: dict[str, Project] = {}  # by name
-        self._told: set[str] = set()  # keys of projects that have a record
+        self._recorded: set[str] = set()  # keys of projects that have a record
         self._moved: dict[str, str] = {}  # of worktrees that were merged: the project that took them in
         self._last_at: dict[str, int] = {}
         self._files: dict[str, dict[str, None]] = {}  # by project: absolute paths, each once
@@ -85,7 +85,7 @@ class _Reading:
             yield from self._prompt(row)
         for row in self._rows("observations", *_MEMORY, *_OF_AN_OBSERVATION):
             yield from self._observation(row)
-        for row in self._rows("session_summaries", *_MEMORY, "project", *_TOLD, *_OF_A_SUMMARY):
+        for row in self._rows("session_summaries", *_MEMORY, "project", *_TEXTS, *_OF_A_SUMMARY):
             yield from self._summary(row)
 
     def _rows(self, table: str, *columns: str) -> Iterator[Fields]:
@@ -144,8 +144,8 @@ class _Reading:
         self, session: str, name: str, at: int, client: str, more: Mapping[str, object]
     ) -> Iterator[Record]:
         project = self._project(name)
-        if project.key not in self._told:
-            self._told.add(project.key)
+        if project.key not in self._recorded:
+            self._recorded.add(project.key)
             yield self._report.count({"kind": "project", **project.record(), "created_at": at})
         self._sessions[session] = CLIENTS.get(client, client)
         yield self._report.count(
@@ -237,8 +237,8 @@ class _Reading:
 
     def _summary(self, row: Fields) -> Iterator[Record]:
         at = row.at("created_at")
-        told = {name: row.text(name) for name in _TOLD}
-        if at is None or not any(told.values()):
+        texts = {name: row.text(name) for name in _TEXTS}
+        if at is None or not any(texts.values()):
             self._report.skip("summary", "without a time" if at is None else "says nothing")
             return
         session, made = self._whose("summary", row, at)
@@ -248,7 +248,7 @@ class _Reading:
                 {
                     "kind": "summary",
                     "session_id": session,
-                    **told,
+                    **texts,
                     "files_read": row.texts("files_read"),
                     "files_edited": row.texts("files_edited"),
                     "prompt_number": row.number("prompt_number"),

@@ -87,8 +87,8 @@ def total(works: Iterable[Work]) -> Work:
 def estimate(work: Work, asked: Sequence[Asked]) -> tuple[Estimate, ...]:
     """Offline, and each of those."""
     calls = work.calls
-    told = min(work.tool_uses * PER_USE + calls * PER_TURN, calls * MOST_TOKENS)
-    tokens = calls * INSTRUCTIONS + told
+    events = min(work.tool_uses * PER_USE + calls * PER_TURN, calls * MOST_TOKENS)
+    tokens = calls * INSTRUCTIONS + events
     found = [OFFLINE]
     for each in asked:
         price = each.price(tokens // calls, PER_REPLY) if calls else 0.0

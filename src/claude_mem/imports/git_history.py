@@ -112,7 +112,7 @@ def _records(
 
 
 def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) -> dict[str, object]:
-    body = clean(told(commit.body))[:MOST_BODY].strip()
+    body = clean(message_body(commit.body))[:MOST_BODY].strip()
     facts = [f"Commit {commit.sha[:12]} by {commit.author}".strip()]
     return {
         "kind": "observation",
@@ -137,7 +137,7 @@ def session_id(project: Project) -> str:
 
 def noise(commit: Commit) -> str | None:
     """Why a commit says nothing worth keeping; None: it does."""
-    subject, alone = commit.subject.strip(), not told(commit.body)
+    subject, alone = commit.subject.strip(), not message_body(commit.body)
     names = {path.rpartition("/")[2] for path in commit.files}
     reasons = {
         "a merge": commit.merges,
@@ -152,7 +152,7 @@ def noise(commit: Commit) -> str | None:
     return next((why for why, holds in reasons.items() if holds), None)
 
 
-def told(body: str) -> str:
+def message_body(body: str) -> str:
     """Without the trailers that tools add."""
     paragraphs = re.split(r"\n[^\S\n]*\n", body.strip())
     return "\n\n".join(part for part in paragraphs if part and not _TRAILER.match(part.strip())).strip()
@@ -216,8 +216,8 @@ def finder(records: Iterable[Record], *, within_ms: int = WITHIN_MS) -> SessionO
         known = taken.get(sha) or by_sha.get(sha[:_SHORT])
         if known:
             return known
-        told = (made for made in by_subject.get(_plain(subject), ()) if not made.sha)
-        near = [made for made in told if abs(made.at - at) <= within_ms]
+        named = (made for made in by_subject.get(_plain(subject), ()) if not made.sha)
+        near = [made for made in named if abs(made.at - at) <= within_ms]
         return min(near, key=lambda made: abs(made.at - at)).session if near else None
 
     return session_of

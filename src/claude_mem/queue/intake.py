@@ -44,6 +44,8 @@ log = logging.getLogger("claude_mem")
 
 
 class Intake:
+    """What hooks have spooled, and what callers of the API report."""
+
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings = settings
         self._globs = (*excluded_files.DEFAULT_GLOBS, *settings.exclude_paths)
@@ -151,15 +153,17 @@ def is_wholly_private(prompt: str) -> bool:
 
 
 HOLD_MS = 24 * 60 * 60 * 1000
-"""A story that was broken off is waited for no longer: then what was told of it is observed as it is."""
-MOST_STORIES = 8
+"""An import that was broken off is waited for no longer: then what came of it is observed as it is."""
+MOST_IMPORTS = 8
 LONGEST_ID = 400
 LATEST = 253_402_300_799_999  # the end of the year 9999
 
 
 @dataclass(slots=True)
-class _Story:
-    turns: MemoryMarks = field(default_factory=MemoryMarks)
+class _Import:
+    """A transcript that is sent in parts."""
+
+    marks: MemoryMarks = field(default_factory=MemoryMarks)
     sessions: dict[str, None] = field(default_factory=dict)
 
 
@@ -175,6 +179,8 @@ class _Lines:
 
 
 class PastIntake:
+    """Events of transcripts, through the same scrub, queue and observer as those of today."""
+
     def __init__(
         self,
         settings: Settings,
@@ -186,33 +192,35 @@ class PastIntake:
         self._rules = settings.secret_patterns
         self._globs = (*excluded_files.DEFAULT_GLOBS, *settings.exclude_paths)
         self._has_rules = bool(settings.secret_patterns or settings.exclude_paths)
-        self._stories: dict[str, _Story] = {}
+        self._imports: dict[str, _Import] = {}
         self._lock = threading.Lock()
 
     def take(
         self, raw: bytes, *, offline: bool, story: str | None = None, part: str | None = None
     ) -> dict[str, Any]:
+        """Lines of events; durable on return. Without a `story`: whole ones. Else a part of that: the first,
+        one of more, or the last. Raises NotFromTheStart, StoreError."""
         with self._lock:
-            mine = self._story(story, part)
-            heard = self._heard(raw.split(b"\n"), mine)
-            mine.sessions |= dict.fromkeys(arrival.event.session for arrival in heard.arrivals)
+            mine = self._import(story, part)
+            lines = self._read_lines(raw.split(b"\n"), mine)
+            mine.sessions |= dict.fromkeys(arrival.event.session for arrival in lines.arrivals)
             is_whole = story is None or part == "last"
             until = 0 if is_whole else now() + HOLD_MS
             taken = self._store.inbox.accept_past(
-                heard.arrivals, BackfillOptions(offline=offline, hold_until=until, seals=heard.seals)
+                lines.arrivals, BackfillOptions(offline=offline, hold_until=until, seals=lines.seals)
             )
             if is_whole and story is not None:
                 self._store.inbox.release(list(mine.sessions))
-                self._stories.pop(story, None)
-        return _answer(taken, heard)
+                self._imports.pop(story, None)
+        return _answer(taken, lines)
 
-    def accept(self, events: Sequence[TranscriptEvent], turns: MemoryMarks) -> int:
+    def accept(self, events: Sequence[TranscriptEvent], marks: MemoryMarks) -> int:
         """Events from inside this process, of a session that goes on. Returns how many were new."""
-        heard = _Lines()
+        lines = _Lines()
         for each in events:
             raw = json.dumps(each.payload, separators=(",", ":")).encode()
-            self._hear(each, raw, turns, heard)
-        return self._store.inbox.accept_past(heard.arrivals, BackfillOptions(offline=False)).fresh
+            self._take(each, raw, marks, lines)
+        return self._store.inbox.accept_past(lines.arrivals, BackfillOptions(offline=False)).fresh
 
     def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]:
         unseen = {session: KnownSession("unseen", 0) for session in sessions if _was_skipped(session)}
@@ -221,74 +229,74 @@ class PastIntake:
     def progress(self, since: int) -> BackfillProgress:
         return self._store.inbox.progress(since)
 
-    def _story(self, story: str | None, part: str | None) -> _Story:
+    def _import(self, story: str | None, part: str | None) -> _Import:
         if story is None:
-            return _Story()
+            return _Import()
         if part == "first":
-            self._stories[story] = _Story()
-            for old in list(self._stories)[:-MOST_STORIES]:
-                del self._stories[old]
-        if story not in self._stories:
+            self._imports[story] = _Import()
+            for old in list(self._imports)[:-MOST_IMPORTS]:
+                del self._imports[old]
+        if story not in self._imports:
             raise NotFromTheStart
-        return self._stories[story]
+        return self._imports[story]
 
-    def _heard(self, lines: Sequence[bytes], story: _Story) -> _Lines:
-        heard = _Lines()
-        for raw in lines:
+    def _read_lines(self, raw_lines: Sequence[bytes], whole: _Import) -> _Lines:
+        lines = _Lines()
+        for raw in raw_lines:
             if not raw.strip():
                 continue
             try:
                 found = json.loads(raw)
                 if isinstance(found, dict) and "end" in found:
-                    heard.seals[_string(found["end"])] = _string(found.get("seal"))
+                    lines.seals[_string(found["end"])] = _string(found.get("seal"))
                     continue
-                told = _transcript_event(found)
+                past = _transcript_event(found)
             except (ValueError, TypeError, KeyError, RecursionError):
-                heard.unreadable += 1
+                lines.unreadable += 1
                 continue
             if found.get("hid_private") is True:
-                story.turns.note(str(told.payload.get("session_id")), private_turns.OPEN)
-            self._hear(told, raw, story.turns, heard)
-        return heard
+                whole.marks.note(str(past.payload.get("session_id")), private_turns.OPEN)
+            self._take(past, raw, whole.marks, lines)
+        return lines
 
-    def _hear(self, told: TranscriptEvent, raw: bytes, turns: MemoryMarks, heard: _Lines) -> None:
+    def _take(self, past: TranscriptEvent, raw: bytes, marks: MemoryMarks, lines: _Lines) -> None:
         try:
-            kept = self._kept(told, raw, turns)
+            kept = self._kept(past, raw, marks)
             event = None
             if kept is not None:
                 payload, private = kept
-                event = claude_code.parse(told.event, payload, id=told.id, at=told.at, private=private)
+                event = claude_code.parse(past.event, payload, id=past.id, at=past.at, private=private)
         except (NotAPayload, EventUnreadable):
-            heard.unreadable += 1
+            lines.unreadable += 1
             return
         if kept is None:
-            heard.private += 1
+            lines.private += 1
         elif event is None or not self._is_wanted(event) or _was_skipped(event.session):
-            heard.unwanted += 1
+            lines.unwanted += 1
         else:
             # What is checked out there now says nothing about that time.
-            origin = replace(self._origin_of(event.cwd), branch=told.branch, commit=None)
-            heard.arrivals.append(Arrival(event, origin))
+            origin = replace(self._origin_of(event.cwd), branch=past.branch, commit=None)
+            lines.arrivals.append(Arrival(event, origin))
 
     def _kept(
-        self, told: TranscriptEvent, raw: bytes, turns: MemoryMarks
+        self, past: TranscriptEvent, raw: bytes, marks: MemoryMarks
     ) -> tuple[dict[str, object], bool] | None:
         """As a hook does it: what holds nothing suspicious, in a session where nothing was private, is kept
         as it is."""
-        payload, session = told.payload, told.payload.get("session_id")
+        payload, session = past.payload, past.payload.get("session_id")
         if not isinstance(session, str) or not session:
             raise NotAPayload
         plain = (
             len(raw) <= scrub.FIELD_CAP
             and not self._has_rules
-            and turns.read(session) is None
-            and not (told.event == "UserPromptSubmit" and b'"/' in raw)  # it may be a command of ours
+            and marks.read(session) is None
+            and not (past.event == "UserPromptSubmit" and b'"/' in raw)  # it may be a command of ours
             and payload.get("source") != "fork"
             and not suspect.is_suspect(raw)
         )
         if plain:
             return payload, False
-        return scrub_payload.clean(told.event, payload, self._rules, self._globs, turns)
+        return scrub_payload.clean(past.event, payload, self._rules, self._globs, marks)
 
 
 def _was_skipped(session: str) -> bool:
@@ -316,11 +324,11 @@ def _string(value: object) -> str:
     return value
 
 
-def _answer(taken: BackfillAccepted, heard: _Lines) -> dict[str, Any]:
+def _answer(taken: BackfillAccepted, lines: _Lines) -> dict[str, Any]:
     return {
         "fresh": taken.fresh,
         "duplicate": taken.duplicate,
         "live": taken.live,
-        "dropped": heard.private + heard.unwanted,
-        "unreadable": heard.unreadable,
+        "dropped": lines.private + lines.unwanted,
+        "unreadable": lines.unreadable,
     }

@@ -235,3 +235,17 @@ def test_a_file_full_of_sessions_does_not_grow_in_memory(tmp_path: Path) -> None
     )
     assert len({each.payload["session_id"] for each in events}) == transcripts.MOST_SESSIONS
     assert sum(each.event == "UserPromptSubmit" for each in events) == 300
+
+
+def test_a_result_of_a_side_chain_whose_id_is_no_text_is_read_all_the_same(tmp_path: Path) -> None:
+    damaged = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": ["a"], "content": "x"}]}
+    path = write(
+        tmp_path,
+        [
+            user(1, "go"),
+            user(2, TASK, isSidechain=True, uuid="s-1"),
+            line("user", 3, isSidechain=True, uuid="s-2", parentUuid="s-1", message=damaged),
+            says(4, "Done."),
+        ],
+    )
+    assert [event.event for event in transcripts.read(path)][-2:] == ["Stop", "SessionEnd"]

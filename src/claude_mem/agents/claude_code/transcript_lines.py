@@ -88,8 +88,8 @@ def read(path: Path, tally: Tally) -> Iterator[Line]:
             if not isinstance(kind, str) or kind not in SILENT:
                 tally.strange(kind)
             continue
-        told = epoch(fields.get("timestamp"))
-        at = told if told is not None else at
+        stamp = epoch(fields.get("timestamp"))
+        at = stamp if stamp is not None else at
         yield Line(number, at, fields, b"base64" in raw or b"mimeType" in raw)
 
 

@@ -174,7 +174,7 @@ class Chain:
 
     def end(self, line: Line) -> TranscriptEvent:
         """That the session was over with this line, the last of all of them."""
-        return self._told("SessionEnd", line, reason="other")
+        return self._event("SessionEnd", line, reason="other")
 
     def _follow(self, line: Line) -> None:
         self.cwd = line.text("cwd") or self.cwd
@@ -187,7 +187,7 @@ class Chain:
     def _start(self, line: Line) -> Iterator[TranscriptEvent]:
         if not self.agent_id and not self.started:
             self.started = True
-            yield self._told("SessionStart", line, source=self.source)
+            yield self._event("SessionStart", line, source=self.source)
 
     def _attached(self, line: Line) -> Iterator[TranscriptEvent]:
         """What a person typed while the agent worked; or that the session's hooks ran, and why."""
@@ -201,7 +201,7 @@ class Chain:
                 self.source = source
             elif source == "resume" and not self.resumed:
                 self.resumed = True
-                yield self._told("SessionStart", line, source="resume")
+                yield self._event("SessionStart", line, source="resume")
         elif attachment.get("type") == "queued_command" and _is_typed(attachment):
             self._follow(line)
             yield from self._start(line)
@@ -221,15 +221,15 @@ class Chain:
     def _compacted(self, line: Line, summary: str) -> Iterator[TranscriptEvent]:
         yield from self._stop(followed=True)
         boundary, self.boundary = self.boundary or line, None
-        yield self._told("PreCompact", boundary, trigger=_trigger(boundary), custom_instructions=None)
+        yield self._event("PreCompact", boundary, trigger=_trigger(boundary), custom_instructions=None)
         summary = without_frame(summary)
-        yield self._told("PostCompact", line, trigger=_trigger(boundary), compact_summary=summary)
+        yield self._event("PostCompact", line, trigger=_trigger(boundary), compact_summary=summary)
 
     def _uncompacted(self) -> Iterator[TranscriptEvent]:
         """A compaction that was begun, and whose summary is not in the file."""
         if self.boundary:
             boundary, self.boundary = self.boundary, None
-            yield self._told("PreCompact", boundary, trigger=_trigger(boundary), custom_instructions=None)
+            yield self._event("PreCompact", boundary, trigger=_trigger(boundary), custom_instructions=None)
 
     def _heard(self, line: Line, message: Mapping[str, object]) -> Iterator[TranscriptEvent]:
         content = message.get("content")
@@ -265,7 +265,7 @@ class Chain:
         self._quiet()
         if not self.agent_id:
             error = line.text("error") or "unknown"
-            yield self._told("StopFailure", line, error=error, last_assistant_message=text)
+            yield self._event("StopFailure", line, error=error, last_assistant_message=text)
 
     def _answered(self, line: Line, content: object) -> Iterator[TranscriptEvent]:
         results = [
@@ -289,7 +289,7 @@ class Chain:
                 self._quiet()
             case Notification(text):
                 yield from self._stop(followed=True)
-                yield self._told("UserPromptSubmit", line, permission_mode=self.mode, prompt=text)
+                yield self._event("UserPromptSubmit", line, permission_mode=self.mode, prompt=text)
             case Prompt(text):
                 yield from self._stop(followed=True)
                 name = line.name(self.session)
@@ -299,7 +299,7 @@ class Chain:
                 if len(self.seen) > MOST_SEEN:
                     del self.seen[next(iter(self.seen))]
                 self.number, self.resumed = self.number + 1, False
-                yield self._told("UserPromptSubmit", line, permission_mode=self.mode, prompt=text)
+                yield self._event("UserPromptSubmit", line, permission_mode=self.mode, prompt=text)
 
     def _result(
         self, line: Line, result: Mapping[str, object], nth: int, *, alone: bool
@@ -318,14 +318,14 @@ class Chain:
         }
         if not result.get("is_error"):
             outcome = transcript_lines.without_pictures(outcome) if line.pictured else outcome
-            yield self._told("PostToolUse", line, nth, **head, tool_response=outcome, tool_use_id=use_id)
+            yield self._event("PostToolUse", line, nth, **head, tool_response=outcome, tool_use_id=use_id)
             return
         text = text_of(content)
         if text.startswith(_REFUSED) or line.fields.get("toolDenialKind"):
             return
         error = (outcome if isinstance(outcome, str) else text).removeprefix("Error: ")
         stopped = error.startswith(_INTERRUPTED)
-        yield self._told(
+        yield self._event(
             "PostToolUseFailure", line, nth, **head, tool_use_id=use_id, error=error, is_interrupt=stopped
         )
 
@@ -333,10 +333,10 @@ class Chain:
         said = "\n\n".join(self.said).strip()
         head: dict[str, object] = {"permission_mode": self.mode, "stop_hook_active": False}
         if not self.agent_id:
-            return self._told("Stop", line, **head, last_assistant_message=said)
+            return self._event("Stop", line, **head, last_assistant_message=said)
         if self.agent_path:
             head["agent_transcript_path"] = self.agent_path
-        return self._told("SubagentStop", line, **head, last_assistant_message=said)
+        return self._event("SubagentStop", line, **head, last_assistant_message=said)
 
     def _stop(self, *, followed: bool = False) -> Iterator[TranscriptEvent]:
         """The hook fires when the last word was said; that it was the last is only seen at the next prompt,
@@ -348,7 +348,7 @@ class Chain:
     def _quiet(self) -> None:
         self.said, self.ending, self.over = [], None, False
 
-    def _told(self, event: str, line: Line, nth: int = 0, /, **fields: object) -> TranscriptEvent:
+    def _event(self, event: str, line: Line, nth: int = 0, /, **fields: object) -> TranscriptEvent:
         payload: dict[str, object] = {
             "session_id": self.session,
             "transcript_path": self.path,

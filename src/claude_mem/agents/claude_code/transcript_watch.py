@@ -37,7 +37,7 @@ Mark = tuple[int, int]
 @dataclass(slots=True)
 class _File:
     mark: Mark
-    told: set[str] = field(default_factory=set)  # events, since this process began to tell of it
+    taken: set[str] = field(default_factory=set)  # events, by id, since this process began
     not_before: float = 0.0
 
 
@@ -85,16 +85,16 @@ class Watch:
         file = self._files.setdefault(path, _File((0, 0)))
         began = self._clock()
         piece: list[TranscriptEvent] = []
-        for told in transcripts.read(path, over=False):
-            if told.id not in file.told:
-                piece.append(told)
+        for event in transcripts.read(path, over=False):
+            if event.id not in file.taken:
+                piece.append(event)
             if len(piece) >= MOST_AT_ONCE:
                 yield piece
-                file.told.update(each.id for each in piece)
+                file.taken.update(each.id for each in piece)
                 piece = []
         if piece:
             yield piece
-            file.told.update(each.id for each in piece)
+            file.taken.update(each.id for each in piece)
         file.mark = mark  # of before it was read: what came meanwhile is read the next time
         now = self._clock()
         file.not_before = now + SHARE * (now - began)

@@ -32,10 +32,10 @@ class Reading:
 
     def __init__(self, path: Path, of_agents: Sequence[Path], *, over: bool) -> None:
         self.tally = Tally()
-        self._told = _told(path, of_agents, self.tally, over=over)
+        self._events = _events(path, of_agents, self.tally, over=over)
 
     def __iter__(self) -> Iterator[TranscriptEvent]:
-        return self._told
+        return self._events
 
 
 def read(path: Path, of_agents: Sequence[Path] | None = None, *, over: bool = True) -> Reading:
@@ -45,23 +45,23 @@ def read(path: Path, of_agents: Sequence[Path] | None = None, *, over: bool = Tr
     return Reading(path, transcript_files.subagent_files(path) if of_agents is None else of_agents, over=over)
 
 
-def _told(path: Path, of_agents: Sequence[Path], tally: Tally, *, over: bool) -> Iterator[TranscriptEvent]:
+def _events(path: Path, of_agents: Sequence[Path], tally: Tally, *, over: bool) -> Iterator[TranscriptEvent]:
     main = _Main(path)
     streams = [_rising(main.read(tally)), *(_subagent(file, main, tally) for file in of_agents)]
     latest, lending = 0, _Lending()
-    for at, told in heapq.merge(*streams, key=lambda timed: timed[0]):
+    for at, event in heapq.merge(*streams, key=lambda timed: timed[0]):
         latest = max(latest, at)
-        if told is not None:
-            lending.see(told.payload)
-            yield told
+        if event is not None:
+            lending.see(event.payload)
+            yield event
     if over:
         yield from main.ends(latest)
 
 
-def _rising(told: Iterator[TranscriptEvent]) -> Iterator[Timed]:
+def _rising(events: Iterator[TranscriptEvent]) -> Iterator[Timed]:
     """With a time that never falls: lines are not always written in the order of their times, but read so."""
     at = 0
-    for each in told:
+    for each in events:
         at = max(at, each.at)
         yield at, each
 
@@ -76,9 +76,9 @@ def _subagent(path: Path, main: _Main, tally: Tally) -> Iterator[Timed]:
         main.session, main.path, transcript_files.agent_id(path), transcript_files.agent_type(path), str(path)
     )
     try:
-        for told in _chained(chain, transcript_lines.read(path, tally)):
-            began = max(began, told.at)
-            yield began, told
+        for event in _chained(chain, transcript_lines.read(path, tally)):
+            began = max(began, event.at)
+            yield began, event
     except OSError as error:
         tally.lost(0, f"a subagent's file cannot be read: {error}")
 
@@ -125,9 +125,9 @@ class _Main:
             if line.fields.get("isSidechain") or line.fields.get("agentId"):
                 yield from self._aside(line, main)
                 continue
-            for told in main.take(line):
-                yield from self._answered(told)
-                yield told
+            for event in main.take(line):
+                yield from self._answered(event)
+                yield event
         for side in list(self.sides):
             yield from self._closed(side)
         for chain in self.sessions.values():
@@ -171,7 +171,7 @@ class _Main:
             return named
         for result in _parts(line, "tool_result"):
             for key, side in self.sides.items():
-                if result.get("tool_use_id") in side.calls:
+                if str(result.get("tool_use_id")) in side.calls:
                     return key
         parent = line.text("parentUuid")
         if parent is None or not self.sides:
@@ -189,11 +189,11 @@ class _Main:
                 return kind if isinstance(kind, str) else None
         return None
 
-    def _answered(self, told: TranscriptEvent) -> Iterator[TranscriptEvent]:
+    def _answered(self, event: TranscriptEvent) -> Iterator[TranscriptEvent]:
         """The side chain is over whose caller has its answer."""
-        given = told.payload.get("tool_input")
+        given = event.payload.get("tool_input")
         kind = given.get("subagent_type") if isinstance(given, Mapping) else None
-        if kind and self.sides and told.event.startswith("PostToolUse"):
+        if kind and self.sides and event.event.startswith("PostToolUse"):
             yield from self._closed(
                 next((key for key, side in self.sides.items() if side.agent_type == kind), "")
             )

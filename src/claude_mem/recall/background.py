@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from threading import Lock
 
+from msgspec import structs
+
 from claude_mem.api.system import ContextState, IndexState, RecallProgress, VectorState
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.recall.context_files import ContextFiles
@@ -80,7 +82,7 @@ class BackgroundWork:
     def stats(self) -> Json:
         """What is stored, and how far the indexes are."""
         waiting = {"waiting": self.contexts.waiting()}
-        return {"index": waiting, **self.contexts.figures(), "vectors": self._vector_state()}
+        return {"index": waiting, **self.contexts.figures(), "vectors": structs.asdict(self._vector_state())}
 
     def progress(self) -> RecallProgress:
         """How far the indexes and the rendered contexts are, and what sessions were given; cheap."""

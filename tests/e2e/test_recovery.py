@@ -44,7 +44,7 @@ def test_without_a_backup_it_starts_anew_keeps_the_damaged_file_and_says_so(data
     with workers.running(data):
         hook_process.run(data, payloads.bash("toolu_1"))
         workers.drained(data)
-        assert "started anew" in hook_process.run(data, payloads.start()).json["systemMessage"]
+        assert "no backup" in hook_process.run(data, payloads.start()).json["systemMessage"]
         checker.check(data, ["toolu_1"])
 
 

@@ -272,7 +272,7 @@ class GitTruth:
         try:
             self.facts(root)
         except Exception:  # the next one who asks tries again
-            log.exception("git could not be asked")
+            log.exception("git could not be queried")
         finally:
             with self._lock:
                 self._refreshing.discard(root)

@@ -305,4 +305,4 @@ class InjectionLog:
         try:
             self._injections.note_injection(injection)
         except ClaudeMemError:
-            log.exception("what a session was told is not noted")
+            log.exception("an injection could not be recorded")

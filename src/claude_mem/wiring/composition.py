@@ -54,7 +54,7 @@ def build(settings: Settings) -> Services:
         return _build(settings)
     except Exception as error:
         why = str(error) if isinstance(error, ClaudeMemError) else f"{type(error).__name__}; see its log"
-        leave_notice(settings.data_dir, f"claude-mem captures, but remembers nothing: {why}")
+        leave_notice(settings.data_dir, f"claude-mem records events but cannot process them: {why}")
         raise
 
 
@@ -338,7 +338,7 @@ def _warned(settings: Settings, problem: str | None) -> Settings:
             leave_notice(settings.data_dir, message)
             write_file(told, message.encode(errors="replace"))
     except OSError as error:
-        log.warning("%s cannot be written, so it is told again: %s", told.name, error.strerror)
+        log.warning("%s cannot be written, so the warning will be repeated: %s", told.name, error.strerror)
     return settings
 
 
@@ -355,7 +355,7 @@ def describe(recovered: Recovered) -> str:
     since = (
         f"restored from the backup {recovered.restored_from.name}"
         if recovered.restored_from
-        else "started anew, for there was no backup"
+        else "replaced by an empty one, because there was no backup"
     )
     return (
         f"claude-mem: the database was damaged and has been {since}. "
@@ -374,4 +374,4 @@ def leave_notice(data_dir: Path, message: str) -> None:
         lines = [*(other for other in waiting if other != line), line][-notices.MOST_LINES :]
         write_file(path, "\n".join(lines).encode(errors="replace"))
     except OSError:
-        log.exception("the notice could not be left: %s", message)
+        log.exception("the notice could not be written: %s", message)

@@ -84,7 +84,8 @@ def processes(data_dir: Path) -> list[int]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            is_worker = b"claude_mem\0worker\0run" in (process / "cmdline").read_bytes()
+            command = (process / "cmdline").read_bytes()
+            is_worker = b"\0claude_mem.worker\0" in command or b"claude_mem\0worker\0run" in command
             if is_worker and mark in (process / "environ").read_bytes() + b"\0":
                 found.append(int(process.name))
     return found

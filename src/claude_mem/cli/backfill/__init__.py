@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
             "claude-mem backfill --from ~/old/projects --since 'last month' --yes\n"
             "claude-mem backfill --provider auto --budget-usd 1.50"
         ),
-        run=_run_backfill,
+        run=backfill,
     )
     parser.add_argument("--from", dest="folder", metavar="DIR", help="a different folder of transcripts")
     parser.add_argument("--project", metavar="P", help="only this project: a directory such as . or a name")
@@ -75,12 +75,6 @@ def _amount(text: str) -> float:
     if not 0 < amount <= 1_000_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not an amount of dollars")
     return amount
-
-
-def _run_backfill(args: argparse.Namespace) -> int:
-    pass
-
-    return backfill(args)
 
 
 MOST_WAITING = 2_000

@@ -105,8 +105,6 @@ def _switch(verb: str, rest: str) -> None:
 
 
 def _status() -> None:
-    pass
-
     try:
         print("\n".join(slash_lines(os.environ.get(SESSION_VARIABLE, ""))))
     except ClaudeMemError as error:  # the worker has gone since it was looked at, or is of another version

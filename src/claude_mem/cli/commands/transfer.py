@@ -67,8 +67,6 @@ def _add_export(commands: Commands) -> None:
 def _run_export(args: argparse.Namespace) -> int:
     from claude_mem import settings
 
-    pass
-
     if args.output is None:
         _refuse_files(args.query)
     if args.output in (None, "-"):

@@ -103,7 +103,7 @@ def add(commands: Commands) -> None:
             "show whether the worker is running, and its queue",
             more="Exits 1 unless it is running.",
             example="claude-mem worker status --json",
-            run=_status,
+            run=_report,
         )
     )
     foreground = verbs.add(
@@ -152,13 +152,7 @@ def _restart(args: argparse.Namespace) -> int:
     return _report(args)
 
 
-def _status(args: argparse.Namespace) -> int:
-    return _report(args)
-
-
 def _report(args: argparse.Namespace) -> int:
-    pass
-
     now = worker_report(settings.Settings(data_dir=settings.data_directory()))
     if args.json:
         output.print_json(now.as_data())

@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness import payloads
 
+from claude_mem import agents
 from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents.claude_code import hooks
+from claude_mem.hook import entry, spool_writer
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Kind, ToolCall
 
@@ -131,3 +134,9 @@ def test_whatever_the_fields_hold_it_is_an_event_or_a_clear_refusal(
     if event is not None:
         for value in (event.session, event.text, event.note, event.cwd):
             (value or "").encode()  # storable: no lone surrogates
+
+
+def test_the_hook_the_settings_and_the_parser_know_the_same_agent_and_events() -> None:
+    """Spelled out three times: the hook may import neither of the others."""
+    assert spool_writer.AGENT == agents.CLAUDE_CODE == events.NAME
+    assert {name.decode() for name in entry.RECORDED} == set(hooks.RECORDED) == set(events.KINDS)

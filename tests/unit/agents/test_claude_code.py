@@ -138,5 +138,5 @@ def test_whatever_the_fields_hold_it_is_an_event_or_a_clear_refusal(
 
 def test_the_hook_the_settings_and_the_parser_know_the_same_agent_and_events() -> None:
     """Spelled out three times: the hook may import neither of the others."""
-    assert spool_writer.AGENT == agents.CLAUDE_CODE == events.NAME
-    assert {name.decode() for name in entry.RECORDED} == set(hooks.RECORDED) == set(events.KINDS)
+    assert spool_writer.AGENT == agents.CLAUDE_CODE == claude_code.NAME
+    assert {name.decode() for name in entry.RECORDED} == set(hooks.RECORDED) == set(claude_code.KINDS)

@@ -57,8 +57,10 @@ def _add(parser: argparse.ArgumentParser, each: FilterInfo) -> None:
 
 
 def paging(parser: argparse.ArgumentParser, limit: int) -> None:
-    parser.add_argument("--limit", type=up_to(MOST), default=limit, metavar="N", help=f"at most ({limit})")
-    parser.add_argument("--offset", type=up_to(100_000, least=0), metavar="N", help="pass over the first N")
+    parser.add_argument(
+        "--limit", type=up_to(MOST), default=limit, metavar="N", help=f"at most N (default: {limit})"
+    )
+    parser.add_argument("--offset", type=up_to(100_000, least=0), metavar="N", help="skip the first N")
 
 
 def query(args: argparse.Namespace) -> dict[str, object]:

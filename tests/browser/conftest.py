@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 from tests.browser import slowly, viewing
 from tests.browser.viewing import Sight
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
 

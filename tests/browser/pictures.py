@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.browser import viewing
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 from tests.harness.model_script import Request, Say, Step
 from tests.harness.model_server import ModelServer

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser import viewing
 from tests.browser.viewing import NARROW, WIDE, Sight, needs_transcripts
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
 pytestmark = needs_transcripts

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
 from tests.browser import test_live, viewing
 from tests.browser.viewing import Sight
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import faults, hook_process, payloads, workers
 from tests.harness.model_script import Request, Say, Status, Step
 from tests.harness.model_server import ModelServer

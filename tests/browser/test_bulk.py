@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
 from tests.browser import viewing
 from tests.browser.viewing import NARROW, WIDE, Sight, Unsent
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 
 MORE_THAN_A_PART = 620  # the worker takes 500 at a time
 OPEN_TO_A_CLICK = """(what) => { const each = typeof what === "string" ? document.querySelector(what) : what;

@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight, needs_transcripts
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 
 pytestmark = needs_transcripts

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Request, Route, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
 MANY = 100_500

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import BrowserContext, Request, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight, needs_transcripts
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 
 pytestmark = needs_transcripts
 

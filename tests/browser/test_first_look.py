@@ -5,7 +5,7 @@ from typing import Any
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import needs_transcripts
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 
 pytestmark = needs_transcripts
 

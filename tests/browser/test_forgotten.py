@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 
 
 @pytest.fixture

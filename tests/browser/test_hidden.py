@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import Sight, Unsent
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
 FOCUSED = """() => { const e = document.activeElement;

@@ -3,7 +3,7 @@
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import Held, Unsent, all_is_heard
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 
 
 def test_what_happens_before_the_first_connection_comes_in(context: BrowserContext, quiet: Worker) -> None:

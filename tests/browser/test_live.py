@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Route, expect
 from tests.browser import viewing
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 from tests.harness.model_script import Hang, Request, Say, Step
 from tests.harness.model_server import ModelServer

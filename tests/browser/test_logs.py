@@ -2,7 +2,7 @@
 
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 
 
 def test_the_log_is_followed_and_sifted(context: BrowserContext, quiet: Worker) -> None:

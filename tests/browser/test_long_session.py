@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 from tests.browser import viewing
 from tests.browser.viewing import Held, Sight
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
 USES = 5_000

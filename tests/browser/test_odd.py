@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.viewing import NARROW, WIDE
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 
 DEEP = "/srv/" + "/".join(f"a-department-of-some-length-{nth}" for nth in range(8)) + "/the-service"

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from tests.browser import viewing
 from tests.browser.test_safe import PAYLOADS, assert_only_text
 from tests.browser.viewing import Sight
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import workers
 from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, expect
 from tests.browser import viewing
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 from tests.unit.recall.repositories import Made
 

@@ -26,7 +26,7 @@ from playwright.sync_api import (
     Route,
     expect,
 )
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, workers
 
 from claude_mem.agents.claude_code import hooks, settings_file, transcripts

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.e2e import transcripts
 from tests.e2e.transcripts import backfill
 from tests.harness import hook_process, payloads, workers

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.contract import recalling
+from tests.contracts import worker_client
 from tests.e2e import transcripts
 from tests.harness import claude_mem_ts_data
 from tests.harness.commands import Mem
@@ -25,7 +25,7 @@ OTHERWISE = {
 @pytest.fixture(scope="module")
 def mem(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mem]:
     root = tmp_path_factory.mktemp("processes")
-    with recalling.remembering(root / "data") as worker:
+    with worker_client.remembering(root / "data") as worker:
         yield Mem(worker.data, root, HOME=str(root), COLUMNS="80", PATH="/usr/bin:/bin")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from tests.contract import recalling
-from tests.contract.recalling import Worker, refs, timeless
+from tests.contracts import worker_client
+from tests.contracts.worker_client import Worker, refs, timeless
 from tests.harness import workers
 from tests.harness.commands import Mem
 
@@ -17,7 +17,7 @@ from claude_mem.serve import control
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    with recalling.remembering(tmp_path_factory.mktemp("faces") / "data") as worker:
+    with worker_client.remembering(tmp_path_factory.mktemp("faces") / "data") as worker:
         yield worker
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.recalling import Worker, refs
+from tests.contracts.worker_client import Worker, refs
 from tests.harness import hook_process, payloads, workers
 
 from claude_mem.hook import paths

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract import recalling
+from tests.contracts import worker_client
 from tests.contracts.portable_contract import PROJECT, SESSION, made
 from tests.harness import workers
 from tests.harness.commands import Done, Mem, command
@@ -60,7 +60,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A file, and the worker that it is from still running."""
     folder = tmp_path_factory.mktemp("travel")
-    with recalling.remembering(folder / "data"):
+    with worker_client.remembering(folder / "data"):
         run(folder / "data", "export", "-o", folder / "memory.jsonl")
         yield folder / "memory.jsonl"
 

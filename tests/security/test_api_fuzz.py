@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.contract import recalling
+from tests.contracts import worker_client
 
 CHECKS = (
     "not_a_server_error",
@@ -28,7 +28,7 @@ def test_nothing_that_can_be_asked_breaks_the_worker_or_is_answered_otherwise_th
     tmp_path: Path, phases: str, examples: int
 ) -> None:
     data = tmp_path / "data"
-    with recalling.remembering(data) as worker:
+    with worker_client.remembering(data) as worker:
         pid = worker.get("/health")["pid"]
         asked = _ask(f"http://127.0.0.1:{worker.port}/openapi.json", worker.token, tmp_path, phases, examples)
         assert asked.returncode == 0, asked.stdout[-20_000:]

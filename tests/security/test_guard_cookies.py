@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from tests.contract.recalling import Listener, Worker
+from tests.contracts.worker_client import Listener, Worker
 from tests.harness import workers
 from tests.security.test_guard import ATTACKS, BODY, ROUTES, assert_hardened
 from tests.unit.serve import driving

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.e2e.test_travelling import lines, run
 from tests.harness import hook_process, payloads, workers
 from tests.security.test_poisoned_recall import CANARY, NEXT, POISON, before_reading

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.contract import recalling
-from tests.contract.recalling import Worker
+from tests.contracts import worker_client
+from tests.contracts.worker_client import Worker
 from tests.harness import claude_mem_ts_data
 
 from claude_mem.settings import SETTINGS
@@ -14,7 +14,7 @@ from claude_mem.settings import SETTINGS
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    with recalling.remembering(tmp_path_factory.mktemp("settings") / "data") as worker:
+    with worker_client.remembering(tmp_path_factory.mktemp("settings") / "data") as worker:
         yield worker
 
 

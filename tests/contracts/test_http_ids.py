@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
-from tests.contract.recalling import Worker
+from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
 from claude_mem.serve.http.app import TABLE

@@ -19,6 +19,7 @@ from claude_mem.vectors.builtin import Builtin
 if TYPE_CHECKING:
     from claude_mem.vectors.chroma import Chroma
 
+
 EACH = 100
 
 

@@ -6,8 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from tests.contract import recalling
-from tests.contract.recalling import Worker, listening
+from tests.contracts import worker_client
+from tests.contracts.worker_client import Worker, listening
 from tests.harness import workers
 
 from claude_mem.serve import control
@@ -16,7 +16,7 @@ from claude_mem.serve.http import stream
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    with recalling.remembering(tmp_path_factory.mktemp("recall") / "data") as worker:
+    with worker_client.remembering(tmp_path_factory.mktemp("recall") / "data") as worker:
         yield worker
 
 

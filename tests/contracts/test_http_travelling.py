@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.contract import recalling
-from tests.contract.recalling import Worker, over_tcp
+from tests.contracts import worker_client
+from tests.contracts.worker_client import Worker, over_tcp
 from tests.harness import workers
 
 from claude_mem.cli import client
@@ -21,7 +21,7 @@ LINES = "application/x-ndjson"
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    with recalling.remembering(tmp_path_factory.mktemp("travel") / "data") as worker:
+    with worker_client.remembering(tmp_path_factory.mktemp("travel") / "data") as worker:
         yield worker
 
 

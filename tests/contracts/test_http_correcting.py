@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.contract import recalling
-from tests.contract.recalling import Worker, listening, refs
+from tests.contracts import worker_client
+from tests.contracts.worker_client import Worker, listening, refs
 
 from claude_mem.recall.edit import LONGEST_TITLE
 from claude_mem.serve import control
@@ -15,7 +15,7 @@ from claude_mem.serve import control
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    with recalling.remembering(tmp_path_factory.mktemp("correcting") / "data") as worker:
+    with worker_client.remembering(tmp_path_factory.mktemp("correcting") / "data") as worker:
         yield worker
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 from msgspec import structs
-from tests.contract import recalling
-from tests.contract.recalling import Worker, over_tcp, refs, timeless
+from tests.contracts import worker_client
+from tests.contracts.worker_client import Worker, over_tcp, refs, timeless
 
 from claude_mem.api import memories
 
@@ -33,7 +33,7 @@ HOSTILE = [
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    with recalling.remembering(tmp_path_factory.mktemp("recall") / "data") as worker:
+    with worker_client.remembering(tmp_path_factory.mktemp("recall") / "data") as worker:
         yield worker
 
 

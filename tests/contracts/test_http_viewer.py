@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.contract import recalling
-from tests.contract.recalling import Listener, Worker, refs
+from tests.contracts import worker_client
+from tests.contracts.worker_client import Listener, Worker, refs
 from tests.harness import workers
 
 from claude_mem.serve.http.app import TABLE
@@ -17,7 +17,7 @@ from claude_mem.serve.requests import fields
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    with recalling.remembering(tmp_path_factory.mktemp("viewer") / "data") as worker:
+    with worker_client.remembering(tmp_path_factory.mktemp("viewer") / "data") as worker:
         yield worker
 
 

@@ -3,7 +3,7 @@ import argparse
 from msgspec import structs
 
 from claude_mem.api.filters import SearchFilters, filter_infos
-from claude_mem.cli import narrow
+from claude_mem.cli import filter_flags
 from claude_mem.model.refs import KINDS
 from claude_mem.serve.http.routes import viewer
 
@@ -25,11 +25,11 @@ def test_a_filter_says_what_it_takes() -> None:
 
 def test_the_command_line_has_a_flag_for_every_filter() -> None:
     parser = argparse.ArgumentParser()
-    narrow.flags(parser)
+    filter_flags.flags(parser)
     flags = ["--kind", "summary", "--type", "bugfix", "--pinned", "--no-wrong", "--superseded"]
-    query = narrow.query(parser.parse_args([*flags, "--here"]))
+    query = filter_flags.query(parser.parse_args([*flags, "--here"]))
     assert {each.name for each in filter_infos()} <= set(query)
-    assert (query["kind"], query["type"], query["cwd"]) == (["summary"], ["bugfix"], narrow.here())
+    assert (query["kind"], query["type"], query["cwd"]) == (["summary"], ["bugfix"], filter_flags.here())
     assert (query["pinned"], query["wrong"], query["superseded"]) == ("true", "false", "true")
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from claude_mem.cli import HOOK_VERBS, main, narrow
+from claude_mem.cli import HOOK_VERBS, filter_flags, main
 from claude_mem.cli.commands import COMMANDS, build, hooks, run
 from claude_mem.cli.commands.forget import elsewhere
 from claude_mem.cli.commands.queue import table
 
 
 def asked(*words: str) -> dict[str, object]:
-    said = narrow.query(build(["search"]).parse_args(["search", *words]))
+    said = filter_flags.query(build(["search"]).parse_args(["search", *words]))
     return {name: value for name, value in said.items() if value is not None}
 
 

@@ -13,7 +13,7 @@ from claude_mem.cli.backfill.scan import Scan
 from claude_mem.cli.backfill.sender import TranscriptSender
 from claude_mem.cli.client import Sent
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
-from claude_mem.cli.narrow import up_to
+from claude_mem.cli.filter_flags import up_to
 from claude_mem.model.errors import ClaudeMemError
 
 # `claude-mem backfill`: on the day it is installed, memory knows what was done before.

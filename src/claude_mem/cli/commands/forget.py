@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from claude_mem.cli import memories, narrow, output
+from claude_mem.cli import filter_flags, memories, output
 from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 
 COUNTED = (
@@ -47,7 +47,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--session", metavar="ID", help="everything in this session")
     parser.add_argument("--project", metavar="P", help="everything in this project (name or key)")
     parser.add_argument("--file", metavar="F", help="everything about this file")
-    narrow.period(parser)
+    filter_flags.period(parser)
     parser.add_argument("--text", metavar="TEXT", help="everything that contains this text")
     parser.add_argument("--also-exports", action="store_true", help=ALSO_EXPORTS)
     parser.add_argument("--dry-run", action="store_true", help="show what would be deleted, and stop")

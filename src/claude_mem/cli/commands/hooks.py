@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from claude_mem.agents import FOLDERS, launcher
-from claude_mem.cli import narrow, output
+from claude_mem.cli import filter_flags, output
 from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.cli.output import clean
 from claude_mem.hook.spool_writer import AGENT
@@ -113,7 +113,7 @@ def _add_context(commands: Commands) -> None:
         ),
         run=_run_context,
     )
-    narrow.project(parser)
+    filter_flags.project(parser)
     parser.add_argument(
         "--source", choices=SOURCES, default="startup", help="how the session starts (default: startup)"
     )
@@ -123,7 +123,7 @@ def _add_context(commands: Commands) -> None:
 def _run_context(args: argparse.Namespace) -> int:
     from claude_mem.cli.client import request
 
-    where = {"project": args.project} if args.project else {"cwd": narrow.here()}
+    where = {"project": args.project} if args.project else {"cwd": filter_flags.here()}
     found = request("GET", "/api/context/inject", {**where, "source": args.source, "format": "json"})
     if args.json:
         output.print_json(found)

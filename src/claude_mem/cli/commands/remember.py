@@ -6,7 +6,7 @@ import argparse
 import sys
 from difflib import get_close_matches
 
-from claude_mem.cli import narrow, output
+from claude_mem.cli import filter_flags, output
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
 
 # `claude-mem remember`.
@@ -65,7 +65,7 @@ def _run_remember(args: argparse.Namespace) -> int:
         "files": args.file,
         "concepts": args.concept,
         "project": args.project,
-        "cwd": None if args.project else narrow.here(),
+        "cwd": None if args.project else filter_flags.here(),
     }
     body = {name: value for name, value in given.items() if value is not None}
     saved = request("POST", "/api/memory/save", body=body)
@@ -85,7 +85,7 @@ def _know(project: str) -> None:
     try:
         request("GET", "/api/sessions", {"project": project, "limit": 1})
     except UsageError:
-        listed = request("GET", "/api/projects", {"limit": narrow.MOST})["items"]
+        listed = request("GET", "/api/projects", {"limit": filter_flags.MOST})["items"]
         names = {str(each["name"]).lower(): str(each["name"]) for each in listed}
         meant = [names[near] for near in get_close_matches(project.lower(), names, NEAR)]
         hint = f" Did you mean {' or '.join(meant)}?" if meant else ""

@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from claude_mem.cli import memories, narrow, output
+from claude_mem.cli import filter_flags, memories, output
 from claude_mem.cli.commands import OK, Commands, json_flag, slash_flag
 from claude_mem.model.refs import NEAREST
 
@@ -35,8 +35,8 @@ def _add_search(commands: Commands) -> None:
         run=_run_search,
     )
     parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for")
-    narrow.flags(parser)
-    narrow.paging(parser, RESULTS)
+    filter_flags.flags(parser)
+    filter_flags.paging(parser, RESULTS)
     parser.add_argument("--explain", action="store_true", help="explain each score")
     slash_flag(parser)
     json_flag(parser)
@@ -46,7 +46,7 @@ def _run_search(args: argparse.Namespace) -> int:
     from claude_mem.cli.client import request
 
     query = {"q": " ".join(args.query), "explain": "true" if args.explain else None}
-    found = request("GET", "/api/search", query | narrow.query(args))
+    found = request("GET", "/api/search", query | filter_flags.query(args))
     if args.json:
         output.print_json(found)
         return OK
@@ -88,14 +88,14 @@ def _add_timeline(commands: Commands) -> None:
         "anchor", nargs="?", metavar="ANCHOR", help="an id (123, s4, p5), a session, or a time"
     )
     parser.add_argument("--query", metavar="Q", help="center on the best result of this search")
-    around = narrow.up_to(MOST_AROUND, least=0)
+    around = filter_flags.up_to(MOST_AROUND, least=0)
     parser.add_argument(
         "--before", type=around, default=AROUND, metavar="N", help=f"how many (default: {AROUND})"
     )
     parser.add_argument(
         "--after", type=around, default=AROUND, metavar="N", help=f"how many (default: {AROUND})"
     )
-    narrow.flags(parser)
+    filter_flags.flags(parser)
     json_flag(parser)
 
 
@@ -103,7 +103,7 @@ def _run_timeline(args: argparse.Namespace) -> int:
     from claude_mem.cli.client import request
 
     query = {"anchor": args.anchor, "q": args.query, "before": args.before, "after": args.after}
-    found = request("GET", "/api/timeline", query | narrow.query(args))
+    found = request("GET", "/api/timeline", query | filter_flags.query(args))
     if args.json:
         output.print_json(found)
         return OK
@@ -128,10 +128,10 @@ def _add_file(commands: Commands) -> None:
         run=_run_file,
     )
     parser.add_argument("path", metavar="PATH", help="the file's path, or the end of it")
-    narrow.project(parser)
+    filter_flags.project(parser)
     parser.add_argument(
         "--limit",
-        type=narrow.up_to(narrow.MOST),
+        type=filter_flags.up_to(filter_flags.MOST),
         default=FILE_RESULTS,
         metavar="N",
         help=f"at most N (default: {FILE_RESULTS})",
@@ -143,7 +143,7 @@ def _run_file(args: argparse.Namespace) -> int:
     from claude_mem.cli.client import request
 
     query = {"path": args.path, "limit": args.limit}
-    found = request("GET", "/api/file", query | narrow.where(args))
+    found = request("GET", "/api/file", query | filter_flags.where(args))
     if args.json:
         output.print_json(found)
     elif found["results"]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from claude_mem.cli import memories, narrow, output
+from claude_mem.cli import filter_flags, memories, output
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
 from claude_mem.cli.output import Paint, fit, pad
 from claude_mem.hook import notices
@@ -109,7 +109,7 @@ def _prompts(session: str) -> Iterator[dict[str, Any]]:
 
     offset = 0
     while True:
-        query = {"session": session, "limit": narrow.MOST, "offset": offset}
+        query = {"session": session, "limit": filter_flags.MOST, "offset": offset}
         page = request("GET", "/api/prompts", query)
         yield from page["items"]
         offset += len(page["items"])
@@ -132,16 +132,16 @@ def _add_sessions(commands: Commands) -> None:
         example="claude-mem sessions --here\nclaude-mem sessions --project shop --limit 50 --json",
         run=_run_sessions,
     )
-    narrow.project(parser)
-    narrow.period(parser)
-    narrow.paging(parser, SESSIONS)
+    filter_flags.project(parser)
+    filter_flags.period(parser)
+    filter_flags.paging(parser, SESSIONS)
     json_flag(parser)
 
 
 def _run_sessions(args: argparse.Namespace) -> int:
     from claude_mem.cli.client import request
 
-    found = request("GET", "/api/sessions", narrow.query(args))
+    found = request("GET", "/api/sessions", filter_flags.query(args))
     if args.json:
         output.print_json(found)
         return OK

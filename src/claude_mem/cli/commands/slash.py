@@ -15,7 +15,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
-from claude_mem.cli import narrow, output, status
+from claude_mem.cli import filter_flags, output, status
 from claude_mem.cli.commands import OK, Commands
 from claude_mem.cli.commands.pause import SESSION_VARIABLE
 from claude_mem.cli.output import clean
@@ -170,7 +170,7 @@ def _project(here: Path) -> dict[str, Any] | None:
     """That of a directory: by its key, or, where that was given to another one, by its name in a session."""
     from claude_mem.git import resolve
 
-    projects = _items("/api/projects", limit=narrow.MOST)
+    projects = _items("/api/projects", limit=filter_flags.MOST)
     key = resolve(here).key
     if found := next((each for each in projects if each["key"] == key), None):
         return found

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from claude_mem.atomic_write import atomic_file
-from claude_mem.cli import client, narrow, output
+from claude_mem.cli import client, filter_flags, output
 from claude_mem.cli.client import Absorb, Sent, kind_counts
 from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 from claude_mem.cli.output import Progress
@@ -53,9 +53,9 @@ def _add_export(commands: Commands) -> None:
         run=_run_export,
     )
     parser.add_argument("query", nargs="*", metavar="QUERY", help="only the results of this search")
-    narrow.project(parser)
+    filter_flags.project(parser)
     parser.add_argument("--session", metavar="ID", help="only this session")
-    narrow.period(parser)
+    filter_flags.period(parser)
     parser.add_argument(
         "--markdown", action="store_true", help="write a readable journal, by day and session"
     )
@@ -126,7 +126,7 @@ def _write(args: argparse.Namespace, file: IO[bytes]) -> Counter[str]:
 def _lines(args: argparse.Namespace, counts: Counter[str], ticker: Progress) -> Iterator[bytes]:
     from claude_mem.cli.client import stream_lines
 
-    query: dict[str, Any] = narrow.query(args) | {"q": " ".join(args.query)}
+    query: dict[str, Any] = filter_flags.query(args) | {"q": " ".join(args.query)}
     if args.markdown:
         query["kind"] = UNDERSTOOD
     for line in stream_lines("/api/export", query):

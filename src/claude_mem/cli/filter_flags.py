@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from claude_mem.api.filters import FilterInfo
 
+
 MOST = 100
 METAVARS = {"file": "PATH", "session": "ID", "since": "WHEN", "until": "WHEN"}
 

@@ -10,8 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import FieldInfo
 
 from claude_mem.api.fields import Params, doc
-from claude_mem.model.memory import ObservationType
-from claude_mem.model.refs import MemoryKind
+from claude_mem.model.refs import MemoryKind, ObservationType
 
 
 class FilterFields(Params, frozen=True, kw_only=True):

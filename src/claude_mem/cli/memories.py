@@ -10,9 +10,6 @@ from typing import Any
 from claude_mem.cli.output import ELLIPSIS, Paint, fit, pad, verbatim, width, wrap
 from claude_mem.hook import notices
 
-# How a tool's use is shown to a person: all it was given and all it answered, as lines.
-
-
 PARTS = (("tool_input", "Input"), ("tool_response", "Output"))
 
 

@@ -11,8 +11,8 @@ from typing import Protocol, get_args
 
 from claude_mem.imports.import_report import ImportReport, Project
 from claude_mem.imports.jsonl import Fields, paths_in
-from claude_mem.model.memory import ObservationType
 from claude_mem.model.records import Record
+from claude_mem.model.refs import ObservationType
 
 NAME = "claude-mem-ts"
 TABLES = ("sdk_sessions", "user_prompts", "observations", "session_summaries")

@@ -14,8 +14,8 @@ from typing import get_args
 
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.imports.import_report import ImportReport, Project, project_named
-from claude_mem.model.memory import ObservationType
 from claude_mem.model.records import Record
+from claude_mem.model.refs import ObservationType
 
 MOST_ITEMS = 1_000
 _SECONDS_UNTIL = 100_000_000_000  # as milliseconds that is 1973, as seconds the year 5138

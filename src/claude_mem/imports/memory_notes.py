@@ -18,8 +18,9 @@ from pathlib import Path
 
 from claude_mem.agents.claude_code.transcript_files import INDEX
 from claude_mem.imports.import_report import ImportReport, Project
-from claude_mem.model.memory import Observation, ObservationType, content_key
+from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import Record
+from claude_mem.model.refs import ObservationType
 
 CLIENT = "claude-code-memory"
 INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md")

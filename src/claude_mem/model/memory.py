@@ -10,9 +10,7 @@ from typing import Literal
 
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import Spend
-from claude_mem.model.refs import Source
-
-ObservationType = Literal["bugfix", "feature", "refactor", "change", "discovery", "decision"]
+from claude_mem.model.refs import ObservationType, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,3 +163,9 @@ def is_glob(asked: str) -> bool:
 def plain_path(path: str) -> str:
     """One spelling: slashes one way, letters small, for not all file systems tell them apart."""
     return path.replace("\\", "/").strip().removeprefix("./").lstrip("/").lower()
+
+
+# What is worth remembering: observations and summaries, the batch they are made of, what came of it.
+
+
+ObservationType = Literal["bugfix", "feature", "refactor", "change", "discovery", "decision"]

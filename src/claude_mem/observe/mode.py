@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from claude_mem.model.errors import SettingsError
-from claude_mem.model.memory import ObservationType
+from claude_mem.model.refs import ObservationType
 from claude_mem.settings.declarations import Verbosity
 
 USUAL = "code"

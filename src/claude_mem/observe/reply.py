@@ -11,15 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from claude_mem.model.memory import (
-    Memory,
-    Nothing,
-    Observation,
-    ObservationType,
-    Observed,
-    Summary,
-    Unreadable,
-)
+from claude_mem.model.memory import Memory, Nothing, Observation, Observed, Summary, Unreadable
+from claude_mem.model.refs import ObservationType
 
 # Tags: a scanner, not a parser, for a reply is rarely well formed, and what is not a tag of ours is text. The
 # one pattern cannot cross a '<' and gives nothing back once matched: every character is looked at once.

@@ -13,8 +13,8 @@ from typing import cast
 
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
-from claude_mem.model.memory import Observation, ObservationType
-from claude_mem.model.refs import Card, Ref, Source
+from claude_mem.model.memory import Observation
+from claude_mem.model.refs import Card, ObservationType, Ref, Source
 from claude_mem.privacy import excluded_projects
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.filters import TYPES

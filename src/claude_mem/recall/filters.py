@@ -10,8 +10,7 @@ from typing import get_args
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import InvalidInput
-from claude_mem.model.memory import ObservationType
-from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, is_of_file
+from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, ObservationType, is_of_file
 from claude_mem.recall.dates import interval
 from claude_mem.recall.truth import RepoFacts, when_tagged
 from claude_mem.store import Memories, Sessions

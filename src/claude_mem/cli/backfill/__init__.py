@@ -16,8 +16,6 @@ from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.model.errors import ClaudeMemError
 
-# `claude-mem backfill`: on the day it is installed, memory knows what was done before.
-
 
 def add(commands: Commands) -> None:
     parser = commands.add(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from claude_mem.cli import output
 from claude_mem.cli.backfill import sender
-from claude_mem.cli.client import Sent, encoded, posted, send
+from claude_mem.cli.client import Sent, encoded, posted, send, stream_lines
 from claude_mem.cli.commands import UsageError
 from claude_mem.model.errors import ClaudeMemError
 
@@ -210,7 +210,6 @@ def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> C
 
 def makers(project: str) -> SessionOf:
     """The session that made a commit of a project, which is named by its key."""
-    from claude_mem.cli.client import stream_lines
     from claude_mem.imports.git_history import finder
 
     try:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claude_mem.cli import output
+from claude_mem.cli.client import Sent, request
 from claude_mem.hook import notices
 
 if TYPE_CHECKING:
     from claude_mem.agents.claude_code.transcript_files import Transcript
     from claude_mem.cli.backfill.scan import Commits, Scan
     from claude_mem.cli.backfill.sender import SendReport
-    from claude_mem.cli.client import Sent
     from claude_mem.imports.estimate import Estimate
 
 
@@ -157,8 +157,6 @@ def _unreadable_lines(came: SendReport | None) -> list[str]:
 
 
 def _totals() -> list[str]:
-    from claude_mem.cli.client import request
-
     stats = request("GET", "/api/stats")
     newest = request("GET", "/api/observations", {"limit": 1})["items"]
     words = str(newest[0].get("title") or "").split()[:5] if newest else []

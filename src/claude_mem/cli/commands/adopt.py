@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claude_mem.cli import client, output
-from claude_mem.cli.client import Sent, kind_counts
+from claude_mem.cli.client import Sent, kind_counts, request
 from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.memory import Observation, content_key
@@ -131,7 +131,6 @@ def _projects(*, starting: bool) -> list[dict[str, Any]]:
 
 def _ask_if_running(path: str, query: dict[str, object], *, starting: bool) -> dict[str, Any] | None:
     """`starting`: the worker is started if it must be. Else nothing is changed, and None: nobody answers."""
-    from claude_mem.cli.client import request
     from claude_mem.serve import control
     from claude_mem.settings import data_directory
 

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from claude_mem.cli import filter_flags, memories, output
+from claude_mem.cli.client import SLOW_S, request
 from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 
 COUNTED = (
@@ -61,8 +62,6 @@ def _run(args: argparse.Namespace) -> int:
 
 def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     """`args`: dry_run, yes, json and also_exports."""
-    from claude_mem.cli.client import SLOW_S, request
-
     with output.waiting("Searching, including backups ..."):
         body = selection | {"dry_run": True}
         found = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)

@@ -6,12 +6,10 @@ import argparse
 
 from claude_mem.agents import FOLDERS, launcher
 from claude_mem.cli import filter_flags, output
+from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.cli.output import clean
 from claude_mem.hook.spool_writer import AGENT
-
-# `claude-mem hooks`: the hooks a client must be told about; and the help of the verbs they run.
-
 
 PAYLOADS = {
     "new": '"prompt":"Fix the parser"',
@@ -121,8 +119,6 @@ def _add_context(commands: Commands) -> None:
 
 
 def _run_context(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import request
-
     where = {"project": args.project} if args.project else {"cwd": filter_flags.here()}
     found = request("GET", "/api/context/inject", {**where, "source": args.source, "format": "json"})
     if args.json:

@@ -9,11 +9,10 @@ from typing import Any
 
 from claude_mem import settings
 from claude_mem.cli import output
+from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
-
-# `claude-mem open`.
 
 
 def add(commands: Commands) -> None:
@@ -44,7 +43,6 @@ def _add_open(commands: Commands) -> None:
 
 def _run_open(args: argparse.Namespace) -> int:
     from claude_mem import settings
-    from claude_mem.cli.client import request
     from claude_mem.cli.doctor import gather
 
     if args.sign_out:

@@ -18,9 +18,6 @@ from claude_mem.hook import notices, paths
 from claude_mem.model.jobs import OPEN_STATUSES
 from claude_mem.serve import control, pause_switches
 
-# Which session a pause is about, and since when it holds, in the words of the command line.
-
-
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 """Set by the client for whatever it runs."""
 WITHIN_S = 1.0

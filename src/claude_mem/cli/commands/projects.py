@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from claude_mem.cli import output
+from claude_mem.cli.client import SLOW_S, request
 from claude_mem.cli.commands import OK, Commands, UsageError, forget, json_flag
 from claude_mem.cli.output import Paint, fit, pad
 from claude_mem.hook import notices
@@ -74,8 +75,6 @@ def _dry(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import SLOW_S, request
-
     with output.waiting("Measuring ..."):
         found = request("GET", "/api/projects/overview", within_s=SLOW_S)
     if args.json:
@@ -116,8 +115,6 @@ def hinted(hint: dict[str, Any]) -> str:
 
 
 def _rename(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import SLOW_S, request
-
     if args.dry_run:
         item = _one(args.old)
         told = {"dry_run": True, "key": item["key"], "before": item["name"], "name": args.new}
@@ -133,8 +130,6 @@ def _rename(args: argparse.Namespace) -> int:
 
 
 def _merge(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import SLOW_S, request
-
     body: dict[str, object] = {"from": args.gone, "into": args.into}
     told = request("POST", "/api/projects/merge", body=body | {"dry_run": True})
     if not args.dry_run:
@@ -158,8 +153,6 @@ def _remove(args: argparse.Namespace) -> int:
 
 def _one(given: str) -> dict[str, Any]:
     """By its key, or by its name if only one has it."""
-    from claude_mem.cli.client import SLOW_S, request
-
     items = request("GET", "/api/projects/overview", within_s=SLOW_S)["items"]
     named = [item for item in items if given == item["key"] or given in item["merged"]]
     named = named or [item for item in items if given == item["name"]]

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from claude_mem.cli import output
+from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, USAGE, WRONG, Commands, help_of, json_flag
 from claude_mem.hook import notices
 
@@ -76,8 +77,6 @@ def _list(args: argparse.Namespace) -> int:
 
 def _jobs(state: str, most: int) -> tuple[list[dict[str, Any]], int]:
     """The first of them, and how many there are."""
-    from claude_mem.cli.client import request
-
     jobs: list[dict[str, Any]] = []
     after = 0
     while True:
@@ -104,8 +103,6 @@ def table(jobs: list[dict[str, Any]], now: float) -> str:
 
 
 def _retry(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import request
-
     if args.all and args.ids:
         output.message("claude-mem: Specify either --all or IDs, not both.")
         return USAGE
@@ -121,8 +118,6 @@ def _retry(args: argparse.Namespace) -> int:
 
 
 def _drop(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import request
-
     ids = list(dict.fromkeys(args.ids))
     question = f"Drop {output.plural(len(ids), 'event')}? They will not become memory."
     code = output.confirm(question, "drop is permanent", yes=args.yes)

@@ -7,10 +7,8 @@ import sys
 from difflib import get_close_matches
 
 from claude_mem.cli import filter_flags, output
+from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
-
-# `claude-mem remember`.
-
 
 TYPES = ("bugfix", "feature", "refactor", "change", "discovery", "decision")
 MOST_BYTES = 400_000
@@ -49,8 +47,6 @@ def _add_remember(commands: Commands) -> None:
 
 
 def _run_remember(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import request
-
     text = _stdin() if args.text == ["-"] else " ".join(args.text)
     if not text.strip():
         raise UsageError("There is no text to save.")
@@ -80,8 +76,6 @@ def _run_remember(args: argparse.Namespace) -> int:
 
 def _know(project: str) -> None:
     """A slip of the finger must not become a project nobody looks into."""
-    from claude_mem.cli.client import request
-
     try:
         request("GET", "/api/sessions", {"project": project, "limit": 1})
     except UsageError:
@@ -113,8 +107,6 @@ def _add_pin(commands: Commands) -> None:
 
 
 def _run_pin(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import request
-
     answer = request("POST", "/api/memory/pin", body={"ids": args.refs, "pinned": not args.off})
     if args.json:
         output.print_json(answer)

@@ -7,11 +7,9 @@ import sys
 import time
 
 from claude_mem.cli import filter_flags, memories, output
+from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, Commands, json_flag, slash_flag
 from claude_mem.model.refs import NEAREST
-
-# `claude-mem search`.
-
 
 RESULTS = 10
 NEAR = 3  # shown to a person, of what no word was found in
@@ -43,8 +41,6 @@ def _add_search(commands: Commands) -> None:
 
 
 def _run_search(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import request
-
     query = {"q": " ".join(args.query), "explain": "true" if args.explain else None}
     found = request("GET", "/api/search", query | filter_flags.query(args))
     if args.json:
@@ -100,8 +96,6 @@ def _add_timeline(commands: Commands) -> None:
 
 
 def _run_timeline(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import request
-
     query = {"anchor": args.anchor, "q": args.query, "before": args.before, "after": args.after}
     found = request("GET", "/api/timeline", query | filter_flags.query(args))
     if args.json:
@@ -140,8 +134,6 @@ def _add_file(commands: Commands) -> None:
 
 
 def _run_file(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import request
-
     query = {"path": args.path, "limit": args.limit}
     found = request("GET", "/api/file", query | filter_flags.where(args))
     if args.json:

@@ -10,13 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from claude_mem.cli import filter_flags, memories, output
+from claude_mem.cli.client import quoted, request
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
 from claude_mem.cli.output import Paint, fit, pad
 from claude_mem.hook import notices
 from claude_mem.model.refs import Ref
-
-# `claude-mem show`.
-
 
 NOT_KEPT = "This prompt was private, or has been deleted"
 
@@ -54,8 +52,6 @@ def _run_show(args: argparse.Namespace) -> int:
 
 
 def _memories(refs: list[str], *, as_data: bool) -> int:
-    from claude_mem.cli.client import request
-
     found = request("POST", "/api/observations/batch", body={"ids": refs})
     if as_data:
         output.print_json(found)
@@ -68,8 +64,6 @@ def _memories(refs: list[str], *, as_data: bool) -> int:
 
 
 def _session(id: str, *, as_data: bool) -> int:
-    from claude_mem.cli.client import quoted, request
-
     found = request("GET", f"/api/session/{quoted(id)}")
     if as_data:
         output.print_json(found)
@@ -105,8 +99,6 @@ def _with_prompt(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _prompts(session: str) -> Iterator[dict[str, Any]]:
-    from claude_mem.cli.client import request
-
     offset = 0
     while True:
         query = {"session": session, "limit": filter_flags.MOST, "offset": offset}
@@ -139,8 +131,6 @@ def _add_sessions(commands: Commands) -> None:
 
 
 def _run_sessions(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import request
-
     found = request("GET", "/api/sessions", filter_flags.query(args))
     if args.json:
         output.print_json(found)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.cli import filter_flags, output, status
+from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, Commands
 from claude_mem.cli.commands.pause import SESSION_VARIABLE
 from claude_mem.cli.output import clean
@@ -179,8 +180,6 @@ def _project(here: Path) -> dict[str, Any] | None:
 
 
 def _items(path: str, **query: object) -> list[dict[str, Any]]:
-    from claude_mem.cli.client import request
-
     return list(request("GET", path, query, within_s=SLASH_S)["items"])
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.cli import client, output
+from claude_mem.cli.client import SLOW_S, request
 from claude_mem.cli.commands import OK, Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
-
-# `claude-mem backup`.
 
 
 def add(commands: Commands) -> None:
@@ -131,8 +130,6 @@ def _add_gc(commands: Commands) -> None:
 
 
 def _run_gc(args: argparse.Namespace) -> int:
-    from claude_mem.cli.client import SLOW_S, request
-
     with output.waiting("Scanning the data directory ..."):
         told = request("POST", "/api/gc", body={"dry_run": args.dry_run}, within_s=SLOW_S)
     if args.json:

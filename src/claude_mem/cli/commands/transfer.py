@@ -18,14 +18,11 @@ from typing import IO, Any
 
 from claude_mem.atomic_write import atomic_file
 from claude_mem.cli import client, filter_flags, output
-from claude_mem.cli.client import Absorb, Sent, kind_counts
+from claude_mem.cli.client import Absorb, Sent, kind_counts, request, stream_lines
 from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 from claude_mem.cli.output import Progress
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
-
-# `claude-mem export`.
-
 
 UNDERSTOOD = ["observation", "summary", "prompt"]
 FILES = (".jsonl", ".json", ".md")
@@ -124,8 +121,6 @@ def _write(args: argparse.Namespace, file: IO[bytes]) -> Counter[str]:
 
 
 def _lines(args: argparse.Namespace, counts: Counter[str], ticker: Progress) -> Iterator[bytes]:
-    from claude_mem.cli.client import stream_lines
-
     query: dict[str, Any] = filter_flags.query(args) | {"q": " ".join(args.query)}
     if args.markdown:
         query["kind"] = UNDERSTOOD
@@ -194,7 +189,6 @@ def _source(name: str, stack: ExitStack) -> IO[bytes]:
 
 @contextmanager
 def _rehearsing(own: bool) -> Iterator[Absorb]:
-    from claude_mem.cli.client import request
     from claude_mem.wiring.database import trial_import
 
     request("GET", "/health")  # whoever starts it sees to it that the database is there, and of this version

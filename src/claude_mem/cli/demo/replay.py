@@ -28,9 +28,6 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.privacy import suspect
 from claude_mem.serve import control
 
-# Replays a recorded session through the real hook command: one process per event, as the client runs it.
-
-
 DEADLINE_S = 10.0
 COMMAND = launcher.hook_command(launcher.this_machine())
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]

@@ -17,8 +17,6 @@ from claude_mem.cli import memories, output
 from claude_mem.cli.demo.replay import Answered, Recalled, Run
 from claude_mem.hook import paths
 
-# Reads back what became of the session, through the documented tables, as anybody with sqlite3 could.
-
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:

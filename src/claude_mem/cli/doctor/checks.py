@@ -28,9 +28,6 @@ from claude_mem.hook import notices
 from claude_mem.serve.pause_switches import Paused
 from claude_mem.settings import resolution
 
-# Judges whether the database grows within bounds: what it takes, how fast, what lies unused in it.
-
-
 WEEK = 7
 UNUSED, UNUSED_BYTES = 0.4, 64 << 20
 """More than the worker lets lie, and enough to matter."""

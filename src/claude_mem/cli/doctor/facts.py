@@ -11,9 +11,6 @@ from typing import Generic, Literal, TypeVar
 from claude_mem.serve.pause_switches import Paused
 from claude_mem.settings import SettingWarning
 
-# What doctor says about one thing.
-
-
 Level = Literal["ok", "warn", "bad"]
 
 

@@ -24,9 +24,6 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve import pause_switches
 from claude_mem.settings import Settings
 
-# Gathers doctor's facts about recall: from the worker's own mouth while it runs, else from the disk.
-
-
 HEALTH_WITHIN_S = 2.0
 LOOK_AGAIN_S = 1.0
 """Whether an index that is behind catches up is seen by looking twice."""

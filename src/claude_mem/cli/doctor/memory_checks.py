@@ -6,9 +6,6 @@ from claude_mem.cli import output
 from claude_mem.cli.doctor.facts import Database, Facts, Finding, Observing, Recall, Unknown, Worker
 from claude_mem.hook import notices
 
-# Judges whether what was captured becomes memory: who observes, what holds it up, what is left to spend.
-
-
 OFFLINE = "offline"
 
 

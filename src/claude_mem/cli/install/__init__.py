@@ -24,8 +24,6 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.models import registry
 from claude_mem.settings import Settings, foreign_database
 
-# Shows what an install or its undoing would change: as a diff, or as data.
-
 
 def plan_text(how: Plan) -> str:
     parts = [_file(change) for change in how.changes]

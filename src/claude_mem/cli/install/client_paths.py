@@ -21,9 +21,6 @@ from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
 
-# Where things lie on this machine: the client, its settings, our interpreter and the texts of the plugin.
-
-
 SCOPES = ("user", "project")
 PACKAGE = Path(claude_mem.__file__).resolve().parent
 PLUGIN = "claude-mem"

@@ -17,8 +17,6 @@ from claude_mem.cli.install.plan import Change, Plan, Step
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
 
-# Finds how Claude Code is connected now: by what was written down, and by what its settings show.
-
 
 @dataclass(frozen=True, slots=True)
 class Connection:

@@ -18,9 +18,6 @@ from claude_mem.cli.install.client_paths import ClientPaths
 from claude_mem.cli.install.plan import Step
 from claude_mem.model.errors import ClaudeMemError
 
-# Touches the machine for an install: reads and writes files whole, asks the client to do something.
-
-
 WITHIN_S = 120  # the client may be fetched from a cold disk
 LARGEST = 64 << 20  # ~/.claude.json grows; nothing that is settings grows past this
 

@@ -13,8 +13,6 @@ from claude_mem.agents import launcher
 from claude_mem.agents.claude_code import hooks, settings_file
 from claude_mem.cli.install.client_paths import ClientPaths
 
-# What in a settings file is ours, and what the file is without it. Pure.
-
 
 def declared(settings: dict[str, Any], marketplace: Path) -> dict[str, Any]:
     """As the client itself writes it down when it is asked to install the plugin."""

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from claude_mem.model.memory import FIXES, Observation, ObservationType
+from claude_mem.model.memory import FIXES, Observation
+from claude_mem.model.refs import ObservationType
 from claude_mem.observe.offline import file_names, findings, fixed_failures, headlines, outline, user_request
 from claude_mem.observe.offline.commits import Commit
 from claude_mem.observe.offline.details import details

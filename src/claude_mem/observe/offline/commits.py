@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from claude_mem.model.memory import ObservationType, type_of_commit
+from claude_mem.model.memory import type_of_commit
+from claude_mem.model.refs import ObservationType
 from claude_mem.observe.offline.steps import Ran
 from claude_mem.observe.shell import SimpleCommand
 

@@ -13,8 +13,7 @@ from typing import Any, get_args
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.model.jobs import QueueFigures
-from claude_mem.model.memory import ObservationType
-from claude_mem.model.refs import Ref, ref_at, span
+from claude_mem.model.refs import ObservationType, Ref, ref_at, span
 from claude_mem.store.sqlite import (
     backup,
     database_files,

@@ -15,9 +15,9 @@ from claude_mem.model import records as model_records
 from claude_mem.model.clock import Clock
 from claude_mem.model.events import Kind, Origin
 from claude_mem.model.jobs import SessionStatus
-from claude_mem.model.memory import Observation, ObservationType, content_key
+from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED, TEXT, Record
-from claude_mem.model.refs import Source
+from claude_mem.model.refs import ObservationType, Source
 from claude_mem.store.sqlite import observations, projects
 from claude_mem.store.sqlite.connection import (
     Readers,

@@ -57,7 +57,7 @@ def test_nothing_of_such_a_turn_becomes_memory(talk: Talk) -> None:
 
 def test_a_paused_session_is_silent_until_it_is_resumed(talk: Talk) -> None:
     ran, sent = talk.prompt(f"{talk.mem} off")
-    assert "Paused, for one session" in sent
+    assert "Paused for one session" in sent
     resume = ("--resume", ran.session)
     ran, _ = talk.prompt(f"paused-{CANARY}", *resume)
     assert ran.session == resume[1]

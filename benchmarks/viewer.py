@@ -14,10 +14,11 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 import crowd
 from claude_mem.api.filters import Page, SearchFilters

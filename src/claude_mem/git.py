@@ -21,8 +21,10 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.events import LONGEST_PATH, Origin, worktree_of
@@ -219,8 +221,7 @@ class Unanswered(ClaudeMemError):
     """git is not there, refused, said too much or took too long; `str()` says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     sha: str
     at: int  # epoch milliseconds: when its author wrote it
     author: str = ""

@@ -30,7 +30,7 @@ def run(*, from_hook: bool) -> int:
 
 
 def _build(chosen: Settings) -> Services:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from claude_mem.wiring.composition import build
 

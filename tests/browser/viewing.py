@@ -8,12 +8,13 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec import to_builtins
 from playwright.sync_api import (
     APIResponse,
     Browser,
@@ -270,7 +271,7 @@ def connect(folder: Path) -> None:
 def feed(data: Path, *, offline: bool = True) -> None:
     """The nine real transcripts, as `claude-mem backfill` tells them."""
     for path in sorted(TRANSCRIPTS.glob("*.gz")):
-        lines = "\n".join(json.dumps(asdict(told)) for told in transcripts.read(path))
+        lines = "\n".join(json.dumps(to_builtins(told)) for told in transcripts.read(path))
         status, answer = _post_lines(data, lines, offline)
         assert (status, answer["unreadable"]) == (200, 0), answer
 

@@ -8,9 +8,10 @@ class TestSqliteKeeping(KeepingContract):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreError

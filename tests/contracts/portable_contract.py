@@ -10,10 +10,11 @@ Longer than other files because it is one thing: the whole contract, to be read 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.contracts.keeping_contract import ELSEWHERE
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, Origin, ToolCall

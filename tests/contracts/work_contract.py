@@ -6,10 +6,10 @@ A backend's test file subclasses `WorkContract` as it does `StoreContract`, with
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals, ids
 
 from claude_mem.model.errors import StoreError

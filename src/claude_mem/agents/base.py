@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
+
+from msgspec import Struct
 
 from claude_mem.agents import FOLDERS
 from claude_mem.agents.launcher import Machine
@@ -33,8 +34,7 @@ class Parse(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     name: str  # its row in FOLDERS
     parse: Parse
     hooks: Callable[[Machine], dict[str, Any]]

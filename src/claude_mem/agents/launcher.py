@@ -6,9 +6,10 @@ import ast
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from claude_mem.agents import CLAUDE_CODE
 
@@ -31,8 +32,7 @@ _GONE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """Where things lie here; all absolute, so that no PATH and no project can put another in the way."""
 
     interpreter: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct, field
 
 from claude_mem import settings
 from claude_mem.cli import output
@@ -131,8 +132,7 @@ Absorb = Callable[[bytes], Mapping[str, Any]]
 """Takes a batch of lines, and answers what became of each."""
 
 
-@dataclass(slots=True)
-class Sent:
+class Sent(Struct):
     """The outcome of what was sent so far. `what`: what one of it is called, a record or a line of a file."""
 
     what: str = "record"

@@ -7,7 +7,8 @@ estimate is a promise of its order of magnitude, no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+
+from msgspec import Struct
 
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_files import Transcript
@@ -25,8 +26,7 @@ _ENDS = (b'"stop_reason":"end_turn"', b'"stop_reason":"stop_sequence"')
 _SAYS = b'"type":"text"'
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What there is to observe."""
 
     sessions: int = 0
@@ -36,11 +36,10 @@ class Work:
     calls: int = 0  # of a model: one for each turn, more for a long one
 
     def __add__(self, other: Work) -> Work:
-        return Work(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+        return Work(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """Who would be asked, and what one call of so many tokens costs there; None: nobody knows."""
 
     provider: str
@@ -48,8 +47,7 @@ class Asked:
     price: Callable[[int, int], float | None]  # tokens in, tokens out
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     provider: str
     model: str | None = None
     calls: int = 0

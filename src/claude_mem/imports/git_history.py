@@ -12,8 +12,9 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem import git
 from claude_mem.git import Commit
@@ -168,8 +169,7 @@ _MESSAGE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """A commit that a session tells of."""
 
     session: str

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field
 
 from claude_mem.model.records import Record
 
 MOST_REASONS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """To which a source's memory belongs."""
 
     key: str
@@ -25,8 +25,7 @@ class Project:
         return {"key": self.key, "name": self.name, "root": self.root, "remote": self.remote}
 
 
-@dataclass(slots=True)
-class ImportReport:
+class ImportReport(Struct):
     read: Counter[str] = field(default_factory=Counter)  # records, by kind
     skipped: Counter[tuple[str, str]] = field(default_factory=Counter)  # by kind and why
     remapped: Counter[tuple[str, str]] = field(default_factory=Counter)  # by its type and ours

@@ -13,8 +13,9 @@ import hashlib
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem.agents.claude_code.transcript_files import INDEX
 from claude_mem.imports.import_report import ImportReport, Project
@@ -40,8 +41,7 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _RULES = re.compile(r"\b(?:decisions?|conventions?|preferences?|rules?|feedback|agreed|always|never)\b", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     title: str
     paragraphs: tuple[str, ...]
     bullets: tuple[str, ...]

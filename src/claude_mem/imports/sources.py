@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem import git
 from claude_mem.agents.claude_code import transcript_files
@@ -22,8 +23,7 @@ from claude_mem.store import foreign_tables
 from claude_mem.store.foreign_tables import ForeignDatabase
 
 
-@dataclass(frozen=True, slots=True)
-class Adoptable:
+class Adoptable(Struct, frozen=True):
     """An open database of the TypeScript claude-mem."""
 
     tables: ForeignDatabase

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 # What a coding agent did, as one of its hooks reported it.
 
@@ -26,8 +27,7 @@ class Kind(StrEnum):
     SESSION_END = "session_end"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A tool the agent used: what went in and what came out, as JSON text (or plain text)."""
 
     name: str
@@ -36,8 +36,7 @@ class ToolCall:
     use_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One hook's report, scrubbed before it was ever written."""
 
     id: str  # unique and time-ordered: the name the hook gave it in the spool
@@ -80,8 +79,7 @@ class Event:
 # One spool file's content.
 
 
-@dataclass(frozen=True, slots=True)
-class SpooledEvent:
+class SpooledEvent(Struct, frozen=True):
     """An event as the hook left it: its name, its scrubbed payload, and what the envelope says of it."""
 
     name: str  # of the file
@@ -104,8 +102,7 @@ TRANSCRIPT_PREFIX = "past-"
 """With which the ids of such events begin: a session with any other was captured live."""
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptEvent:
+class TranscriptEvent(Struct, frozen=True):
     """One event in the words of a hook, with the time it really happened. Not scrubbed yet."""
 
     id: str  # the same whenever the same transcript is read: `past-` and what names its line
@@ -118,8 +115,7 @@ class TranscriptEvent:
 # Where work was done: the project, and the branch and commit it stood on. Pure.
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """A place in a repository. Worktrees and clones of one repository share a key, and so a memory."""
 
     key: str  # the normalised remote, else the root's path

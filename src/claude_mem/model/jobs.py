@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from claude_mem.model.events import Event, Kind
 
@@ -15,8 +16,7 @@ class JobState(StrEnum):
     DONE = "done"
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One queued event, in the order of its session."""
 
     id: int
@@ -25,8 +25,7 @@ class Job:
     attempts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(Struct, frozen=True):
     """A run of one session's jobs, held by one holder until it is settled, postponed or parked."""
 
     session_id: int
@@ -39,8 +38,7 @@ class Lease:
         return max(job.attempts for job in self.jobs)
 
 
-@dataclass(frozen=True, slots=True)
-class QueueFigures:
+class QueueFigures(Struct, frozen=True):
     """The queue at a glance."""
 
     ready: int = 0
@@ -50,8 +48,7 @@ class QueueFigures:
     oldest_ready_at: int | None = None  # epoch milliseconds
 
 
-@dataclass(frozen=True, slots=True)
-class SessionBacklog:
+class SessionBacklog(Struct, frozen=True):
     """What waits in one session, for the policy that decides when it goes out."""
 
     session_id: int
@@ -68,8 +65,7 @@ class SessionBacklog:
     offline: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Spend:
+class Spend(Struct, frozen=True):
     """One call's price. Tokens as the provider counted them; money where it is known."""
 
     provider: str
@@ -84,8 +80,7 @@ class Spend:
         return self.input_tokens + self.cached_tokens + self.output_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """What was spent so far. Money as far as it is known; the day is that of UTC."""
 
     daily_tokens: int = 0
@@ -128,8 +123,7 @@ def next_status(status: SessionStatus | None, kind: Kind) -> SessionStatus:
     return SessionStatus.SUMMARIZING if kind is Kind.STOP else SessionStatus.ACTIVE
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """A session as the store holds it."""
 
     id: int  # the database's own id: `sessionDbId` in the API

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import Spend
 from claude_mem.model.refs import ObservationType, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(Struct, frozen=True):
     type: ObservationType
     title: str | None = None
     subtitle: str | None = None
@@ -25,8 +25,7 @@ class Observation:
     files_modified: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     request: str | None = None
     investigated: str | None = None
     learned: str | None = None
@@ -37,8 +36,7 @@ class Summary:
     notes: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """All that one batch of events left behind; empty when nothing was worth keeping."""
 
     observations: tuple[Observation, ...] = ()
@@ -54,25 +52,21 @@ class Memory:
 # What came of asking an observer about a batch.
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     memory: Memory
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(Struct, frozen=True):
     """An explicit 'nothing worth keeping'."""
 
 
-@dataclass(frozen=True, slots=True)
-class Throttled:
+class Throttled(Struct, frozen=True):
     """The provider asked us to wait; that is not a failed attempt."""
 
     until: int  # epoch milliseconds
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """The provider could not be asked, or answered with an error."""
 
     reason: str
@@ -80,15 +74,13 @@ class Broken:
     spend: Spend | None = None  # what it cost all the same
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """The provider answered, but not in our grammar. Kept, never confirmed."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Paused:
+class Paused(Struct, frozen=True):
     """Asking again is useless until somebody changes something: a login, a key, a model's name. The batch is
     kept and no attempt is counted; the user is told once."""
 
@@ -104,8 +96,7 @@ Outcome = Observed | Nothing | Unreadable | Failure
 # What one call of an observer is about.
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """A run of one session's events, and what has to be known around them."""
 
     project: str

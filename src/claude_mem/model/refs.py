@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
+
+from msgspec import Struct, field
 
 # What recall is about: which memory, what is known of it, what is asked, and what was found.
 
@@ -26,8 +27,7 @@ _SESSION_BITS, _KIND_BITS, _ID_BITS = 22, 2, 25
 _LARGEST_PROJECT = (1 << 63 - _SESSION_BITS - _KIND_BITS - _ID_BITS) - 1
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Ref:
+class Ref(Struct, frozen=True, order=True):
     """One memory, written `12` (an observation), `s12` (a summary), `p12` (a prompt) or `e12` (evidence)."""
 
     kind: MemoryKind
@@ -87,8 +87,7 @@ def idf(found: int, total: int) -> float:
     return math.log1p((max(total, found) - found + 0.5) / (found + 0.5))
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """What is known of one memory, as far as finding, ranking and listing need it."""
 
     ref: Ref
@@ -116,8 +115,7 @@ class Card:
     seen_again: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """Which memories are asked about; what is not said does not matter."""
 
     project_id: int | None = None
@@ -135,8 +133,7 @@ class Filters:
     pinned: bool = False  # True: only those
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     card: Card
     score: float
     parts: dict[str, float] = field(default_factory=dict)  # of what the score is made

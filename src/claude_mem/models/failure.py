@@ -7,8 +7,9 @@ the prompt. For the same reason nothing of its text goes into a reason but an er
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal, assert_never
+
+from msgspec import Struct
 
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
@@ -57,8 +58,7 @@ STATUS_OF_TYPE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """Whom a call went to, in words for a person."""
 
     who: str  # "The Anthropic API"
@@ -68,8 +68,7 @@ class Target:
     model_setting: str = "CLAUDE_MEM_MODEL"
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """The other side answered, but not with a reply."""
 
     status: int
@@ -77,16 +76,14 @@ class Refused:
     retry_after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
+class Unusable(Struct, frozen=True):
     """It answered 200, with something that is no reply."""
 
     what: str  # "not JSON"
     spend: Spend | None = None  # where it says nevertheless what it took
 
 
-@dataclass(frozen=True, slots=True)
-class Unreached:
+class Unreached(Struct, frozen=True):
     trouble: Trouble
 
 

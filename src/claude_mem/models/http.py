@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from claude_mem.model.clock import Clock, now
 from claude_mem.model.memory import Failure
 from claude_mem.models.failure import (
@@ -191,8 +193,7 @@ def _proxy_login(proxy: str) -> dict[str, str]:
     return {"Proxy-Authorization": "Basic " + b64encode(login.encode()).decode()}
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(Struct, frozen=True):
     at: float  # of time.monotonic()
 
     def left(self) -> float:

@@ -6,13 +6,13 @@ The table is Anthropic's own, as Claude Code 2.1.325 carries it. Prices are per 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 CACHE_WRITE = 1.25  # of the input's price
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     input: float
     output: float
     cached: float

@@ -13,13 +13,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 if TYPE_CHECKING:  # settings are made of the rows, and every command reads settings
     from claude_mem.model.jobs import Spend
     from claude_mem.model.memory import Failure
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """Instructions that never change (so that providers can cache them), then what this call is about."""
 
     system: str
@@ -27,8 +28,7 @@ class Prompt:
     purpose: str = "observe"  # or "summarize": a setting may give each its own model
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """A model's words, not yet read."""
 
     text: str
@@ -59,28 +59,24 @@ class Access:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)  # those of VARIABLES that are set
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Struct, frozen=True):
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Incomplete:
+class Incomplete(Struct, frozen=True):
     """The user began to set it up."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     why: str = ""  # a sentence that says what to do, where there is something
 
 
 Found = Ready | Incomplete | Absent
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     name: str  # as in CLAUDE_MEM_PROVIDER; its file here has the same name
     whose: str  # in words: who is asked
     auto_rank: int  # `auto` takes the first that is ready in this order
@@ -115,8 +111,7 @@ URL_VARIABLES = tuple(each.url_variable for each in PROVIDERS if each.url_variab
 VARIABLES = (*KEY_VARIABLES, *URL_VARIABLES)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     provider: str  # the name of one of them, or offline
     why: str
 

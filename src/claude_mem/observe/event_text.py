@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import IntEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem.model.events import Event, Kind
 from claude_mem.observe import shell
@@ -20,8 +22,7 @@ class Value(IntEnum):
     TOP = 3  # what the user asked and the assistant said
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     head: str  # one line
     body: str
     value: Value

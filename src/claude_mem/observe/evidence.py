@@ -7,7 +7,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from claude_mem.model.events import Event
 from claude_mem.model.memory import Memory, Observation, Summary

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
+
+from msgspec import Struct
 
 from claude_mem.model.errors import SettingsError
 from claude_mem.model.refs import ObservationType
@@ -23,8 +24,7 @@ KEYS = ("description", "language", "extra", "record", "skip", "types", "concepts
 _LINE = "a non-empty line of text"
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     name: str
     description: str
     types: tuple[tuple[str, str], ...]  # each with its meaning
@@ -68,8 +68,7 @@ def available(folders: Sequence[Path]) -> dict[str, Path]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     where: str
 
     def mode(self, name: str, table: Mapping[str, object]) -> Mode:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from claude_mem.model.jobs import Spend, Spent
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome
@@ -26,8 +27,7 @@ Whose = Literal["day", "session"]
 _WORDS: dict[Whose, str] = {"day": "Today's", "session": "This session's"}
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """None: no limit."""
 
     daily_tokens: int | None = None
@@ -36,14 +36,12 @@ class Limits:
     session_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetSpent:
+class BudgetSpent(Struct, frozen=True):
     whose: Whose
     says: str  # one sentence
 
 
-@dataclass(frozen=True, slots=True)
-class ObserverOptions:
+class ObserverOptions(Struct, frozen=True):
     """How the user wants to be observed."""
 
     mode: Mode
@@ -52,8 +50,7 @@ class ObserverOptions:
     limits: Limits = field(default_factory=Limits)
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """One that is not yet in the books."""
 
     tokens: int  # as estimated; once it was answered, as counted

@@ -6,7 +6,7 @@ fits a prompt, never one tool use.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from claude_mem.model.jobs import SessionBacklog
 
@@ -16,13 +16,11 @@ IDLE_MS = 10 * 60 * 1000  # longer than a long test run: its turn is not cut in 
 LONGEST_HOLD_MS = 24 * 60 * 60 * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Go:
+class Go(Struct, frozen=True):
     """Now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
+class Later(Struct, frozen=True):
     """Not yet; look again then, or when something arrives."""
 
     at: int  # epoch milliseconds, after now

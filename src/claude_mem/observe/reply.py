@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import get_args
+
+from msgspec import Struct
 
 from claude_mem.model.memory import Memory, Nothing, Observation, Observed, Summary, Unreadable
 from claude_mem.model.refs import ObservationType
@@ -24,8 +25,7 @@ CDATA_END = "]]>"
 _TAG = re.compile(r"<!\[CDATA\[|<\s*+(/?+)\s*+([a-z][a-z_-]*+)([^<>]*+)>", re.IGNORECASE | re.ASCII)
 
 
-@dataclass(slots=True)
-class Tag:
+class Tag(Struct):
     start: int
     end: int
     name: str  # lower case, with underscores
@@ -150,8 +150,7 @@ NAMES = frozenset().union(*BLOCKS.values(), BLOCKS, ITEMS.values(), EMPTY, (WRAP
 _BULLETS = ("- ", "* ", "• ")
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     name: str
     texts: dict[str, str]
     lists: dict[str, tuple[str, ...]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
+
+from msgspec import Struct
 
 LONGEST = 20_000
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
@@ -24,8 +25,7 @@ _RUNNERS = {
 _REDIRECT = re.compile(r"^\d?>{1,2}(?!&)(.*)$")
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
+class SimpleCommand(Struct, frozen=True):
     """One program and its words, quotes taken off."""
 
     words: tuple[str, ...]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from claude_mem.model.events import Event, Kind, ToolCall
 
@@ -65,8 +66,7 @@ _BINARY = re.compile(f"(?<!{_RUN}){_RUN}{{400,}}+")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*+[A-Za-z]")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Struct, frozen=True):
     """One tool call, read. What is not JSON, or no longer since it was cut, is the text itself."""
 
     tool: ToolCall  # as it was recorded

@@ -12,8 +12,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from claude_mem import __version__
 from claude_mem.agents import base as agents
@@ -159,16 +161,14 @@ LONGEST_ID = 400
 LATEST = 253_402_300_799_999  # the end of the year 9999
 
 
-@dataclass(slots=True)
-class _Import:
+class _Import(Struct):
     """A transcript that is sent in parts."""
 
     marks: MemoryMarks = field(default_factory=MemoryMarks)
     sessions: dict[str, None] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Lines:
+class _Lines(Struct):
     """One request's lines."""
 
     arrivals: list[Arrival] = field(default_factory=list)

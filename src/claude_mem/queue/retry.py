@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from claude_mem.model.memory import Broken, Nothing, Observed, Outcome, Paused, Throttled, Unreadable
 
@@ -13,26 +14,22 @@ LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
 LOOK_AGAIN_MS = 5 * 60 * 1000  # at the latest, whether a provider that failed is back
 
 
-@dataclass(frozen=True, slots=True)
-class Settle:
+class Settle(Struct, frozen=True):
     """Keep what was learned; the batch is done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Told to come back later: not a failed attempt."""
 
     until: int
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Struct, frozen=True):
     until: int
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Park:
+class Park(Struct, frozen=True):
     reason: str
 
 

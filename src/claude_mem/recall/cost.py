@@ -5,8 +5,9 @@ once a turn instead of once a tool use.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.jobs import Spent
@@ -23,8 +24,7 @@ _EXPLAINED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CostBudget:
+class CostBudget(Struct, frozen=True):
     """What may be spent; 0: no limit."""
 
     daily_tokens: int = 0

@@ -7,8 +7,10 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import InvalidInput, NotFound
@@ -27,8 +29,7 @@ SAMPLE = 10
 SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryDeleter:
+class MemoryDeleter(Struct, frozen=True, kw_only=True):
     memories: Memories
     deletion: Deletion
     resolver: FilterResolver

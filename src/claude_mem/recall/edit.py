@@ -8,8 +8,9 @@ import hashlib
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
@@ -31,8 +32,7 @@ MOST_RECORDS = 10_000
 MOST_ITEMS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryWriter:
+class MemoryWriter(Struct, frozen=True, kw_only=True):
     memories: Memories
     origin_of: Callable[[str], Origin]
     is_excluded: Callable[[str], bool]
@@ -151,8 +151,7 @@ TEXTS = {"title": LONGEST_TITLE, "subtitle": LONGEST_TITLE, "narrative": LONGEST
 LISTS = ("facts", "concepts")
 
 
-@dataclass(frozen=True, slots=True)
-class _Undo:
+class _Undo(Struct, frozen=True):
     until: int
     what: str
     before: tuple[Revision, ...]

@@ -12,8 +12,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from heapq import nlargest
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from claude_mem.model.refs import MemoryKind, idf, kind_at, session_at
 from claude_mem.store.values import TextMatches
@@ -26,8 +28,7 @@ LEADING = 600
 """So many are put in order first: whoever asks seldom looks at more, and thousands were found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(Struct, frozen=True):
     words: dict[int, float]  # by spot
     coverage: dict[int, float]  # by session
     closeness: Mapping[int, float] = field(default_factory=dict)  # by session, weighted

@@ -7,8 +7,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from datetime import tzinfo
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import ClaudeMemError, NotFound
@@ -31,8 +33,7 @@ SUMMARIES = 4
 """The last session's, and those whose open steps are told with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class InjectionLimits:
+class InjectionLimits(Struct, frozen=True):
     """How much a session may be told."""
 
     start_characters: int = render.START_CHARACTERS
@@ -45,8 +46,7 @@ def as_it_is(project: Project, origin: Origin) -> Project:
     return project
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Injector:
+class Injector(Struct, frozen=True, kw_only=True):
     memories: Memories
     sessions: Sessions
     injections: Injections

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem.model.full_text import STOP_WORDS, expressions
 from claude_mem.model.refs import Hit, Ref
@@ -24,8 +26,7 @@ ROUNDED_MS = 1_000
 """The client's seconds are whole ones; and an answer is remembered a moment after it was given."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookQuestion:
+class HookQuestion(Struct, frozen=True):
     """What a recall hook asks on behalf of its session."""
 
     event: str

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import groupby
 from typing import Any
+
+from msgspec import Struct, field
 
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import FOREIGN, Record, name_of
@@ -33,8 +34,7 @@ _SPECIAL = re.compile(r"([\\`*\[\]<])")
 _BEGINS = re.compile(r"^(\d+)(?=[.)])|^(?=[#>+\-=|~])")
 
 
-@dataclass(slots=True)
-class _Session:
+class _Session(Struct):
     record: Record
     prompts: list[Record] = field(default_factory=list)
     observations: list[Record] = field(default_factory=list)

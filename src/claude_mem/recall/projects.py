@@ -5,8 +5,10 @@ moved is now.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin, enclosing_directories, worktree_of
@@ -20,8 +22,7 @@ MOST_ASKED = 8
 """Repositories that are asked for a commit: each may take git a while."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergeHint:
+class MergeHint(Struct, frozen=True):
     gone: ProjectSummary
     into: ProjectSummary
     why: str  # a clause
@@ -89,8 +90,7 @@ LONGEST_NAME = 200
 DIRECTORIES = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectManager:
+class ProjectManager(Struct, frozen=True, kw_only=True):
     """`is_there`: whether a directory is; `has_commit`: whether the repository in one has a commit; `moved`:
     what is known of where projects lie is to be looked up anew; `alone`: runs something while nobody makes
     vectors, which are of places in the index."""

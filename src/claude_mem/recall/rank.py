@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.full_text import STOP_WORDS
@@ -38,8 +40,7 @@ AHEAD = 1.0001
 ALIKE = 0.8  # of the words of two titles
 
 
-@dataclass(frozen=True, slots=True)
-class WorkContext:
+class WorkContext(Struct, frozen=True):
     """What is being done just now, as far as it is known."""
 
     files: frozenset[str] = frozenset()

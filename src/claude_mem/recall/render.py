@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
+
+from msgspec import Struct
 
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.refs import Card, Hit, Ref
@@ -19,8 +20,7 @@ from claude_mem.recall.fence import fenced, flowing, points, quoted
 from claude_mem.recall.label import estimate_tokens, gist
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     """What is told, of which memories, and what it costs. Empty text: there is nothing to tell."""
 
     text: str = ""
@@ -28,8 +28,7 @@ class Rendered:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     characters: int
     tokens: int
 
@@ -64,8 +63,7 @@ _LONGEST_FIELD, _LONGEST_STEP = 420, 220
 _MOST_STEPS, _MOST_PINNED, _MOST_RELEVANT = 6, 12, 200
 
 
-@dataclass(frozen=True, slots=True)
-class LastSession:
+class LastSession(Struct, frozen=True):
     """What a session's newest summary says."""
 
     when: int  # epoch milliseconds
@@ -78,8 +76,7 @@ class LastSession:
     goes_on: bool = False  # it is the very session that is told, after a compaction or a resume
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(Struct, frozen=True):
     """Something an earlier session than the last left open."""
 
     text: str
@@ -87,8 +84,7 @@ class NextStep:
     ref: Ref | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartMaterial:
+class StartMaterial(Struct, frozen=True):
     project: str
     last: tuple[LastSession, ...] = ()  # the newest first; one is usual
     next_steps: tuple[NextStep, ...] = ()
@@ -98,8 +94,7 @@ class StartMaterial:
     observations: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     head: str  # the heading it stands under; lines of one heading stand together
     text: str
     at: int = 0

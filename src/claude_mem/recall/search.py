@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import islice
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem.model.full_text import expressions
 from claude_mem.model.refs import NEAREST, Card, Filters, Hit, memory_key, ref_at, span
@@ -65,8 +67,7 @@ class Truth(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResults:
+class SearchResults(Struct, frozen=True):
     hits: list[Hit]
     legs: tuple[str, ...]
     note: str | None = None  # why a leg is missing
@@ -184,8 +185,7 @@ class Search:
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]
 
 
-@dataclass(frozen=True, slots=True)
-class _Looking:
+class _Looking(Struct, frozen=True):
     """When enough was looked at."""
 
     most: int

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.clock import DAY_MS
@@ -38,8 +40,7 @@ SESSIONS = 10
 MOST_SELECTED = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryReader:
+class MemoryReader(Struct, frozen=True, kw_only=True):
     """Any thread may call it; any call may block. Raises InvalidInput, NotFound, StoreError."""
 
     memories: Memories

@@ -5,8 +5,9 @@ untrusted ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model import records

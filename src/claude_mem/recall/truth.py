@@ -14,7 +14,8 @@ A heuristic, for a mark and a lower rank, never for hiding. It knows its limits:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from claude_mem.model.refs import Card
 
@@ -26,8 +27,7 @@ _OWN_WORK_MS = 86_400_000
 _MOST_FILES = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """A commit that changed a file."""
 
     at: int  # epoch milliseconds
@@ -35,8 +35,7 @@ class Touch:
     parents: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RepoFacts:
+class RepoFacts(Struct, frozen=True):
     """What is known of a repository, seen from its HEAD."""
 
     root: str

@@ -11,9 +11,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths, worker_link
@@ -173,8 +174,7 @@ POLL_S = 0.02
 TAIL_BYTES = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerStatus:
+class WorkerStatus(Struct, frozen=True):
     state: Literal["running", "starting", "stopped", "hung"]
     pid: int | None = None
     port: int | None = None

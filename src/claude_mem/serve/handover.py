@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from claude_mem.atomic_write import write_file
 
@@ -29,8 +31,7 @@ _STAGES = {"a": 1, "b": 2, "rc": 3, None: 4}
 Order = tuple[tuple[int, ...], int, int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Handover:
+class Handover(Struct, frozen=True):
     to: str
     at: int  # epoch milliseconds
 
@@ -91,4 +92,4 @@ def read(path: Path) -> Handover | None:
 
 
 def write(path: Path, handover: Handover) -> None:
-    write_file(path, json.dumps(asdict(handover)).encode())
+    write_file(path, msgspec.json.encode(handover))

@@ -22,10 +22,10 @@ import queue
 import socket
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
+from msgspec import Struct
 
 from claude_mem.model.errors import EventUnreadable, StoreError
 from claude_mem.serve import event_reports
@@ -51,8 +51,7 @@ class ContextTooLong(Exception):
     """Cut short, it would lose the mark that ends the quotation."""
 
 
-@dataclass(slots=True)
-class _Lookup:
+class _Lookup(Struct):
     question: Question
     answer: asyncio.Future[str]
     state: Literal["waits", "runs", "hangs", "ended"] = "waits"

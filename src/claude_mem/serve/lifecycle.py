@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
+
+from msgspec.structs import replace
 
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError, StoreDamaged, StoreError

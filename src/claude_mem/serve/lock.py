@@ -13,8 +13,9 @@ import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem.model.errors import WorkerError, WorkerFailed
 
@@ -31,8 +32,7 @@ class LockHeld(WorkerError):
         super().__init__(f"A worker is already running for this data directory (process {pid or 'unknown'}).")
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """The lock, while it is ours."""
 
     fd: int

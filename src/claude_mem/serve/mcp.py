@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
+from msgspec import Struct
 from starlette.responses import JSONResponse, Response
 
 from claude_mem.serve.http import guard
@@ -32,8 +32,7 @@ _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Visitor:
+class Visitor(Struct, frozen=True):
     """Who asks, as far as it said so."""
 
     client: str = ""  # the program's name

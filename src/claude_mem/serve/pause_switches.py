@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.hook import pause as hook_pause
 
 
-@dataclass(frozen=True, slots=True)
-class Paused:
+class Paused(Struct, frozen=True):
     """Since when, in seconds of the epoch."""
 
     everything: float | None = None  # None: it is not

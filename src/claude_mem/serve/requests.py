@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NoReturn, TypeVar
 
@@ -113,8 +112,7 @@ def read_arguments(shape: type[S], given: Mapping[str, object]) -> S:
     return read(shape, {field.name: _meant(field.type, given.get(field.name)) for field in declared})
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A field of a request, as its struct declares it."""
 
     name: str

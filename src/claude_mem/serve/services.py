@@ -10,7 +10,8 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from claude_mem.api.system import RecallProgress
 from claude_mem.model.clock import Clock
@@ -38,8 +39,7 @@ BACKLOG = 1024
 MOST_CORRECTIONS = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
+class Services(Struct, frozen=True, kw_only=True):
     """Every callable here blocks, unless it says otherwise; the worker calls them from threads of its own."""
 
     settings: Settings
@@ -107,15 +107,13 @@ class Services:
     """Whether the coding agent's settings know of us, as far as can be seen from here. Asked often."""
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
+class Correction(Struct, frozen=True):
     number: int
     what: str  # edit, pin, wrong, merge, undo, forget, all, settings, recording
     refs: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Running:
+class Running(Struct):
     services: Services
     port: int | None = None  # None: the loopback could not be had; the sockets serve alone
     pid: int = field(default_factory=os.getpid)

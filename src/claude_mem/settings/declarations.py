@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from claude_mem.hook import spool_writer
 from claude_mem.models import registry
@@ -22,8 +24,7 @@ SWITCHES = ("CLAUDE_MEM_DATA_DIR", "CLAUDE_MEM_OFF", "CLAUDE_MEM_OBSERVER")
 """Variables of ours that are not settings."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingWarning:
+class SettingWarning(Struct, frozen=True):
     kind: Literal["bad", "unknown", "theirs"]
     """bad: a value that cannot be used. unknown: not a setting. theirs: the TypeScript claude-mem's."""
     key: str
@@ -31,8 +32,7 @@ class SettingWarning:
     meant: str | None = None  # the setting that an unknown key was probably to be
 
 
-@dataclass(frozen=True, slots=True)
-class Takes:
+class Takes(Struct, frozen=True):
     """What a setting takes. `parse` raises ValueError or TypeError for anything else."""
 
     kind: Kind  # how a page shows it
@@ -43,8 +43,7 @@ class Takes:
     """What can be read of a value, and how many entries cannot: where the rest must hold all the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """What is declared of one field of Settings."""
 
     group: str
@@ -145,6 +144,9 @@ _SECRET = Takes("secret", _text)
 _TOKENS = _integer(0, 1_000_000_000)
 
 
+_DECLARED: list[Setting] = []  # in the order of the fields of Settings
+
+
 def _setting(
     group: str,
     key: str,
@@ -156,10 +158,10 @@ def _setting(
     instead: object = None,
     file_only: bool = False,
 ) -> Any:
-    """A field of Settings, with all that is declared of it as its metadata."""
+    """The default of a field of Settings; all that is declared of the field goes to `_DECLARED`."""
     words = takes.allowed if allowed is None else allowed
-    declared = Setting(group, key, default, takes, meaning, words, instead, file_only)
-    return field(default=default, metadata={"setting": declared}, repr=takes.kind != "secret")
+    _DECLARED.append(Setting(group, key, default, takes, meaning, words, instead, file_only))
+    return default
 
 
 _observer = partial(_setting, "The observer")
@@ -171,8 +173,7 @@ _retention = partial(_setting, "How long it is kept")
 _worker = partial(_setting, "The worker")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """The settings in force. Groups are in the order of the docs: what is changed most often comes first."""
 
     data_dir: Path
@@ -217,7 +218,7 @@ class Settings:
     claude_path: str | None = _observer(
         "CLAUDE_CODE_PATH", None, _TEXT, "Where the claude command is, if not on the PATH.", allowed="a path"
     )
-    verbosity: Verbosity = _observer(  # noqa: RUF009 it makes a field
+    verbosity: Verbosity = _observer(
         "CLAUDE_MEM_VERBOSITY",
         "normal",
         _one_of("minimal", "normal", "verbose"),
@@ -378,7 +379,7 @@ class Settings:
         "How many milliseconds an aborted session's work may take to end.",
     )
 
-    provider_variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    provider_variables: Mapping[str, str] = field(default_factory=dict)
     """Variables of others (`registry.VARIABLES`) that a provider takes when it has no setting of ours."""
     warnings: tuple[SettingWarning, ...] = ()
     """What was set, and is not in force."""
@@ -394,12 +395,21 @@ class Settings:
         """Where ours lies. Only to be asked before it is opened."""
         return foreign_database.database(self.data_dir)
 
+    def __repr__(self) -> str:
+        """Without what is secret: it may end up in a log."""
+        shown = (
+            f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name not in _SECRET_FIELDS
+        )
+        return f"Settings({', '.join(shown)})"
+
     def place(self, name: str) -> Path:
         """Where something of `capture.places` lies."""
         return self.data_dir / name
 
 
 SETTINGS: tuple[Setting, ...] = tuple(
-    replace(each.metadata["setting"], field=each.name) for each in fields(Settings) if each.metadata
+    replace(declared, field=name)
+    for name, declared in zip(Settings.__struct_fields__[1:-2], _DECLARED, strict=True)
 )
+_SECRET_FIELDS = {"provider_variables", *(each.field for each in SETTINGS if each.takes.kind == "secret")}
 BY_KEY = {setting.key: setting for setting in SETTINGS}

@@ -6,8 +6,9 @@ For a worker that runs: it must not look at its database's file, as `load` may (
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from claude_mem.model.errors import SettingsError
 from claude_mem.settings.declarations import BY_KEY, SETTINGS, Setting, Settings
@@ -17,8 +18,7 @@ Origin = Literal["default", "file", "environment"]
 _NOT_SAVED = "Not saved"  # where it is: nowhere yet
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     setting: Setting
     value: Any  # None for a secret, whatever it is
     default: Any

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from claude_mem.model.events import Event, Origin
 from claude_mem.model.refs import Card, Ref
@@ -12,16 +13,14 @@ from claude_mem.model.refs import Card, Ref
 # What the stages ask of the store. Every backend passes the contract suite in `tests/contracts`.
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """An event and where it happened, ready to be accepted."""
 
     event: Event
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """What one transaction took in."""
 
     fresh: int = 0
@@ -32,8 +31,7 @@ class Accepted:
 # What the pump, and those who watch over it, ask of the store.
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(Struct, frozen=True):
     """One day's calls of one model for one project."""
 
     day: str  # 2026-01-31, UTC
@@ -50,8 +48,7 @@ class Spending:
 # What goes out of the store as records and comes in as such, losing nothing (`model.portable`).
 
 
-@dataclass(frozen=True, slots=True)
-class ExportSelection:
+class ExportSelection(Struct, frozen=True):
     """What is to go out: all of it must hold. Empty: everything."""
 
     project_id: int | None = None
@@ -62,8 +59,7 @@ class ExportSelection:
     evidence: bool = True  # with what was done, not only what was understood of it
 
 
-@dataclass(frozen=True, slots=True)
-class ImportReport:
+class ImportReport(Struct, frozen=True):
     """What became of records that came in."""
 
     taken: dict[str, int] = field(default_factory=dict)  # by kind
@@ -74,8 +70,7 @@ class ImportReport:
 # What is asked of the store so that the house is kept: projects, and the room all of it takes.
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectSummary:
+class ProjectSummary(Struct, frozen=True):
     """A project, as somebody sees it who tidies up."""
 
     id: int
@@ -92,8 +87,7 @@ class ProjectSummary:
     merged: tuple[str, ...] = ()  # the keys of those that were merged into it
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseSize:
+class DatabaseSize(Struct, frozen=True):
     """What the database takes, in bytes."""
 
     size: int  # the file
@@ -106,8 +100,7 @@ class DatabaseSize:
 # `tests/contracts`.
 
 
-@dataclass(frozen=True, slots=True)
-class TextQuery:
+class TextQuery(Struct, frozen=True):
     """A query as expressions of the full-text index, any of which may match."""
 
     words: tuple[str, ...]
@@ -116,8 +109,7 @@ class TextQuery:
     """How many matches may be weighed. The rarest words come first; those past it are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextMatch:
+class TextMatch(Struct, frozen=True):
     """What one expression found: by key, its BM25 (larger is better)."""
 
     expression: str
@@ -127,22 +119,19 @@ class TextMatch:
     """In how many memories it is, where `scores` has only those of them that pass a filter."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextMatches:
+class TextMatches(Struct, frozen=True):
     total: int  # memories in the span: how rare a word is depends on it
     matched: tuple[TextMatch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FileMemory:
+class FileMemory(Struct, frozen=True):
     """A memory of a file."""
 
     card: Card
     how: str  # modified, read or (only) named
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     id: int
     key: str
     name: str
@@ -152,8 +141,7 @@ class Project:
     last_at: int | None = None  # epoch milliseconds
 
 
-@dataclass(frozen=True, slots=True)
-class ListPosition:
+class ListPosition(Struct, frozen=True):
     """Where a list goes on: after this memory."""
 
     at: int  # epoch milliseconds
@@ -163,8 +151,7 @@ class ListPosition:
 # What recall changes in the store: what a person has kept, pinned or forgotten, what sessions were told.
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What is to be forgotten: all of it must hold. Empty: nothing."""
 
     refs: tuple[Ref, ...] = ()
@@ -176,16 +163,14 @@ class Selection:
     text: str | None = None  # memories that hold these words, to the letter (any case)
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetPlan:
+class ForgetPlan(Struct, frozen=True):
     """What a selection comes to."""
 
     refs: tuple[Ref, ...] = ()
     sessions: tuple[str, ...] = ()  # that go as a whole
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgotten(Struct, frozen=True):
     sessions: int = 0
     observations: int = 0
     summaries: int = 0
@@ -194,8 +179,7 @@ class Forgotten:
     vectors: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryIdentity:
+class MemoryIdentity(Struct, frozen=True):
     """By what a memory is known in a copy of the store, where its number may be another's."""
 
     ref: Ref
@@ -203,8 +187,7 @@ class MemoryIdentity:
     at: int  # epoch milliseconds
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetRequest:
+class ForgetRequest(Struct, frozen=True):
     """What is to be forgotten wherever it lies: as it was selected, and what that came to here."""
 
     selection: Selection
@@ -214,8 +197,7 @@ class ForgetRequest:
     traces: tuple[MemoryIdentity, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CopyReport:
+class CopyReport(Struct, frozen=True):
     """Something that holds what is to be forgotten, or may."""
 
     path: str
@@ -228,8 +210,7 @@ class CopyReport:
         return self.done in ("holds", "left")
 
 
-@dataclass(frozen=True, slots=True)
-class Injection:
+class Injection(Struct, frozen=True):
     session: str
     event: str
     refs: tuple[str, ...]
@@ -245,8 +226,7 @@ class Injection:
 FieldValue = str | int | tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """An observation's fields as they are to be, or as they were: type, title, subtitle, narrative, facts,
     concepts, pinned, wrong, superseded_by, edited_at_epoch. Those not named stay."""
 
@@ -261,8 +241,7 @@ class ChangedMeanwhile(Exception):
 # What taking in the past asks of the store.
 
 
-@dataclass(frozen=True, slots=True)
-class KnownSession:
+class KnownSession(Struct, frozen=True):
     """A session that is there already, or must not be."""
 
     state: Literal["live", "past", "forgotten", "unseen"]
@@ -272,8 +251,7 @@ class KnownSession:
     seal: str | None = None  # which state of its transcript was taken in whole
 
 
-@dataclass(frozen=True, slots=True)
-class BackfillOptions:
+class BackfillOptions(Struct, frozen=True):
     """How sessions of the past are to be treated."""
 
     offline: bool = True  # no model is asked
@@ -281,15 +259,13 @@ class BackfillOptions:
     seals: Mapping[str, str] | None = None  # of sessions that are whole now
 
 
-@dataclass(frozen=True, slots=True)
-class BackfillAccepted:
+class BackfillAccepted(Struct, frozen=True):
     fresh: int = 0
     duplicate: int = 0
     live: int = 0  # of sessions that were captured as they happened, or forgotten: left alone
 
 
-@dataclass(frozen=True, slots=True)
-class BackfillProgress:
+class BackfillProgress(Struct, frozen=True):
     waiting: int  # events still to be observed
     tokens: int  # that sessions of the past have cost since some time
     usd: float
@@ -298,15 +274,13 @@ class BackfillProgress:
 # What the viewer's pages ask beside the desk's questions, and what the store is asked for them.
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(Struct, frozen=True):
     path: str
     changes: int
     last: Ref  # the newest memory that says so
 
 
-@dataclass(frozen=True, slots=True)
-class InjectionCount:
+class InjectionCount(Struct, frozen=True):
     """What sessions were told on one day of UTC, on one occasion."""
 
     day: str
@@ -315,8 +289,7 @@ class InjectionCount:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Facets:
+class Facets(Struct, frozen=True):
     projects: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     clients: tuple[str, ...] = ()

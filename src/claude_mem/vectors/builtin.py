@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from claude_mem.model.errors import StoreError
 from claude_mem.vectors.backend import VectorsUnavailable
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 ROWS = 1_024
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class Block(Struct, frozen=True, eq=False):
     memory_keys: NDArray[np.int64]
     rows: NDArray[np.int8]
     lengths: NDArray[np.float32]  # of the rows, so that a product becomes a cosine

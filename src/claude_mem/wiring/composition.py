@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem import __version__
 from claude_mem.atomic_write import write_file
@@ -150,8 +152,7 @@ def _build(settings: Settings) -> Services:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallServices:
+class RecallServices(Struct, frozen=True, kw_only=True):
     memory: MemoryReader
     writer: MemoryWriter
     deleter: MemoryDeleter

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
@@ -61,8 +62,7 @@ def observe_offline(batch: Batch, seen: Sequence[ReadEvent]) -> Memory:
     return Offline().observe(batch, seen)
 
 
-@dataclass(frozen=True, slots=True)
-class Observing:
+class Observing(Struct, frozen=True):
     """The observing half, put together."""
 
     pump: Pump

@@ -1,7 +1,8 @@
 """The demo does not call itself a success when it saw something wrong."""
 
 import io
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from claude_mem.cli import output
 from claude_mem.cli.demo.replay import Answered, Recalled, Run

@@ -1,8 +1,9 @@
 """What it cost, summed up: unknown prices are not passed off as nothing, and all of it fits a screen."""
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from claude_mem.cli.commands.stats import BREAKDOWNS, as_data, by, dollars, render, total
 from claude_mem.model.jobs import QueueFigures

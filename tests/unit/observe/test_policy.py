@@ -1,7 +1,6 @@
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from claude_mem.model.jobs import SessionBacklog
 from claude_mem.observe.policy import (

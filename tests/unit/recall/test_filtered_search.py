@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 from tests.contracts.store_contract import NOON, ORIGIN
 from tests.contracts.vectors_contract import vector
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied, house

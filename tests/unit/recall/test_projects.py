@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.contracts.store_contract import NOON, SettableClock
 
 from claude_mem.model.errors import InvalidInput, NotFound

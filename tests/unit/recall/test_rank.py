@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.recall.cards import DAY, NOW, card
 
 from claude_mem.model.refs import Card, Hit, Ref

@@ -16,9 +16,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, cast
+
+from msgspec.structs import replace
 
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.api.system import ContextState, IndexState, RecallProgress, VectorState

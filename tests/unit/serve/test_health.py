@@ -1,13 +1,13 @@
 """How recall is, as /health and /metrics tell it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 from tests.unit.serve.standin import build
 
 from claude_mem.api.system import Banner, Health, QueueFigures, RecallProgress

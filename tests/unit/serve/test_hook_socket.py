@@ -5,10 +5,10 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.serve.standin import build
 
 from claude_mem.hook import worker_link

@@ -59,7 +59,7 @@ class Worker:
     def __init__(self, folder: Path) -> None:
         self.desk = TinyDesk()
         parts: dict[str, Any] = {
-            name: getattr(standin.build(Settings(folder)), name) for name in Services.__slots__
+            name: getattr(standin.build(Settings(folder)), name) for name in Services.__struct_fields__
         }
         fence = "<quoted>{}</quoted>".format
         self.running = Running(

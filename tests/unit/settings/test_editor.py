@@ -1,9 +1,9 @@
 """What is set, where from, and how the file would read with some of it changed."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from claude_mem.model.errors import SettingsError
 from claude_mem.settings import SETTINGS, Settings, editor

@@ -1,8 +1,8 @@
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.harness import claude_mem_ts_data
 
 from claude_mem.model.errors import SettingsError
@@ -282,7 +282,7 @@ def test_neither_a_key_nor_a_password_is_shown(tmp_path: Path) -> None:
 
 def test_every_field_that_can_be_chosen_has_a_setting_or_is_borrowed() -> None:
     named = {setting.field for setting in SETTINGS} | {"provider_variables"}
-    assert named == set(Settings.__slots__) - {"data_dir", "warnings"}
+    assert named == set(Settings.__struct_fields__) - {"data_dir", "warnings"}
 
 
 def test_a_key_is_never_printed(tmp_path: Path) -> None:

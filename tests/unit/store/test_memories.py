@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Origin

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from tests.contracts.store_contract import ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Origin

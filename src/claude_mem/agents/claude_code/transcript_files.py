@@ -12,9 +12,10 @@ import os
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import Line, Tally
@@ -88,8 +89,7 @@ _TAIL = 64 << 10
 _LONGEST_TAIL = 4 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     session: str
     path: Path
     size: int  # bytes, with its subagents' files
@@ -99,8 +99,7 @@ class Transcript:
     agents: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     transcripts: tuple[Transcript, ...]  # the newest first
     unreadable: tuple[tuple[Path, str], ...] = ()  # files and folders, and why
     others: int = 0  # files of that ending in which no session speaks

@@ -12,10 +12,11 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
+
+from msgspec import Struct, field
 
 LONGEST_LINE = 64 << 20  # bytes of a line; the longest real ones hold a few images
 MOST_SHOWN = 5
@@ -39,8 +40,7 @@ _TELLING = (b"queued_command", b'"SessionStart:')  # what is read of the attachm
 _UUID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What was read, and what was passed over."""
 
     lines: int = 0

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import Line
@@ -38,20 +39,17 @@ _AFTER_SUMMARY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(Struct, frozen=True):
     """The client says that a task in the background ended; its hook fires, a turn begins, nobody typed."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Interruption:
+class Interruption(Struct, frozen=True):
     """The person stopped the agent."""
 
 
@@ -119,8 +117,7 @@ _REFUSED = (
 _INTERRUPTED = "[Request interrupted by user"
 
 
-@dataclass(slots=True)
-class Chain:
+class Chain(Struct):
     """One agent's thread through a transcript, as far as it was read."""
 
     session: str

@@ -15,8 +15,9 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from claude_mem.agents.claude_code import transcript_files, transcripts
 from claude_mem.atomic_write import write_file
@@ -34,8 +35,7 @@ Mark = tuple[int, int]
 """A file's size and the time of its last change, with its subagents' files'."""
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     mark: Mark
     taken: set[str] = field(default_factory=set)  # events, by id, since this process began
     not_before: float = 0.0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from claude_mem.cli import INTERRUPTED, client, output
 from claude_mem.cli.backfill import scan, sender, summary
@@ -82,8 +83,7 @@ LOOK_LATER_S = 0.25
 STALLED_S = 180.0
 
 
-@dataclass(slots=True)
-class BackfillRun:
+class BackfillRun(Struct):
     """How far a run is."""
 
     seen: Scan

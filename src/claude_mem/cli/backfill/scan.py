@@ -7,11 +7,12 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from claude_mem.cli import output
 from claude_mem.cli.backfill import sender
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from claude_mem.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Struct, frozen=True):
     """What was found, by what is to become of it. The newest first."""
 
     folder: Path
@@ -135,8 +135,7 @@ def since_when(given: str | None, now: int) -> int | None:
         raise UsageError(str(error)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Commits:
+class Commits(Struct, frozen=True):
     repo: Path
     project: Project
     since: int | None

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from claude_mem.cli import client
 from claude_mem.cli.client import Refused
@@ -78,8 +79,7 @@ TRIES = 5
 MOST_SHOWN = 20
 
 
-@dataclass(slots=True)
-class SendReport:
+class SendReport(Struct):
     """The outcome of what was sent so far."""
 
     events: int = 0

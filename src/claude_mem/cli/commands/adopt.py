@@ -8,9 +8,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from claude_mem.cli import client, output
 from claude_mem.cli.client import Sent, kind_counts, request
@@ -153,8 +154,7 @@ TABLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     path: Path
     records: Iterable[Record]
     gained: ImportReport

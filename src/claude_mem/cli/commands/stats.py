@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from claude_mem.cli import client, output
 from claude_mem.cli.commands import OK, Commands, json_flag
@@ -75,8 +77,7 @@ def _midnight(day: date) -> int:
     return int(datetime.combine(day, time.min, UTC).timestamp() * 1000)
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     calls: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0

@@ -8,9 +8,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from claude_mem import settings
 from claude_mem.cli import client, output
@@ -209,8 +211,7 @@ def _lines(text: str) -> int:
     return int(text)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerReport:
+class WorkerReport(Struct, frozen=True):
     state: str  # running, starting, stopped, hung
     pid: int | None
     port: int | None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from claude_mem import __version__
 from claude_mem.cli import output
@@ -47,7 +48,7 @@ def _run(args: argparse.Namespace) -> int:
     with replay.throwaway_directory(keep=args.keep) as data_dir:
         made = _play(payloads, data_dir)
         if args.json:
-            output.print_json(asdict(made))
+            output.print_json(to_builtins(made))
         else:
             paint = output.Paint(sys.stdout)
             parts = (

@@ -14,12 +14,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, cast
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from claude_mem.agents import launcher
 from claude_mem.cli.commands import worker
@@ -33,16 +34,14 @@ COMMAND = launcher.hook_command(launcher.this_machine())
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One process's cost."""
 
     wall_ms: float
     cpu_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Answered(Run):
+class Answered(Run, frozen=True):
     event: str
     careful: (
         bool  # it had to be parsed: it names something that may be secret, or its session something private
@@ -114,8 +113,7 @@ FILE = "src/parcel/weight.py"
 RESULTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     context: str  # what the client shows the model at the session's start
     prompt: str
     reminder: str  # what it shows the model beside the prompt

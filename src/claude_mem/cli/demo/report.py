@@ -8,26 +8,25 @@ import stat
 import statistics
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem.cli import memories, output
 from claude_mem.cli.demo.replay import Answered, Recalled, Run
 from claude_mem.hook import paths
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSession:
+class StoredSession(Struct, frozen=True):
     id: str
     project: str
     status: str
     prompts: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
+class StoredEvent(Struct, frozen=True):
     prompt: int
     kind: str
     tool: str | None
@@ -36,8 +35,7 @@ class StoredEvent:
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObservation:
+class StoredObservation(Struct, frozen=True):
     type: str
     title: str
     subtitle: str
@@ -45,14 +43,12 @@ class StoredObservation:
     provider: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSummary:
+class StoredSummary(Struct, frozen=True):
     prompt: int
     fields: dict[str, str]  # those that were filled in
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     session: StoredSession
     events: list[StoredEvent]
     observations: list[StoredObservation]
@@ -130,8 +126,7 @@ KEPT = "parse_weight"
 """Said openly, all over the session: a search that finds this would find the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenSearch:
+class HiddenSearch(Struct, frozen=True):
     files: int
     found: dict[str, int]  # what was looked for, and in how many files it is
     indexed: dict[str, int]  # and in how many texts the index has its words, one after the other
@@ -159,8 +154,7 @@ SHOWN = 4  # events of a turn after its prompt; of more, one less and how many t
 WORDS = {"session_start": "start", "session_end": "end", "subagent_stop": "subagent"}
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     hooks: list[Answered]
     bare: list[Run]
     drained_after_s: float

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from dataclasses import asdict
+
+from msgspec import to_builtins
 
 from claude_mem.cli import output
 from claude_mem.cli.commands import OK, WRONG, Commands, json_flag, terminal_width
@@ -41,8 +42,8 @@ def _run(args: argparse.Namespace) -> int:
                 "because": reason,
                 "observing": unobserved is None,
                 "observing_because": unobserved,
-                "findings": [asdict(finding) for finding in findings],
-                "facts": asdict(facts),
+                "findings": to_builtins(findings),
+                "facts": to_builtins(facts),
             }
         )
     else:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
+
+from msgspec import Struct, field
 
 from claude_mem.serve.pause_switches import Paused
 from claude_mem.settings import SettingWarning
@@ -14,8 +15,7 @@ from claude_mem.settings import SettingWarning
 Level = Literal["ok", "warn", "bad"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     check: str
     level: Level
     says: str
@@ -24,29 +24,25 @@ class Finding:
     hinders: str | None = None  # why nothing recorded becomes memory, where that is so
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(Struct, frozen=True):
     how: tuple[str, ...]  # each connection there is, in words
     current: bool = True  # an install would change nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """It could not be found out; `why` is a short clause."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(Struct, frozen=True):
     path: str
     version: str
     sqlite: str
     start_ms: float | Unknown  # of `python -I -S -c pass`, the floor of every hook
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
+class Directory(Struct, frozen=True):
     path: str
     exists: bool
     obstacle: str | None = None  # why it cannot be made, where it is not there
@@ -60,14 +56,12 @@ class Directory:
     filesystem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     off: str | None = None  # the variable that switches recording off
     warnings: tuple[SettingWarning, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
+class Worker(Struct, frozen=True):
     state: str  # running, starting, stopped, hung
     pid: int | None = None
     port: int | None = None
@@ -83,8 +77,7 @@ class Worker:
     spent_up: str | None = None  # which budget kept the last batch from the model
 
 
-@dataclass(frozen=True, slots=True)
-class Spool:
+class Spool(Struct, frozen=True):
     files: int = 0
     bytes: int = 0
     most_files: int = 0
@@ -94,8 +87,7 @@ class Spool:
     aside: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(Struct, frozen=True):
     ready: int = 0
     leased: int = 0
     parked: int = 0
@@ -103,8 +95,7 @@ class Queue:
     oldest_age_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Database:
+class Database(Struct, frozen=True):
     exists: bool = False
     bytes: int = 0
     schema: int | None = None
@@ -123,8 +114,7 @@ class Database:
     newest_backup_age_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Observing:
+class Observing(Struct, frozen=True):
     """What the settings come to, seen from here; the worker may have been started from elsewhere."""
 
     provider: str
@@ -134,8 +124,7 @@ class Observing:
     daily_usd: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(Struct, frozen=True):
     """What finds and tells. The worker says how it is; without one, what lies on the disk does."""
 
     told_by_worker: bool = False
@@ -154,14 +143,12 @@ class Recall:
     told: int | None = None  # how often a session was told something
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(Struct, frozen=True):
     free: int
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     interpreter: Interpreter | Unknown
     directory: Directory | Unknown
     configuration: Configuration | Unknown

@@ -8,9 +8,11 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 import claude_mem
 from claude_mem import settings
@@ -27,8 +29,7 @@ PLUGIN = "claude-mem"
 """Beside the client's settings, not with our data: who deletes those must still be told at the next start."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientPaths:
+class ClientPaths(Struct, frozen=True):
     """One scope's files: the user's own, or one project's."""
 
     scope: str  # as the client calls it: user, project
@@ -122,14 +123,12 @@ def _client(chosen: Settings, home: Path) -> str | None:
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     before: str | None  # None: there was no such file
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     plugin: bool
     scope: str
     folder: str
@@ -176,4 +175,4 @@ def load_record(path: Path) -> Record | None:
 
 
 def record_text(record: Record) -> str:
-    return json.dumps(asdict(record), indent=1)
+    return json.dumps(to_builtins(record), indent=1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem import __version__
 from claude_mem.agents import launcher
@@ -18,8 +20,7 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     place: ClientPaths
     made: Record
     is_recorded: bool

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from claude_mem.agents import launcher
 from claude_mem.agents.claude_code import hooks, settings_file
@@ -121,8 +122,7 @@ APPROVAL = (
 Read = Callable[[Path], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """How the user wants to be connected."""
 
     plugin: bool
@@ -130,8 +130,7 @@ class Wanted:
     status_line: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One file: its text before (None: there is none) and after (None: it is to go)."""
 
     path: Path
@@ -139,16 +138,14 @@ class Change:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """What the client is asked to do, and what would take that back (None: nothing need)."""
 
     words: tuple[str, ...]  # without the client's name
     undo: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     changes: tuple[Change, ...] = ()
     steps: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
+
+from msgspec.structs import replace
 
 from claude_mem.model.memory import Batch, Memory, Observation, Summary
 from claude_mem.observe.offline import changes, decisions, discoveries, errands, summary

@@ -12,8 +12,8 @@ import asyncio
 import hmac
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from claude_mem.serve.http.signin import Visitors
@@ -46,8 +46,7 @@ _ALWAYS = (
 _SAFE = ("GET", "HEAD")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """What a TCP caller must show: the port it came to, and the token, or a cookie it was given."""
 
     port: int

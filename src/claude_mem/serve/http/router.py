@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 from urllib.parse import unquote
 
@@ -20,8 +19,7 @@ LINES = "application/x-ndjson"
 Method = Literal["GET", "POST", "DELETE"]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     status: int
     about: str
     shape: Any = None  # what it holds; None: any object
@@ -31,8 +29,7 @@ class Answer:
 Answers = Answer | type[Struct]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One request, as a handler sees it."""
 
     running: Running
@@ -56,8 +53,7 @@ response. A plain function may block and runs in a thread; a coroutine runs on t
 H = TypeVar("H", bound=Callable[..., object] | Callable[..., Awaitable[object]])
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     method: Method
     path: str
     handler: Handler

@@ -12,9 +12,10 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -32,8 +33,7 @@ MEDIA_TYPE = "text/event-stream"
 _CURSOR = re.compile(r"p(\d{1,12})-o(\d{1,12})-s(\d{1,12})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """The last memory of each kind somebody was told of. Written `p8-o12-s3`: an event's id."""
 
     prompt: int = 0
@@ -110,8 +110,7 @@ class _Stream(StreamingResponse):
             self._running.listeners -= 1
 
 
-@dataclass(slots=True)
-class _Teller:
+class _Teller(Struct):
     """What one listener was told so far."""
 
     running: Running

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin
@@ -63,8 +65,7 @@ _BELIEVABLE = 2**31
 """A prompt's number from a caller who has lost count must not use up all numbers there are."""
 
 
-@dataclass(slots=True)
-class SessionState:
+class SessionState(Struct):
     """The part of a session that arrivals change."""
 
     id: int

@@ -10,9 +10,10 @@ import shutil
 import stat
 from collections.abc import Iterable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem.model.errors import StoreDamaged, StoreError
 from claude_mem.store.sqlite import database_files
@@ -91,8 +92,7 @@ _DRAFT_PREFIX = ".claude-mem-draft"
 _DRAFT_IS_DEAD_AFTER_S = 60 * 60
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(Struct, frozen=True):
     path: Path
     at: datetime
     before_migration: bool

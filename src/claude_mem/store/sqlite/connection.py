@@ -12,13 +12,14 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 
@@ -297,8 +298,7 @@ T = TypeVar("T")
 GROUP = 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Task:
+class _Task(Struct, frozen=True, eq=False):
     work: Callable[[sqlite3.Connection], Any]
     alone: bool
     answer: Future[Any] = field(default_factory=Future)

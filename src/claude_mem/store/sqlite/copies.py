@@ -10,9 +10,10 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from claude_mem.atomic_write import atomic_file
 from claude_mem.model.clock import Clock
@@ -38,8 +39,7 @@ SHOP = ".forgetting"
 NAME = "copy.db"
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     path: Path
     aside: Path | None = None  # the folder of a database that was put aside
 

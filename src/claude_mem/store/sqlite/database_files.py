@@ -7,8 +7,9 @@ import os
 import shutil
 import stat
 import struct
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem.model.errors import StoreDamaged, StoreForeign
 from claude_mem.store.sqlite.connection import APPLICATION_ID
@@ -95,8 +96,7 @@ def put_in_place(draft: Path, path: Path) -> None:
 # What is to be done with a database, decided from what it says of itself. Knows none by name.
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseHeader:
+class DatabaseHeader(Struct, frozen=True):
     """What a database says of itself."""
 
     ours: bool

@@ -8,11 +8,13 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.memory import Summary
@@ -173,8 +175,7 @@ def _holds(db: sqlite3.Connection, session: str) -> bool:
 AT_ONCE = 100
 
 
-@dataclass(slots=True)
-class Deleted:
+class Deleted(Struct):
     """What a transaction has forgotten."""
 
     counts: Counter[str] = field(default_factory=Counter)

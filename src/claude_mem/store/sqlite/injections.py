@@ -6,8 +6,9 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Lock
+
+from msgspec import Struct
 
 from claude_mem.model.refs import Ref
 from claude_mem.store.sqlite.connection import Readers, Writer, array, execute, iso
@@ -66,8 +67,7 @@ def rendering(db: sqlite3.Connection, stamp: str) -> tuple[tuple[str, ...], int]
     return None if row is None else (tuple(json.loads(row["refs"])), row["tokens"])
 
 
-@dataclass(frozen=True, slots=True)
-class Rewording:
+class Rewording(Struct, frozen=True):
     statement: str
     key: dict[str, str | int]
     refs: str

@@ -11,9 +11,11 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_mem.model.refs import (
     KINDS,
@@ -77,8 +79,7 @@ RefsByKind = Mapping[MemoryKind, frozenset[int]]
 """Memories by their ids."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListOptions(Struct, frozen=True):
     limit: int
     offset: int = 0
     newest_first: bool = True
@@ -252,8 +253,7 @@ MANY_WRONG = 1_000
 AT_ONCE = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
+class _Listed(Struct, frozen=True):
     memory_keys: frozenset[int] = frozenset()
     pass_: bool = True  # False: all others do
 

@@ -8,7 +8,8 @@ already, and a merge that a kill interrupts is known by a project whose key is n
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from claude_mem.model.events import Origin
 from claude_mem.model.events import enclosing_directories as paths_around

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError
@@ -25,8 +26,7 @@ from claude_mem.store.sqlite.database_files import (
 # Putting a backup in the database's place: verified first; what was there is moved aside, not deleted.
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(Struct, frozen=True):
     restored_from: Path
     moved_aside: Path | None  # the directory the former database is in; None: there was none
 
@@ -102,8 +102,7 @@ CHECK_UP_TO = 64 * 1024 * 1024
 THOROUGH_UP_TO = 32 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """What the user is to be told."""
 
     quarantined: Path | None  # the directory the damaged files are in

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from claude_mem.model.clock import Clock
 from claude_mem.store.sqlite import forget
@@ -19,8 +20,7 @@ WEIGHED_AT_ONCE = 5_000
 EMPTIED_AT_ONCE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     events: int = 0
     characters: int = 0
 

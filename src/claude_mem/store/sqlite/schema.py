@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
+
+from msgspec import Struct
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreForeign, StoreTooNew, StoreTooOld
@@ -29,8 +30,7 @@ _HERE = Path(__file__).parent
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(Struct, frozen=True):
     """One step from the version before it; never changed once released, only followed by another."""
 
     version: int
@@ -38,28 +38,23 @@ class Migration:
     sql: str
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(Struct, frozen=True):
     """There is nothing yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Upgrade:
+class Upgrade(Struct, frozen=True):
     """It is ours, and lacks some migrations or none."""
 
 
-@dataclass(frozen=True, slots=True)
-class TooOld:
+class TooOld(Struct, frozen=True):
     """It is ours, from before the first release. Hands off."""
 
 
-@dataclass(frozen=True, slots=True)
-class TooNew:
+class TooNew(Struct, frozen=True):
     """It is ours, from a version that knows more than this one. Hands off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(Struct, frozen=True):
     """It is somebody else's. Hands off."""
 
 

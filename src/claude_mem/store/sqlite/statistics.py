@@ -7,9 +7,11 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.model.jobs import QueueFigures
@@ -30,24 +32,21 @@ from claude_mem.store.values import ChangedFile, DatabaseSize, Facets, Injection
 # Sums up what was captured, what became of it and what it cost, from outside: the worker need not run.
 
 
-@dataclass(frozen=True, slots=True)
-class Today:
+class Today(Struct, frozen=True):
     """What was spent since midnight UTC, by all sessions: as the budget counts it."""
 
     tokens: int = 0
     usd: float = 0.0  # as far as it is known
 
 
-@dataclass(frozen=True, slots=True)
-class InjectionTotals:
+class InjectionTotals(Struct, frozen=True):
     """What sessions were told on one occasion."""
 
     times: int
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     sessions: int = 0
     prompts: int = 0
     events: int = 0
@@ -113,8 +112,7 @@ LOOK_BACK_MS = 35 * DAY_MS
 SOMEBODY_ELSES = "it holds somebody else's tables"
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Struct, frozen=True):
     path: Path
     exists: bool = False
     bytes: int = 0
@@ -217,16 +215,14 @@ def _at(one: backup.Backup) -> int:
 # What is new since some marks: which projects have more to tell, which sessions are being compacted.
 
 
-@dataclass(frozen=True, slots=True)
-class NewsMarks:
+class NewsMarks(Struct, frozen=True):
     observation: int
     summary: int
     event: int
     session: int
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     marks: NewsMarks
     projects: tuple[int, ...] = ()
     compacted: tuple[tuple[int, str], ...] = ()  # project, session

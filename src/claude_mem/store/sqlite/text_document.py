@@ -6,7 +6,8 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from claude_mem.model.full_text import indexed
 from claude_mem.model.refs import MemoryKind, Ref, memory_key
@@ -31,8 +32,7 @@ _NAMED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TextDocument:
+class TextDocument(Struct, frozen=True):
     memory_key: int
     title: str
     body: str

@@ -11,9 +11,10 @@ import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from claude_mem.model.full_text import beginning, is_only_a_beginning
 from claude_mem.model.refs import KINDS, MemoryKind, Ref, idf
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 STEP = 128
 
 
-@dataclass(frozen=True, slots=True)
-class _Drafts:
+class _Drafts(Struct, frozen=True):
     generation: int
     kind: MemoryKind
     after: int
@@ -185,8 +185,7 @@ MOST_KNOWN = 10_000
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """How many memories there are."""
 
     span: int

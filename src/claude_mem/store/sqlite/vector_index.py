@@ -6,7 +6,8 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from claude_mem.model.refs import MemoryKind, Ref, memory_key, ref_at, session_at, span
 from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute, queries
@@ -108,8 +109,7 @@ FOLLOWED = "followed_vectors"
 """Changes with every memory that was given to another session."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unembedded:
+class Unembedded(Struct, frozen=True):
     texts: list[tuple[int, str]]  # keys, and what to embed
     marks: Mapping[MemoryKind, int]  # how far it is when they are done
     again: Mapping[str, str] = field(default_factory=dict)  # notes that are settled then

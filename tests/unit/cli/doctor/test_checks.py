@@ -1,9 +1,9 @@
 """Facts become findings: every fault is named, with the next step, and nothing sound is blamed."""
 
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from msgspec.structs import fields, replace
 
 from claude_mem.cli.doctor.checks import is_wrong, judge, why_not, why_unobserved
 from claude_mem.cli.doctor.facts import (

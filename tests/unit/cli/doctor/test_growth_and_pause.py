@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from claude_mem.cli.commands import pause
 from claude_mem.cli.commands.projects import hinted
@@ -46,7 +45,7 @@ FACTS = Facts(
 def test_growth_is_one_line_and_a_warning_where_it_cannot_keep_up(
     database: dict[str, float], disk: int, level: str, says: str
 ) -> None:
-    changed = replace(DATABASE, **database)  # type: ignore[arg-type]
+    changed = replace(DATABASE, **database)
     (finding,) = checks.judge_growth(replace(FACTS, database=changed, disk=Disk(disk * MIB, 20_000 * MIB)))
     assert (finding.check, finding.level) == ("growth", level)
     assert says in finding.says

@@ -111,7 +111,7 @@ def observed(batch: Batch) -> Memory:
 
 
 def _private(event: Event) -> Event:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     return replace(event, private=True)
 
@@ -122,4 +122,4 @@ def everything(memory: Memory) -> str:
 
 
 def shape(observation: Observation) -> Mapping[str, object]:
-    return {name: getattr(observation, name) for name in observation.__slots__}
+    return {name: getattr(observation, name) for name in observation.__struct_fields__}

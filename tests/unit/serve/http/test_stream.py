@@ -6,12 +6,12 @@ import threading
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 

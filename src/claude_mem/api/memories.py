@@ -246,7 +246,7 @@ class SearchAnswer(Struct, kw_only=True):
 
 class TimelineAnswer(Struct, kw_only=True):
     anchor: Annotated[Memory | None, doc("The memory in the middle.")] = None
-    at: Annotated[Any, doc("The time in the middle.", 1769850000000)] = None
+    at: Annotated[str | None, doc("The time in the middle.", "2026-01-31T09:00:00.000Z")] = None
     before: Annotated[list[Memory], doc("From before it.")]
     after: Annotated[list[Memory], doc("From after it.")]
 

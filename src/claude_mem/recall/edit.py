@@ -77,10 +77,10 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
         type_ = text_field(given, "type") or "discovery"
         if type_ not in TYPES:
             raise InvalidInput("type", f"Unknown type {type_!r}. Use one of: {', '.join(TYPES)}.")
-        title = self.clean(text_field(given, "title")).strip() or _first_line(narrative)
+        title = (self.clean(text_field(given, "title")).strip() or _first_line(narrative))[:LONGEST_TITLE]
         observation = Observation(
             type=cast(ObservationType, type_),
-            title=title[:LONGEST_TITLE],
+            title=title,
             subtitle=self.clean(text_field(given, "subtitle")) or None,
             narrative=narrative if narrative != title else None,
             facts=self._items(given, "facts"),

@@ -29,6 +29,13 @@ def test_what_is_remembered_is_the_users_own_and_found_at_once(memory: House) ->
     assert memory.changes == 2, "what is rendered is to be made anew"
 
 
+def test_a_title_that_is_all_of_the_text_is_saved_in_full_however_long(memory: House) -> None:
+    words = " ".join(f"word{number}" for number in range(60))
+    memory.writing.remember(words, HERE | {"title": words})
+    (saved,) = memory.reading.details(["1"])["results"]
+    assert words in (saved["title"], saved["narrative"])
+
+
 def test_secrets_are_taken_out_of_every_field(memory: House) -> None:
     given: dict[str, object] = {
         "title": "a hunter2",

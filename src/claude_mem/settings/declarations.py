@@ -403,7 +403,7 @@ class Settings(Struct, frozen=True):
         return f"Settings({', '.join(shown)})"
 
     def place(self, name: str) -> Path:
-        """Where something of `capture.places` lies."""
+        """Where something of `hook.paths` lies."""
         return self.data_dir / name
 
 

@@ -45,7 +45,7 @@ class Spending(Struct, frozen=True):
     cost_usd: float | None  # None: not known of any of them
 
 
-# What goes out of the store as records and comes in as such, losing nothing (`model.portable`).
+# What goes out of the store as records and comes in as such, losing nothing (`model.records`).
 
 
 class ExportSelection(Struct, frozen=True):
@@ -157,7 +157,7 @@ class Selection(Struct, frozen=True):
     refs: tuple[Ref, ...] = ()
     session: str | None = None  # the client's own id: the session with all that is in it
     project_id: int | None = None
-    file: str | None = None  # memories of this file (as `model.pathing.is_of_file` reads it)
+    file: str | None = None  # memories of this file (as `model.refs.is_of_file` reads it)
     since: int | None = None  # epoch milliseconds
     until: int | None = None
     text: str | None = None  # memories that hold these words, to the letter (any case)

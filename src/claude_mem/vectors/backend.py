@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 # What recall asks of embeddings and of whoever keeps them. Every backend passes
-# `testing.vectors_contract`.
+# `tests/contracts/vectors_contract`.
 
 
 if TYPE_CHECKING:

@@ -19,10 +19,8 @@ from claude_mem.recall.transfer import Importer
 from claude_mem.serve import lock
 from claude_mem.serve.http.routes.memories import absorbed
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Restored, recovery
+from claude_mem.store.sqlite import Restored, recovery, statistics
 from claude_mem.store.sqlite import backup as backups
-from claude_mem.store.sqlite import statistics as surveying
-from claude_mem.store.sqlite import statistics as tallying
 from claude_mem.store.sqlite.statistics import Survey, Tally
 from claude_mem.store.sqlite.transfer import scratch
 
@@ -46,19 +44,19 @@ def restore(settings: Settings, source: Path | None) -> Restored:
 
 def survey(settings: Settings, *, thorough: bool = True) -> Survey:
     """What the database holds, seen from outside; works with the worker up, down or never there."""
-    return surveying.survey_database(
+    return statistics.survey_database(
         settings.database, settings.place(paths.BACKUPS), now(), thorough=thorough
     )
 
 
 def foreign(settings: Settings) -> str | None:
     """Whose database lies in our place, as a sentence; None if it is ours, or there is none."""
-    return surveying.foreign_owner(settings.database)
+    return statistics.foreign_owner(settings.database)
 
 
 def tally(settings: Settings, since: int) -> Tally:
     """What came in since then and what became of it; asked of a database that a survey found current."""
-    return tallying.count_since(settings.database, since, now())
+    return statistics.count_since(settings.database, since, now())
 
 
 @contextmanager

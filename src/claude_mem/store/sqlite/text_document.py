@@ -13,7 +13,7 @@ from claude_mem.model.full_text import indexed
 from claude_mem.model.refs import MemoryKind, Ref, memory_key
 
 VERSION = "1"
-"""Changes with anything here or in `model.wording`: the index is then made anew."""
+"""Changes with anything here or in `model.full_text`: the index is then made anew."""
 
 MOST = 8_000
 """Characters of one text that are indexed: of a long one the beginning and the end, where things are said."""

@@ -16,7 +16,7 @@ from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref, span
-from claude_mem.store.sqlite import Store, projects, statistics
+from claude_mem.store.sqlite import Store, statistics, vector_index
 from claude_mem.store.values import Arrival, ForgetPlan
 
 SHOP = "/gone/code/shop"
@@ -288,14 +288,13 @@ def test_a_forgotten_project_takes_its_other_keys_with_it(house: House) -> None:
 
 def test_a_merge_that_was_killed_is_finished_later(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     gone, into = house.id_of(MOVED), house.id_of(ORIGIN)
-    moved_one = projects._move_one
+    moves: Iterator[Callable[..., None]] = iter([vector_index.move, _killed])
+
+    def move(*given: object) -> None:
+        next(moves)(*given)
+
     with monkeypatch.context() as killed:
-        moves: Iterator[Callable[[sqlite3.Connection, int, int], bool]] = iter([moved_one, _killed])
-
-        def move(db: sqlite3.Connection, gone: int, into: int) -> bool:
-            return next(moves)(db, gone, into)
-
-        killed.setattr(projects, "_move_one", move)
+        killed.setattr(vector_index, "move", move)  # in the middle of the second session's transaction
         with pytest.raises(KeyboardInterrupt):
             house.projects.merge(gone, into)
     assert len(house.projects.all()) == 3
@@ -305,7 +304,7 @@ def test_a_merge_that_was_killed_is_finished_later(house: House, monkeypatch: py
     assert house.projects.finish_merging() == 0
 
 
-def _killed(*_args: object) -> bool:
+def _killed(*_args: object) -> None:
     raise KeyboardInterrupt
 
 

@@ -13,18 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
-
-# What an error of SQLite means to us, decided by its code and never by its wording.
-
 
 _PRIMARY = 0xFF  # the low byte of an extended code says what, the rest where
 
@@ -64,17 +62,12 @@ def translated(path: Path, db: sqlite3.Connection | None = None) -> Iterator[Non
     """SQLite's and the file system's errors leave as ours; `db`, if given, is closed on the way out."""
     try:
         yield
-    except SQLITE_ERRORS as error:
+    except (*SQLITE_ERRORS, OSError) as error:
         if db is not None:
             db.close()
+        if isinstance(error, OSError):
+            raise StoreUnavailable(f"{error.strerror or error}: {error.filename or path}") from error
         raise translate(error, path) from error
-    except OSError as error:
-        if db is not None:
-            db.close()
-        raise StoreUnavailable(f"{error.strerror or error}: {error.filename or path}") from error
-
-
-# How a connection is opened: what it may do, and the pragmas that make an acknowledged write last.
 
 
 APPLICATION_ID = 0x636D656D  # "cmem": how `file` and we ourselves tell our databases from others
@@ -163,9 +156,6 @@ def _decoded(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
-# Values as SQLite can hold them: whatever a payload contained, accepting it never fails for its shape.
-
-
 Value = str | int | float | None
 
 _LARGEST = 2**63 - 1
@@ -174,6 +164,7 @@ _LAST_INSTANT = 253_402_300_799_999  # the end of the year 9999: ISO 8601 has no
 
 
 def storable(value: Value) -> Value:
+    """As SQLite can hold it: whatever a payload contained, accepting it never fails for its shape."""
     if isinstance(value, str):
         return text(value)
     return integer(value) if isinstance(value, int) else value
@@ -181,9 +172,7 @@ def storable(value: Value) -> Value:
 
 def text(value: str) -> str:
     """A lone surrogate (an invalid byte of a path, half an emoji cut off) has no UTF-8: it becomes U+FFFD."""
-    if value.isascii():
-        return value
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def integer(value: int) -> int:
@@ -201,7 +190,9 @@ def iso(epoch_ms: int) -> str:
     return at.isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
 
 
-# Running the statements of the `.sql` files beside it by name, whatever the shape of the values.
+def columns(value: Struct) -> dict[str, Any]:
+    """A value's fields as parameters (those that a statement does not name are ignored); tuples as JSON."""
+    return {name: array(part) if isinstance(part, tuple) else part for name, part in asdict(value).items()}
 
 
 SQL = Path(__file__).with_name("sql")
@@ -229,19 +220,19 @@ def _named(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def execute(db: sqlite3.Connection, query: str, /, **parameters: Value) -> sqlite3.Cursor:
+    """Run a statement of the `.sql` files by its name."""
     try:
         return db.execute(queries()[query], parameters)
     except (UnicodeEncodeError, OverflowError):  # rare, so looked for only when SQLite has refused
         return db.execute(queries()[query], {name: storable(value) for name, value in parameters.items()})
 
 
-# Who reads: a few connections that cannot write, lent for one short transaction each.
-
-
 IDLE = 4
 
 
 class Readers:
+    """A few connections that cannot write, lent for one short transaction each."""
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._idle: list[sqlite3.Connection] = []
@@ -286,14 +277,8 @@ class Readers:
         db.close()
 
 
-# Who writes: one thread with the one writing connection, committing what waits as a group.
-#
-# An fsync costs the same for one caller as for sixty-four. Callers hand in a function of the connection and
-# block; each function runs in a savepoint of its own, and nobody is released before the group's commit is on
-# the disk.
-
-
 T = TypeVar("T")
+P = ParamSpec("P")
 
 GROUP = 64
 
@@ -305,7 +290,8 @@ class _Task(Struct, frozen=True, eq=False):
 
 
 class Writer:
-    """Owns its connection from here on: the thread uses it, and closes it at the end."""
+    """One thread with the one writing connection, committing what waits as a group. The connection is its own
+    from here on: it closes it at the end."""
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
         self._db, self._path = db, path
@@ -409,10 +395,45 @@ class Writer:
                 self._db.execute("ROLLBACK")
 
 
-# The room a database takes, and how what is unused in it is given back without anybody waiting for long.
-#
-# A database of this version gives pages back from its end, a few at a time. One that an older version made
-# must be written anew once for that: done at once where it is small, else when somebody asks for it.
+class Part:
+    """A part of the store. Any thread may call it; any call may block, and raises StoreError."""
+
+    def __init__(self, readers: Readers, writer: Writer) -> None:
+        self._readers, self._writer = readers, writer
+
+    def _rows(self, query: str, /, **parameters: Value) -> list[sqlite3.Row]:
+        with self._readers.read() as db:
+            return execute(db, query, **parameters).fetchall()
+
+    def _row(self, query: str, /, **parameters: Value) -> sqlite3.Row | None:
+        with self._readers.read() as db:
+            found: sqlite3.Row | None = execute(db, query, **parameters).fetchone()
+            return found
+
+    def _number(self, query: str, /, **parameters: Value) -> int:
+        """Of a statement whose one row has one number, or nothing."""
+        with self._readers.read() as db:
+            return int(execute(db, query, **parameters).fetchone()[0] or 0)
+
+    def _change(self, query: str, /, **parameters: Value) -> int:
+        """In a transaction of its own; how many rows were changed."""
+        return self._writer.run(lambda db: execute(db, query, **parameters).rowcount)
+
+
+AnyPart = TypeVar("AnyPart", bound=Part)
+
+
+def transaction(
+    method: Callable[Concatenate[AnyPart, sqlite3.Connection, P], T],
+) -> Callable[Concatenate[AnyPart, P], T]:
+    """A method that writes: called without the connection, durable on return, undone as a whole if it
+    raises."""
+
+    @wraps(method)
+    def run(self: AnyPart, /, *args: P.args, **named: P.kwargs) -> T:
+        return self._writer.run(lambda db: method(self, db, *args, **named))
+
+    return run
 
 
 def vacuum(db: sqlite3.Connection) -> None:

@@ -10,20 +10,31 @@ from typing import Any
 from msgspec.structs import replace
 
 from claude_mem.model.events import Origin
-from claude_mem.model.memory import Observation
+from claude_mem.model.jobs import SessionStatus
+from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, Ref, Source, kind_at, ref_at, span
-from claude_mem.store.sqlite import cards, memory_filters, observations, text_index
-from claude_mem.store.sqlite.connection import Readers, Writer, execute
-from claude_mem.store.sqlite.memory_filters import MANY_WRONG, MemoryFilter, keys_of_file
-from claude_mem.store.sqlite.text_document import placed
-from claude_mem.store.values import (
-    FileMemory,
-    ListPosition,
-    Project,
-    Revision,
-    TextMatches,
-    TextQuery,
+from claude_mem.store.sqlite import cards, observations, projects, text_index
+from claude_mem.store.sqlite.connection import (
+    Part,
+    Readers,
+    Value,
+    Writer,
+    execute,
+    iso,
+    text,
+    transaction,
 )
+from claude_mem.store.sqlite.memory_filters import (
+    MANY_WRONG,
+    ListOptions,
+    MemoryFilter,
+    by_kind,
+    count_memories,
+    keys_of_file,
+    list_refs,
+)
+from claude_mem.store.sqlite.text_document import placed
+from claude_mem.store.values import FileMemory, ListPosition, Project, Revision, TextMatches, TextQuery
 
 SIZES_HOLD = 0.02
 """A span is counted again when the index has grown by this part of it."""
@@ -33,17 +44,18 @@ BESIDE = 2_000
 """Of those in a folder, which say less."""
 
 
-class Memories:
-    """Reads, adds and corrects memories. Each call sees one state of the store; any thread may call it.
-    Raises StoreError."""
+class Memories(Part):
+    """Reads, adds and corrects memories. Each call sees one state of the store."""
 
     def __init__(self, readers: Readers, writer: Writer) -> None:
-        self._readers, self._writer = readers, writer
+        super().__init__(readers, writer)
         self._sizes: dict[tuple[int, int], tuple[int, int]] = {}
         self._frequent = text_index.Frequent()
 
+    @transaction
     def remember(
         self,
+        db: sqlite3.Connection,
         observation: Observation,
         origin: Origin,
         *,
@@ -55,16 +67,53 @@ class Memories:
     ) -> tuple[Ref, bool]:
         """Save it in the origin's project, under this session (made if it is new). Returns it, and whether it
         is new: what the project knows already is not stored twice."""
-        return self._writer.run(
-            lambda db: observations.add_by_hand(
-                db, observation, origin, session, at, source, client, provider
-            )
-        )
+        project_id = projects.project_of(db, origin, at)
+        key = content_key(observation)
+        known = observations.same(db, project_id, key, at)
+        if known is not None:
+            return Ref("observation", known), False
+        around: dict[str, Value] = {
+            "project": projects.display_name(db, project_id, origin, origin.name),
+            "project_id": project_id,
+            "client": client,
+            "branch": origin.branch,
+            "commit_sha": origin.commit,
+        }
+        row = execute(db, "find_standing", claude_session_id=text(session)).fetchone()
+        session_id = row and row["id"]
+        if row is None:
+            session_id = execute(
+                db,
+                "add_session",
+                **around,
+                claude_session_id=session,
+                status=SessionStatus.COMPLETED,
+                cwd=origin.root or None,
+                transcript_path=None,
+                at=iso(at),
+                at_epoch=at,
+            ).lastrowid
+        # What was only read, or comes from elsewhere, stands beside what is known, never in its place.
+        before = [] if source == "external" else observations.current_observations(db, project_id, at)
+        around |= {
+            "session_id": session_id,
+            "prompt_number": None,
+            "tool_use_ids": "[]",
+            "created_at": iso(at),
+            "created_at_epoch": at,
+            "content_key": key,
+            "provider": provider,
+            "source": source,
+        }
+        return Ref("observation", observations.add(db, observation, before, around)), True
 
-    def revise(self, revisions: Sequence[Revision], expected: Sequence[Revision] = ()) -> list[Revision]:
+    @transaction
+    def revise(
+        self, db: sqlite3.Connection, revisions: Sequence[Revision], expected: Sequence[Revision] = ()
+    ) -> list[Revision]:
         """Change them all, or (raising ChangedMeanwhile, if what is expected is not so any more) none; found
         by their new words at once, durable on return. Returns how they were; those not there are left out."""
-        return self._writer.run(lambda db: observations.revise(db, revisions, expected))
+        return observations.revise(db, revisions, expected)
 
     def passing(self, filters: Filters) -> MemoryFilter | None:
         """None: nothing is asked but the project, and what is marked wrong is too little to be in the way."""
@@ -72,9 +121,7 @@ class Memories:
             return None
         if filters == Filters(filters.project_id, wrong=False):
             with self._readers.read() as db:
-                wrong = memory_filters.list_refs(
-                    db, replace(filters, wrong=True), memory_filters.ListOptions(MANY_WRONG + 1)
-                )
+                wrong = list_refs(db, replace(filters, wrong=True), ListOptions(MANY_WRONG + 1))
             if len(wrong) <= MANY_WRONG:
                 return None
         return MemoryFilter(self._readers, filters)
@@ -112,9 +159,7 @@ class Memories:
         """By time, without a query; at one moment what was asked comes before what was done, and that before
         what was understood of it. By file as far as the index is."""
         with self._readers.read() as db:
-            chosen = memory_filters.list_refs(
-                db, filters, memory_filters.ListOptions(limit, offset, newest_first, after)
-            )
+            chosen = list_refs(db, filters, ListOptions(limit, offset, newest_first, after))
             by_ref = {card.ref: card for card in cards.cards(db, chosen)}
         return [by_ref[ref] for ref in chosen if ref in by_ref]
 
@@ -129,18 +174,17 @@ class Memories:
     ) -> list[Ref]:
         """The same list, without reading what the memories say."""
         with self._readers.read() as db:
-            options = memory_filters.ListOptions(limit, offset, newest_first, after)
-            return list(memory_filters.list_refs(db, filters, options))
+            return list_refs(db, filters, ListOptions(limit, offset, newest_first, after))
 
     def count(self, filters: Filters) -> int:
         """How many such a list has in all."""
         with self._readers.read() as db:
-            return memory_filters.count_memories(db, filters)
+            return count_memories(db, filters)
 
     def last_ids(self) -> dict[MemoryKind, int]:
         """The highest id of each kind; 0: there is none. Also of what says nothing, as a private prompt."""
         with self._readers.read() as db:
-            return {kind: int(execute(db, f"last_{kind}").fetchone()[0]) for kind in KINDS}
+            return {kind: text_index.last_id(db, kind) for kind in KINDS}
 
     def touched(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
         """The keys of a file's memories, the newest first, and how each is about it (see `FileMemory`): one
@@ -186,16 +230,12 @@ class Memories:
         return None if row is None else Project(row["id"], row["key"], row["name"], row["root"])
 
     def project_by_id(self, id: int) -> Project | None:
-        with self._readers.read() as db:
-            row = execute(db, "project_by_id", id=id).fetchone()
+        row = self._row("project_by_id", id=id)
         return None if row is None else Project(row["id"], row["key"], row["name"], row["root"])
 
     def projects(self, limit: int, offset: int = 0) -> list[Project]:
         """With their figures, the one last worked in first."""
-        with self._readers.read() as db:
-            return [
-                Project(**row) for row in execute(db, "projects_with_figures", limit=limit, offset=offset)
-            ]
+        return [Project(**row) for row in self._rows("projects_with_figures", limit=limit, offset=offset)]
 
     def _size(self, db: sqlite3.Connection, span: tuple[int, int], everything: int) -> int:
         """Counted now and then: how rare a word is does not change with a few memories more."""
@@ -216,7 +256,5 @@ def _of_file(db: sqlite3.Connection, path: str, filters: Filters, limit: int) ->
     )
     is_narrowed = replace(filters, kinds=(), wrong=None) != Filters(filters.project_id)
     found = dict(islice(meant, None if is_narrowed else OF_FILE))
-    newest = memory_filters.list_refs(
-        db, filters, memory_filters.ListOptions(limit), memory_filters.by_kind(found)
-    )
+    newest = list_refs(db, filters, ListOptions(limit), by_kind(found))
     return {ref: found[ref] for ref in newest}

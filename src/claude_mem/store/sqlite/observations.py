@@ -7,18 +7,13 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from claude_mem.model.events import Origin
-from claude_mem.model.jobs import Lease, SessionStatus
+from claude_mem.model.jobs import Lease
 from claude_mem.model.memory import Memory, Observation, Summary, content_key
-from claude_mem.model.refs import Ref, Source
+from claude_mem.model.refs import Ref
 from claude_mem.store.similarity import supersedes
-from claude_mem.store.sqlite import projects, text_index, vector_index
-from claude_mem.store.sqlite.connection import Value, array, execute, iso, text
-from claude_mem.store.values import (
-    ChangedMeanwhile,
-    FieldValue,
-    Revision,
-)
+from claude_mem.store.sqlite import text_index, vector_index
+from claude_mem.store.sqlite.connection import Value, array, columns, execute, iso, text
+from claude_mem.store.values import ChangedMeanwhile, FieldValue, Revision
 
 
 def seen_again(
@@ -40,21 +35,15 @@ def seen_again(
     text_index.put_back(db, [ref])
 
 
-def observation_of_row(row: sqlite3.Row) -> Observation:
-    return Observation(
-        type=row["type"],
-        title=row["title"],
-        subtitle=row["subtitle"],
-        narrative=row["narrative"],
-        facts=_texts(row["facts"]),
-        concepts=_texts(row["concepts"]),
-        files_read=_texts(row["files_read"]),
-        files_modified=_texts(row["files_modified"]),
-    )
+ARRAYS = ("facts", "concepts", "files_read", "files_modified")
 
 
-def _texts(array: str) -> tuple[str, ...]:
-    return tuple(json.loads(array))
+def observation_of(values: Mapping[str, Any]) -> Observation:
+    """Of a row, in which arrays are JSON, or of fields in which they are lists."""
+    found = {name: values[name] for name in Observation.__struct_fields__}
+    for name in ARRAYS:
+        found[name] = tuple(json.loads(found[name]) if isinstance(found[name], str) else found[name])
+    return Observation(**found)
 
 
 SAME_WITHIN_MS = 30 * 24 * 60 * 60 * 1000
@@ -102,11 +91,11 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
         again = same(db, project_id, key, at)
         around = {**seen, **provenance, "content_key": key, "source": memory.source_of(observation)}
         if again is not None:
-            seen_again(db, again, seen, {**_observation(observation), **around}, at)
+            seen_again(db, again, seen, {**columns(observation), **around}, at)
         else:
             add(db, observation, before, around)
     for summary in memory.summaries:
-        execute(db, "add_summary", **_summary(summary), **seen, project=source["project"])
+        execute(db, "add_summary", **columns(summary), **seen, project=source["project"])
         entitle(db, held.session_id, summary)
 
 
@@ -123,14 +112,14 @@ def same(db: sqlite3.Connection, project_id: int, key: str | None, at: int) -> i
 def current_observations(db: sqlite3.Connection, project_id: int, at: int) -> list[StoredObservation]:
     """From before this batch's time: work that is settled late does not supersede what came after it."""
     found = execute(db, "standing_observations", project_id=project_id, before=at, limit=COMPARED)
-    return [(row["id"], observation_of_row(row)) for row in found]
+    return [(row["id"], observation_of(dict(row))) for row in found]
 
 
 def add(
     db: sqlite3.Connection, new: Observation, before: list[StoredObservation], around: dict[str, Value]
 ) -> int:
     older = next((known for known in before if supersedes(new, known[1])), None)
-    added = execute(db, "add_observation", **_observation(new), **around, supersedes=older and older[0])
+    added = execute(db, "add_observation", **columns(new), **around, supersedes=older and older[0])
     if older is not None:
         execute(db, "supersede_observation", id=older[0], newer=added.lastrowid)
         before.remove(older)
@@ -153,37 +142,6 @@ def _cut(text: str | None, most: int) -> str | None:
     return (head if len(head) > most // 2 else line[: most - 1]).rstrip(" ,;:.-") + "…"
 
 
-def _observation(observation: Observation) -> dict[str, Value]:
-    return {
-        "type": observation.type,
-        "title": observation.title,
-        "subtitle": observation.subtitle,
-        "narrative": observation.narrative,
-        "facts": array(observation.facts),
-        "concepts": array(observation.concepts),
-        "files_read": array(observation.files_read),
-        "files_modified": array(observation.files_modified),
-    }
-
-
-def _summary(summary: Summary) -> dict[str, Value]:
-    return {
-        "request": summary.request,
-        "investigated": summary.investigated,
-        "learned": summary.learned,
-        "completed": summary.completed,
-        "next_steps": summary.next_steps,
-        "files_read": array(summary.files_read),
-        "files_edited": array(summary.files_edited),
-        "notes": summary.notes,
-    }
-
-
-# Corrects observations because a person says so: the rows and what is found by their words, in one
-# transaction.
-
-
-_ARRAYS = ("facts", "concepts", "files_read", "files_modified")
 _WORDS = ("title", "subtitle", "narrative", "facts", "concepts")
 """What it is found by."""
 
@@ -191,6 +149,7 @@ _WORDS = ("title", "subtitle", "narrative", "facts", "concepts")
 def revise(
     db: sqlite3.Connection, revisions: Sequence[Revision], expected: Sequence[Revision]
 ) -> list[Revision]:
+    """The rows and what is found by their words, in one transaction."""
     for each in expected:
         row = _row(db, each.id)
         if row is None or any(row[name] != _fit(value) for name, value in each.values.items()):
@@ -208,8 +167,8 @@ def _row(db: sqlite3.Connection, id: int) -> dict[str, Any] | None:
     found = execute(db, "observation_to_revise", id=id).fetchone()
     if found is None:
         return None
-    row = {name: found[name] for name in found.keys()}  # noqa: SIM118 - a Row is no dict
-    return row | {name: tuple(json.loads(row[name])) for name in _ARRAYS}
+    row = dict(found)
+    return row | {name: tuple(json.loads(row[name])) for name in ARRAYS}
 
 
 def _write(db: sqlite3.Connection, old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -220,105 +179,15 @@ def _write(db: sqlite3.Connection, old: dict[str, Any], new: dict[str, Any]) -> 
         # Also when an edit is taken back: whoever forgets it must know that it said something else.
         new["edited_at_epoch"] = new["edited_at_epoch"] or old["edited_at_epoch"]
     # An edited one goes by its new content: taken out by an export and in again, it is still the same one.
-    key = content_key(_observation_of(new)) if reworded else old["content_key"]
-    values = {name: array(value) if name in _ARRAYS else value for name, value in new.items()}
-    execute(db, "revise_observation", **{name: values[name] for name in _SET}, content_key=key)
+    key = content_key(observation_of(new)) if reworded else old["content_key"]
+    values = {name: array(value) if name in ARRAYS else value for name, value in new.items()}
+    execute(db, "revise_observation", **values | {"content_key": key})
     if reworded:
         text_index.put_back(db, [ref])
         vector_index.make_again(db, ref)
-
-
-_SET = (
-    "id",
-    "type",
-    "title",
-    "subtitle",
-    "narrative",
-    "facts",
-    "concepts",
-    "pinned",
-    "wrong",
-    "superseded_by",
-    "edited_at_epoch",
-)
-
-
-def _observation_of(row: dict[str, Any]) -> Observation:
-    return Observation(
-        type=row["type"],
-        title=row["title"],
-        narrative=row["narrative"],
-        facts=row["facts"],
-        files_modified=row["files_modified"],
-    )
 
 
 def _fit(value: FieldValue) -> FieldValue:
     if isinstance(value, str):
         return text(value)
     return tuple(map(text, value)) if isinstance(value, tuple) else value
-
-
-def add_by_hand(
-    db: sqlite3.Connection,
-    observation: Observation,
-    origin: Origin,
-    session: str,
-    at: int,
-    source: Source,
-    client: str,
-    provider: str | None,
-) -> tuple[Ref, bool]:
-    project_id = projects.project_of(db, origin, at)
-    key = content_key(observation)
-    known = same(db, project_id, key, at)
-    if known is not None:
-        return Ref("observation", known), False
-    session_id = _session_of(db, session, origin, project_id, client, at)
-    added = add(
-        db,
-        observation,
-        # What was only read, or comes from elsewhere, stands beside what is known, never in its place.
-        [] if source == "external" else current_observations(db, project_id, at),
-        {
-            "session_id": session_id,
-            "project": projects.display_name(db, project_id, origin, origin.name),
-            "project_id": project_id,
-            "prompt_number": None,
-            "client": client,
-            "branch": origin.branch,
-            "commit_sha": origin.commit,
-            "tool_use_ids": "[]",
-            "created_at": iso(at),
-            "created_at_epoch": at,
-            "content_key": key,
-            "provider": provider,
-            "source": source,
-        },
-    )
-    return Ref("observation", added), True
-
-
-def _session_of(
-    db: sqlite3.Connection, session: str, origin: Origin, project_id: int, client: str, at: int
-) -> int:
-    row = execute(db, "find_standing", claude_session_id=text(session)).fetchone()
-    if row is not None:
-        return int(row["id"])
-    added = execute(
-        db,
-        "add_session",
-        claude_session_id=session,
-        project=projects.display_name(db, project_id, origin, origin.name),
-        project_id=project_id,
-        status=SessionStatus.COMPLETED,
-        client=client,
-        cwd=origin.root or None,
-        transcript_path=None,
-        branch=origin.branch,
-        commit_sha=origin.commit,
-        at=iso(at),
-        at_epoch=at,
-    )
-    assert added.lastrowid is not None
-    return added.lastrowid

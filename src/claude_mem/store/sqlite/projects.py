@@ -15,19 +15,14 @@ from claude_mem.model.events import Origin
 from claude_mem.model.events import enclosing_directories as paths_around
 from claude_mem.model.refs import Ref
 from claude_mem.store.sqlite import text_index, vector_index
-from claude_mem.store.sqlite.connection import Readers, Writer, array, execute, iso, text
+from claude_mem.store.sqlite.connection import Part, Value, array, execute, iso, text, transaction
 from claude_mem.store.values import ProjectSummary
 
 AT_ONCE = 500
 _NAMED = ("misnamed_sessions", "misnamed_observations", "misnamed_summaries", "misnamed_spending")
 
 
-class Projects:
-    """Any thread may call it; any call may block. Raises StoreError."""
-
-    def __init__(self, readers: Readers, writer: Writer) -> None:
-        self._readers, self._writer = readers, writer
-
+class Projects(Part):
     def all(self, *, weighed: bool = True) -> list[ProjectSummary]:
         with self._readers.read() as db:
             return [_summary(db, row, weighed=weighed) for row in execute(db, "projects_to_keep").fetchall()]
@@ -35,72 +30,62 @@ class Projects:
     def with_project(self, origin: Origin) -> Origin:
         """The same place, as one of the project that its work belongs to."""
         with self._readers.read() as db:
-            return _with_project(db, origin)
+            row = enclosing_project(db, origin) if origin.plain else None
+        if row is None:
+            return origin
+        return replace(origin, key=row["key"], name=row["name"], root=row["root"], remote=row["remote"])
 
     def rename(self, project_id: int, name: str, *, by_hand: bool = True) -> None:
-        self._writer.run(
-            lambda db: execute(db, "name_project", id=project_id, name=name, by_hand=int(by_hand))
-        )
+        self._change("name_project", id=project_id, name=name, by_hand=int(by_hand))
         for statement in _NAMED:
-            while self._writer.run(lambda db: _name_some(db, statement, project_id, name)):  # noqa: B023
+            while self._change(statement, id=project_id, name=name, limit=AT_ONCE):
                 pass
 
     def place(self, project_id: int, root: str) -> None:
-        self._writer.run(lambda db: execute(db, "place_project", id=project_id, root=root))
+        self._change("place_project", id=project_id, root=root)
 
     def merge(self, gone: int, into: int) -> int:
-        self._writer.run(lambda db: _give_away(db, gone, into))
+        self._give_away(gone, into)
         return self._move(gone, into)
 
     def finish_merging(self) -> int:
-        with self._readers.read() as db:
-            left = [(row["gone"], row["into_id"]) for row in execute(db, "unfinished_merges")]
-        return sum(self._move(gone, into) for gone, into in left)
+        return sum(self._move(row["gone"], row["into_id"]) for row in self._rows("unfinished_merges"))
 
     def _move(self, gone: int, into: int) -> int:
         moved = 0
-        while self._writer.run(lambda db: _move_one(db, gone, into)):
+        while self._move_session(gone, into):
             moved += 1
-        self._writer.run(lambda db: execute(db, "merged_away", gone=gone))
+        self._change("merged_away", gone=gone)
         return moved
+
+    @transaction
+    def _give_away(self, db: sqlite3.Connection, gone: int, into: int) -> None:
+        execute(db, "move_aliases", gone=gone, into=into)
+        execute(db, "add_alias", gone=gone, into=into)
+
+    @transaction
+    def _move_session(self, db: sqlite3.Connection, gone: int, into: int) -> bool:
+        """One session with all that is in it; False: none is left."""
+        row = execute(db, "session_to_move", gone=gone).fetchone()
+        if row is None:
+            return False
+        session_id = row["id"]
+        found = execute(db, "rows_to_move", session_id=session_id, gone=gone)
+        refs = [Ref(one["kind"], one["id"]) for one in found]
+        name = execute(db, "project_by_id", id=into).fetchone()["name"]
+        text_index.take_out(db, refs)
+        vector_index.move(db, refs, session_id, gone, into)
+        for statement in ("move_observations", "move_summaries", "move_spending", "move_session"):
+            moved: dict[str, Value] = {"session_id": session_id, "gone": gone, "into": into, "name": name}
+            execute(db, statement, **moved)
+        text_index.put_back(db, refs)
+        return True
 
 
 def _summary(db: sqlite3.Connection, row: sqlite3.Row, *, weighed: bool) -> ProjectSummary:
     merged = tuple(alias["key"] for alias in execute(db, "aliases_of", id=row["id"]))
     characters = execute(db, "project_characters", id=row["id"]).fetchone()[0] if weighed else 0
     return ProjectSummary(**dict(row) | {"named": bool(row["named"])}, characters=characters, merged=merged)
-
-
-def _name_some(db: sqlite3.Connection, statement: str, project_id: int, name: str) -> int:
-    return execute(db, statement, id=project_id, name=name, limit=AT_ONCE).rowcount
-
-
-def _give_away(db: sqlite3.Connection, gone: int, into: int) -> None:
-    execute(db, "move_aliases", gone=gone, into=into)
-    execute(db, "add_alias", gone=gone, into=into)
-
-
-def _move_one(db: sqlite3.Connection, gone: int, into: int) -> bool:
-    """One session with all that is in it; False: none is left."""
-    row = execute(db, "session_to_move", gone=gone).fetchone()
-    if row is None:
-        return False
-    session_id = row["id"]
-    refs = [
-        Ref(one["kind"], one["id"]) for one in execute(db, "rows_to_move", session_id=session_id, gone=gone)
-    ]
-    name = execute(db, "project_by_id", id=into).fetchone()["name"]
-    text_index.take_out(db, refs)
-    vector_index.move(db, refs, session_id, gone, into)
-    execute(db, "move_observations", session_id=session_id, gone=gone, into=into, name=name)
-    execute(db, "move_summaries", session_id=session_id, gone=gone, name=name)
-    execute(db, "move_spending", session_id=session_id, gone=gone, name=name)
-    execute(db, "move_session", session_id=session_id, gone=gone, into=into, name=name)
-    text_index.put_back(db, refs)
-    return True
-
-
-# How a session stands, held in memory while one transaction's arrivals change it, then written back once.
 
 
 def project_of(db: sqlite3.Connection, origin: Origin, at: int) -> int:
@@ -134,14 +119,6 @@ def enclosing_project(db: sqlite3.Connection, origin: Origin) -> sqlite3.Row | N
         db, "project_around", roots=roots, in_repository=in_repository, root=text(origin.root)
     ).fetchone()
     return found
-
-
-def _with_project(db: sqlite3.Connection, origin: Origin) -> Origin:
-    """The same place, as one of the project that its work belongs to."""
-    row = enclosing_project(db, origin) if origin.plain else None
-    if row is None:
-        return origin
-    return replace(origin, key=row["key"], name=row["name"], root=row["root"], remote=row["remote"])
 
 
 def display_name(db: sqlite3.Connection, project_id: int, origin: Origin, otherwise: str) -> str:

@@ -22,93 +22,156 @@ from claude_mem.model.jobs import (
     Spent,
 )
 from claude_mem.model.memory import Batch, Memory
-from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute, iso
+from claude_mem.store.sqlite.connection import (
+    Part,
+    Readers,
+    Value,
+    Writer,
+    columns,
+    execute,
+    iso,
+    transaction,
+)
 from claude_mem.store.sqlite.observations import remember
 from claude_mem.store.values import Spending
 
-# Rows as the values of the model.
+DAY_MS = 24 * 60 * 60 * 1000
+HORIZON_MS = DAY_MS
+"""Nobody is asked to wait longer than this: a later time was set by a clock that has jumped back since."""
+
+SESSIONS = 50
+JOBS = 200
+"""More of a session's jobs are not looked at: it has more than enough to go out."""
+RECORDED = 30
+"""Titles of a session that an observer is told."""
+
+DROPPED = "dropped by the user"
+_NO_MORE_TO_COME = (SessionStatus.COMPLETED, SessionStatus.INTERRUPTED)
 
 
-class Queue:
-    """Events on their way to become memory. Any thread may call it; any call may block. Raises StoreError.
-
-    No lease is ever of a failed session."""
+class Queue(Part):
+    """Events on their way to become memory. No lease is ever of a failed session."""
 
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
-        self._readers, self._writer, self._clock = readers, writer, clock
+        super().__init__(readers, writer)
+        self._clock = clock
 
     def gathered(self) -> list[SessionBacklog]:
         """What waits in each session that nobody holds: those that are due by the time of their oldest job,
         then those that must wait, the soonest first. Of many sessions the first few dozen."""
+        now = self._clock()
+        heads: dict[int, sqlite3.Row] = {}
         with self._readers.read() as db:
-            return _gathered(db, self._clock())
+            # Asked for apart, so that fifty that must wait cannot hide one that is due, nor fifty in the
+            # middle of their turn one whose turn has ended.
+            for which in ("ended_sessions", "due_sessions", "waiting_sessions"):
+                for head in execute(db, which, now=now, horizon=now + HORIZON_MS, limit=SESSIONS):
+                    heads.setdefault(head["session_id"], head)
+            # What is done now goes before the past, and that in the order it came: so what becomes of it does
+            # not depend on who was quicker.
+            ordered = sorted(heads.values(), key=lambda head: head["ready_id"] if head["past"] else 0)
+            return [_backlog(db, head) for head in ordered]
 
-    def lease(self, limit: int, session_id: int | None = None) -> Lease | None:
+    @transaction
+    def lease(self, db: sqlite3.Connection, limit: int, session_id: int | None = None) -> Lease | None:
         """The run of ready jobs, of the next session or of this one, from its oldest up to the end of a turn;
         None when nothing is due."""
-        return self._writer.run(lambda db: _lease(db, limit, session_id, self._clock()))
+        now = self._clock()
+        due: dict[str, Value] = {"now": now, "horizon": now + HORIZON_MS}
+        if session_id is None:
+            head = execute(db, "due_sessions", **due, limit=1).fetchone()
+        else:
+            head = execute(db, "due_session", **due, session_id=session_id).fetchone()
+        if head is None:
+            return None
+        holding: int = head["session_id"]
+        ready = execute(db, "ready_jobs", session_id=holding, limit=max(1, limit)).fetchall()
+        run = list(_run(ready, now))
+        # Counted over the store's life: attempts start anew when a job is resumed, this never does.
+        count(db, "leases", 1)
+        (number,) = execute(db, "counted", name="leases").fetchone()
+        for job in run:
+            execute(db, "lease_job", id=job.id, number=number)
+        return Lease(holding, tuple(replace(job, attempts=job.attempts + 1) for job in run), number)
 
     def batch(self, lease: Lease) -> Batch:
-        """The leased events with what has to be known around them."""
+        """The leased events with what has to be known around them: whose they are, what was asked, what is
+        recorded."""
+        first, last = lease.jobs[0], lease.jobs[-1]
         with self._readers.read() as db:
-            return _batch(db, lease)
+            source = execute(db, "provenance", id=last.id).fetchone()
+            asked = execute(
+                db, "request_of", session_id=lease.session_id, prompt_number=first.prompt_number
+            ).fetchone()
+            titles = execute(db, "recorded_titles", session_id=lease.session_id, limit=RECORDED).fetchall()
+        return Batch(
+            project=first.event.project or "",
+            session=first.event.session,
+            events=tuple(job.event for job in lease.jobs),
+            request=asked and asked["prompt"],
+            recorded=tuple(row["title"] for row in reversed(titles)),
+            branch=source and source["branch"],
+            offline=bool(source and source["offline"]),
+        )
 
+    @transaction
     def settle(
-        self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
+        self,
+        db: sqlite3.Connection,
+        lease: Lease,
+        memory: Memory,
+        spend: Spend | None = None,
+        *,
+        provider: str | None = None,
     ) -> None:
         """Save what was learned (by `provider`) and what it cost, and mark the jobs done, in one transaction.
         What the project remembers already is not stored twice."""
-        self._writer.run(lambda db: _settle(db, lease, memory, spend, provider, self._clock()))
+        remember(db, lease, memory, provider)
+        self._end(db, "settle_job", lease, spend, now=self._clock())
 
+    @transaction
     def postpone(
-        self, lease: Lease, until: int, reason: str, *, failed: bool, spend: Spend | None = None
+        self,
+        db: sqlite3.Connection,
+        lease: Lease,
+        until: int,
+        reason: str,
+        *,
+        failed: bool,
+        spend: Spend | None = None,
     ) -> None:
         """Make the jobs ready again, not before `until`; a failed attempt counts, a wait does not."""
-        self._writer.run(lambda db: _postpone(db, lease, until, reason, spend, self._clock(), failed=failed))
+        self._end(db, "postpone_job", lease, spend, until=until, reason=reason, uncounted=int(not failed))
 
-    def park(self, lease: Lease, reason: str, spend: Spend | None = None) -> None:
-        self._writer.run(lambda db: _park(db, lease, reason, spend, self._clock()))
+    @transaction
+    def park(self, db: sqlite3.Connection, lease: Lease, reason: str, spend: Spend | None = None) -> None:
+        self._end(db, "park_job", lease, spend, reason=reason)
 
     def reclaim(self) -> int:
         """Take back every lease: the one holder has just started, so all of them are dead."""
-        return self._writer.run(lambda db: execute(db, "reclaim_jobs").rowcount)
+        return self._change("reclaim_jobs")
 
-    def resume(self, job_ids: Sequence[int] | None = None) -> int:
+    @transaction
+    def resume(self, db: sqlite3.Connection, job_ids: Sequence[int] | None = None) -> int:
         """Make parked jobs ready again; when none are named, all of them, and those that wait for a better
         moment."""
+        if job_ids is None:
+            execute(db, "hurry_jobs")
+            return execute(db, "resume_jobs").rowcount
+        return sum(execute(db, "resume_job", id=job_id).rowcount for job_id in job_ids)
 
-        def work(db: sqlite3.Connection) -> int:
-            if job_ids is None:
-                execute(db, "hurry_jobs")
-                return execute(db, "resume_jobs").rowcount
-            return sum(execute(db, "resume_job", id=job_id).rowcount for job_id in job_ids)
-
-        return self._writer.run(work)
-
-    def drop(self, job_ids: Sequence[int]) -> int:
+    @transaction
+    def drop(self, db: sqlite3.Connection, job_ids: Sequence[int]) -> int:
         """Parked jobs are done with, unobserved; they stay as evidence. Returns how many were parked."""
-
-        def work(db: sqlite3.Connection) -> int:
-            now = self._clock()
-            return sum(
-                execute(db, "drop_job", id=job_id, reason=DROPPED, now=now).rowcount for job_id in job_ids
-            )
-
-        return self._writer.run(work)
+        now = self._clock()
+        return sum(execute(db, "drop_job", id=id, reason=DROPPED, now=now).rowcount for id in job_ids)
 
     def spent(self, session_id: int, now: int) -> Spent:
         """By this session in its life, and by all since midnight UTC."""
-        # A time zone can change under a worker, and a budget must not be spent twice for that.
-        midnight = now - now % DAY_MS
         with self._readers.read() as db:
             session = execute(db, "spent_in_session", session_id=session_id).fetchone()
-            day = execute(db, "spent_between", since=midnight, until=midnight + DAY_MS).fetchone()
-        return Spent(
-            daily_tokens=day["tokens"],
-            session_tokens=session["tokens"],
-            daily_usd=day["usd"],
-            session_usd=session["usd"],
-        )
+            day = spent_today(db, now)
+        return Spent(day["tokens"], session["tokens"], day["usd"], session["usd"])
 
     def spending(self, since: int) -> list[Spending]:
         with self._readers.read() as db:
@@ -120,21 +183,37 @@ class Queue:
 
     def jobs(self, state: JobState, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
         """Jobs in a state with the reason they are there, by id."""
-        with self._readers.read() as db:
-            page = execute(db, "jobs_in_state", state=state, limit=max(0, limit), after=after)
-            return [(job_of_row(row), row["reason"]) for row in page]
+        page = self._rows("jobs_in_state", state=state, limit=max(0, limit), after=after)
+        return [(job_of_row(row), row["reason"]) for row in page]
 
     def counters(self) -> dict[str, int]:
         """What was counted over the store's life: accepted, duplicate, set_aside, …"""
-        with self._readers.read() as db:
-            return dict(execute(db, "counters").fetchall())
+        return {row["name"]: row["value"] for row in self._rows("counters")}
 
     def count(self, name: str, by: int = 1) -> None:
-        self._writer.run(lambda db: count(db, name, by))
+        self._change("count", name=name, by=by)
 
     def last_event_at(self) -> int | None:
         with self._readers.read() as db:
             return last_event_at(db)
+
+    def _end(
+        self, db: sqlite3.Connection, statement: str, lease: Lease, spend: Spend | None, **change: Value
+    ) -> None:
+        """No longer held: all of its jobs or, if one of them is somebody else's by now, none."""
+        for job in lease.jobs:
+            if execute(db, statement, id=job.id, number=lease.number, **change).rowcount != 1:
+                raise StoreError(
+                    f"The lease on job {job.id} is stale: somebody else holds it, or it is settled."
+                )
+        if spend is not None:
+            now = self._clock()
+            paid: dict[str, Value] = {
+                "session_id": lease.session_id,
+                "created_at": iso(now),
+                "created_at_epoch": now,
+            }
+            execute(db, "add_spend", **columns(spend), **paid)
 
 
 def job_of_row(row: sqlite3.Row) -> Job:
@@ -172,113 +251,6 @@ def _kind(word: str, tool: ToolCall | None) -> Kind:
         return Kind.TOOL_USE if tool else Kind.SESSION_START
 
 
-# Answers about the whole: the queue at a glance, and what was counted.
-
-
-def figures(db: sqlite3.Connection) -> QueueFigures:
-    by_state = {JobState(state): jobs for state, jobs in execute(db, "figures")}
-    oldest = execute(db, "oldest_ready").fetchone()
-    return QueueFigures(
-        ready=by_state[JobState.READY],
-        leased=by_state[JobState.LEASED],
-        parked=by_state[JobState.PARKED],
-        done=by_state[JobState.DONE],
-        oldest_ready_at=oldest and oldest[0],
-    )
-
-
-def count(db: sqlite3.Connection, name: str, by: int) -> None:
-    execute(db, "count", name=name, by=by)
-
-
-def last_event_at(db: sqlite3.Connection) -> int | None:
-    (at,) = execute(db, "last_event_at").fetchone()
-    return None if at is None else int(at)
-
-
-# What observing cost: written with the settlement it belongs to, summed up by session and by day.
-
-
-DAY_MS = 24 * 60 * 60 * 1000
-
-
-def add_spend(db: sqlite3.Connection, session_id: int, spend: Spend, now: int) -> None:
-    execute(
-        db,
-        "add_spend",
-        session_id=session_id,
-        provider=spend.provider,
-        model=spend.model,
-        input_tokens=spend.input_tokens,
-        cached_tokens=spend.cached_tokens,
-        output_tokens=spend.output_tokens,
-        cost_usd=spend.cost_usd,
-        created_at=iso(now),
-        created_at_epoch=now,
-    )
-
-
-def spending_since(db: sqlite3.Connection, at: int) -> list[Spending]:
-    return [Spending(**row) for row in execute(db, "spending_since", since=at)]
-
-
-# Handing work out: in order within a session, one holder for each session at a time.
-
-
-HORIZON_MS = 24 * 60 * 60 * 1000
-"""Nobody is asked to wait longer than this: a later time was set by a clock that has jumped back since."""
-
-DROPPED = "dropped by the user"
-
-
-def _lease(db: sqlite3.Connection, limit: int, session_id: int | None, now: int) -> Lease | None:
-    if session_id is None:
-        head = execute(db, "due_sessions", now=now, horizon=now + HORIZON_MS, limit=1).fetchone()
-    else:
-        head = execute(db, "due_session", session_id=session_id, now=now, horizon=now + HORIZON_MS).fetchone()
-    if head is None:
-        return None
-    holding: int = head["session_id"]
-    ready = execute(db, "ready_jobs", session_id=holding, limit=max(1, limit)).fetchall()
-    run = list(_run(ready, now))
-    number = _next_number(db)
-    for job in run:
-        execute(db, "lease_job", id=job.id, number=number)
-    return Lease(holding, tuple(replace(job, attempts=job.attempts + 1) for job in run), number)
-
-
-def _settle(
-    db: sqlite3.Connection,
-    held: Lease,
-    memory: Memory,
-    spend: Spend | None,
-    provider: str | None,
-    now: int,
-) -> None:
-    remember(db, held, memory, provider)
-    _move(db, "settle_job", held, now=now)
-    _pay(db, held, spend, now)
-
-
-def _postpone(
-    db: sqlite3.Connection,
-    held: Lease,
-    until: int,
-    reason: str,
-    spend: Spend | None,
-    now: int,
-    *,
-    failed: bool,
-) -> None:
-    _move(db, "postpone_job", held, until=until, reason=reason, uncounted=0 if failed else 1)
-    _pay(db, held, spend, now)
-
-
-def _park(db: sqlite3.Connection, held: Lease, reason: str, spend: Spend | None, now: int) -> None:
-    _move(db, "park_job", held, reason=reason)
-    _pay(db, held, spend, now)
-
-
 def _run(ready: Iterable[sqlite3.Row], now: int) -> Iterator[Job]:
     """Up to the end of a turn, which gets a summary of its own, or the first job that must wait: what comes
     after that must not overtake it."""
@@ -291,52 +263,7 @@ def _run(ready: Iterable[sqlite3.Row], now: int) -> Iterator[Job]:
             return
 
 
-def _next_number(db: sqlite3.Connection) -> int:
-    """Counted over the store's life: attempts start anew when a job is resumed, this never does."""
-    count(db, "leases", 1)
-    (number,) = execute(db, "counted", name="leases").fetchone()
-    return int(number)
-
-
-def _move(db: sqlite3.Connection, statement: str, held: Lease, **change: Value) -> None:
-    for job in held.jobs:
-        if execute(db, statement, id=job.id, number=held.number, **change).rowcount != 1:
-            raise StoreError(f"The lease on job {job.id} is stale: somebody else holds it, or it is settled.")
-
-
-def _pay(db: sqlite3.Connection, held: Lease, spend: Spend | None, now: int) -> None:
-    if spend is not None:
-        add_spend(db, held.session_id, spend, now)
-
-
-# What waits in each session, summed up: the cost of asking does not grow with what waits.
-
-
-SESSIONS = 50
-JOBS = 200
-"""More of a session's jobs are not looked at: it has more than enough to go out."""
-
-_NO_MORE_TO_COME = (SessionStatus.COMPLETED, SessionStatus.INTERRUPTED)
-
-
-def _gathered(db: sqlite3.Connection, now: int) -> list[SessionBacklog]:
-    # Asked for apart, so that fifty that must wait cannot hide one that is due, nor fifty in the middle of
-    # their turn one whose turn has ended.
-    heads: dict[int, sqlite3.Row] = {}
-    for which in ("ended_sessions", "due_sessions", "waiting_sessions"):
-        for head in _heads(db, which, now):
-            heads.setdefault(head["session_id"], head)
-    # What is done now goes before the past, and that in the order it came: so what becomes of it does not
-    # depend on who was quicker.
-    ordered = sorted(heads.values(), key=lambda head: head["ready_id"] if head["past"] else 0)
-    return [_sum(db, head) for head in ordered]
-
-
-def _heads(db: sqlite3.Connection, which: str, now: int) -> list[sqlite3.Row]:
-    return execute(db, which, now=now, horizon=now + HORIZON_MS, limit=SESSIONS).fetchall()
-
-
-def _sum(db: sqlite3.Connection, head: sqlite3.Row) -> SessionBacklog:
+def _backlog(db: sqlite3.Connection, head: sqlite3.Row) -> SessionBacklog:
     found = execute(db, "gathered_jobs", session_id=head["session_id"], limit=JOBS).fetchone()
     return SessionBacklog(
         session_id=head["session_id"],
@@ -352,25 +279,28 @@ def _sum(db: sqlite3.Connection, head: sqlite3.Row) -> SessionBacklog:
     )
 
 
-# What an observer is told around a batch's events: whose they are, what was asked, what is recorded.
+def figures(db: sqlite3.Connection) -> QueueFigures:
+    by_state = dict(execute(db, "figures").fetchall())
+    oldest = execute(db, "oldest_ready").fetchone()
+    return QueueFigures(**by_state, oldest_ready_at=oldest and oldest[0])
 
 
-RECORDED = 30
+def count(db: sqlite3.Connection, name: str, by: int) -> None:
+    execute(db, "count", name=name, by=by)
 
 
-def _batch(db: sqlite3.Connection, held: Lease) -> Batch:
-    first, last = held.jobs[0], held.jobs[-1]
-    source = execute(db, "provenance", id=last.id).fetchone()
-    asked = execute(
-        db, "request_of", session_id=held.session_id, prompt_number=first.prompt_number
-    ).fetchone()
-    titles = execute(db, "recorded_titles", session_id=held.session_id, limit=RECORDED).fetchall()
-    return Batch(
-        project=first.event.project or "",
-        session=first.event.session,
-        events=tuple(job.event for job in held.jobs),
-        request=asked and asked["prompt"],
-        recorded=tuple(row["title"] for row in reversed(titles)),
-        branch=source and source["branch"],
-        offline=bool(source and source["offline"]),
-    )
+def last_event_at(db: sqlite3.Connection) -> int | None:
+    (at,) = execute(db, "last_event_at").fetchone()
+    return None if at is None else int(at)
+
+
+def spent_today(db: sqlite3.Connection, now: int) -> sqlite3.Row:
+    """By all sessions since midnight UTC: a time zone can change under a worker, and a budget must not be
+    spent twice for that."""
+    midnight = now - now % DAY_MS
+    day: sqlite3.Row = execute(db, "spent_between", since=midnight, until=midnight + DAY_MS).fetchone()
+    return day
+
+
+def spending_since(db: sqlite3.Connection, at: int) -> list[Spending]:
+    return [Spending(**row) for row in execute(db, "spending_since", since=at)]

@@ -236,32 +236,32 @@ class PortableContract(Ground):
     @pytest.mark.parametrize(
         ("record", "why"),
         [
-            ({"kind": "wish"}, "none of"),
-            ({"kind": ["project"]}, "none of"),
-            ([], "none of"),
-            ({"kind": "project", "key": "k"}, "without name"),
-            (made("session", project="nobody's"), "of a project"),
-            (made("session", session_id=""), "without session_id"),
+            ({"kind": "wish"}, "must be one of"),
+            ({"kind": ["project"]}, "must be one of"),
+            ([], "must be one of"),
+            ({"kind": "project", "key": "k"}, "name missing"),
+            (made("session", project="nobody's"), "its project"),
+            (made("session", session_id=""), "session_id missing"),
             (made("session", status="asleep"), "'asleep'"),
             (made("prompt", session_id="nobody's"), "nobody's"),
-            (made("prompt", at="noon"), "at is no integer"),
-            (made("prompt", at=True), "at is no integer"),
-            (made("prompt", at=-1), "out of bounds"),
-            (made("prompt", at=10**15), "out of bounds"),
-            (made("prompt", number=2**31), "out of bounds"),
-            (made("prompt", private="no"), "private is no flag"),
-            (made("prompt", text=7), "text is no text"),
+            (made("prompt", at="noon"), "`at` must be"),
+            (made("prompt", at=True), "`at` must be"),
+            (made("prompt", at=-1), "out of range"),
+            (made("prompt", at=10**15), "out of range"),
+            (made("prompt", number=2**31), "out of range"),
+            (made("prompt", private="no"), "`private` must be"),
+            (made("prompt", text=7), "`text` must be"),
             (made("prompt", text="x" * (1 << 20 | 1)), "longer"),
-            (made("event", event_id=None), "without event_id"),
+            (made("event", event_id=None), "neither event_id"),
             (made("event", event_kind="nap"), "'nap'"),
             (made("observation", type="wish"), "'wish'"),
             (made("observation", source="god"), "'god'"),
-            (made("observation", title=None), "says nothing"),
-            (made("observation", facts="one"), "facts is no list"),
-            (made("observation", facts=["one", 2]), "facts is no text"),
+            (made("observation", title=None), "empty"),
+            (made("observation", facts="one"), "`facts` must be a list"),
+            (made("observation", facts=["one", 2]), "`facts` must be a string"),
             (made("observation", project="nobody's"), "project nobody's"),
-            (made("sighting", observation="x"), "no record before it"),
-            (made("sighting", observation=f"theirs/{NOON}/beef"), "no record before it"),
+            (made("sighting", observation="x"), "no earlier record"),
+            (made("sighting", observation=f"theirs/{NOON}/beef"), "no earlier record"),
         ],
     )
     def test_what_is_no_record_is_refused_with_a_sentence_and_the_others_are_taken(
@@ -327,7 +327,7 @@ class PortableContract(Ground):
         before = ours.out()
         absorbed = ours.take(made(kind), own=False)
         assert len(absorbed.refused) == 1
-        assert "session of your own" in absorbed.refused[0][1]
+        assert "your own sessions" in absorbed.refused[0][1]
         assert ours.out() == before
         assert ours.take(made(kind)).taken == {kind: 1}, "oneself does"
         assert ours.take(made(kind), own=False).known == {kind: 1}, "and then it is known"

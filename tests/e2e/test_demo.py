@@ -88,9 +88,9 @@ def test_the_recorded_payloads_have_the_clients_shape() -> None:
 def test_the_demo_shows_what_became_of_the_session_in_80_columns_and_leaves_nothing(shown: Shown) -> None:
     said = shown.said
     assert (said.returncode, said.stderr) == (0, "")
-    assert "project parcel: completed, 4 prompts, 25 events kept" in said.stdout
+    assert "project parcel: completed, 4 prompts, 25 events stored" in said.stdout
     assert "by the offline observer: 2 observations, 3 summaries" in said.stdout
-    assert said.stdout.count("not there") == len(demo_report.HIDDEN)
+    assert said.stdout.count("not found") == len(demo_report.HIDDEN)
     assert len(said.stdout.splitlines()) <= 130
     assert max(map(len, said.stdout.splitlines())) <= 80
     assert not any(text in said.stdout for text in demo_report.HIDDEN.values())
@@ -98,10 +98,8 @@ def test_the_demo_shows_what_became_of_the_session_in_80_columns_and_leaves_noth
 
 
 def test_the_demo_ends_with_what_the_next_session_is_told_a_search_and_a_files_history(shown: Shown) -> None:
-    told, _, rest = shown.said.stdout.partition("The next session in that directory is told")[2].partition(
-        "Anybody may ask"
-    )
-    found, _, history = rest.partition("And about a file")
+    told, _, rest = shown.said.stdout.partition("Injected into the next session")[2].partition("Search it: ")
+    found, _, history = rest.partition("Show a file's history")
     assert "<claude-mem-context>\n  Memory of parcel" in told
     assert "Does the mail job still find its settings" in told  # what the last session was about
     assert replay.QUESTION in found

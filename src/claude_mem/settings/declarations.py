@@ -167,9 +167,9 @@ def _setting(
 _observer = partial(_setting, "The observer")
 _budget = partial(_setting, "The budget")
 _recorded = partial(_setting, "What is recorded")
-_told = partial(_setting, "What sessions are told")
-_search = partial(_setting, "How it is found")
-_retention = partial(_setting, "How long it is kept")
+_told = partial(_setting, "What is injected")
+_search = partial(_setting, "Search")
+_retention = partial(_setting, "Retention")
 _worker = partial(_setting, "The worker")
 
 
@@ -182,60 +182,64 @@ class Settings(Struct, frozen=True):
         "CLAUDE_MEM_PROVIDER",
         "auto",
         _one_of("auto", *(each.name for each in registry.PROVIDERS), "offline"),
-        "Who turns events into memory. auto: claude if its command is there and logged in, anthropic or "
-        "openai if a key or an address is set, else offline, which needs no model.",
+        "What turns events into memory. auto: claude if it is installed and logged in, otherwise openai or "
+        "anthropic if one is configured, otherwise offline, which needs no model.",
         instead="offline",
     )
     model: str | None = _observer(
         "CLAUDE_MEM_MODEL",
         None,
         _TEXT,
-        "The model that observes; without it, the provider's cheap one.",
+        "The model that observes. Default: the provider's cheap one.",
         allowed="a model's name",
     )
     summary_model: str | None = _observer(
         "CLAUDE_MEM_SUMMARY_MODEL",
         None,
         _TEXT,
-        "The model for batches that end a turn; without it, the one that observes.",
+        "The model for batches that end a turn. Default: the one that observes.",
         allowed="a model's name",
     )
     api_key: str | None = _observer(
         "CLAUDE_MEM_API_KEY",
         None,
         _SECRET,
-        f"The provider's key; without it {_either(registry.KEY_VARIABLES)}.",
+        f"The provider's API key. Default: {_either(registry.KEY_VARIABLES)}.",
         allowed="a key",
     )
     base_url: str | None = _observer(
         "CLAUDE_MEM_BASE_URL",
         None,
         _URL,
-        "The address of an OpenAI-compatible endpoint, or of another that speaks Anthropic's protocol. "
-        "While it cannot be read, only the provider claude is asked.",
-        allowed="an address such as http://127.0.0.1:11434/v1",
+        "The base URL of an OpenAI-compatible endpoint, or of one that speaks Anthropic's protocol. "
+        "If it is invalid, only the provider claude is used.",
+        allowed="a URL such as http://127.0.0.1:11434/v1",
     )
     claude_path: str | None = _observer(
-        "CLAUDE_CODE_PATH", None, _TEXT, "Where the claude command is, if not on the PATH.", allowed="a path"
+        "CLAUDE_CODE_PATH",
+        None,
+        _TEXT,
+        "The path of the claude command, if it is not on the PATH.",
+        allowed="a path",
     )
     verbosity: Verbosity = _observer(
         "CLAUDE_MEM_VERBOSITY",
         "normal",
         _one_of("minimal", "normal", "verbose"),
-        "How much is worth remembering.",
+        "How much to turn into memory.",
     )
     mode: str = _observer(
         "CLAUDE_MEM_MODE",
         "code",
         _TEXT,
-        "What to look for: `code`, or a file of yours in modes/ in the data directory.",
+        "What to look for: `code`, or one of your own files in modes/ in the data directory.",
         allowed="the name of a mode",
     )
     language: str | None = _observer(
         "CLAUDE_MEM_LANGUAGE",
         None,
         _TEXT,
-        "The language memory is written in; without it, the model's choice.",
+        "The language memory is written in. Default: the model's choice.",
         allowed="a language's name, such as Deutsch",
     )
 
@@ -243,36 +247,36 @@ class Settings(Struct, frozen=True):
         "CLAUDE_MEM_DAILY_USD",
         2.0,
         _AMOUNT,
-        "How many US dollars a day may cost, where prices are known. 0: no limit.",
+        "The most to spend per day in US dollars, where prices are known. 0: no limit.",
     )
     daily_tokens: int = _budget(
         "CLAUDE_MEM_DAILY_TOKENS",
         2_000_000,
         _TOKENS,
-        "How many tokens a day may cost; past it the offline observer takes over. 0: no limit.",
+        "The most tokens to use per day; after that the offline observer takes over. 0: no limit.",
     )
     session_usd: float = _budget(
         "CLAUDE_MEM_SESSION_USD",
         1.0,
         _AMOUNT,
-        "How many US dollars one session may cost, where prices are known. 0: no limit.",
+        "The most to spend per session in US dollars, where prices are known. 0: no limit.",
     )
     session_tokens: int = _budget(
-        "CLAUDE_MEM_SESSION_TOKENS", 1_000_000, _TOKENS, "How many tokens one session may cost. 0: no limit."
+        "CLAUDE_MEM_SESSION_TOKENS", 1_000_000, _TOKENS, "The most tokens to use per session. 0: no limit."
     )
 
     skip_tools: frozenset[str] = _recorded(
         "CLAUDE_MEM_SKIP_TOOLS",
         frozenset({"ListMcpResourcesTool", "SlashCommand", "Skill"}),
         _NAMES,
-        "Tools whose uses are not worth remembering.",
+        "Tools whose calls are not recorded.",
     )
     excluded_projects: tuple[str, ...] = _recorded(
         rules.PROJECTS,
         (),
         _GLOBS,
-        "Projects of which nothing is recorded, and which are told nothing. With a slash: a directory "
-        "and all below it; without: a project's name. The environment cannot set it.",
+        "Projects in which nothing is recorded and nothing is injected. With a slash: a directory and "
+        "everything below it; without: a project's name. Cannot be set in the environment.",
         allowed='a list of globs such as ["~/clients/*", "payroll"]',
         file_only=True,
     )
@@ -280,7 +284,7 @@ class Settings(Struct, frozen=True):
         rules.PATHS,
         (),
         _GLOBS,
-        "Further files whose contents are never recorded, as globs. The environment cannot set it.",
+        "More files whose contents are never recorded, as globs. Cannot be set in the environment.",
         allowed='a list such as ["*.secret", "**/vault/*"]',
         file_only=True,
     )
@@ -288,7 +292,7 @@ class Settings(Struct, frozen=True):
         rules.PATTERNS,
         (),
         _TABLE,
-        "Further secrets to redact: names and regular expressions. The environment cannot set it.",
+        "More secrets to redact: names and regular expressions. Cannot be set in the environment.",
         allowed='an object such as {"employee-id": "E[0-9]{6}"}',
         file_only=True,
     )
@@ -296,7 +300,7 @@ class Settings(Struct, frozen=True):
         "CLAUDE_MEM_WATCH",
         (),
         _LIST,
-        "Folders whose transcripts are read while they grow, for clients without hooks.",
+        "Folders of transcripts to follow as they grow, for clients without hooks.",
         allowed='a list such as ["~/.claude/projects"], or one string with commas',
     )
 
@@ -304,46 +308,46 @@ class Settings(Struct, frozen=True):
         "CLAUDE_MEM_CONTEXT_CHARACTERS",
         9_500,
         _integer(0, 9_900),
-        "How many characters a session may be told at its start. 0: nothing.",
+        "The most characters to inject at the start of a session. 0: inject nothing.",
     )
     context_tokens: int = _told(
-        "CLAUDE_MEM_CONTEXT_TOKENS", 3_000, _integer(0, 10_000), "How many tokens that may be, about."
+        "CLAUDE_MEM_CONTEXT_TOKENS", 3_000, _integer(0, 10_000), "The same limit in tokens, approximately."
     )
     prompt_characters: int = _told(
         "CLAUDE_MEM_PROMPT_CHARACTERS",
         2_400,
         _integer(0, 9_900),
-        "How many characters a prompt may be answered with from memory. 0: nothing.",
+        "The most characters to inject with a prompt. 0: inject nothing.",
     )
 
     vectors: Literal["builtin", "chroma", "off"] = _search(
         "CLAUDE_MEM_VECTORS",
         "builtin",
         _one_of("builtin", "chroma", "off"),
-        "Who keeps the vectors that find memories by meaning. builtin: in the database; chroma: Chroma, "
-        "which needs the extra `chroma`; off: nobody, full text answers alone.",
+        "Where the vectors for search by meaning are stored. builtin: in the database; chroma: in Chroma, "
+        "which needs the extra `chroma`; off: nowhere, search uses full text only.",
     )
     chroma_url: str | None = _search(
         "CLAUDE_MEM_CHROMA_URL",
         None,
         _URL,
-        "The address of a Chroma server; without it, chroma/ in the data directory.",
-        allowed="an address such as http://127.0.0.1:8000",
+        "The URL of a Chroma server. Default: chroma/ in the data directory.",
+        allowed="a URL such as http://127.0.0.1:8000",
     )
 
     evidence_days: int = _retention(
         "CLAUDE_MEM_EVIDENCE_DAYS",
         365,
         _integer(0, 36_500),
-        "How many days the raw text of what tools did is kept and searched. 0: for ever.",
+        "How many days the raw input and output of tools is stored and searchable. 0: forever.",
         instead=0,
     )
     evidence_mb: int = _retention(
         "CLAUDE_MEM_EVIDENCE_MB",
         2_000,
         _integer(0, 1_000_000),
-        "How many megabytes of that text are kept, about; past it the oldest goes, never what was learnt "
-        "of it. 0: no limit.",
+        "How many megabytes of that text to store, approximately. Above that, the oldest is deleted; "
+        "observations made from it stay. 0: no limit.",
         instead=0,
     )
 
@@ -351,7 +355,7 @@ class Settings(Struct, frozen=True):
         "CLAUDE_MEM_WORKER_PORT",
         37777,
         _integer(1024, 65535),
-        "The worker's port on 127.0.0.1; if it is taken, the next free one.",
+        "The worker's port on 127.0.0.1. If it is in use, the next free one.",
     )
     log_level: str = _worker(
         "CLAUDE_MEM_LOG_LEVEL",
@@ -363,20 +367,20 @@ class Settings(Struct, frozen=True):
         "CLAUDE_MEM_SPOOL_MAX_FILES",
         spool_writer.MOST_FILES,
         _integer(100, 10_000_000),
-        "How many events may wait in the spool; past it the newest is dropped and counted.",
+        "The most events that may wait in the spool; above that, new ones are dropped and counted.",
     )
     spool_max_bytes: int = _worker(
         "CLAUDE_MEM_SPOOL_MAX_BYTES",
         spool_writer.MOST_BYTES,
         _integer(1 << 20, 1 << 40),
-        "How many bytes may wait in the spool.",
+        "The most bytes that may wait in the spool.",
         allowed="a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
     )
     delete_timeout_ms: int = _worker(
         "CLAUDE_MEM_DELETE_TIMEOUT",
         5_000,
         _integer(0, 60_000),
-        "How many milliseconds an aborted session's work may take to end.",
+        "How many milliseconds to wait for an aborted session's work to end.",
     )
 
     provider_variables: Mapping[str, str] = field(default_factory=dict)

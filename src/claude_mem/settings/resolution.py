@@ -38,8 +38,8 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     table, problem = _read(data_dir / paths.SETTINGS)
     chosen, warned = resolved(table, environ, unreadable=problem is not None)
     if problem:
-        consequence = " No model is asked until it is corrected." if chosen["provider"] == "offline" else ""
-        says = f"settings.json cannot be used ({problem}): defaults apply, and exclusions that can be read."
+        consequence = " No model is used until you correct it." if chosen["provider"] == "offline" else ""
+        says = f"settings.json cannot be used ({problem}). Using the defaults, and any readable exclusions."
         says += consequence
         warned.insert(0, SettingWarning("bad", _FILE, says))
     borrowed = {name: environ[name] for name in registry.VARIABLES if environ.get(name)}
@@ -145,7 +145,7 @@ def _ineffective(key: str, where: str, *, hint: bool) -> SettingWarning:
 
 def _instead(setting: Setting, chosen: Mapping[str, Any]) -> str:
     if setting.key == "CLAUDE_MEM_BASE_URL" and chosen.get("provider") == "offline":
-        return "No model is asked until it is corrected."
+        return "No model is used until you correct it."
     value = chosen.get(setting.field, setting.default)
     if value is None or setting.takes.kind == "secret":
         return "It is ignored."
@@ -158,7 +158,7 @@ def unknown(key: str, where: str, *, hint: bool = True) -> SettingWarning:
     """Its value is not shown: it may be a key under a name we do not know."""
     meant = nearest(key) if hint else None
     if meant is None and foreign_database.is_foreign_setting(key):
-        return SettingWarning("theirs", key, f"{key} is a setting of another claude-mem, and ignored.")
+        return SettingWarning("theirs", key, f"{key} is a setting of another claude-mem and is ignored.")
     named = _name(key)
     place = "" if where == "settings.json" else f" (in {where})"
     question = f" Did you mean {meant}?" if meant else ""

@@ -67,8 +67,8 @@ def test_a_hook_that_fails_or_says_something_else_is_a_problem() -> None:
 
 
 def test_a_demo_that_remembers_nothing_is_a_problem() -> None:
-    assert replace(FINE, observations=[]).problems == ["nothing was remembered"]
-    assert replace(FINE, summaries=[]).problems == ["nothing was remembered"]
+    assert replace(FINE, observations=[]).problems == ["no observations or summaries were stored"]
+    assert replace(FINE, summaries=[]).problems == ["no observations or summaries were stored"]
 
 
 def test_a_demo_that_asked_a_model_is_a_problem() -> None:
@@ -104,9 +104,9 @@ def test_of_a_long_turn_the_first_events_are_shown_and_the_others_counted() -> N
 
 def test_a_demo_whose_next_session_is_told_nothing_or_finds_nothing_is_a_problem() -> None:
     told_nothing = replace(FINE.recalled, context="")
-    assert replace(FINE, recalled=told_nothing).problems == ["the next session was told nothing"]
+    assert replace(FINE, recalled=told_nothing).problems == ["nothing was injected into the next session"]
     for lost in (replace(FINE.recalled, found=[]), replace(FINE.recalled, history=[])):
-        assert replace(FINE, recalled=lost).problems == ["what was remembered was not found again"]
+        assert replace(FINE, recalled=lost).problems == ["search did not find what was stored"]
 
 
 def test_a_prompt_that_was_not_kept_waiting_is_not_shown() -> None:
@@ -124,4 +124,4 @@ def test_what_is_recalled_is_introduced_by_a_line_and_told_in_80_columns() -> No
         assert (lines[0] != "", lines[1]) == (True, "")
         assert max(map(len, lines)) <= WIDTH
     assert context(report).splitlines()[2:4] == ["  - word" + " word" * 14, "    word" + " word" * 14]
-    assert found(FINE, 0, PLAIN).splitlines()[0] == "Anybody may ask: claude-mem search 'does it hold?'"
+    assert found(FINE, 0, PLAIN).splitlines()[0] == "Search it: claude-mem search 'does it hold?'"

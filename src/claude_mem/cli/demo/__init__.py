@@ -31,7 +31,9 @@ def add(commands: Commands) -> None:
         run=_run,
     )
     parser.add_argument(
-        "--keep", action="store_true", help="leave the directory and its worker, to look around"
+        "--keep",
+        action="store_true",
+        help="keep the directory and its worker running, so that you can look around",
     )
     json_flag(parser)
 
@@ -42,7 +44,7 @@ def _run(args: argparse.Namespace) -> int:
     payloads = replay.recorded()
     show = output.message if args.json else print
     show(
-        f"claude-mem {__version__}: a recorded session of {len(payloads)} events goes through the real hook\n"
+        f"claude-mem {__version__}: a recorded session of {len(payloads)} events runs through the real hook\n"
         "command into a throwaway data directory. No account, no network.\n"
     )
     with replay.throwaway_directory(keep=args.keep) as data_dir:
@@ -66,9 +68,9 @@ def _run(args: argparse.Namespace) -> int:
         if args.keep:
             show("\n" + _kept(data_dir))
     if not args.keep:
-        show("\nThe worker is stopped, the data directory removed.")
+        show("\nThe worker was stopped and the data directory removed.")
     for problem in made.problems:
-        output.message(f"claude-mem: the demo went wrong: {problem}.")
+        output.message(f"claude-mem: the demo failed: {problem}.")
     return WRONG if made.problems else OK
 
 
@@ -80,15 +82,13 @@ def _play(payloads: list[bytes], data_dir: Path) -> Report:
     runs = list(replay.replay(payloads, env, data_dir))
     last = time.monotonic()
 
-    replay.until(lambda: control.status(data_dir).state == "running", "no worker came up", data_dir)
+    replay.until(lambda: control.status(data_dir).state == "running", "the worker did not start", data_dir)
     replay.until(lambda: _is_drained(data_dir), "the spool was not drained", data_dir)
     drained = time.monotonic() - last
-    replay.until(lambda: _is_observed(control.status(data_dir)), "not all of it was observed", data_dir)
+    replay.until(lambda: _is_observed(control.status(data_dir)), "some events were not observed", data_dir)
     observed = time.monotonic() - last
     kept = report.read_stored(data_dir / paths.DATABASE)
-    replay.until(
-        lambda: _is_ready(control.status(data_dir)), "not all of it was made ready to tell", data_dir
-    )
+    replay.until(lambda: _is_ready(control.status(data_dir)), "the context was not rendered", data_dir)
     told = replay.recall_in_next_session(env, data_dir)
     replay.until(lambda: _is_drained(data_dir), "the spool was not drained", data_dir)
     return report.Report(
@@ -123,7 +123,7 @@ def _is_ready(worker: WorkerStatus) -> bool:
 
 def _kept(data_dir: Path) -> str:
     return (
-        "The data directory and its worker are still there. Look around:\n\n"
+        "The data directory is still there and its worker is running. Look around:\n\n"
         f"  export CLAUDE_MEM_DATA_DIR={data_dir}\n"
         "  claude-mem doctor\n"
         "  claude-mem timeline\n"

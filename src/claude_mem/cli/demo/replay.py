@@ -144,7 +144,7 @@ def _context_of(answer: object) -> str:
 def _ask(data_dir: Path, route: str, /, **query: object) -> list[dict[str, Any]]:
     status, answer = control.request(data_dir, "GET", f"{route}?{urlencode(query)}")
     if status != 200:
-        raise ClaudeMemError(f"The demo asked {route} and was refused: {answer}")
+        raise ClaudeMemError(f"The demo could not query {route}: {answer}")
     return cast("list[dict[str, Any]]", answer["results"])
 
 
@@ -174,7 +174,7 @@ def until(condition: Callable[[], bool], what: str, data_dir: Path, deadline_s: 
     while not condition():
         if time.monotonic() > end:
             said = " ".join(worker.last_lines(data_dir / paths.START_LOG, 1))
-            raise ClaudeMemError(f"The demo waited {deadline_s:.0f} s in vain: {what}. {said}".rstrip())
+            raise ClaudeMemError(f"The demo timed out after {deadline_s:.0f} s: {what}. {said}".rstrip())
         time.sleep(LOOK_EVERY_S)
 
 
@@ -190,7 +190,9 @@ def _remove(home: Path) -> None:
     try:
         if (data_dir / paths.START_STAMP).exists() and control.status(data_dir).state == "stopped":
             # A hook has just started a worker that is not up yet; it would outlive its directory and us.
-            until(lambda: control.status(data_dir).state != "stopped", "no worker came up", data_dir, 5.0)
+            until(
+                lambda: control.status(data_dir).state != "stopped", "the worker did not start", data_dir, 5.0
+            )
     except ClaudeMemError:
         pass  # it failed to start: nothing to stop
     try:

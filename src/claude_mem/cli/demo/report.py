@@ -111,7 +111,7 @@ def _query(name: str) -> str:
 
 HIDDEN = {
     "a name inside <private> in a prompt": "Harbour Foods",
-    "what tools saw in a wholly private turn": "31 percent off",
+    "tool output of an entirely private turn": "31 percent off",
     "a password in a test's output": "t1de-p00l-9921",
     "a token in the output of git push": "ghp_ThisTokenIsMadeUpForTheDemo",
     "the contents of a .env file": "correct-horse-7731",
@@ -121,9 +121,9 @@ INSTEAD = {
     "a token in the output of git push": "[redacted:github-token]",
     "the contents of a .env file": "[excluded: contents of .env]",
 }
-"""What stands in the place of some."""
+"""What replaces some of them."""
 KEPT = "parse_weight"
-"""Said openly, all over the session: a search that finds this would find the others."""
+"""Not private, and all over the session: a search that finds this would find the others."""
 
 
 class HiddenSearch(Struct, frozen=True):
@@ -176,15 +176,15 @@ class Report(Struct, frozen=True):
             wrong.append("a hook failed or gave a wrong answer")
         wrong += [f"{what} was found" for what, text in HIDDEN.items() if _is_found(self.search, text)]
         if not self.search.found[KEPT] or not self.search.indexed[KEPT]:
-            wrong.append(f"the search finds nothing, not even {KEPT!r}")
+            wrong.append(f"the scan finds nothing, not even {KEPT!r}")
         if not self.observations or not self.summaries:
-            wrong.append("nothing was remembered")
+            wrong.append("no observations or summaries were stored")
         if any(observation.provider != "offline" for observation in self.observations):
-            wrong.append("somebody else than the offline observer was asked")
+            wrong.append("an observer other than the offline one was used")
         if not self.recalled.context:
-            wrong.append("the next session was told nothing")
+            wrong.append("nothing was injected into the next session")
         if not self.recalled.found or not self.recalled.history:
-            wrong.append("what was remembered was not found again")
+            wrong.append("search did not find what was stored")
         return wrong
 
 
@@ -194,9 +194,9 @@ def _is_found(search: HiddenSearch, text: str) -> bool:
 
 def hooks(report: Report) -> str:
     return (
-        f"Hooks   {len(report.hooks)} run, each a process of its own; all answered and left with 0\n"
-        f"Worker  started by the first hook; had it all {report.drained_after_s:.1f} s after the last one,\n"
-        f"        and had made memory of it all after {report.observed_after_s:.1f} s"
+        f"Hooks   {len(report.hooks)} run, each in its own process; all answered and exited 0\n"
+        f"Worker  started by the first hook; stored it all {report.drained_after_s:.1f} s after the last\n"
+        f"        hook, and had observed everything after {report.observed_after_s:.1f} s"
     )
 
 
@@ -204,7 +204,7 @@ def events(report: Report, paint: output.Paint) -> str:
     session = report.session
     lines = [
         f"Session {session.id[:8]}, project {session.project}: {session.status}, "
-        f"{output.plural(session.prompts, 'prompt')}, {output.plural(len(report.events), 'event')} kept",
+        f"{output.plural(session.prompts, 'prompt')}, {output.plural(len(report.events), 'event')} stored",
         "",
     ]
     for number, turn in groupby(report.events, key=lambda event: event.prompt):
@@ -226,14 +226,14 @@ def _row(turn: str, event: StoredEvent, paint: output.Paint) -> str:
 
 def _event_text(event: StoredEvent) -> str:
     if event.private:
-        return "(private: no text, and nothing of what its tools did)"
+        return "(private: no text and no tool use is stored)"
     return f"{event.what} (failed)" if event.kind == "tool_failure" else event.what
 
 
 def remembered(report: Report, paint: output.Paint) -> str:
     observations = output.plural(len(report.observations), "observation")
     summaries = output.plural(len(report.summaries), "summary", "summaries")
-    lines = [f"What became of them, by the offline observer: {observations}, {summaries}", ""]
+    lines = [f"Written by the offline observer: {observations}, {summaries}", ""]
     for observation in report.observations:
         lines.append(f"  {observation.type:<8}" + paint("bold", output.fit(observation.title, WIDTH - 10)))
         for line in (observation.subtitle, ", ".join(observation.files)):
@@ -248,16 +248,16 @@ def remembered(report: Report, paint: output.Paint) -> str:
 
 def hidden(report: Report, paint: output.Paint) -> str:
     lines = [
-        f"Looked for in all {report.search.files} files of the data directory, byte by byte, and in the\n"
-        "full-text index, word by word:",
+        f"Searched for in all {report.search.files} files of the data directory, byte by byte, and in\n"
+        "the full-text index, word by word:",
         "",
     ]
     for what, text in HIDDEN.items():
         there = _is_found(report.search, text)
-        verdict = paint("red", "FOUND    ") if there else paint("green", "not there")
+        verdict = paint("red", "FOUND    ") if there else paint("green", "not found")
         instead = INSTEAD.get(what, "")
         lines.append(f"  {verdict}  {what:<39}{instead if report.search.found.get(instead) else ''}".rstrip())
-    lines.append(f"  there      {KEPT!r}, said openly: the search does find things")
+    lines.append(f"  found      {KEPT!r}, which was not private: the search works")
     return "\n".join(lines)
 
 
@@ -266,10 +266,10 @@ def cost(report: Report) -> str:
     rows = [
         ("python -I -S -c pass", bare),
         ("a hook", _medians([hook for hook in report.hooks if not hook.careful])),
-        ("a hook that has to scrub", _medians([hook for hook in report.hooks if hook.careful])),
+        ("a hook that scrubs", _medians([hook for hook in report.hooks if hook.careful])),
     ]
     lines = [
-        "What a hook costs: medians, a bare interpreter run beside each",
+        "What a hook costs (medians, next to a bare interpreter)",
         "",
         f"{'time':>40}{'processor':>20}",
     ]
@@ -288,27 +288,25 @@ def _beside(value: float, bare: float) -> str:
 
 
 def context(report: Report) -> str:
-    return _quoted(
-        "The next session in that directory is told, before its first prompt:", report.recalled.context
-    )
+    return _quoted("Injected into the next session there, before its first prompt:", report.recalled.context)
 
 
 def reminder(report: Report) -> str:
     """Empty when nothing came in time: no prompt is kept waiting."""
     recalled = report.recalled
-    introduction = f"Prompted “{recalled.prompt}”, it is told:"
+    introduction = f"Injected with the prompt “{recalled.prompt}”:"
     return _quoted(introduction, recalled.reminder) if recalled.reminder else ""
 
 
 def found(report: Report, now: float, paint: output.Paint) -> str:
     recalled = report.recalled
     command = f"claude-mem search '{recalled.question}'"
-    return _listed(f"Anybody may ask: {command}", recalled.found, now, paint)
+    return _listed(f"Search it: {command}", recalled.found, now, paint)
 
 
 def history(report: Report, now: float, paint: output.Paint) -> str:
     recalled = report.recalled
-    return _listed(f"And about a file: claude-mem file {recalled.file}", recalled.history, now, paint)
+    return _listed(f"Show a file's history: claude-mem file {recalled.file}", recalled.history, now, paint)
 
 
 def _quoted(introduction: str, text: str) -> str:

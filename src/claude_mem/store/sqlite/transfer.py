@@ -50,11 +50,11 @@ def checked(record: object) -> Fields:
     """All the fields of its kind: unknown ones are passed over, absent ones null or empty. Raises Refused."""
     kind = record.get("kind") if isinstance(record, dict) else None
     if not isinstance(record, dict) or not isinstance(kind, str) or kind not in FIELDS:
-        raise Refused(f"It is no record: its kind is none of {', '.join(FIELDS)}.")
+        raise Refused(f"Not a record: `kind` must be one of {', '.join(FIELDS)}.")
     fields = {name: _shaped(name, shape, record.get(name)) for name, shape in FIELDS[kind].items()}
     missing = [name for name in REQUIRED[kind] if fields[name] in (None, "")]
     if missing:
-        raise Refused(f"A {kind} without {' and '.join(missing)}.")
+        raise Refused(f"Record of kind {kind}: {' and '.join(missing)} missing.")
     return fields
 
 
@@ -62,7 +62,7 @@ def _shaped(name: str, shape: str, value: object) -> object:
     if shape == LIST:
         items = [] if value is None else value
         if not isinstance(items, list) or len(items) > MOST_ITEMS:
-            raise Refused(f"{name} is no list of texts.")
+            raise Refused(f"`{name}` must be a list of strings.")
         return [_checked_text(name, item) for item in items]
     if shape == FLAG:
         if value is None or isinstance(value, bool):
@@ -73,16 +73,16 @@ def _shaped(name: str, shape: str, value: object) -> object:
         return _checked_text(name, value)
     elif shape == INT and isinstance(value, int) and not isinstance(value, bool):
         if not 0 <= value <= (LATEST if name.endswith("at") else MOST):
-            raise Refused(f"{name} is out of bounds.")
+            raise Refused(f"`{name}` is out of range.")
         return value
-    raise Refused(f"{name} is no {shape}.")
+    raise Refused(f"`{name}` must be {'true or false' if shape == FLAG else 'an integer'}.")
 
 
 def _checked_text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise Refused(f"{name} is no text.")
+        raise Refused(f"`{name}` must be a string.")
     if len(value) > LONGEST:
-        raise Refused(f"{name} is longer than {LONGEST:,} characters.")
+        raise Refused(f"`{name}` is longer than {LONGEST:,} characters.")
     return text(value)
 
 
@@ -132,10 +132,10 @@ def _project(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 def _session(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     project = execute(db, "find_project_whole", key=fields["project"]).fetchone()
     if project is None:
-        raise Refused(f"Session {fields['session_id']} is of a project that no record before it names.")
+        raise Refused(f"Session {fields['session_id']}: no earlier record defines its project.")
     status = fields["status"] or SessionStatus.COMPLETED
     if status not in tuple(SessionStatus):
-        raise Refused(f"{status!r} is no state of a session.")
+        raise Refused(f"Unknown session status {status!r}.")
     if execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone() is not None:
         return False
     ended, changed = fields["completed_at"], fields["updated_at"]
@@ -170,9 +170,9 @@ def _prompt(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 def _event(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     key = fields["effect_key"] or fields["event_id"]
     if not key:
-        raise Refused("An event without event_id and effect_key.")
+        raise Refused("The event has neither event_id nor effect_key.")
     if fields["event_kind"] not in tuple(Kind):
-        raise Refused(f"{fields['event_kind']!r} is no kind of event.")
+        raise Refused(f"Unknown event kind {fields['event_kind']!r}.")
     texts = (fields["text"], fields["tool_input"], fields["tool_response"])
     values = fields | {
         "effect_key": key,
@@ -190,12 +190,12 @@ def _event(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 
 def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     if fields["type"] not in TYPES:
-        raise Refused(f"{fields['type']!r} is no type of observation: {', '.join(TYPES)}.")
+        raise Refused(f"Unknown type {fields['type']!r}. Use one of: {', '.join(TYPES)}.")
     if fields["source"] not in (None, *SOURCES):
-        raise Refused(f"{fields['source']!r} is no source: {', '.join(SOURCES)}.")
+        raise Refused(f"Unknown source {fields['source']!r}. Use one of: {', '.join(SOURCES)}.")
     key = content_key(_observation_in(fields))
     if key is None and not fields["text"]:
-        raise Refused("An observation that says nothing.")
+        raise Refused("The observation is empty.")
     place = _of(db, fields) | _whose(db, fields["project"])
     if _is_there(_named(db, fields["session_id"], fields["at"], key), fields, place["project_id"]):
         return False
@@ -216,13 +216,13 @@ def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 def _sighting(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     seen = _referred(db, fields["observation"])
     if seen is None:
-        raise Refused("A sighting of an observation that no record before it holds.")
+        raise Refused("The sighting refers to an observation that no earlier record defines.")
     values = fields | _of(db, fields) | {"observation_id": seen["id"]}
     if execute(db, "find_sighting", **values).fetchone() is not None:
         return False
     _may_add(values, own)
     if not own and seen["session_client"] != FOREIGN:
-        raise Refused("A stranger's sighting of a memory of your own: it would be trusted the more for it.")
+        raise Refused("An untrusted file cannot confirm one of your own memories.")
     execute(
         db,
         "add_sighting",
@@ -260,7 +260,7 @@ def _of(db: sqlite3.Connection, fields: Fields) -> Fields:
     """The session that a record belongs to, and its time as text."""
     row = execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone()
     if row is None:
-        raise Refused(f"It is of session {fields['session_id']}, which no record before it names.")
+        raise Refused(f"No earlier record defines its session {fields['session_id']}.")
     return dict(row) | {"at_iso": iso(fields["at"])}
 
 
@@ -270,14 +270,14 @@ def _whose(db: sqlite3.Connection, key: str | None) -> Fields:
         return {}
     row = execute(db, "find_project_whole", key=key).fetchone()
     if row is None:
-        raise Refused(f"It is of project {key}, which no record before it names.")
+        raise Refused(f"No earlier record defines its project {key}.")
     return {"project": row["name"], "project_id": row["id"]}
 
 
 def _may_add(values: Fields, own: bool) -> None:
     """Something new. What a session here holds is what happened here: strangers have no part in it."""
     if not own and values["session_client"] != FOREIGN:
-        raise Refused("It would add to a session of your own. If the file is yours, import it with --own.")
+        raise Refused("It would change one of your own sessions. If the file is yours, import it with --own.")
 
 
 def _made_id(session_id: str, key: str) -> str:

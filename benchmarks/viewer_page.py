@@ -173,7 +173,7 @@ def _looked_at(browser: Browser, data: Path) -> Figures:
             figures["from key to results, ms"] = _typed(page)
         figures["longest task while typing, ms"] = max(tasks)
         page.locator("#q").fill("")
-        page.get_by_text("the newest first").wait_for()
+        page.get_by_text("newest first").wait_for()
         page.locator(".row .hit").first.wait_for()
         with _traced(browser, page) as tasks:
             _scrolled(page)

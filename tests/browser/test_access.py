@@ -79,10 +79,10 @@ def seen(request: pytest.FixtureRequest, chromium: Browser, worker: Worker) -> I
 @pytest.mark.parametrize("place", PLACES)
 def test_axe_finds_nothing_and_nothing_sticks_out(seen: Sight, worker: Worker, place: str) -> None:
     seen.go("#/nowhere")
-    seen.heading("That did not work")
+    seen.heading("Something went wrong")
     seen.go(named(worker, place))
     for width in sizes(seen):
-        expect(seen.page.locator("main h1")).not_to_have_text("That did not work")
+        expect(seen.page.locator("main h1")).not_to_have_text("Something went wrong")
         expect(seen.page.locator("main .skeleton")).to_have_count(0)
         expect(seen.page.locator("[aria-busy]")).to_have_count(0)
         assert faults(seen.page) == []
@@ -159,7 +159,7 @@ def test_a_dialog_is_named_fits_and_keeps_the_focus(seen: Sight, opened: Callabl
         seen.press("Escape")
         expect(dialog).to_have_count(0)
         seen.go("#/nowhere")
-        seen.heading("That did not work")
+        seen.heading("Something went wrong")
 
 
 def test_what_is_selected_and_what_was_done_pass_axe_as_well(seen: Sight) -> None:
@@ -176,7 +176,7 @@ def test_what_is_selected_and_what_was_done_pass_axe_as_well(seen: Sight) -> Non
         seen.undo()
         expect(seen.page.locator("#toasts")).to_contain_text("Undone")
         seen.go("#/nowhere")
-        seen.heading("That did not work")
+        seen.heading("Something went wrong")
 
 
 def test_focus_goes_through_the_page_in_the_order_it_is_read(context: BrowserContext, worker: Worker) -> None:
@@ -214,9 +214,9 @@ def test_the_skip_link_leads_to_the_content(sight: Sight) -> None:
 
 def test_a_page_that_is_not_there_says_so_to_who_cannot_see_it(sight: Sight) -> None:
     sight.go("#/nowhere")
-    expect(sight.page.get_by_role("heading", name="That did not work")).to_be_focused()
+    expect(sight.page.get_by_role("heading", name="Something went wrong")).to_be_focused()
     sight.page.get_by_role("button", name="Try again").click()
-    expect(sight.page.get_by_role("heading", name="That did not work")).to_be_focused()
+    expect(sight.page.get_by_role("heading", name="Something went wrong")).to_be_focused()
 
 
 def test_how_the_worker_is_is_said_again_only_when_it_changes(sight: Sight) -> None:

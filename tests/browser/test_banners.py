@@ -87,7 +87,7 @@ class TestPaused:
         sight = viewing.look(context, quiet, "#/projects")
         note = banner(sight, "paused", "nothing is recorded", "claude-mem on")
         hook_process.run(quiet.data, payloads.prompt("Count in pounds"))
-        note.get_by_role("button", name="Record again").click()
+        note.get_by_role("button", name="Resume recording").click()
         nothing_is_said(sight)
         sight.go("#/")
         hook_process.run(quiet.data, payloads.prompt("Count in pennies", prompt_id="p-2"))
@@ -111,9 +111,9 @@ class TestPaused:
         sight = viewing.look(context, quiet)
         note = banner(sight, "paused", "nothing is recorded", "claude-mem on")
         workers.finish(quiet.data)
-        note.get_by_role("button", name="Record again").click()
+        note.get_by_role("button", name="Resume recording").click()
         expect(sight.page.locator("#toasts")).to_contain_text("The worker cannot be reached")
-        banner(sight, "lost", "The connection to the worker is lost", "claude-mem worker start")
+        banner(sight, "lost", "Lost the connection to the worker", "claude-mem worker start")
 
     def test_every_page_hears_of_it_at_once_whoever_switched(
         self, context: BrowserContext, quiet: Worker
@@ -126,14 +126,14 @@ class TestPaused:
         cli(quiet, "off")
         for sight in sights:
             banner(sight, "paused", "nothing is recorded", "claude-mem on")
-        sights[0].page.get_by_role("button", name="Record again").click()
+        sights[0].page.get_by_role("button", name="Resume recording").click()
         for sight in sights:
             nothing_is_said(sight)
             assert sight.all_that_went_wrong() == []
 
 
 class TestUnconnected:
-    REASON = "Claude Code is not connected, as far as its settings show: nothing new is recorded."
+    REASON = "Claude Code is not connected, according to its settings: nothing new is recorded."
     FIX = "claude-mem install"
 
     @pytest.fixture
@@ -233,8 +233,8 @@ def test_a_spent_budget_is_said_and_where_to_raise_it(context: BrowserContext, t
         note = banner(sight, "out_of_budget", "The offline observer takes over until then.", fix)
         banner(sight, "out_of_budget", "Today's budget is spent: ", fix)
         observer = sight.page.get_by_role("group", name="The observer")
-        expect(observer.get_by_role("row", name="By")).to_have_text(
-            "Byofflinein place of anthropic, whose budget is spent"
+        expect(observer.get_by_role("row", name="Provider")).to_have_text(
+            "Providerofflinebecause the budget for anthropic is used up"
         )
         sight.follow(note.get_by_role("link", name="Settings"))
         expect(sight.page.get_by_role("heading", name="The budget")).to_be_visible()
@@ -272,7 +272,7 @@ def test_what_was_given_up_on_is_said_until_it_is_tried_again(
         control.start(worker.data)  # looks now, not in a while
         sight = viewing.look(context, worker)
         note = banner(sight, "parked", "parked after several failed attempts", "claude-mem queue retry")
-        expect(sight.page.get_by_role("group", name="The observer")).to_contain_text("Set aside")
+        expect(sight.page.get_by_role("group", name="The observer")).to_contain_text("Parked")
         model.step = REPLY
         note.get_by_role("button", name="Try again").click()
         nothing_is_said(sight)
@@ -287,7 +287,7 @@ def test_what_could_not_be_kept_is_said_until_it_was_read(context: BrowserContex
     drop(quiet, "toolu_2")
     asks_now(sight)
     note = banner(sight, "dropped", "1 event could not be stored: 1 spool full.", "claude-mem doctor")
-    note.get_by_role("button", name="Understood").click()
+    note.get_by_role("button", name="Dismiss").click()
     nothing_is_said(sight)
     with sight.page.expect_response("**/api/status"):
         sight.go("#/projects")

@@ -38,12 +38,12 @@ def save_many(worker: Worker, animal: str, count: int) -> list[str]:
 
 
 def bar(sight: Sight) -> Locator:
-    return sight.page.get_by_role("group", name="What to do with the selection")
+    return sight.page.get_by_role("group", name="Actions for the selection")
 
 
 def select_all(sight: Sight) -> None:
     sight.page.locator(".hit input").first.check()
-    bar(sight).get_by_role("button", name="Select all that fit").click()
+    bar(sight).get_by_role("button", name="Select all matches").click()
 
 
 def pinned(worker: Worker) -> int:
@@ -148,7 +148,7 @@ def test_all_that_a_search_finds_is_marked_wrong_shown_as_such_and_right_again(
     expect(sight.page.locator(".hit .chip.wrong").first).to_have_text("marked wrong")
     select_all(sight)
     bar(sight).get_by_role("button", name="Mark right").click()
-    expect(sight.page.locator("#toasts")).to_contain_text("7 memories counted as right again")
+    expect(sight.page.locator("#toasts")).to_contain_text("7 memories no longer marked wrong")
     assert not any(quiet.get(f"/api/observation/{ref}")["wrong"] for ref in rumours)
     assert sight.all_that_went_wrong() == []
 

@@ -23,7 +23,7 @@ def _timeless(told: str) -> str:
 def test_the_preview_is_what_a_session_is_told_and_follows_the_settings(sight: Sight, worker: Worker) -> None:
     sight.follow(sight.page.get_by_role("link", name="Context"))
     project = worker.get("/api/projects")["items"][0]["name"]
-    text = sight.page.get_by_label("What a session is told at its start")
+    text = sight.page.get_by_label("Injected at session start")
     exact = worker.post("/api/context/preview", project=project)["start"]["text"]
     expect(text).to_have_text(exact)
     began = hook_process.run(worker.data, payloads.start("the-next-one", cwd=project, source="startup"))
@@ -35,15 +35,15 @@ def test_the_preview_is_what_a_session_is_told_and_follows_the_settings(sight: S
     again = worker.post("/api/context/preview", project=project)["start"]["text"]
     assert _timeless(again) == _timeless(exact)  # it was only a preview
     sight.page.get_by_label("Characters at a session's start").fill("0")
-    expect(sight.main()).to_contain_text("It would be told nothing.")
+    expect(sight.main()).to_contain_text("Nothing would be injected.")
 
 
 def test_a_typed_prompt_shows_what_it_would_bring_up_and_why(sight: Sight, worker: Worker) -> None:
     sight.follow(sight.page.get_by_role("link", name="Context"))
-    sight.page.get_by_label("For a prompt", exact=True).fill(
+    sight.page.get_by_label("With a prompt", exact=True).fill(
         "why does the posh-git prompt string not render in pwsh any more?"
     )
-    told = sight.page.get_by_label("What the prompt would be answered with")
+    told = sight.page.get_by_label("Injected with this prompt")
     colours = (
         sight.main()
         .locator("h2, h2 > label")
@@ -62,8 +62,8 @@ def test_a_typed_prompt_shows_what_it_would_bring_up_and_why(sight: Sight, worke
     parts = {name for hit in hits for name in hit["parts"]} - {"opening"}  # never of what was understood
     assert not any(hit["parts"]["opening"] for hit in hits)
     columns = scores.locator("th").all_text_contents()
-    assert {*columns} == {"Memory", "Told", "relevance", "score", *parts}
-    sight.page.get_by_text("What the columns say").click()
+    assert {*columns} == {"Memory", "Injected", "relevance", "score", *parts}
+    sight.page.get_by_text("What the columns mean").click()
     expect(sight.main().locator("dt")).to_have_text(columns[2:])
     expect(sight.main().locator("dd")).to_have_text([re.compile("[a-z]{3}")] * len(columns[2:]))
 
@@ -72,7 +72,7 @@ def test_a_memory_is_called_in_the_table_as_it_is_in_the_preview(sight: Sight) -
     sight.go("#/context?prompt=why%20does%20the%20posh-git%20prompt%20break")
     best = sight.page.get_by_label("Score parts").locator("tbody tr", has_text="yes").first.locator("a")
     name = best.inner_text().split()[0]
-    expect(sight.page.get_by_label("What the prompt would be answered with")).to_contain_text(f"- {name} ")
+    expect(sight.page.get_by_label("Injected with this prompt")).to_contain_text(f"- {name} ")
     best.click()
     expect(sight.page).to_have_url(re.compile(f"#/observation/{name[1:]}$"))
 
@@ -93,10 +93,10 @@ def test_what_a_start_tells_of_is_counted_by_kind_and_what_it_left_out_is_a_clic
 
 def test_what_fits_but_has_no_room_is_not_said_to_be_unfit(sight: Sight) -> None:
     sight.follow(sight.page.get_by_role("link", name="Context"))
-    sight.page.get_by_label("For a prompt", exact=True).fill(
+    sight.page.get_by_label("With a prompt", exact=True).fill(
         "why does the posh-git prompt string not render in pwsh any more?"
     )
-    expect(sight.page.get_by_label("What the prompt would be answered with")).to_be_visible()
+    expect(sight.page.get_by_label("Injected with this prompt")).to_be_visible()
     expect(sight.main()).to_contain_text("70 % of the best")
     sight.page.get_by_label("Characters for a prompt").fill("100")
     expect(sight.main()).to_contain_text("needs more room than a prompt is given")
@@ -138,25 +138,25 @@ def test_settings_that_are_kept_are_obeyed_by_the_next_session(
         project = worker.get("/api/projects")["items"][0]["name"]
         assert len(_told_at_start(worker, "before", project)) > 900
         sight = viewing.look(context, worker, "#/context")
-        keep = sight.page.get_by_role("button", name="Keep these settings")
+        keep = sight.page.get_by_role("button", name="Save these settings")
         expect(keep).to_be_disabled()
         characters = sight.page.get_by_label("Characters at a session's start")
         characters.fill("900")
-        sight.page.get_by_label("Tokens at a session's start, about").fill("")  # left to what holds
+        sight.page.get_by_label("Tokens at a session's start (approximate)").fill("")  # left to what holds
         keep.click()
         expect(sight.page.locator("#toasts")).to_contain_text("claude-mem worker restart")
         expect(keep).to_be_disabled()
         assert json.loads((worker.data / "settings.json").read_text()) == {
             "CLAUDE_MEM_CONTEXT_CHARACTERS": 900
         }
-        text = sight.page.get_by_label("What a session is told at its start")
+        text = sight.page.get_by_label("Injected at session start")
         expect(text).to_have_text(re.compile(r"^.{1,900}$", re.DOTALL))
         expect(characters).to_have_value("900")
         _cli(worker, "worker", "restart")
         workers.until(
             lambda: 0 < len(_told_at_start(worker, "after", project)) <= 900, "the context is rendered anew"
         )
-        expect(sight.main()).to_contain_text("Exactly what a new session would be told.")  # by itself
+        expect(sight.main()).to_contain_text("Exactly what is injected into a new session.")  # by itself
         sight.page.goto(viewing.link(worker) + "#/context")
         expect(characters).to_have_value("900")
         expect(keep).to_be_disabled()
@@ -167,24 +167,24 @@ def test_what_is_kept_is_shown_as_kept_and_from_when_it_holds(
 ) -> None:
     with viewing.copied(real, tmp_path / "data") as worker:
         sight = viewing.look(context, worker, "#/context")
-        expect(sight.main()).to_contain_text("Exactly what a new session would be told.")
+        expect(sight.main()).to_contain_text("Exactly what is injected into a new session.")
         characters = sight.page.get_by_label("Characters for a prompt")
         expect(characters).to_have_value("2400")
         characters.fill("1000")
         expect(sight.main()).to_contain_text("with these settings, which are not kept.")
-        expect(characters).to_have_accessible_description("2400 holds now.")
-        sight.page.get_by_role("button", name="Keep these settings").click()
+        expect(characters).to_have_accessible_description("Currently 2400.")
+        sight.page.get_by_role("button", name="Save these settings").click()
         for _ in ("at once", "after a reload"):
             expect(sight.main()).to_contain_text("once the worker has started again")
             expect(sight.main()).not_to_contain_text("Exactly")
             expect(characters).to_have_value("1000")
             expect(characters).to_have_accessible_description(
-                "1000 is kept. Until the worker's next start 2400 holds."
+                "Saved: 1000. In use until the worker restarts: 2400."
             )
             sight.page.reload()
         worker.post("/api/settings", changes={"CLAUDE_MEM_PROMPT_CHARACTERS": None})  # in another tab
         expect(characters).to_have_value("2400")
-        expect(sight.main()).to_contain_text("Exactly what a new session would be told.")
+        expect(sight.main()).to_contain_text("Exactly what is injected into a new session.")
         assert sight.all_that_went_wrong() == []
 
 
@@ -195,7 +195,7 @@ def test_settings_that_cannot_be_read_keep_nobody_from_the_preview(
     quiet.settle()
     (quiet.data / "settings.json").write_text("{")
     sight = viewing.look(context, quiet, "#/context")
-    expect(sight.page.get_by_label("What a session is told at its start")).to_contain_text("pennies")
+    expect(sight.page.get_by_label("Injected at session start")).to_contain_text("pennies")
     expect(sight.main().get_by_role("alert").filter(has_text="Mend the file")).to_be_visible()
     expect(sight.page.get_by_label("Characters for a prompt")).to_have_value("2400")
 
@@ -210,13 +210,15 @@ def test_what_the_environment_sets_is_kept_but_said_to_be_overridden(
         worker.settle()
         sight = viewing.look(context, worker, "#/context")
         sight.page.get_by_label("Characters at a session's start").fill("900")
-        sight.page.get_by_role("button", name="Keep these settings").click()
+        sight.page.get_by_role("button", name="Save these settings").click()
         expect(sight.page.locator("#toasts")).to_contain_text(
             "the environment overrides CLAUDE_MEM_CONTEXT_CHARACTERS"
         )
         characters = sight.page.get_by_label("Characters at a session's start")
         expect(characters).to_have_value("2000")  # it is what holds, now and after the next start
-        expect(characters).to_have_accessible_description(re.compile("The environment sets 2000"))
+        expect(characters).to_have_accessible_description(
+            re.compile("Set to 2000 by an environment variable")
+        )
         assert sight.all_that_went_wrong() == []
 
 
@@ -226,7 +228,7 @@ def test_a_size_nobody_may_set_is_refused_beside_it(context: BrowserContext, qui
     sight = viewing.look(context, quiet, "#/context")
     characters = sight.page.get_by_label("Characters at a session's start")
     alert = sight.page.locator("aside").get_by_role("alert")
-    keep = sight.page.get_by_role("button", name="Keep these settings")
+    keep = sight.page.get_by_role("button", name="Save these settings")
     for size in ("99999", "-1", "1.5"):
         characters.fill(size)
         expect(alert).to_have_text("Characters at a session's start: a whole number from 0 to 9900.")
@@ -244,7 +246,7 @@ def test_another_project_is_another_context(context: BrowserContext, quiet: Work
     quiet.works("mill-1", "Grind finer", "src/burrs.py", project="mill")
     quiet.settle()
     sight = viewing.look(context, quiet, "#/context?project=mill")
-    text = sight.page.get_by_label("What a session is told at its start")
+    text = sight.page.get_by_label("Injected at session start")
     expect(text).to_contain_text("Grind finer")
     sight.page.get_by_label("Project").select_option("till")
     expect(text).to_contain_text("pennies")
@@ -254,7 +256,7 @@ def test_another_project_is_another_context(context: BrowserContext, quiet: Work
 
 def test_nothing_is_told_where_nothing_is_remembered(context: BrowserContext, quiet: Worker) -> None:
     sight = viewing.look(context, quiet, "#/context")
-    expect(sight.main()).to_contain_text("No project has a memory yet.")
+    expect(sight.main()).to_contain_text("No projects yet.")
     assert sight.all_that_went_wrong() == []
 
 

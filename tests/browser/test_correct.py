@@ -158,9 +158,9 @@ def test_forgetting_shows_what_will_go_and_then_it_is_gone(
     dialog = sight.page.get_by_role("dialog", name="Forget for good?")
     expect(dialog.locator(".tally")).to_have_text("1 observation.")
     expect(dialog).to_contain_text(title)
-    expect(dialog).not_to_contain_text("may say the same")  # it was kept by hand
-    expect(dialog.get_by_role("button", name="Keep")).to_be_focused()
-    dialog.get_by_role("button", name="Keep").click()
+    expect(dialog).not_to_contain_text("may contain the same information")  # it was kept by hand
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    dialog.get_by_role("button", name="Cancel").click()
     assert worker.ask("GET", f"/api/observation/{saved[2]}")[0] == 200
     sight.press("#")
     sight.page.get_by_role("dialog").get_by_role("button", name="Forget").click()
@@ -176,7 +176,7 @@ def test_forgetting_what_a_session_did_counts_each_kind_of_what_will_go(
     worker.works("dike-1", "Make the dike's pump stop at high water", "src/pump.py", project="dike")
     worker.settle()
     sight = viewing.look(context, worker, "#/session/dike-1")
-    sight.follow(sight.page.get_by_role("link", name="Search it"))
+    sight.follow(sight.page.get_by_role("link", name="Search this"))
     for kind, count, goes in (
         ("raw tool use", 2, ("2 raw tool uses",)),  # the edit, and what the agent said at last
         ("all but raw", 3, ("1 observation", "1 summary", "1 prompt")),
@@ -206,13 +206,13 @@ def test_forgetting_one_memory_tells_what_stays_and_can_take_its_whole_session(
     sight.page.get_by_role("button", name="Forget").click()
     dialog = sight.page.get_by_role("dialog", name="Forget for good?")
     expect(dialog.locator(".tally")).to_have_text("1 observation.")
-    expect(dialog).to_contain_text("may say the same: 1 summary, 1 prompt, 2 raw tool uses.")
+    expect(dialog).to_contain_text("may contain the same information: 1 summary, 1 prompt, 2 raw tool uses.")
     dialog.get_by_role("button", name="The whole session instead").click()
     expect(dialog.locator(".tally")).to_have_text(
         "1 session, 1 observation, 1 summary, 1 prompt, 2 raw tool uses."
     )
-    expect(dialog.get_by_role("button", name="Keep")).to_be_focused()
-    dialog.get_by_role("button", name="Keep").click()
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    dialog.get_by_role("button", name="Cancel").click()
     assert worker.ask("GET", "/api/session/weir-1")[0] == 200
     sight.press("#")
     dialog.get_by_role("button", name="The whole session instead").click()
@@ -234,7 +234,7 @@ def test_a_session_is_forgotten_whole_from_its_page_and_others_who_look_at_it_ar
     sight.page.get_by_role("button", name="Forget").click()
     dialog = sight.page.get_by_role("dialog", name="Forget for good?")
     expect(dialog.locator(".tally")).to_contain_text("1 session, 1 observation")
-    expect(dialog).not_to_contain_text("may say the same")
+    expect(dialog).not_to_contain_text("may contain the same information")
     dialog.get_by_role("button", name="Forget").click()
     sight.heading("Projects")
     other.page.bring_to_front()
@@ -253,8 +253,8 @@ def test_forgetting_of_several_sessions_says_that_these_stay(context: BrowserCon
     sight.page.locator(".bulk").get_by_role("button", name="Forget").click()
     dialog = sight.page.get_by_role("dialog", name="Forget for good?")
     expect(dialog.locator(".tally")).to_have_text("2 observations.")
-    expect(dialog).to_contain_text("Their sessions stay and may say the same.")
-    expect(dialog.get_by_role("button")).to_have_text(["Forget", "Keep"])
+    expect(dialog).to_contain_text("Their sessions stay and may contain the same information.")
+    expect(dialog.get_by_role("button")).to_have_text(["Forget", "Cancel"])
 
 
 def test_what_says_nearly_the_same_is_merged_into_this_one_and_each_says_so(
@@ -272,7 +272,7 @@ def test_what_says_nearly_the_same_is_merged_into_this_one_and_each_says_so(
     alike = origin.locator("li", has=sight.page.locator(f'a[href="#/observation/{other}"]'))
     alike.get_by_role("button", name="Merge into this").click()
     expect(sight.page.locator("#toasts")).to_contain_text(f"{other} merged into {saved[0]}")
-    expect(origin.get_by_role("heading", name="It replaced")).to_be_visible()
+    expect(origin.get_by_role("heading", name="Replaces")).to_be_visible()
     expect(alike.get_by_role("button")).to_have_count(0)
     sight.follow(alike.get_by_role("link"))
     expect(sight.main().locator(".chip", has_text=f"replaced by {saved[0]}")).to_be_visible()

@@ -66,7 +66,7 @@ def test_the_numbers_of_each_plot_are_in_tables(context: BrowserContext, paying:
         table = sight.page.get_by_role("group", name=title)
         expect(table.locator("tbody tr")).to_have_count(len(rows))
         expect(table.locator("tbody td").first).to_have_text(first)
-        for name in ("Calls", "Sent", "From cache", "Answered", "Spent"):
+        for name in ("Calls", "Input", "Cached", "Output", "Spent"):
             expect(table.get_by_role("columnheader", name=name)).to_be_visible()
         expect(table.locator("tbody")).to_contain_text(f"{cost['total']['output_tokens']:,}")
     sight.follow(sight.page.get_by_role("group", name="By project").get_by_role("link", name="shop"))
@@ -78,7 +78,7 @@ def test_a_day_is_read_off_its_bar(context: BrowserContext, paying: Worker) -> N
     sight = viewing.look(context, paying, "#/cost?days=7")
     today = paying.get("/api/cost", days=7)["by_day"][-1]
     bar = sight.page.get_by_role("img", name="Tokens by day").locator("g", has_text=today["day"])
-    expect(bar.locator("title")).to_contain_text(f"sent {today['input_tokens']:,}")
+    expect(bar.locator("title")).to_contain_text(f"input {today['input_tokens']:,}")
     sight.page.get_by_label("Project", exact=True).select_option("shop")
     expect(sight.page).to_have_url(re.compile("project=shop"))
     expect(sight.page.locator(".tile", has_text="Spent")).to_contain_text("3 calls")
@@ -115,7 +115,7 @@ def test_the_budget_is_a_line_across_the_plot_however_far_it_is(
 
 def test_nothing_spent_is_said_in_words(context: BrowserContext, quiet: Worker) -> None:
     sight = viewing.look(context, quiet, "#/cost")
-    expect(sight.main()).to_contain_text("Tokens by day: nothing in this time.")
+    expect(sight.main()).to_contain_text("Tokens by day: nothing in this period.")
     expect(sight.main()).to_contain_text("no model was asked")
     assert sight.all_that_went_wrong() == []
 
@@ -136,8 +136,8 @@ def test_all_that_was_sent_and_answered_is_in_sight_in_tiles_and_tables(
             sight = viewing.look(context, worker, "#/cost")
             for name, said in (
                 ("Spent", spent),
-                ("Sent", "3,000tokens, and 400 from cache"),
-                ("Answered", "200tokens"),
+                ("Input", "3,000tokens, plus 400 cached"),
+                ("Output", "200tokens"),
                 ("Today", "3,600tokens"),
             ):
                 expect(sight.page.locator(".tile", has_text=name)).to_contain_text(said)

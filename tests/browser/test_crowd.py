@@ -202,7 +202,7 @@ def test_typing_and_going_back_to_the_list_keeps_the_page_small(sight: Sight) ->
     for _ in range(20):
         sight.page.mouse.wheel(0, 4000)
     sight.page.locator("#q").fill("")
-    expect(status).to_contain_text("observations, the newest first")
+    expect(status).to_contain_text("observations, newest first")
     expect(sight.page.locator(".row .hit").first).to_be_visible()
     assert sight.page.evaluate("document.querySelectorAll('*').length") < ELEMENTS
 
@@ -242,13 +242,13 @@ def test_a_page_of_the_list_that_could_not_be_had_is_asked_for_again(sight: Sigh
 def test_all_that_fit_are_selected_as_far_as_the_page_says(sight: Sight) -> None:
     row(sight, 1).get_by_role("checkbox").check()
     selects = asked(sight, "/api/memory/select")
-    bar = sight.page.get_by_role("group", name="What to do with the selection")
-    bar.get_by_role("button", name="Select all that fit").focus()
+    bar = sight.page.get_by_role("group", name="Actions for the selection")
+    bar.get_by_role("button", name="Select all matches").focus()
     before = sight.page.evaluate("scrollY")
     sight.press("Enter")
     expect(bar).to_contain_text("the first ")
     assert sight.page.evaluate("scrollY") == before
-    said = re.search(r"the first ([\d,]+); do it again for the rest", bar.inner_text())
+    said = re.search(r"the first ([\d,]+); repeat for the rest", bar.inner_text())
     assert said
     expect(bar.locator("strong")).to_have_text(f"{said[1]} memories selected")
     assert 500 <= int(said[1].replace(",", "")) < MANY

@@ -112,7 +112,7 @@ def test_projects_of_one_name_are_told_apart_everywhere(
         sight.go("#/projects")
         sight.follow(sight.main().get_by_role("link", name=f"{owner}/mill"))
         expect(sight.main().locator(".files")).to_contain_text(f"{owner}.py")
-        sight.follow(sight.page.get_by_role("link", name="Search it"))
+        sight.follow(sight.page.get_by_role("link", name="Search this"))
         expect(shown(sight)).to_have_count(1)
         expect(shown(sight)).to_contain_text(f"{owner}.py")
     assert sight.all_that_went_wrong() == []

@@ -95,7 +95,7 @@ def test_one_is_counted_as_one(context: BrowserContext, quiet: Worker) -> None:
     status = sight.main().get_by_role("status")
     for kind, said in (("observation", "1 observation,"), ("summary", "1 summary,"), ("prompt", "1 prompt,")):
         sight.page.get_by_label("Kind").select_option(kind)
-        expect(status).to_have_text(f"{said} the newest first")
+        expect(status).to_have_text(f"{said} newest first")
     assert sight.all_that_went_wrong() == []
 
 

@@ -227,7 +227,7 @@ def test_focus_goes_back_from_a_dialog_though_the_page_was_drawn_anew_behind_it(
     sight = listen(context, worker, f"#/observation/{ref}")
     pin(sight).focus()
     sight.press("#")
-    expect(sight.page.get_by_role("button", name="Keep")).to_be_focused()
+    expect(sight.page.get_by_role("button", name="Cancel")).to_be_focused()
     worker.post("/api/memory/edit", id=int(ref), subtitle="It was drawn anew")
     expect(sight.main()).to_contain_text("It was drawn anew")
     sight.press("Escape")
@@ -255,7 +255,7 @@ def test_a_question_that_was_answered_does_not_come_back(context: BrowserContext
     sight.press("#", "#")
     held.wait()
     held.let_go()
-    expect(sight.page.get_by_role("button", name="Keep")).to_be_focused()
+    expect(sight.page.get_by_role("button", name="Cancel")).to_be_focused()
     sight.press("Escape")
     expect(sight.page.get_by_role("dialog")).to_have_count(0)
     assert len(previews) == 1

@@ -24,7 +24,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 
 
 def bar(sight: Sight) -> Locator:
-    return sight.page.get_by_role("group", name="What to do with the selection")
+    return sight.page.get_by_role("group", name="Actions for the selection")
 
 
 def test_enter_right_after_typing_leads_to_what_was_typed(context: BrowserContext, worker: Worker) -> None:
@@ -87,7 +87,7 @@ def selecting(context: BrowserContext, worker: Worker) -> tuple[Sight, Held]:
     sight = listen(context, worker, "#/find?project=gauges")
     sight.page.locator(".hit input").first.check()
     held = Held(sight, "**/api/memory/select")
-    bar(sight).get_by_role("button", name="Select all that fit").click()
+    bar(sight).get_by_role("button", name="Select all matches").click()
     held.wait()
     return sight, held
 
@@ -118,11 +118,11 @@ def test_all_that_fit_may_be_asked_for_again_when_they_could_not_be_had(
     sight = listen(context, worker, "#/find?project=gauges")
     sight.page.locator(".hit input").first.check()
     sight.route("**/api/memory/select", lambda route: route.abort())
-    bar(sight).get_by_role("button", name="Select all that fit").click()
+    bar(sight).get_by_role("button", name="Select all matches").click()
     expect(sight.page.locator("#toasts")).to_contain_text("cannot be reached")
     expect(bar(sight)).to_contain_text("1 memory selected")
     sight.page.unroute("**/api/memory/select")
-    bar(sight).get_by_role("button", name="Select all that fit").click()
+    bar(sight).get_by_role("button", name="Select all matches").click()
     expect(bar(sight)).not_to_contain_text("1 memory selected")
     expect(bar(sight).get_by_role("button", name="Forget")).to_be_enabled()
 

@@ -11,7 +11,7 @@ def test_what_happens_before_the_first_connection_comes_in(context: BrowserConte
     sight.route("**/stream", lambda route: route.abort())
     sight.page.reload()
     sight.go("#/")
-    expect(sight.main()).to_contain_text("Nothing is remembered yet")
+    expect(sight.main()).to_contain_text("No memories yet")
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight.page.unroute_all()
@@ -25,7 +25,7 @@ def test_what_happens_before_a_tab_is_first_looked_at_is_in_it(
     sight.page.add_init_script("Object.defineProperty(document, 'hidden', { get: () => !window.isSeen })")
     sight.page.reload()  # as a link that is opened in the background
     sight.go("#/")
-    expect(sight.main()).to_contain_text("Nothing is remembered yet")
+    expect(sight.main()).to_contain_text("No memories yet")
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight.page.evaluate("window.isSeen = true; document.dispatchEvent(new Event('visibilitychange'))")
@@ -43,8 +43,8 @@ def test_a_setting_that_was_kept_can_be_set_back_in_the_preview(
     was = tokens.input_value()
     for nth, value in enumerate(("700", was), start=1):
         tokens.fill(value)
-        sight.page.get_by_role("button", name="Keep these settings").click()
-        expect(sight.page.locator(".toast", has_text="Kept.")).to_have_count(nth)
+        sight.page.get_by_role("button", name="Save these settings").click()
+        expect(sight.page.locator(".toast", has_text="Saved.")).to_have_count(nth)
         assert kept(quiet, "CLAUDE_MEM_CONTEXT_TOKENS") == int(value)
 
 
@@ -94,11 +94,11 @@ def test_a_refusal_is_told_also_to_who_went_on(context: BrowserContext, quiet: W
 
 def test_the_log_goes_on_after_it_could_not_be_had(context: BrowserContext, quiet: Worker) -> None:
     sight = viewing.look(context, quiet, "#/logs")
-    log = sight.page.get_by_label("Log, the newest last")
+    log = sight.page.get_by_label("Log, newest last")
     expect(log.locator("li").first).to_be_visible()
     unsent = Unsent(sight, "**/api/logs?*")
     unsent.wait()
-    sight.page.get_by_label("From level").select_option("DEBUG")
+    sight.page.get_by_label("Level").select_option("DEBUG")
     unsent.wait(2)
     unsent.drop()
     expect(sight.page.get_by_role("alert")).to_contain_text("cannot be reached")
@@ -111,7 +111,7 @@ def test_the_log_goes_on_after_it_could_not_be_had(context: BrowserContext, quie
 def test_a_banner_that_was_answered_does_not_come_back(context: BrowserContext, quiet: Worker) -> None:
     quiet.post("/api/recording", paused=True)
     sight = viewing.look(context, quiet, "#/projects")
-    again = sight.page.get_by_role("button", name="Record again")
+    again = sight.page.get_by_role("button", name="Resume recording")
     expect(again).to_be_visible()
     held = Held(sight, "**/api/status", lambda said: said["recording"] != "on")
     quiet.post("/api/settings", changes={"CLAUDE_MEM_PROMPT_CHARACTERS": 777})

@@ -26,7 +26,7 @@ def test_an_address_opens_cold_in_a_new_tab(
         "observation": ("#/observation/5", memory["title"][:60]),
         "summary": ("#/observation/s5", worker.get("/api/observation/s5")["title"][:60]),
         "prompt": ("#/observation/p5", worker.get("/api/observation/p5")["title"][:40]),
-        "session": (f"#/session/{memory['session_id']}", "What happened, in order"),
+        "session": (f"#/session/{memory['session_id']}", "Events, in order"),
         "file": (f"#/file/{quote(memory['files'][0], safe='')}", memory["files"][0]),
         "project": (f"#/project/{quote(memory['project'], safe='')}", "The last year"),
         "search": ("#/find?q=template&type=bugfix", "for “template”"),

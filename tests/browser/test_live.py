@@ -65,7 +65,7 @@ def test_a_spinner_turns_while_the_observer_works_and_the_queue_is_told(
         expect(sight.page.locator("#state")).to_contain_text("observing")
         observer = sight.page.get_by_role("group", name="The observer")
         expect(observer.locator(".spin")).to_be_visible()
-        expect(observer).to_contain_text("at work")
+        expect(observer).to_contain_text("working")
         expect(observer).to_contain_text("events, the oldest")
         held = False
         server.release()
@@ -81,7 +81,7 @@ def test_a_worker_that_goes_away_is_said_and_what_was_missed_comes_in(
     sight = viewing.look(context, quiet)
     expect(sight.page.locator(".feed")).to_contain_text("pennies")
     control.stop(quiet.data)
-    expect(sight.page.locator("#banner")).to_contain_text("The connection to the worker is lost")
+    expect(sight.page.locator("#banner")).to_contain_text("Lost the connection to the worker")
     expect(sight.page.locator("#banner")).to_contain_text("claude-mem worker start")
     expect(sight.page.locator("#state")).to_contain_text("reconnecting")
     control.start(quiet.data)
@@ -104,7 +104,7 @@ def test_a_line_that_breaks_is_taken_up_where_it_broke_off(context: BrowserConte
     sight.page.evaluate(
         "document.dispatchEvent(new Event('visibilitychange'))"
     )  # as after sleep: it connects anew
-    expect(sight.page.locator("#banner")).to_contain_text("The connection to the worker is lost")
+    expect(sight.page.locator("#banner")).to_contain_text("Lost the connection to the worker")
     quiet.works("till-2", "Print receipts", "src/till.py")
     quiet.settle()
     context.set_offline(False)
@@ -124,7 +124,7 @@ def test_a_worker_that_was_killed_and_started_again_is_taken_up_where_it_broke_o
     asked = viewing.asked_since(sight)
     (pid,) = workers.processes(quiet.data)
     os.kill(pid, signal.SIGKILL)
-    expect(sight.page.locator("#banner")).to_contain_text("The connection to the worker is lost")
+    expect(sight.page.locator("#banner")).to_contain_text("Lost the connection to the worker")
     control.start(quiet.data)
     quiet.works("till-2", "Print receipts", "src/till.py")
     quiet.settle()
@@ -197,7 +197,7 @@ def test_earlier_ones_are_not_offered_once_what_lies_between_is_gone(
     arrive("Earlier", 20)
     sight = viewing.listen(context, quiet, "")
     earlier = sight.page.get_by_role("button", name="Earlier")
-    rest = sight.page.get_by_role("link", name="Find has the earlier ones")
+    rest = sight.page.get_by_role("link", name="Show older ones in Find")
     expect(earlier).to_be_visible()
     expect(rest).to_be_hidden()
     arrive("Till", 299)
@@ -217,7 +217,7 @@ def test_a_line_that_ends_at_once_is_no_connection(context: BrowserContext, quie
     sight.route("**/stream", lambda route: route.fulfill(content_type="text/event-stream", body=""))
     sight.page.evaluate("window.dispatchEvent(new Event('online'))")
     note = sight.page.locator("#banner .note")
-    expect(note).to_contain_text("The connection to the worker is lost")
+    expect(note).to_contain_text("Lost the connection to the worker")
     note.evaluate("note => note.setAttribute('data-same', '')")
     for _ in range(2):
         with sight.page.expect_response("**/stream"):
@@ -260,7 +260,7 @@ def test_a_running_session_grows_and_only_who_is_at_its_end_goes_along(
     expect(sight.page.locator(".story > li.prompt .title")).to_have_text(
         ["Make the till count pennies", "Print receipts"]
     )
-    expect(sight.page.get_by_label("What it came to")).to_contain_text("Print receipts")
+    expect(sight.page.get_by_label("Session summary")).to_contain_text("Print receipts")
     sight.page.locator("main h1").focus()
     sight.press("ArrowLeft", "ArrowLeft")
     expect(said).to_contain_text(f"{two - 2} of {two},")
@@ -311,7 +311,7 @@ def test_a_reason_without_a_space_stays_in_its_panel(context: BrowserContext, qu
     """As the path of an interpreter is one, where no model is set up."""
     sight = viewing.look(context, quiet)
     observer = sight.page.get_by_role("group", name="The observer")
-    why = observer.get_by_role("row", name="By").locator(".meta")
+    why = observer.get_by_role("row", name="Provider").locator(".meta")
     expect(why).to_be_visible()
     assert why.evaluate(
         """why => {

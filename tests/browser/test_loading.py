@@ -25,7 +25,7 @@ def test_a_part_that_was_missed_once_is_there_when_it_is_tried_again(
         sight = viewing.look(context, quiet)
         sight.route(f"**/viewer/{part}", lambda route: route.abort())
         sight.go("#/cost")
-        sight.heading("That did not work")
+        sight.heading("Something went wrong")
         expect(sight.main()).to_contain_text("could not be loaded")
         go_on_trying(sight)
 

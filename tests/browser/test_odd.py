@@ -105,7 +105,7 @@ def test_nothing_sticks_out(
                 sight.go(place.format(**odd.named))
                 expect(sight.page.locator("main .skeleton")).to_have_count(0)
                 expect(sight.page.locator("[aria-busy]")).to_have_count(0)
-                expect(sight.page.locator("main h1")).not_to_have_text("That did not work")
+                expect(sight.page.locator("main h1")).not_to_have_text("Something went wrong")
                 assert sight.page.evaluate("document.documentElement.scrollWidth") <= size[0]
                 assert sight.page.evaluate(CUT_OFF) == []
                 assert sight.all_that_went_wrong() == []
@@ -142,12 +142,12 @@ def test_a_long_title_is_read_whole_on_its_page_and_on_its_row(chromium: Browser
 
 EMPTY = {
     "#/": "Nothing",
-    "#/find": "Nothing is remembered that fits.",
-    "#/find?q=badger": "Nothing was found for “badger”",
-    "#/projects": "No project has a memory yet.",
-    "#/file/src%2Fnowhere.py": "Nothing is remembered about this file.",
-    "#/context": "No project has a memory yet.",
-    "#/cost": "nothing in this time",
+    "#/find": "No results.",
+    "#/find?q=badger": "No results for “badger”",
+    "#/projects": "No projects yet.",
+    "#/file/src%2Fnowhere.py": "No memories of this file.",
+    "#/context": "No projects yet.",
+    "#/cost": "nothing in this period",
 }
 
 
@@ -164,7 +164,7 @@ def test_a_list_of_sessions_is_there_once_there_is_one(chromium: Browser, quiet:
     with viewing.context(chromium) as context:
         sight = viewing.look(context, quiet)
         heading = sight.page.get_by_role("heading", name="Sessions")
-        expect(sight.main()).to_contain_text("Nothing is remembered yet")
+        expect(sight.main()).to_contain_text("No memories yet")
         expect(heading).to_have_count(0)
         quiet.works("till-1", "Make the till count pennies", "src/till.py")
         expect(heading).to_be_visible()
@@ -172,14 +172,14 @@ def test_a_list_of_sessions_is_there_once_there_is_one(chromium: Browser, quiet:
 
 
 MISSING = {
-    "#/observation/12": ("Not there", "Nothing is remembered under that id."),
-    "#/session/nobody": ("Not there", "nobody"),
+    "#/observation/12": ("Not found", "No memory with id 12."),
+    "#/session/nobody": ("Not found", "nobody"),
     "#/project/nobody": (
-        "Not there",
+        "Not found",
         "No project named 'nobody'. To list all: claude-mem projects",
     ),
     "#/find?project=nobody": ("", "nobody"),
-    "#/badger": ("That did not work", "badger"),
+    "#/badger": ("Something went wrong", "badger"),
 }
 
 
@@ -193,5 +193,5 @@ def test_what_is_not_there_is_said_with_a_way_on(
             expect(sight.main()).to_contain_text(said)
             if heading:
                 sight.heading(heading)
-                sight.follow(sight.page.get_by_role("link", name="To the beginning"))
+                sight.follow(sight.page.get_by_role("link", name="Back to Live"))
                 sight.heading("Live")

@@ -206,7 +206,7 @@ def test_a_banners_reason_is_text(context: BrowserContext, tmp_path: Path) -> No
             worker = Worker(tmp_path / "data")
             sight = viewing.look(context, worker)
             worker.works("till-1", "Make the till count pennies", "src/till.py")
-            expect(sight.page.locator("#banner")).to_contain_text(f"does not know the model '{model}'")
+            expect(sight.page.locator("#banner")).to_contain_text(f"does not have the model '{model}'")
             assert_only_text(sight, "banner")
             assert sight.all_that_went_wrong() == []
 
@@ -216,6 +216,6 @@ def test_a_refusal_that_quotes_what_was_asked_is_text(context: BrowserContext, t
     sight.page.get_by_role("button", name="Edit").click()
     sight.page.get_by_label("Title", exact=True).fill(hostile("long") + "x" * 10_000)
     sight.page.get_by_role("button", name="Save").click()
-    expect(sight.page.get_by_role("alert")).to_contain_text("title is longer than")
+    expect(sight.page.get_by_role("alert")).to_contain_text("`title` is longer than")
     assert_only_text(sight, "dialog")
     assert sight.violations() == []

@@ -42,7 +42,7 @@ def test_settings_are_explained_validated_and_kept(sight: Sight, quiet: Worker) 
     assert int(settings["CLAUDE_MEM_EVIDENCE_DAYS"]) == 45
     days.get_by_role("button", name="Default").click()
     expect(days.locator(".chip")).to_have_text("default")
-    expect(sight.page.locator("#toasts")).to_contain_text("CLAUDE_MEM_EVIDENCE_DAYS is back to its default.")
+    expect(sight.page.locator("#toasts")).to_contain_text("CLAUDE_MEM_EVIDENCE_DAYS is reset to its default.")
     assert "CLAUDE_MEM_EVIDENCE_DAYS" not in json.loads((quiet.data / "settings.json").read_text())
     expect(sight.page.locator("#row-CLAUDE_MEM_PROVIDER .chip")).to_have_text("environment")
 
@@ -55,7 +55,7 @@ def test_a_key_can_be_set_and_never_read_back(sight: Sight, quiet: Worker) -> No
     expect(ours.locator(".chip")).to_have_text("file")
     field = ours.get_by_label("CLAUDE_MEM_API_KEY")
     expect(field).to_have_value("")
-    expect(field).to_have_attribute("placeholder", "set; not shown")
+    expect(field).to_have_attribute("placeholder", "set (hidden)")
     assert key in (quiet.data / "settings.json").read_text()
     assert key not in sight.page.content()
     assert key not in json.dumps(quiet.get("/api/settings"))
@@ -107,7 +107,7 @@ def test_each_kind_is_edited_kept_and_given_back(
 
 REFUSED = [
     ("CLAUDE_MEM_DAILY_TOKENS", "many", "a whole number"),
-    ("CLAUDE_MEM_SECRET_PATTERNS", "badge", "That is not JSON"),
+    ("CLAUDE_MEM_SECRET_PATTERNS", "badge", "Not valid JSON"),
     ("CLAUDE_MEM_SECRET_PATTERNS", '{"badge": "("}', "an object such as"),
     ("CLAUDE_MEM_CHROMA_URL", "nowhere", "http"),
 ]
@@ -131,19 +131,19 @@ def test_what_cannot_be_is_refused_in_words_and_not_lost(
 def test_the_environment_overrides_and_the_page_says_so_before_and_after(sight: Sight, quiet: Worker) -> None:
     ours = row(sight, "CLAUDE_MEM_PROVIDER")
     expect(ours.locator(".chip")).to_have_text("environment")
-    expect(ours).to_contain_text("The environment sets it")
+    expect(ours).to_contain_text("Set by an environment variable")
     ours.get_by_label("CLAUDE_MEM_PROVIDER").select_option("auto")
     ours.get_by_role("button", name="Save").click()
     expect(sight.page.locator("#toasts")).to_contain_text("the environment overrides it")
     expect(ours.locator(".chip")).to_have_text("environment")
     expect(ours.get_by_label("CLAUDE_MEM_PROVIDER")).to_have_value("offline")
     assert kept(quiet) == {"CLAUDE_MEM_PROVIDER": "auto"}
-    expect(row(sight, "CLAUDE_MEM_LOG_LEVEL")).not_to_contain_text("The environment sets it")
+    expect(row(sight, "CLAUDE_MEM_LOG_LEVEL")).not_to_contain_text("Set by an environment variable")
 
 
 def test_what_the_environment_cannot_set_is_set_here(sight: Sight) -> None:
     ours = row(sight, "CLAUDE_MEM_EXCLUDED_PROJECTS")
-    expect(ours).to_contain_text("The environment cannot set it.")
+    expect(ours).to_contain_text("Cannot be set in the environment.")
     expect(ours).not_to_contain_text("Only in")  # it would read as if this page could not
 
 

@@ -137,7 +137,7 @@ class TestTheKeyExpires:
         viewing.look(context, quiet)
         expect(one.page.locator("#state")).to_have_text("up to date")
         expect(one.page.get_by_role("alert")).to_have_text(
-            "You are signed in again: what you typed can be saved."
+            "You are signed in again and can save what you typed."
         )
         one.page.get_by_role("button", name="Save").click()
         one.heading("Pennies, not pounds")
@@ -210,7 +210,7 @@ class TestTwoTabs:
         two.page.get_by_role("button", name="Edit").click()
         two.page.get_by_label("Subtitle").fill("In the shop")
         self.rename(one, "Pennies, not pounds")
-        expect(two.page.get_by_role("alert")).to_contain_text("It was changed elsewhere meanwhile.")
+        expect(two.page.get_by_role("alert")).to_contain_text("changed elsewhere in the meantime")
         two.page.get_by_role("button", name="Save").click()
         for tab in (one, two):
             tab.heading("Pennies, not pounds")  # neither has undone the other's

@@ -26,7 +26,7 @@ def test_the_year_ends_today_where_it_is_another_day_than_in_greenwich(
         sight = viewing.look(context, worker, "#/project/shop")
         count = sum(today[name] for name in ("observations", "summaries", "prompts"))
         expect(sight.page.locator(".heat rect.day").last).to_have_text(f"{today['day']}: {count}")
-        expect(sight.main()).to_contain_text("By the days of this machine's clock.")
+        expect(sight.main()).to_contain_text("Days in this machine's time zone.")
         assert sight.all_that_went_wrong() == []
         context.close()
 
@@ -127,7 +127,7 @@ def test_a_mark_is_called_as_sessions_are_told_of_it(context: BrowserContext, qu
     sight = viewing.look(context, quiet, "#/observation/1")
     mark = sight.main().locator(".chip", has_text="read, not verified")
     expect(mark).to_have_attribute(
-        "title", "It was read somewhere, or came from elsewhere: it may not be true."
+        "title", "From text that was read or imported, not verified. It may not be true."
     )
     preview = quiet.post("/api/context/preview", project="shop")
     assert "read, not verified" in preview["start"]["text"]

@@ -33,7 +33,7 @@ def test_a_session_tells_what_it_was_about_and_all_that_happened_in_order(
     assert [each.get_attribute("data-ref") for each in story.all()[:30]] == [
         each["ref"] for each in events["items"][:30]
     ]
-    about = sight.page.get_by_label("What it came to")
+    about = sight.page.get_by_label("Session summary")
     for part in ("Request", "Investigated", "Completed"):
         expect(about.locator("dt", has_text=part)).to_be_visible()
     about.locator("summary").first.click()
@@ -58,7 +58,7 @@ def test_next_steps_are_the_last_turns_and_none_that_an_earlier_one_left(
     assert {bool(left) for left in planned.values()} == {True, False}
     for session, left in planned.items():
         sight.go(f"#/session/{session}")
-        about = sight.page.get_by_label("What it came to")
+        about = sight.page.get_by_label("Session summary")
         expect(about.locator("dt", has_text="Completed")).to_be_visible()
         steps = about.locator("dt", has_text="Next steps")
         expect(steps).to_have_count(1 if left else 0)
@@ -219,7 +219,13 @@ def test_a_memory_tells_where_it_comes_from(sight: Sight, worker: Worker) -> Non
     facts = sight.page.locator("section", has=sight.page.get_by_role("heading", name="Facts")).locator("li")
     assert facts.all_inner_texts() == memory["facts"]
     origin = sight.page.locator("aside")
-    for said in (memory["branch"], memory["client"], memory["provider"], "Tool uses", "Told to sessions"):
+    for said in (
+        memory["branch"],
+        memory["client"],
+        memory["provider"],
+        "Tool uses",
+        "Injected into sessions",
+    ):
         expect(origin).to_contain_text(said)
     sight.follow(sight.page.get_by_role("link", name=memory["files_read"][0]))
     sight.heading(memory["files_read"][0])
@@ -232,7 +238,7 @@ def test_a_memory_tells_where_it_comes_from(sight: Sight, worker: Worker) -> Non
 def test_what_is_not_there_is_said(sight: Sight) -> None:
     for place in ("#/observation/99999", "#/session/nobody-knows-it"):
         sight.go(place)
-        sight.heading("Not there")
+        sight.heading("Not found")
         sight.go("#/projects")
         sight.heading("Projects")
     assert all("404" in wrong for wrong in sight.wrong)
@@ -253,7 +259,7 @@ def test_a_memory_tells_when_it_was_injected_and_into_what(
         workers.until(lambda: _injected(worker, ref) == 1, "it is noted that the session was told")
         sight.page.reload()
         expect(told).to_contain_text("1 time")
-        expect(told.locator("li", has_text="at its start")).to_be_visible()
+        expect(told.locator("li", has_text="at session start")).to_be_visible()
         sight.follow(told.get_by_role("link", name="hearkeni"))
         expect(sight.page).to_have_url(re.compile("#/session/hearkening-1$"))
         assert sight.all_that_went_wrong() == []

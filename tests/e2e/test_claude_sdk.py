@@ -274,8 +274,8 @@ def a_claude_that(does: str, folder: Path) -> str:
     [
         ("exit 3", "Claude Code"),
         ("kill -SEGV $$", "Claude Code"),
-        ("read line; exit 3", "ended with exit code 3 before it answered"),
-        ("echo '{\"type'; exec cat > /dev/null", "could not be asked (CLIJSONDecodeError)"),
+        ("read line; exit 3", "exited with code 3 before it answered"),
+        ("echo '{\"type'; exec cat > /dev/null", "could not be run (CLIJSONDecodeError)"),
     ],
     ids=["fails", "crashes", "leaves", "talks nonsense"],
 )

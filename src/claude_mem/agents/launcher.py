@@ -26,8 +26,8 @@ _PLACE = 'posix.environ.setdefault(b"CLAUDE_MEM_DATA_DIR", {data_dir}); '
 _PLACED = re.compile(r"""setdefault\(b"CLAUDE_MEM_DATA_DIR", (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")\)""")
 _BRIDGE = "claude_mem/cli/bridge/stdio.py"
 _GONE = (
-    '{"systemMessage": "claude-mem is not recording: its program is gone or broken, but Claude Code still '
-    "runs its hooks. Install it again (then claude-mem uninstall takes them out), or remove them with "
+    '{"systemMessage": "claude-mem is not recording: its program is missing or broken, but Claude Code still '
+    "runs its hooks. Reinstall it (claude-mem uninstall then removes them), or remove them with "
     '/plugin or in settings.json."}'
 )
 

@@ -42,9 +42,9 @@ MEMORIES = "a list of at most 500 memory ids"
 
 
 class ErrorDetail(Struct, frozen=True):
-    code: Annotated[str, doc("A word for programs.", "missing_field")]
+    code: Annotated[str, doc("A code for programs.", "missing_field")]
     message: Annotated[str, doc("A sentence for people.", "`claudeSessionId` is missing.")]
-    field: Annotated[str | None, doc("The field it is about.", "claudeSessionId")] = None
+    field: Annotated[str | None, doc("The field that caused it.", "claudeSessionId")] = None
 
 
 class Error(Struct, frozen=True):

@@ -44,20 +44,20 @@ class FilterFields(Params, frozen=True, kw_only=True):
     since: Annotated[
         str,
         doc(
-            "Not before: yesterday, last week, 3 days ago, 2026-01-31, or a git tag.",
+            "From this time on: yesterday, last week, 3 days ago, 2026-01-31, or a git tag.",
             "last week",
             aliases=("dateStart",),
         ),
     ] = ""
-    until: Annotated[str, doc("Not after: in the same words.", "yesterday", aliases=("dateEnd",))] = ""
-    superseded: Annotated[bool | None, doc("Only what newer memory replaced; false: none of it.", False)] = (
-        None
-    )
+    until: Annotated[str, doc("Up to this time, in the same format.", "yesterday", aliases=("dateEnd",))] = ""
+    superseded: Annotated[
+        bool | None, doc("Only memories replaced by newer ones; false: none of them.", False)
+    ] = None
     wrong: Annotated[
         bool | None,
-        doc("Only what was marked wrong; false, and in a search always: none of it.", False),
+        doc("Only memories marked wrong; false, and always in a search: none of them.", False),
     ] = None
-    pinned: Annotated[bool, doc("Only what is pinned.", False)] = False
+    pinned: Annotated[bool, doc("Only pinned memories.", False)] = False
 
 
 class SearchFilters(FilterFields, frozen=True, kw_only=True):

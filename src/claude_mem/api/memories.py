@@ -30,7 +30,7 @@ Query = Annotated[str, doc("What to look for, in your own words.", "login fails"
 Limit = Annotated[int, Meta(ge=1, le=MOST_RESULTS), doc("The most to return.", RESULTS)]
 Offset = Annotated[int, Meta(ge=0, le=MOST_OFFSET), doc("How many to skip.", 0)]
 Cursor = Annotated[
-    str, doc("The `next` of the page before: fast, however far into a list.", "1769850000000-12")
+    str, doc("The `next` of the previous page: fast at any depth of a list.", "1769850000000-12")
 ]
 Ids = Annotated[
     MemoryIds,
@@ -54,7 +54,7 @@ class SearchQuery(SearchFilters, frozen=True, kw_only=True):
     limit: Limit = RESULTS
     offset: Offset = 0
     cursor: Cursor = ""
-    explain: Annotated[bool, doc("Show what each score is made of.", False)] = False
+    explain: Annotated[bool, doc("Explain each score.", False)] = False
 
     @property
     def page(self) -> Page:
@@ -87,7 +87,7 @@ class FileQuery(Params, frozen=True, kw_only=True):
     path: Annotated[str, doc("The file's path, or the end of it.", "src/login.py")]
     project: Annotated[str, doc("Only this project: its name or key.", "shop")] = ""
     cwd: Annotated[str, doc("Only the project this directory belongs to.", "/home/ada/shop")] = ""
-    wrong: Annotated[bool | None, doc("true: only what was marked wrong; false: none of it.", False)] = None
+    wrong: Annotated[bool | None, doc("true: only memories marked wrong; false: none of them.", False)] = None
     limit: Limit = RESULTS
 
 
@@ -113,7 +113,7 @@ class SaveRequest(Params, frozen=True, kw_only=True):
     text: Annotated[
         str,
         Meta(max_length=LONGEST_TEXT),
-        doc("What to remember.", "Deploys need the VPN.", expected=f"at most {LONGEST_TEXT:,} characters"),
+        doc("The text to save.", "Deploys need the VPN.", expected=f"at most {LONGEST_TEXT:,} characters"),
     ]
     title: Annotated[str | None, doc("Its title; otherwise taken from the text.", "Deploying")] = None
     type: Annotated[str | None, doc("Its type.", "discovery")] = None
@@ -162,27 +162,27 @@ class ForgetRequest(Params, frozen=True, kw_only=True):
     session: Annotated[
         str,
         doc(
-            "Everything of this session.",
+            "Everything in this session.",
             "claude-session-123",
             aliases=("session_id", "claudeSessionId", "contentSessionId", "sessionId"),
         ),
     ] = ""
-    project: Annotated[str, doc("Everything of this project.", "shop")] = ""
+    project: Annotated[str, doc("Everything in this project.", "shop")] = ""
     file: Annotated[str, doc("About this path, the end of one, a directory or a glob.", "src/login.py")] = ""
-    since: Annotated[str, doc("Not before then.", "2026-01-31", aliases=("dateStart",))] = ""
-    until: Annotated[str, doc("Not after then.", "yesterday", aliases=("dateEnd",))] = ""
+    since: Annotated[str, doc("From this time on.", "2026-01-31", aliases=("dateStart",))] = ""
+    until: Annotated[str, doc("Up to this time.", "yesterday", aliases=("dateEnd",))] = ""
     text: Annotated[str, doc("Only what contains this text.", "internal host name")] = ""
-    exports: Annotated[
-        bool, doc("Also remove it from files that an export has made.", False, aliases=("also_exports",))
-    ] = False
+    exports: Annotated[bool, doc("Also remove it from exported files.", False, aliases=("also_exports",))] = (
+        False
+    )
     dry_run: DryRun = None
     confirm: Confirm = False
 
 
 class ImportQuery(Params, frozen=True, kw_only=True):
-    own: Annotated[
-        bool, doc("Of lines: they are from an export of your own, so they are trusted.", False)
-    ] = False
+    own: Annotated[bool, doc("For lines: they come from your own export, so they are trusted.", False)] = (
+        False
+    )
 
 
 class ImportRequest(Body, frozen=True, kw_only=True):
@@ -190,7 +190,7 @@ class ImportRequest(Body, frozen=True, kw_only=True):
         tuple[dict[str, Any], ...],
         Meta(max_length=MOST_RECORDS),
         doc(
-            "Observations: a title, and whatever else is known of each.",
+            "Observations: a title, and any other fields.",
             [{"title": "Deploys need the VPN", "project": "shop"}],
             aliases=("observations",),
             expected=f"a list of at most {MOST_RECORDS:,} objects",
@@ -204,8 +204,8 @@ class ImportRequest(Body, frozen=True, kw_only=True):
 class Memory(Struct, frozen=True, kw_only=True):
     """One memory. Where it is read in full, the columns of its kind come too."""
 
-    id: Annotated[int, doc("Its number among its kind.", 12)]
-    ref: Annotated[str, doc("Its id among all kinds: `12`, `s12`, `p12`, `e12`.", "12")]
+    id: Annotated[int, doc("Its number, unique within its kind.", 12)]
+    ref: Annotated[str, doc("Its id, unique across all kinds: `12`, `s12`, `p12`, `e12`.", "12")]
     kind: Annotated[MemoryKind, doc("Its kind.", "observation")]
     session_id: Annotated[str, doc("The coding agent's id of its session.", "claude-session-123")]
     project: Annotated[str, doc("Its project's name.", "shop")]
@@ -215,14 +215,14 @@ class Memory(Struct, frozen=True, kw_only=True):
     created_at_epoch: Annotated[int, doc("The same in milliseconds.", 1769850000000)]
     files: Annotated[list[str], doc("Paths it is about.", ["src/login.py"])]
     branch: Annotated[str | None, doc("The git branch.", "main")]
-    score: Annotated[float, doc("How well it fits; comparable within one answer.", 0.87)]
-    snippet: Annotated[str, doc("The part that fits.", "… an empty password …")]
+    score: Annotated[float, doc("How well it matches; comparable within one response.", 0.87)]
+    snippet: Annotated[str, doc("The part that matches.", "… an empty password …")]
     tokens: Annotated[int, doc("What it costs to read in full.", 180)]
-    pinned: Annotated[bool, doc("It is recalled first.", False)]
-    wrong: Annotated[bool, doc("It was marked wrong: stored, and never recalled.", False)]
+    pinned: Annotated[bool, doc("Pinned: recalled first.", False)]
+    wrong: Annotated[bool, doc("Marked wrong: stored, but never recalled.", False)]
     superseded_by: Annotated[int | None, doc("The observation that replaced it.")]
     source: Annotated[str, doc("work, external (only read) or user (saved on request).", "work")]
-    marks: Annotated[list[str], doc("What to know before trusting it.", [])]
+    marks: Annotated[list[str], doc("Caveats, such as staleness.", [])]
 
 
 Missing = Annotated[list[Any], doc("What was requested and does not exist.", [])]
@@ -230,17 +230,17 @@ Missing = Annotated[list[Any], doc("What was requested and does not exist.", [])
 
 class Undo(Struct):
     token: Annotated[str, doc("For `POST /api/undo/{id}`.", "Zm9v")]
-    until: Annotated[Milliseconds, doc("How long that works.", 1769853600000)]
+    until: Annotated[Milliseconds, doc("How long the undo is possible.", 1769853600000)]
 
 
 class SearchAnswer(Struct, kw_only=True):
-    query: Annotated[str | None, doc("As it was understood.", "login fails")] = None
+    query: Annotated[str | None, doc("The query as interpreted.", "login fails")] = None
     results: Annotated[list[Memory], doc("The memories.")]
     offset: int
     limit: int
     has_more: Annotated[bool, doc("Whether another page follows.", False)] = field(name="hasMore")
-    legs: Annotated[list[str], doc("What searched: text, vectors.", ["text"])] = []
-    note: Annotated[str | None, doc("What to know about the search.")] = None
+    legs: Annotated[list[str], doc("Which indexes were used: text, vectors.", ["text"])] = []
+    note: Annotated[str | None, doc("A remark about the search.")] = None
     next: Next = None
 
 
@@ -262,7 +262,7 @@ class ListAnswer(Struct, kw_only=True):
 
 
 class MemoryList(ListAnswer, kw_only=True):
-    items: Annotated[list[Memory], doc("Memories in full, the newest first.")]
+    items: Annotated[list[Memory], doc("Memories in full, newest first.")]
 
 
 class MemoriesAnswer(Struct, kw_only=True):
@@ -276,7 +276,7 @@ class FileAnswer(Struct, kw_only=True):
 
 
 class SavedAnswer(Struct, kw_only=True):
-    status: Annotated[str, doc("saved, or known when the project had it already.", "saved")]
+    status: Annotated[str, doc("saved, or known if the project already has it.", "saved")]
     id: Annotated[int, doc("The observation's number.", 12)]
     ref: Annotated[str, doc("Its id.", "12")]
     title: Annotated[str, doc("Its title.", "Deploying")]
@@ -345,7 +345,8 @@ class ForgetAnswer(Struct, kw_only=True):
     sample: Annotated[list[Memory], doc("Some of them.")] = []
     backups: Annotated[Any, doc("Backups that (still) contain it.", 0)] = None
     elsewhere: Annotated[
-        list[FoundCopy], doc("Copies, exports and unreadable files that contain it, and what became of each.")
+        list[FoundCopy],
+        doc("Copies, exports and unreadable files that contain it, and what was done with each."),
     ] = []
 
 
@@ -356,15 +357,17 @@ class RefusedRecord(Struct):
 
 class ImportAnswer(Struct, kw_only=True, omit_defaults=True):
     imported: Annotated[Count | UnsetType, doc("How many are new.", 1)] = UNSET
-    skipped: Annotated[Count | UnsetType, doc("How many were known.", 0)] = UNSET
+    skipped: Annotated[Count | UnsetType, doc("How many were already known.", 0)] = UNSET
     errors: Annotated[list[RefusedRecord] | UnsetType, doc("Those that could not be read.")] = UNSET
     taken: Annotated[
-        dict[str, int] | UnsetType, doc("Of lines: how many are new, by kind.", {"observation": 1})
+        dict[str, int] | UnsetType, doc("For lines: how many are new, by kind.", {"observation": 1})
     ] = UNSET
-    known: Annotated[dict[str, int] | UnsetType, doc("Of lines: how many were known, by kind.", {})] = UNSET
+    known: Annotated[
+        dict[str, int] | UnsetType, doc("For lines: how many were already known, by kind.", {})
+    ] = UNSET
     refused: Annotated[
         list[tuple[int, str]] | UnsetType,
-        doc("Of lines: the number of each that was refused, from 0, and why.", []),
+        doc("For lines: the index (from 0) of each rejected line, and why.", []),
     ] = UNSET
 
 
@@ -388,5 +391,5 @@ class Provenance(Struct, kw_only=True):
             [{"session_id": "claude-session-123", "event": "SessionStart", "at": "…", "tokens": 700}],
         ),
     ] = []
-    injected_times: Annotated[int, doc("How often that was, in all.", 3)] = 0
-    duplicates: Annotated[list[Memory], doc("Others that may say the same.")] = []
+    injected_times: Annotated[int, doc("How often in total.", 3)] = 0
+    duplicates: Annotated[list[Memory], doc("Possible duplicates.")] = []

@@ -41,7 +41,7 @@ class FacetsQuery(ProjectParams, frozen=True, kw_only=True):
 
 class CostQuery(Params, frozen=True, kw_only=True):
     project: Annotated[str, doc("Only this project: its name or key.", "shop")] = ""
-    days: Annotated[int, Meta(ge=1, le=366), doc("How many days of UTC, today included.", 30)] = 30
+    days: Annotated[int, Meta(ge=1, le=366), doc("How many days (UTC), including today.", 30)] = 30
 
 
 class ContextQuery(ProjectParams, frozen=True, kw_only=True):
@@ -66,9 +66,9 @@ class PreviewRequest(ProjectParams, frozen=True, kw_only=True):
             aliases=("claudeSessionId", *SESSION_ALIASES),
         ),
     ] = ""
-    prompt: Annotated[str, doc("What a user might ask.", "Why does the login fail?")] = ""
+    prompt: Annotated[str, doc("A prompt to try.", "Why does the login fail?")] = ""
     context_characters: Annotated[
-        Annotated[int, Meta(ge=0, le=9_900)] | None, doc("Instead of the setting, here only.", 9500)
+        Annotated[int, Meta(ge=0, le=9_900)] | None, doc("Overrides the setting for this request.", 9500)
     ] = None
     context_tokens: Annotated[Annotated[int, Meta(ge=0, le=10_000)] | None, doc("Likewise.", 3000)] = None
     prompt_characters: Annotated[Annotated[int, Meta(ge=0, le=9_900)] | None, doc("Likewise.", 2400)] = None
@@ -113,21 +113,19 @@ class ProjectSummary(Struct, frozen=True, kw_only=True):
 
 
 class ProjectList(ListAnswer, kw_only=True):
-    items: Annotated[list[ProjectSummary], doc("Projects, the most recently worked on first.")]
+    items: Annotated[list[ProjectSummary], doc("Projects, most recently used first.")]
 
 
 class MergeHint(Struct, kw_only=True):
-    from_: Annotated[str, doc("The key of the one that may be another.", "/home/ada/shop")] = field(
-        name="from"
-    )
-    into: Annotated[str, doc("The key of that one.", "git.example/acme/shop")]
+    from_: Annotated[str, doc("The key of the possible duplicate.", "/home/ada/shop")] = field(name="from")
+    into: Annotated[str, doc("The key of the project it may belong to.", "git.example/acme/shop")]
     names: Annotated[list[str], doc("Their names.", ["shop", "shop"])]
-    why: Annotated[str, doc("What speaks for it.", "both lie in /home/ada/shop")]
+    why: Annotated[str, doc("Why they may be the same.", "both lie in /home/ada/shop")]
 
 
 class ProjectsOverview(Struct):
-    items: Annotated[list[Any], doc("Projects, with `characters` (how much was said and done).", [])]
-    hints: Annotated[list[MergeHint], doc("Merges worth a look.")]
+    items: Annotated[list[Any], doc("Projects, with `characters` (how much text is stored).", [])]
+    hints: Annotated[list[MergeHint], doc("Suggested merges.")]
 
 
 class RenameAnswer(Struct):
@@ -151,30 +149,30 @@ class MergeProjectsAnswer(Struct, kw_only=True):
 class Freed(Struct):
     what: Annotated[str, doc("evidence_old, evidence_large, contexts, markers, backups or free.", "backups")]
     count: Annotated[int, doc("How many.", 2)]
-    bytes: Annotated[int, doc("How much, about.", 1048576)]
+    bytes: Annotated[int, doc("Approximate size.", 1048576)]
 
 
 class GcAnswer(Struct):
     dry_run: Annotated[bool, doc("Nothing was changed.", True)]
     items: Annotated[list[Freed], doc("What was freed, or would be.")]
-    bytes: Annotated[int, doc("How much on the disk, about.", 1048576)]
+    bytes: Annotated[int, doc("Approximate size on disk.", 1048576)]
     database: Annotated[
         dict[str, Any], doc("The size of the database now.", {"size": 4096, "free": 0, "log": 0})
     ]
 
 
 class ProjectAnswer(Struct):
-    project: Annotated[ProjectSummary, doc("Its name, key, place and figures.")]
+    project: Annotated[ProjectSummary, doc("Its name, key, directory and counts.")]
     days: int
     activity: Annotated[
         list[Any],
         doc(
-            "Days on which something happened, in the user's time zone.",
+            "Days with activity, in the user's time zone.",
             [{"day": "2026-01-31", "observations": 4, "prompts": 2, "summaries": 2}],
         ),
     ]
     types: Annotated[dict[str, int], doc("How many observations of each type.", {"bugfix": 3})]
-    files: Annotated[list[Any], doc("Those changed most: `path`, `changes`, `last_at`.", [])]
+    files: Annotated[list[Any], doc("Most changed files: `path`, `changes`, `last_at`.", [])]
     next_steps: Annotated[list[Any], doc("Open next steps: `ref`, `session_id`, `at`, `text`.", [])]
     pinned: Annotated[list[Memory], doc("What is pinned.")]
     sessions: Annotated[list[SessionSummary], doc("The latest sessions.")]
@@ -196,7 +194,7 @@ class CostAnswer(Struct, kw_only=True):
     days: int
     since: Annotated[str, doc("The first day.", "2026-01-02")]
     rows: Annotated[list[Any], doc("By day, project, provider and model.", [])]
-    by_day: Annotated[list[Any], doc("Every day, also those without.", [])]
+    by_day: Annotated[list[Any], doc("Every day, including days without calls.", [])]
     by_model: Annotated[list[Any], doc("By provider and model.", [])]
     by_project: Annotated[list[Any], doc("By project.", [])]
     total: Annotated[Any, doc("calls, input_tokens, cached_tokens, output_tokens, cost_usd.", {})]
@@ -208,7 +206,7 @@ class CostAnswer(Struct, kw_only=True):
 
 class ContextAnswer(Struct):
     text: Annotated[str, doc("What is injected.", "# shop, recent context")]
-    tokens: Annotated[int, doc("What it costs to read, about.", 640)]
+    tokens: Annotated[int, doc("Approximate tokens to read it.", 640)]
     refs: Annotated[list[str], doc("The memories in it.", ["12", "s3"])]
     project: Annotated[str | None, doc("The project's name; null: there is no such project.", "shop")]
 
@@ -225,5 +223,5 @@ class PreviewAnswer(Struct, kw_only=True):
             {},
         ),
     ] = None
-    settings: Annotated[Any, doc("The sizes it was made with.", {"context_characters": 9500})]
-    in_force: Annotated[Any, doc("The sizes in force now.", {"context_characters": 9500})]
+    settings: Annotated[Any, doc("The limits it was rendered with.", {"context_characters": 9500})]
+    in_force: Annotated[Any, doc("The limits currently in force.", {"context_characters": 9500})]

@@ -95,7 +95,7 @@ class Outcome(Struct, frozen=True, rename="camel"):
     """What became of a report."""
 
     status: Annotated[
-        Literal["queued", "skipped"], doc("queued, or skipped when it is not to be stored.", "queued")
+        Literal["queued", "skipped"], doc("queued, or skipped if it must not be stored.", "queued")
     ]
     session_db_id: DbId
     duplicate: Annotated[bool, doc("Whether it was known already; it counts once.", False)]
@@ -127,7 +127,7 @@ class SessionAborted(Struct, frozen=True, rename="camel"):
     status: Annotated[Literal["failed"], doc("failed")]
     session_db_id: DbId
     pending_messages: Annotated[int, doc("Its events that are not settled yet.", 3)]
-    stopped: Annotated[bool, doc("Nobody works on it any more.", True)]
+    stopped: Annotated[bool, doc("No work is in progress on it.", True)]
 
 
 # -- Reading --
@@ -169,16 +169,16 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
 
 class SessionList(ListAnswer, kw_only=True):
-    items: Annotated[list[SessionSummary], doc("Sessions, the newest first.")]
+    items: Annotated[list[SessionSummary], doc("Sessions, newest first.")]
 
 
 class SessionAnswer(Struct, kw_only=True):
     session: Annotated[SessionSummary, doc("Who, where, when, and its status.")]
     prompts: Annotated[list[Memory], doc("The user's prompts.")]
     observations: Annotated[list[Memory], doc("What was observed.")]
-    summaries: Annotated[list[Memory], doc("What each turn came to.")]
-    previous: Annotated[SessionSummary | None, doc("The project's session before.")] = None
-    next: Annotated[SessionSummary | None, doc("And the one after.")] = None
+    summaries: Annotated[list[Memory], doc("The summary of each turn.")]
+    previous: Annotated[SessionSummary | None, doc("The previous session in the project.")] = None
+    next: Annotated[SessionSummary | None, doc("The next session in the project.")] = None
 
 
 class EventsAnswer(Struct, kw_only=True):

@@ -36,12 +36,14 @@ class MemoryUse(Struct, frozen=True):
 
 
 class IndexState(Struct, frozen=True):
-    waiting: Annotated[int, doc("Rows the full-text index is behind, at most.", 0)]
+    waiting: Annotated[int, doc("At most this many rows are not in the full-text index yet.", 0)]
 
 
 class VectorState(Struct, frozen=True):
-    state: Annotated[Literal["on", "off", "unavailable"], doc("unavailable: full text answers alone.", "on")]
-    waiting: Annotated[int, doc("Memories that have no vector yet, at most.", 0)]
+    state: Annotated[
+        Literal["on", "off", "unavailable"], doc("unavailable: search uses full text only.", "on")
+    ]
+    waiting: Annotated[int, doc("At most this many memories have no vector yet.", 0)]
     trouble: Annotated[str | None, doc("Why they are unavailable.")]
 
 
@@ -51,7 +53,7 @@ class ContextState(Struct, frozen=True):
 
 class RecallProgress(Struct, frozen=True):
     index: Annotated[IndexState, doc("The full-text index.")]
-    vectors: Annotated[VectorState, doc("What finds by meaning.")]
+    vectors: Annotated[VectorState, doc("The index for search by meaning.")]
     context: Annotated[ContextState, doc("What is injected at session starts.")]
     injected: Annotated[
         dict[str, dict[str, int]],
@@ -70,12 +72,12 @@ class Health(Struct, frozen=True, kw_only=True, rename="camel"):
     protocol: Annotated[int, doc("The version of this protocol.", 1)]
     active_sessions: Annotated[int | None, doc("Sessions that are still open.", 2)]
     queue: Annotated[QueueFigures | None, doc("The queue in figures.")]
-    mishaps: Annotated[dict[str, int], doc("Failures the worker survived, by where.", {})]
-    hung_asks: Annotated[int, doc("Recall hooks' questions that were given up, and still run.", 0)]
+    mishaps: Annotated[dict[str, int], doc("Failures the worker recovered from, by component.", {})]
+    hung_asks: Annotated[int, doc("Recall queries that timed out and are still running.", 0)]
     observer: Annotated[
-        dict[str, Any], doc("What observes, why, and what holds it up.", {"provider": "offline"})
+        dict[str, Any], doc("Which observer is used, why, and what is blocking it.", {"provider": "offline"})
     ]
-    recall: Annotated[RecallProgress | None, doc("Progress of recall; null when that cannot be read.")]
+    recall: Annotated[RecallProgress | None, doc("Progress of recall; null if unavailable.")]
 
 
 class QueueQuery(Params, frozen=True, kw_only=True):
@@ -94,7 +96,7 @@ class JobRow(Struct, frozen=True, kw_only=True, rename="camel"):
     tool_name: Annotated[str | None, doc("By which tool.", "Bash")]
     at: Annotated[Milliseconds, doc("When, in epoch milliseconds.", 1760000000000)]
     attempts: Annotated[int, doc("How often it was tried.", 3)]
-    reason: Annotated[str | None, doc("Why it is where it is.", "unreadable reply")]
+    reason: Annotated[str | None, doc("Why it is in this state.", "unreadable reply")]
 
 
 class QueuePage(QueueFigures, frozen=True, kw_only=True, rename="camel"):
@@ -154,7 +156,7 @@ class Stopping(Struct):
 
 
 class RecordingRequest(Params, frozen=True, kw_only=True):
-    paused: Annotated[bool, doc("true: nothing is recorded from now on; false: it is again.", True)]
+    paused: Annotated[bool, doc("true: pause recording; false: resume it.", True)]
     session: Annotated[
         str,
         Meta(max_length=200),
@@ -166,19 +168,19 @@ class Banner(Struct, frozen=True):
     code: Annotated[str, doc("A word for programs.", "behind")]
     level: Annotated[Literal["info", "warning", "error"], doc("How serious it is.", "warning")]
     message: Annotated[str, doc("A sentence for people.", "Behind: 2,000 events are waiting.")]
-    fix: Annotated[str, doc("What helps.", "claude-mem doctor")]
+    fix: Annotated[str, doc("How to fix it.", "claude-mem doctor")]
 
 
 class Pauses(Struct, frozen=True):
     since: Annotated[Milliseconds | None, doc("Since when everything is paused.")]
-    sessions: Annotated[list[str], doc("Sessions that are paused by themselves.", [])]
+    sessions: Annotated[list[str], doc("Sessions that are paused individually.", [])]
 
 
 class WorkerState(Struct, frozen=True, kw_only=True):
     recording: Annotated[
         Literal["on", "paused", "off"], doc("paused: by a user; off: a banner says why.", "on")
     ]
-    banners: Annotated[list[Banner], doc("What to know, the most serious first.")]
+    banners: Annotated[list[Banner], doc("Notices, most serious first.")]
     paused: Annotated[Pauses, doc("What is paused.")]
     queue: Annotated[QueueFigures | None, doc("As in /health.")]
     observer: Annotated[
@@ -194,12 +196,12 @@ class SettingRow(Struct, frozen=True, kw_only=True):
     meaning: Annotated[str, doc("What it does.", "How much the worker writes to its log.")]
     allowed: Annotated[str, doc("What it may be.", "DEBUG, INFO, WARNING or ERROR")]
     kind: Annotated[str, doc("integer, number, choice, text, list, table, secret.", "choice")]
-    choices: Annotated[list[str], doc("Of a choice.", ["DEBUG"])]
-    value: Annotated[Any, doc("Its value; of a secret never.", "INFO")]
+    choices: Annotated[list[str], doc("The choices, if it is one.", ["DEBUG"])]
+    value: Annotated[Any, doc("Its value; never that of a secret.", "INFO")]
     default: Annotated[Any, doc("Its default.", "INFO")]
     origin: Annotated[str, doc("default, file or environment.", "default")]
-    set: Annotated[bool, doc("Whether somebody has set it.", False)]
-    file_only: Annotated[bool, doc("The environment cannot set it.", False)]
+    set: Annotated[bool, doc("Whether it is set.", False)]
+    file_only: Annotated[bool, doc("It cannot be set in the environment.", False)]
     restart: Annotated[bool, doc("It takes effect when the worker restarts.", True)]
     pending: Annotated[bool, doc("It is not in force yet.", False)]
     trouble: Annotated[str | None, doc("What is wrong with it.")]
@@ -209,7 +211,7 @@ class SettingsAnswer(Struct, frozen=True, kw_only=True):
     file: Annotated[str, doc("Where they are stored.", "/home/ada/.claude-mem/settings.json")]
     settings: Annotated[list[SettingRow], doc("Each of them.")]
     passed_over: Annotated[list[str], doc("Keys that are not settings, at the worker's start.", [])]
-    warnings: Annotated[list[str], doc("What was set then and is not in force, in words.", [])]
+    warnings: Annotated[list[str], doc("Warnings about invalid settings at that time.", [])]
 
 
 class SettingsRequest(Body, frozen=True, kw_only=True):
@@ -217,7 +219,7 @@ class SettingsRequest(Body, frozen=True, kw_only=True):
         dict[str, Any],
         Meta(min_length=1),
         doc(
-            "Settings and their values; null: back to the default.",
+            "Settings and their values; null: reset to the default.",
             {"CLAUDE_MEM_LOG_LEVEL": "DEBUG"},
             expected="an object of settings and values",
         ),
@@ -237,7 +239,9 @@ class LogsQuery(Params, frozen=True, kw_only=True):
         str,
         Meta(pattern=r"^([0-9]{1,20}-[0-9]{1,15})?$"),
         doc(
-            "The `next` of an answer: only what came since.", "1234-5678", expected="the `next` of an answer"
+            "The `next` of a previous response: only newer records.",
+            "1234-5678",
+            expected="the `next` of an answer",
         ),
     ] = ""
     limit: Annotated[int, Meta(ge=1, le=MOST_LOG_LINES), doc("The most to return, from the end.", 200)] = 200
@@ -252,14 +256,14 @@ class LogLine(Struct, frozen=True):
 
 class LogsAnswer(Struct, frozen=True):
     lines: Annotated[list[LogLine], doc("Records, the oldest first.")]
-    next: Annotated[str | None, doc("Where it goes on.", "1234-5678")]
+    next: Annotated[str | None, doc("Pass as `after` to continue from here.", "1234-5678")]
 
 
 # -- Browsers --
 
 
 class SignInQuery(Params, frozen=True, kw_only=True):
-    once: Annotated[str, doc("The word in the link.", "Zm9v")] = ""
+    once: Annotated[str, doc("The code in the link.", "Zm9v")] = ""
 
 
 class SignInLink(Struct, rename="camel"):
@@ -294,14 +298,14 @@ class PastEvent(Body, frozen=True, kw_only=True):
     payload: Annotated[
         Any,
         doc(
-            "What the hook would have been given.",
+            "What the hook would have received.",
             {"session_id": "claude-session-123", "cwd": "/home/ada/shop", "last_assistant_message": "Done."},
         ),
     ] = None
 
 
 class BackfillParams(Params, frozen=True, kw_only=True):
-    offline: Annotated[bool, doc("No model is asked about these sessions.", True)] = True
+    offline: Annotated[bool, doc("Use no model for these sessions.", True)] = True
     story: Annotated[str | None, doc("An id for lines that come in several parts.", "a1b2")] = None
     part: Annotated[Literal["first", "more", "last"] | None, doc("Which part of them this is.", "first")] = (
         None
@@ -311,7 +315,9 @@ class BackfillParams(Params, frozen=True, kw_only=True):
 class BackfillTaken(Struct, kw_only=True):
     fresh: Annotated[int, doc("How many events are new.", 1)]
     duplicate: Annotated[int, doc("How many were known.", 0)]
-    live: Annotated[int, doc("How many are of sessions recorded live, or forgotten: left alone.", 0)]
+    live: Annotated[
+        int, doc("How many were skipped because their session was recorded live or was deleted.", 0)
+    ]
     dropped: Annotated[int, doc("How many are private, or of tools that are skipped.", 0)]
     unreadable: Annotated[int, doc("How many lines are not an event.", 0)]
 
@@ -320,7 +326,7 @@ class BackfillQuery(Params, frozen=True, kw_only=True):
     since: Annotated[
         str,
         Meta(pattern=r"^[0-9]{0,15}$"),
-        doc("From when on costs count.", "1760000000000", expected="a time in epoch milliseconds"),
+        doc("Count costs from this time on.", "1760000000000", expected="a time in epoch milliseconds"),
     ] = ""
 
 
@@ -328,7 +334,7 @@ class BackfillProgress(Struct, frozen=True):
     waiting: Annotated[int, doc("Events of the past still to be observed.", 0)]
     tokens: Annotated[int, doc("What sessions of the past have cost since then.", 0)]
     usd: Annotated[float, doc("The same in dollars, as far as it is known.", 0.0)]
-    paused: Annotated[Any, doc("Why nothing is observed at the moment.")]
+    paused: Annotated[Any, doc("Why nothing is being observed.")]
 
 
 class KnownRequest(Params, frozen=True, kw_only=True):
@@ -346,7 +352,7 @@ class KnownRequest(Params, frozen=True, kw_only=True):
 class KnownSession(Struct, frozen=True):
     state: Annotated[str, doc("live, past, forgotten or unseen.", "past")]
     events: Annotated[int, doc("How many events.", 12)]
-    seal: Annotated[str | None, doc("What tells whether it has changed.")]
+    seal: Annotated[str | None, doc("A fingerprint that changes with its content.")]
 
 
 class KnownAnswer(Struct, frozen=True):

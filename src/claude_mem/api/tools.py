@@ -16,7 +16,8 @@ MOST_IDS = 50
 Project = Annotated[str, doc(f'A project\'s name; "{HERE}" for the one you work in. Default: all.')]
 Limit = Annotated[int, Meta(ge=1, le=100), doc("The most to return (20).")]
 Ids = Annotated[
-    tuple[int | str, ...], doc("As an index shows them: 12, s3, p4.", expected="a list of ids: 12, s3 or p4")
+    tuple[int | str, ...],
+    doc("Ids as shown in an index: 12, s3, p4.", expected="a list of ids: 12, s3 or p4"),
 ]
 
 
@@ -34,7 +35,9 @@ class SearchArguments(FilterFields, frozen=True, kw_only=True):
 
 class TimelineArguments(Params, frozen=True, kw_only=True):
     anchor: Annotated[str, doc("An id from an index (12, s3), a session's id, or a time in words.")] = ""
-    query: Annotated[str, doc("Instead of an anchor: around the best hit of this search. Neither: now.")] = ""
+    query: Annotated[
+        str, doc("Instead of an anchor: center on the best result of this search. Neither: now.")
+    ] = ""
     before: Annotated[int, Meta(ge=0, le=100), doc("How many before it (10).")] = 10
     after: Annotated[int, Meta(ge=0, le=100), doc("How many after it (10).")] = 10
     project: Project = ""
@@ -55,7 +58,7 @@ class FileArguments(Params, frozen=True, kw_only=True):
 
 
 class RememberArguments(Params, frozen=True, kw_only=True):
-    text: Annotated[str, doc("What to remember.")]
+    text: Annotated[str, doc("The text to save.")]
     title: Annotated[str, doc("A few words.")] = ""
     type: Annotated[str, doc("bugfix, feature, refactor, change, discovery or decision.")] = ""
     files: Annotated[tuple[str, ...], doc("Paths it is about.")] = ()
@@ -64,7 +67,7 @@ class RememberArguments(Params, frozen=True, kw_only=True):
 
 class ForgetArguments(Params, frozen=True, kw_only=True):
     ids: Ids
-    confirm: Annotated[str, doc("Exactly the text the first call asked for.")] = ""
+    confirm: Annotated[str, doc("Exactly the text that the first call returned.")] = ""
 
 
 def place(project: str, cwd: str) -> dict[str, str]:

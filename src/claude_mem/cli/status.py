@@ -148,7 +148,7 @@ def _health(deadline: float) -> dict[str, Any]:
     reply = parse(said)
     found = json.loads(reply.body) if reply and reply.status == 200 else None
     if not isinstance(found, dict):
-        raise ConnectionError("not an answer of the worker's")
+        raise ConnectionError("not a valid answer from the worker")
     return found
 
 

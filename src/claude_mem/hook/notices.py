@@ -16,7 +16,7 @@ SAYS = {
     "disk_full": "the disk is full",
     "io_error": "the data directory cannot be written",
     "late": "writing took too long",
-    "unreadable": "the hook was given something that is not JSON",
+    "unreadable": "the hook's input is not JSON",
     "crashed": "the hook failed",
 }
 SAID = {
@@ -24,7 +24,7 @@ SAID = {
     "disk_full": "the disk was full",
     "io_error": "the data directory could not be written",
     "late": "writing took too long",
-    "unreadable": "the hook was given something it could not read",
+    "unreadable": "the hook's input could not be read",
     "crashed": "the hook failed",
 }
 MOST_LINES = 10  # that the worker may leave
@@ -74,7 +74,7 @@ def _missed(lost: dict[str, int], *, records_again: bool) -> str:
         SAID[reason] if len(reasons) == 1 else f"{SAID[reason]} ({number})"
         for reason, number in reasons.items()
     )
-    again = " It records again." if records_again else ""
+    again = " Recording works again." if records_again else ""
     return f"claude-mem could not save {events}: {why}.{again} Run: claude-mem doctor"
 
 

@@ -78,7 +78,7 @@ def describe(switch: str, head: bytes) -> str:
     if switch == ALL:
         return f"claude-mem {is_paused}: nothing is recorded. Resume: claude-mem on"
     which = private_turns.session_of(head) or "ID"
-    return f"This session {is_paused}: nothing of it is recorded. Resume: claude-mem on --session {which}"
+    return f"This session {is_paused}: it is not recorded. Resume: claude-mem on --session {which}"
 
 
 def _read(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, str]:

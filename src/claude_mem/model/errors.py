@@ -93,7 +93,7 @@ class WorkerHung(WorkerError):
 class WorkerFailed(WorkerError):
     def __init__(self, detail: str) -> None:
         self.detail = detail
-        super().__init__(f"The worker did not come up: {detail}. Look at: claude-mem worker logs")
+        super().__init__(f"The worker did not start: {detail}. See its log: claude-mem worker logs")
 
 
 class InvalidInput(ValueError):

@@ -109,7 +109,7 @@ def _failure(report: CallReport, model: str, now: int, jitter: float) -> Failure
     if report.stop_reason == "refusal":
         return Broken(f"{WHO} reports that the model refused to answer.")
     if report.error == "max_output_tokens":
-        return Broken(f"{WHO} reports that the model used up its output before it said anything.")
+        return Broken(f"{WHO} reports that the model reached its output limit without an answer.")
     if status is not None:
         return classify(Refused(status, report.error), target, now=now, jitter=jitter)
     if report.missed_deadline:
@@ -121,8 +121,8 @@ def _without_a_status(report: CallReport) -> str:
     if report.error is not None or report.terminal_reason is not None:
         return f"{WHO} could not get an answer from the API."
     if report.exit_code is not None:
-        return f"{WHO} ended with exit code {report.exit_code} before it answered."
-    return f"{WHO} could not be asked ({report.crashed or 'it printed nothing'})."
+        return f"{WHO} exited with code {report.exit_code} before it answered."
+    return f"{WHO} could not be run ({report.crashed or 'it printed nothing'})."
 
 
 def _spend(report: CallReport, model: str) -> Spend:

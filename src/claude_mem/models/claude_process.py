@@ -106,10 +106,10 @@ def too_old(command: str, *, deadline_s: float) -> str | None:
     version = re.match(r"\s*(\d{1,6})\.(\d{1,6})\.(\d{1,6})\b", printed)
     wanted = ".".join(map(str, OLDEST))
     if version is None:
-        return f"{command} does not say which version of Claude Code it is; {wanted} or later is needed."
+        return f"{command} does not report a Claude Code version; {wanted} or later is required."
     if tuple(map(int, version.groups())) < OLDEST:
         found = ".".join(version.groups())
-        return f"Claude Code at {command} is too old ({found}); {wanted} or later is needed. Update it."
+        return f"Claude Code at {command} is too old ({found}); {wanted} or later is required. Update it."
     return None
 
 

@@ -111,23 +111,23 @@ def _of_status(  # noqa: PLR0911 one return for each kind of status, and nothing
             return Throttled(until=wait_until(fact.retry_after, now=now, jitter=jitter))
         case 401 | 403:
             return Paused(
-                f"{target.credential} was rejected ({fact.status}). {target.remedy}, "
-                "then it resumes by itself."
+                f"{target.credential} was rejected ({fact.status}). {target.remedy}; "
+                "it then resumes automatically."
             )
         case 402:
             return Paused(
                 f"{target.who} requires payment (402). Add credit, or use another provider "
-                "(CLAUDE_MEM_PROVIDER); then it resumes by itself."
+                "(CLAUDE_MEM_PROVIDER); it then resumes automatically."
             )
         case 404:
             return Paused(
-                f"{target.who} does not know the model {target.model!r} (404). Set {target.model_setting} "
-                "to one it knows, then it resumes by itself."
+                f"{target.who} does not have the model {target.model!r} (404). Set {target.model_setting} "
+                "to one it has; it then resumes automatically."
             )
         case status if 300 <= status < 400:
             return Paused(
-                f"{target.who} has moved ({status}), and redirects are not followed. Correct its base URL, "
-                "then it resumes by itself."
+                f"{target.who} has moved ({status}), and redirects are not followed. Correct its base URL; "
+                "it then resumes automatically."
             )
         case 413:
             return Broken(f"{target.who} says that the request is too long (413).")

@@ -24,7 +24,7 @@ def find(access: Access) -> Found:
         return Absent()
     source = "CLAUDE_MEM_BASE_URL" if url else "OPENAI_API_KEY"
     if not access.model:
-        return Incomplete(f"{source} is set, but CLAUDE_MEM_MODEL does not say which model to ask")
+        return Incomplete(f"{source} is set, but CLAUDE_MEM_MODEL is not set")
     return Ready(f"{source} is set")
 
 

@@ -255,7 +255,7 @@ def _stands(until: int, now: int) -> bool:
 
 
 def _unreached(reason: str) -> str:
-    return f"The model cannot be reached: {reason.rstrip('.')}. What was captured waits; nothing is lost."
+    return f"The model cannot be reached: {reason.rstrip('.')}. Captured events wait; nothing is lost."
 
 
 def _given_up(events: int, outcome: Outcome) -> str:

@@ -38,7 +38,7 @@ def interval(
         return _Reader(now, tz, tag_time).read(" ".join(text.split()))
     except (LookupError, OverflowError, OSError, ValueError):
         shown = " ".join(text.split())[:60]
-        raise ValueError(f"{shown!r} is not a date we understand. Try one of: {EXAMPLES}.") from None
+        raise ValueError(f"{shown!r} is not a recognized date. Examples: {EXAMPLES}.") from None
 
 
 def local_zone() -> tzinfo:

@@ -216,7 +216,7 @@ class Corrections:
         with self._mutex:
             undo = self._undos.get(token)
             if undo is None or undo.until < self._clock():
-                raise NotFound("It was undone already, or is too long ago to be undone.")
+                raise NotFound("It has already been undone, or can no longer be undone.")
             self._memories.revise(undo.before, expected=undo.after)
             del self._undos[token]
         self._tell(undo.before)
@@ -296,7 +296,7 @@ def _merged(kept: Card, others: Sequence[Card]) -> list[Revision]:
 def _observation(text: str, field: str = "ids") -> Ref:
     ref = Ref.parse(text)
     if ref is None or ref.kind != "observation":
-        raise InvalidInput(field, f"{text!r} cannot be changed: only observations can, by their number.")
+        raise InvalidInput(field, f"{text!r} cannot be changed: only observations can, such as 12.")
     return ref
 
 

@@ -23,7 +23,7 @@ def estimate_tokens(text: str) -> int:
 
 
 _KINDS = {"observation": "note", "summary": "session", "prompt": "request", "evidence": "evidence"}
-ORIGINS = {"external": "read, not verified", "user": "kept by the user"}
+ORIGINS = {"external": "read, not verified", "user": "saved by the user"}
 # Names that say nothing without their folder.
 _COMMON = frozenset(
     ("__init__", "index", "main", "mod", "readme", "package", "lib", "conftest", "settings", "test")

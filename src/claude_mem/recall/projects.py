@@ -60,7 +60,7 @@ def _part(project: ProjectSummary, others: Sequence[ProjectSummary]) -> MergeHin
     for root in enclosing_directories(worktree[0] if worktree else project.root):
         whole = next((one for one in others if one.root == root), None)
         if whole:
-            return MergeHint(project, whole, f"{project.root} is gone, and was a part of {root}")
+            return MergeHint(project, whole, f"{project.root} is gone and was inside {root}")
     return None
 
 

@@ -162,7 +162,7 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         yield _Line(_INDEX, _entry(hit, label.clock(at, tz)), at, hit.card.ref, day)
 
 
-_INDEX = "Earlier work (#id time kind: title [files] ~tokens of the whole):"
+_INDEX = "Earlier work (#id time kind: title [files] ~tokens in full):"
 
 
 def _summary(last: LastSession, number: int, now: int, tz: tzinfo) -> Iterator[_Line]:
@@ -189,7 +189,7 @@ def _open_steps(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
             seen.add(text.casefold())
             origin = f"{label.name(step.ref)}, " if step.ref else ""
             said = f"- {text} ({origin}{label.age(step.when, now, tz)})"
-            yield _Line("Left open, as far as was recorded:", said, step.when, step.ref)
+            yield _Line("Open steps, as recorded:", said, step.when, step.ref)
 
 
 def _entry(hit: Hit, when: str) -> str:
@@ -219,14 +219,14 @@ def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
     left_out = {hit.card.ref for hit in (*start.pinned, *start.relevant)} - refs
     more = f"{len(left_out)} more found, not shown. " if left_out else ""
     kept = (
-        f"Kept in all: {_many(start.observations, 'observation')}, {_many(start.sessions, 'session')}. "
+        f"In total: {_many(start.observations, 'observation')}, {_many(start.sessions, 'session')}. "
         if start.sessions
         else ""
     )
     named = [line.ref for line in shown if line.ref is not None]
     example = next((ref for ref in named if ref.kind == "observation"), named[0] if named else "ID")
     return (
-        f"{more}{kept}Any of them in full: MCP tools get_observations (by id), search, timeline; "
+        f"{more}{kept}Full text: MCP tools get_observations (by id), search, timeline; "
         f"or `claude-mem show {example}`."
     )
 
@@ -259,8 +259,8 @@ def last_session(card: Card, columns: dict[str, Any]) -> LastSession:
 MOST_HITS = 5
 PROMPT_CHARACTERS = 2_400
 _LONGEST_PROMPT_LINE = 300
-_PROMPT_HEADING = "Memory that may bear on this prompt."
-_PROMPT_FOOTER = "In full: MCP tool get_observations (by id), or `claude-mem show {}`."
+_PROMPT_HEADING = "Memories that may be relevant to this prompt."
+_PROMPT_FOOTER = "Full text: MCP tool get_observations (by id), or `claude-mem show {}`."
 
 
 def render_prompt(

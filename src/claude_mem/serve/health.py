@@ -123,20 +123,20 @@ def prometheus(running: Running) -> str:
             _single(
                 "queue_oldest_age_seconds", "gauge", "How long the oldest ready event has waited.", age_s
             ),
-            _family("events_total", "counter", "Events by what became of them.", "outcome", counted),
+            _family("events_total", "counter", "Events by outcome.", "outcome", counted),
             _family("drops_total", "counter", "Events hooks could not store.", "reason", services.drops()),
             _single("spool_files", "gauge", "Events waiting in the spool.", figures.spooled),
             _single("spool_bytes", "gauge", "Bytes waiting in the spool.", services.spooled()[1]),
             _single(
                 "sessions_open",
                 "gauge",
-                "Sessions somebody may still work in.",
+                "Sessions that may still be open.",
                 services.store.sessions.count_open(),
             ),
-            _family("mishaps_total", "counter", "Failures the worker survived.", "where", running.mishaps),
-            _single(
-                "hung_asks", "gauge", "Recall hooks' questions that did not return.", running.hung_asks()
+            _family(
+                "mishaps_total", "counter", "Failures the worker recovered from.", "where", running.mishaps
             ),
+            _single("hung_asks", "gauge", "Recall queries that did not return.", running.hung_asks()),
             _single("uptime_seconds", "gauge", "Since the worker started.", round(running.uptime_s, 3)),
             _single("resident_memory_bytes", "gauge", "Memory the worker occupies.", resident_bytes()),
             *_recall_families(services.recall_progress()),
@@ -150,7 +150,7 @@ def _recall_families(found: RecallProgress) -> list[str]:
     times = {event: each["times"] for event, each in injected.items()}
     tokens = {event: each["tokens"] for event, each in injected.items()}
     return [
-        _single("index_waiting", "gauge", "Rows full text does not find yet.", found.index.waiting),
+        _single("index_waiting", "gauge", "Rows not in the full-text index yet.", found.index.waiting),
         _single("vectors_waiting", "gauge", "Memories without a vector.", found.vectors.waiting),
         _family("vectors_state", "gauge", "1 for the state the vectors are in.", "state", states),
         _single(
@@ -243,7 +243,7 @@ def banners(
             Banner("paused", "warning", f"Paused for {since}: nothing is recorded.", "claude-mem on")
         )
     if not connected:
-        told = "Claude Code is not connected, as far as its settings show: nothing new is recorded."
+        told = "Claude Code is not connected, according to its settings: nothing new is recorded."
         found.append(Banner("unconnected", "warning", told, "claude-mem install"))
     if reason := observer.get("paused"):
         told = f"Recorded events are waiting, because nothing can observe them now: {reason}"

@@ -294,10 +294,10 @@ class HookListener:
                     # A prompt is spooled before it is asked about; taken in now, it slows nobody's answer.
                     self._wake(said)
             case None:
-                raise Refusal(400, "missing_field", "type is missing.", field="type")
+                raise Refusal(400, "missing_field", "`type` is missing.", field="type")
             case _:
                 known = "observation, finalize, wake, ask"
-                raise Refusal(400, "bad_field", f"type is none of {known}.", field="type")
+                raise Refusal(400, "bad_field", f"`type` must be one of: {known}.", field="type")
 
     def _wake(self, said: dict[str, object]) -> None:
         version = said.get("version")
@@ -309,7 +309,7 @@ class HookListener:
     ) -> Answer:
         session = next((said[name] for name in _SESSION if said.get(name)), None)
         if session is None:
-            raise Refusal(400, "missing_field", "session_id is missing.", field="session_id")
+            raise Refusal(400, "missing_field", "`session_id` is missing.", field="session_id")
         payload = {name: said.get(name) for name in names}
         accepted = await event_reports.report(self._running, event, session, **payload, **more)
         return {"ok": True, **msgspec.to_builtins(event_reports.outcome(accepted))}

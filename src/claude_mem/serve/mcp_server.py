@@ -76,7 +76,7 @@ def _server(running: Running, visitor: Visitor) -> Server[Any]:
         tool = mcp_tools.TOOLS.get(params.name)
         if tool is None:
             known = ", ".join(mcp_tools.TOOLS)
-            raise MCPError(types.INVALID_PARAMS, f"There is no such tool; there are {known}.")
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool. Available: {known}.")
         return await _called(running, visitor, tool, params.arguments or {})
 
     return Server(

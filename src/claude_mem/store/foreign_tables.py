@@ -110,7 +110,7 @@ def _copied(path: Path, folder: Path) -> Path:
                     shutil.copyfile(_beside(path, log), _beside(copy, log))
             if _state(path) == before:
                 return copy
-    raise StoreError(f"{path} is being written without a pause. Stop its program and try again.")
+    raise StoreError(f"{path} is being written constantly. Stop the program that uses it and try again.")
 
 
 def _state(path: Path) -> tuple[object, ...]:

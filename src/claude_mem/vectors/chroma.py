@@ -51,9 +51,9 @@ class Deadline:
 
     def call(self, work: Callable[[], T], seconds: float) -> T:
         if self._late is not None and not self._late.done():
-            raise VectorsUnavailable(f"{self._whom} has not answered an earlier question yet.")
+            raise VectorsUnavailable(f"{self._whom} has not answered an earlier query yet.")
         if self._clock() < self._rests_until:
-            raise VectorsUnavailable(f"{self._whom} failed a moment ago, and is asked again soon.")
+            raise VectorsUnavailable(f"{self._whom} failed a moment ago and will be retried soon.")
         answer: Future[T] = Future()
         self._serving()
         self._calls.put((work, answer))

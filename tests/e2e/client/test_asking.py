@@ -113,7 +113,7 @@ def test_what_memory_answers_is_fenced_as_a_quotation(asked: Asked) -> None:
 
 def test_what_the_model_keeps_is_found_by_another_session(asked: Asked) -> None:
     ((id,),) = asked.claude.rows("SELECT id FROM observations WHERE narrative = ?", KEPT)
-    assert asked.said("remember") == f"Remembered as #{id}."
+    assert asked.said("remember") == f"Saved as #{id}."
     search = Use(asked.uses["search"].name, {"query": "how do heavy crates travel: freight or van"})
     with ModelServer(Playing([Say("", uses=(search,)), Say("By freight.")])) as server:
         asked.claude.run(server, "Greet.")

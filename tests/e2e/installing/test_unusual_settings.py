@@ -18,12 +18,12 @@ pytestmark = pytest.mark.prove
     ("text", "said"),
     [
         (b'{\n  "a": 1,\n}', "line 3, column 1"),
-        (b"[]", "must hold a JSON object, not list"),
+        (b"[]", "must contain a JSON object, not list"),
         (b'{"hooks": {"Stop": "x"}}', "hooks.Stop must be a list"),
         (b'{"hooks": {"Stop": [{"hooks": null}]}}', "hooks.Stop must be a list"),
         (b'{"enabledPlugins": 5}', "enabledPlugins must be an object"),
         (b'{"a": "\xff"}', "is not UTF-8"),
-        (b"null", "must hold a JSON object"),
+        (b"null", "must contain a JSON object"),
     ],
 )
 def test_settings_that_cannot_be_read_are_refused_and_left_alone(

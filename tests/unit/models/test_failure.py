@@ -73,14 +73,15 @@ def test_clients_that_were_told_nothing_do_not_come_back_together() -> None:
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_pauses_with_what_to_do(status: int) -> None:
     assert meaning(status) == Paused(
-        f"The Anthropic API key was rejected ({status}). Set ANTHROPIC_API_KEY, then it resumes by itself."
+        f"The Anthropic API key was rejected ({status}). Set ANTHROPIC_API_KEY; "
+        "it then resumes automatically."
     )
 
 
 def test_an_unknown_model_pauses_and_names_the_setting() -> None:
     assert meaning(404) == Paused(
-        "The Anthropic API does not know the model 'claude-haiku-4-5' (404). "
-        "Set CLAUDE_MEM_MODEL to one it knows, then it resumes by itself."
+        "The Anthropic API does not have the model 'claude-haiku-4-5' (404). "
+        "Set CLAUDE_MEM_MODEL to one it has; it then resumes automatically."
     )
 
 

@@ -210,6 +210,4 @@ def test_a_reply_that_came_just_before_the_deadline_is_kept() -> None:
 
 
 def test_a_crash_names_its_exit_code() -> None:
-    assert concluded(exit_code=3) == Broken(
-        "Claude Code ended with exit code 3 before it answered.", "provider"
-    )
+    assert concluded(exit_code=3) == Broken("Claude Code exited with code 3 before it answered.", "provider")

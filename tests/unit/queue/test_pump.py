@@ -334,7 +334,7 @@ def test_a_provider_that_cannot_be_reached_costs_no_batch_an_attempt_however_lon
     assert set(waits[3:]) == {LOOK_AGAIN_MS}, "two days of it, and never more often than that"
     assert told == [
         "The model cannot be reached: The model server refused the connection. "
-        "What was captured waits; nothing is lost."
+        "Captured events wait; nothing is lost."
     ]
     assert pump.paused == told[0]
     clock.now += LOOK_AGAIN_MS

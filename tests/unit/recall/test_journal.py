@@ -103,7 +103,7 @@ def test_where_words_come_from_and_what_was_replaced_is_said() -> None:
         PROJECT, SESSION | {"client": FOREIGN}, older, made("observation", supersedes=name, source="user")
     )
     assert "Odd ports (read, not verified; pinned; replaced by a later one)" in text
-    assert "Even ports (kept by the user)" in text
+    assert "Even ports (saved by the user)" in text
     assert "imported, not trusted" in text
 
 

@@ -83,7 +83,7 @@ def test_the_last_session_and_what_it_left_open_come_first_then_pins_then_the_in
         "- Done: Retry-After is read; a test for it",
         "- Learned: A wait of 0 made it spin.",
         "",
-        "Left open, as far as was recorded:",
+        "Open steps, as recorded:",
         "- measure it on a slow disk (#s12, yesterday)",
         "- tell the user (#s12, yesterday)",
         "- upgrade the lock file (#s7, 9 days ago)",
@@ -91,14 +91,14 @@ def test_the_last_session_and_what_it_left_open_come_first_then_pins_then_the_in
         "Pinned:",
         "- #88 2026-10-07 (5 weeks ago) decision: Never push on Fridays ~6",
         "",
-        "Earlier work (#id time kind: title [files] ~tokens of the whole):",
+        "Earlier work (#id time kind: title [files] ~tokens in full):",
         "2026-11-15, yesterday",
         "- #412 10:05 bugfix: Retry-After of 0 made the pump spin ~134",
         "- #411 09:05 change: Waits are capped [retry.py] ~5",
         "2026-11-13, 3 days ago",
         "- #5 10:05 bugfix: An old but relevant one [a/index.ts] ~6",
         "",
-        "Kept in all: 420 observations, 31 sessions. Any of them in full: MCP tools get_observations "
+        "In total: 420 observations, 31 sessions. Full text: MCP tools get_observations "
         "(by id), search, timeline; or `claude-mem show 88`.",
         "</claude-mem-context>",
     ]
@@ -202,7 +202,7 @@ def test_what_to_know_before_trusting_a_memory_stands_on_its_line() -> None:
         "Two": "branch never merged: wip",
         "Three": "read, not verified",
         "Four": "superseded by #9",
-        "Five": "kept by the user",
+        "Five": "saved by the user",
     }
 
 
@@ -262,7 +262,7 @@ def test_a_hit_is_one_dated_line_with_its_id_its_reason_and_its_marks() -> None:
         "- #412 2026-11-15 (yesterday) bugfix: The pump spun. The pump was looked at for a long while with "
         "the debugger. It spun because a Retry-After of 0 was taken for no wait at all. [pump.py] "
         "(files changed since; read, not verified)",
-        "In full: MCP tool get_observations (by id), or `claude-mem show 412`.",
+        "Full text: MCP tool get_observations (by id), or `claude-mem show 412`.",
     ]
 
 

@@ -214,9 +214,9 @@ class TestTools:
         )
         everything = worker.told("search")
         assert "[a.py, b.py, c.py +2]  {files changed since}" in everything
-        assert "{pinned; kept by the user}" in everything
+        assert "{pinned; saved by the user}" in everything
         assert "offset=2" in worker.told("search", limit=2)
-        assert worker.told("search", query="nothing like it").startswith("Nothing found.")
+        assert worker.told("search", query="nothing like it").startswith("No results.")
 
     def test_what_memory_says_is_inside_the_fence_and_what_we_say_outside(self, worker: Worker) -> None:
         told = worker.told("search")
@@ -280,7 +280,7 @@ class TestTools:
         told = worker.told("get_observations", ids=["#1", 99])
         assert "It was set without Max-Age." in told
         assert "Facts:\n- a\n- b" in told
-        assert told.startswith("There is no #99.")
+        assert told.startswith("Not found: #99.")
         assert worker.found("get_observations", ids="1, 3")["results"][1]["id"] == 3
 
     def test_a_session_is_told_with_its_neighbours(self, worker: Worker) -> None:
@@ -292,7 +292,7 @@ class TestTools:
     def test_what_is_remembered_belongs_to_the_project_the_client_works_in(self, worker: Worker) -> None:
         headers = {"x_claude_mem_cwd": b"/home/ada/shop".hex()}
         answer = worker.call("remember", {"text": "Use staging", "files": "a.py"}, **headers)
-        assert answer.text == "Remembered as #9."
+        assert answer.text == "Saved as #9."
         assert worker.desk.asked[-1][2] == {"files": ["a.py"], "cwd": "/home/ada/shop"}
         worker.call("remember", {"text": "Use staging", "project": "till"}, **headers)
         assert worker.desk.asked[-1][2] == {"project": "till"}
@@ -306,7 +306,7 @@ class TestTools:
             assert '"forget 1 3"' in answer["content"][0]["text"]
         assert len(worker.desk.memories) == 3
         told = worker.told("forget", ids=[1, 3], confirm="Forget #1, #3")
-        assert told == "Forgotten for good: 2 observations. Backups that still hold it: 1."
+        assert told == "Permanently deleted: 2 observations. Backups that still contain it: 1."
         assert [one["id"] for one in worker.desk.memories] == [2]
 
     @pytest.mark.parametrize(
@@ -316,12 +316,12 @@ class TestTools:
             ("search", {"limit": 1000}, "`limit` must be an integer from 1 to 100."),
             ("search", {"limit": True}, "`limit` must be an integer from 1 to 100."),
             ("search", {"text": "x"}, "`text` must be one of: project, kind"),
-            ("search", {"project": "."}, "Which project you work in is not known here"),
+            ("search", {"project": "."}, "The current project is unknown"),
             ("get_session", {"id": "other"}, "There is no session other."),
             ("get_session", {}, "`id` is missing."),
-            ("get_observations", {"ids": ["x' OR 1"]}, '"x\' OR 1" is not an id'),
+            ("get_observations", {"ids": ["x' OR 1"]}, '"x\' OR 1" is not a memory id'),
             ("get_observations", {"ids": []}, "`ids` is empty."),
-            ("get_observations", {"ids": list(range(51))}, "51 ids are more than the 50"),
+            ("get_observations", {"ids": list(range(51))}, "51 ids are too many"),
             ("get_observations", {"ids": {"a": 1}}, "`ids` must be a list of ids"),
             ("search", {"query": "a bug"}, "Something went wrong"),
         ],

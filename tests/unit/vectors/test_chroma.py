@@ -41,7 +41,7 @@ def test_whoever_hangs_is_left_and_holds_one_thread_only(line: Deadline, clock: 
         line.call(answer.wait, 0.01)
     for _ in range(20):
         clock.now += 2 * REST_S
-        with pytest.raises(VectorsUnavailable, match="has not answered an earlier question yet"):
+        with pytest.raises(VectorsUnavailable, match="has not answered an earlier query yet"):
             line.call(answer.wait, 30)
     assert threading.active_count() <= threads + 1
     answer.set()

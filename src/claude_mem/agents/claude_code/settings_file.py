@@ -30,14 +30,16 @@ def parsed(text: str, path: str) -> dict[str, Any]:
         shown = f"\n  {error.lineno} | {line[0].strip()[:100]}" if line else ""
         raise Malformed(
             f"{path} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}).{shown}\n"
-            "Nothing was changed. Mend the file and run the command again."
+            "Nothing was changed. Fix the file and run the command again."
         ) from None
     except ValueError as error:
         raise Malformed(f"{path} is not valid JSON ({error}). Nothing was changed.") from None
     except RecursionError:
-        raise Malformed(f"{path} nests too deep to be settings. Nothing was changed.") from None
+        raise Malformed(f"{path} is nested too deeply. Nothing was changed.") from None
     if not isinstance(found, dict):
-        raise Malformed(f"{path} must hold a JSON object, not {type(found).__name__}. Nothing was changed.")
+        raise Malformed(
+            f"{path} must contain a JSON object, not {type(found).__name__}. Nothing was changed."
+        )
     for key in SECTIONS:
         if not isinstance(found.get(key, {}), dict):
             raise Malformed(f"{path}: {key} must be an object. Nothing was changed.")

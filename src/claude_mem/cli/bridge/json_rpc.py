@@ -65,7 +65,7 @@ def refused(message: bytes, status: int, body: bytes) -> bytes:
     except (ValueError, LookupError, TypeError):
         sentence = ""
     if not isinstance(sentence, str) or not sentence:
-        sentence = f"claude-mem's worker answered {status}. See its log: claude-mem worker logs"
+        sentence = f"claude-mem's worker responded with status {status}. See its log: claude-mem worker logs"
     return unanswered(message, sentence)
 
 

@@ -30,7 +30,7 @@ def document(table: Sequence[Endpoint], version: str, port: int | None) -> Json:
         "info": {
             "title": "claude-mem",
             "version": version,
-            "description": "A coding agent's memory. `claude-mem token` prints the token this port asks for.",
+            "description": "A coding agent's memory. `claude-mem token` prints the required token.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": f"http://127.0.0.1:{port or 37777}"}],
@@ -121,7 +121,7 @@ def _request_body(endpoint: Endpoint, schemas: _Schemas) -> Json:
     shape = endpoint.body
     content: Json = {"application/json": {"schema": schemas.of(shape) if shape else {"type": "object"}}}
     if endpoint.takes_lines:
-        content[LINES] = {"schema": {"type": "string", "description": "One JSON object a line."}}
+        content[LINES] = {"schema": {"type": "string", "description": "One JSON object per line."}}
     required = shape is not None and any(field.required for field in fields(shape))
     return {"required": required, "content": content}
 

@@ -130,10 +130,10 @@ COMMON = (
     UNAVAILABLE,
     Answer(401, "The token is missing or wrong (TCP only).", Error),
     Answer(403, "The request comes from another site (TCP only).", Error),
-    Answer(405, "The path exists, the method does not; see Allow.", Error),
+    Answer(405, "The method is not allowed for this path; see Allow.", Error),
     Answer(408, "The body did not arrive in time.", Error),
     Answer(413, "The body is larger than 10 MiB.", Error),
     Answer(415, "The body is not application/json.", Error),
-    Answer(421, "Host is not this worker's (TCP only).", Error),
+    Answer(421, "The Host header is not this worker's (TCP only).", Error),
 )
 """What every route may answer."""

@@ -82,7 +82,7 @@ def listen(call: Call, project: str) -> Response:
         return Response(media_type=MEDIA_TYPE)
     if running.listeners >= MOST_LISTENERS:
         retry = {"Retry-After": "5"}
-        raise Refusal(503, "too_many", f"{MOST_LISTENERS} callers are listening already.", headers=retry)
+        raise Refusal(503, "too_many", f"Too many listeners (at most {MOST_LISTENERS}).", headers=retry)
     since = Cursor.parse(call.request.headers.get("last-event-id", "").strip())
     teller = _Teller(running, call.services.memory, project, since, visitor=visitor(call))
     return _Stream(running, teller.events())
@@ -164,7 +164,7 @@ class _Teller(Struct):
         standing = {"queue": self.queue, "observer": self.observer}
         events.append(self._event("initial", projects=projects, sessions=states, **standing))
         if behind > MOST_BEHIND:
-            message = "Too much has happened in the meantime; reload the lists."
+            message = "Too many changes were missed; reload the lists."
             events.append(self._event("reset", message=message))
         return events
 

@@ -26,8 +26,8 @@ export const wrong = (refs, isWrong, after) =>
       (ids) => post("/api/memory/wrong", { ids, wrong: isWrong }),
       (count) =>
         isWrong
-          ? `${memories(count)} marked wrong: not recalled any more.`
-          : `${memories(count)} counted as right again.`,
+          ? `${memories(count)} marked wrong and no longer recalled.`
+          : `${memories(count)} no longer marked wrong.`,
       after,
     ),
   );
@@ -64,7 +64,7 @@ async function asked(refs, ask, words, after) {
     toast(error.message);
     if (!done.length) return false;
   }
-  const left = missing.length ? ` ${many(missing.length, "is", "are")} not there or cannot be changed so.` : "";
+  const left = missing.length ? ` ${many(missing.length, "is", "are")} missing or cannot be changed this way.` : "";
   toast(words(done.length) + left, undos, after);
   return true;
 }
@@ -107,7 +107,7 @@ function choice(refs, found, close) {
   return h(
     "form",
     { onsubmit: merged },
-    h("p", null, "Which one stays? The others are marked as replaced by it, and recall tells only that one."),
+    h("p", null, "Which one should stay? The others are marked as replaced by it and are no longer injected."),
     h("ul", { class: "plain" }, choices),
     h(
       "div",
@@ -131,7 +131,7 @@ async function forgetting(refs, after) {
     toast(`Forgotten: ${tally(gone)}.`);
   } catch (error) {
     if (refs.length <= PART) throw error;
-    toast(`${error.message} Some may be forgotten already.`);
+    toast(`${error.message} Some may already be deleted.`);
   }
   await after?.(true);
 }
@@ -148,20 +148,20 @@ async function forgettingSession(session, after) {
 }
 
 const sureToForget = (close, preview) => [
-  h("p", null, "This cannot be undone. What will go:"),
+  h("p", null, "This cannot be undone. It deletes:"),
   h("p", { class: "tally" }, h("strong", null, tally(preview)), "."),
   h(
     "ul",
     { class: "facts" },
     preview.sample.slice(0, 8).map((each) => h("li", null, `${each.ref}: ${titleOf(each)}`)),
   ),
-  preview.backups > 0 && h("p", null, `${many(preview.backups, "backup")} will be made anew without it.`),
+  preview.backups > 0 && h("p", null, `${many(preview.backups, "backup")} will be rewritten without it.`),
   preview.stays && h("p", { class: "stays" }, preview.stays),
   h(
     "div",
     { class: "bar" },
     h("button", { class: "grave", onclick: () => close(true) }, "Forget"),
-    h("button", { autofocus: true, onclick: () => close() }, "Keep"),
+    h("button", { autofocus: true, onclick: () => close() }, "Cancel"),
     preview.session &&
       h("button", { class: "far", onclick: () => close({ session: preview.session }) }, "The whole session instead"),
   ),
@@ -172,7 +172,7 @@ async function previewed(refs) {
   const preview = await added(refs, {}),
     [session, ...others] = new Set(preview.sample.map((each) => each.session_id));
   if (others.length || preview.sample.length < refs.length)
-    return { ...preview, stays: "Their sessions stay and may say the same. A session's page can forget all of it." };
+    return { ...preview, stays: "Their sessions stay and may contain the same information. To delete a whole session, use its page." };
   const { counts } = await get(`/api/session/${encodeURIComponent(session)}/events`, { limit: 1 });
   const rest = {
     observations: counts.observation - preview.observations,
@@ -181,7 +181,7 @@ async function previewed(refs) {
     evidence: counts.evidence - preview.evidence,
   };
   if (!rest.summaries && !rest.prompts && !rest.evidence) return preview; // kept by hand, or nothing is left
-  return { ...preview, session, stays: `The rest of its session stays and may say the same: ${tally(rest)}.` };
+  return { ...preview, session, stays: `The rest of its session stays and may contain the same information: ${tally(rest)}.` };
 }
 
 const COUNTED = [

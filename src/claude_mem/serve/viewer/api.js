@@ -67,6 +67,6 @@ async function read(answer) {
 }
 
 const lost = () =>
-  new Trouble(0, "unreachable", "The worker cannot be reached. It may be starting; this page tries again.");
+  new Trouble(0, "unreachable", "The worker cannot be reached. It may be starting; this page keeps trying.");
 
 export const isAbort = (error) => error?.name === "AbortError";

@@ -16,7 +16,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
   const element = h("div", {
     class: "bulk bar",
     role: "group",
-    "aria-label": "What to do with the selection",
+    "aria-label": "Actions for the selection",
     hidden: true,
   });
 
@@ -44,7 +44,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
       element,
       h("strong", null, `${many(refs.length, "memory", "memories")} selected`),
       note && h("span", { class: "meta" }, note),
-      h("button", { onclick: all }, "Select all that fit"),
+      h("button", { onclick: all }, "Select all matches"),
       button("Pin", changeable.length, () => actions.pin(changeable, true, after)),
       button("Unpin", changeable.length, () => actions.pin(changeable, false, after)),
       button(isWrong ? "Mark right" : "Mark wrong", changeable.length, () =>
@@ -97,7 +97,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
       toast(error.message);
     }
     isAsking = false;
-    draw(found?.more ? `the first ${number(chosen.size)}; do it again for the rest` : "");
+    draw(found?.more ? `the first ${number(chosen.size)}; repeat for the rest` : "");
     redraw();
   }
 

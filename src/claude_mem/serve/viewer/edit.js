@@ -12,8 +12,8 @@ const LABELS = [
   ["type", "Type"],
   ["subtitle", "Subtitle"],
   ["narrative", "What happened"],
-  ["facts", "Facts, one a line"],
-  ["concepts", "Concepts, with commas"],
+  ["facts", "Facts, one per line"],
+  ["concepts", "Concepts, separated by commas"],
 ];
 const SPLIT = { facts: "\n", concepts: "," };
 
@@ -49,13 +49,13 @@ export async function edit(memory, after) {
     const problem = h("p", { class: "wrongly", role: "alert", id: "edit-problem" });
     const tell = ({ refs }) => {
       if (refs?.map(String).includes(String(memory.ref)))
-        problem.textContent = "It was changed elsewhere meanwhile. Saving replaces only the fields you changed.";
+        problem.textContent = "This memory was changed elsewhere in the meantime. Saving replaces only the fields you changed.";
     };
     on("changed", tell, over.signal);
     let isSignedOut = false;
     on(
       "up",
-      () => isSignedOut && (problem.textContent = "You are signed in again: what you typed can be saved."),
+      () => isSignedOut && (problem.textContent = "You are signed in again and can save what you typed."),
       over.signal,
     );
     const save = async (event) => {

@@ -21,7 +21,7 @@ export function year(activity, hrefOf, signal) {
     class: "heat wide",
     tabindex: 0,
     role: "group",
-    "aria-label": "The year by day; the same as a table below",
+    "aria-label": "The year by day; also as a table below",
   });
   const draw = () => {
     const room = place.clientWidth || 700; // as many weeks as there is room for, the newest last
@@ -39,7 +39,7 @@ export function year(activity, hrefOf, signal) {
     h(
       "details",
       null,
-      h("summary", null, `The numbers: ${many(days.length, "day")} with something`),
+      h("summary", null, `As numbers: ${many(days.length, "active day")}`),
       table(
         "The year as numbers",
         ["Day", n("Observations"), n("Summaries"), n("Prompts")],
@@ -99,7 +99,7 @@ function squares(counts, most, hrefOf, weeks, CELL) {
       height: TOP + 7 * CELL,
       viewBox: `0 0 ${width} ${TOP + 7 * CELL}`,
       role: "img",
-      "aria-label": `${many(counts.size, "day")} with something in the last year`,
+      "aria-label": `${many(counts.size, "active day")} in the last year`,
     },
     labels.map(({ column, name }) => svg("text", { x: LEFT + column * CELL, y: 10, class: "axis" }, name)),
     weekdays,

@@ -51,7 +51,7 @@ async function show() {
   mark(place);
   const main = byId("main"),
     had = document.activeElement;
-  put(main, h("p", { class: "skeleton" }, h("span", { class: "spin" }), "One moment"));
+  put(main, h("p", { class: "skeleton" }, h("span", { class: "spin" }), "Loading"));
   window.scrollTo(0, 0);
   try {
     if (!PAGES.includes(place.page)) throw new Error(`There is no page “${place.page}”.`);
@@ -97,13 +97,13 @@ function failed(main, error) {
   document.title = "claude-mem";
   put(
     main,
-    h("h1", { tabindex: -1 }, error.status === 404 ? "Not there" : "That did not work"),
+    h("h1", { tabindex: -1 }, error.status === 404 ? "Not found" : "Something went wrong"),
     h("p", null, error.message),
     h(
       "div",
       { class: "bar" },
       h("button", { onclick: show }, "Try again"),
-      h("a", { class: "button", href: "#/" }, "To the beginning"),
+      h("a", { class: "button", href: "#/" }, "Back to Live"),
     ),
   );
 }
@@ -138,9 +138,9 @@ function signedOut() {
   put(
     byId("main"),
     h("h1", { tabindex: -1 }, "You are signed out"),
-    h("p", null, "This browser's key has expired or was taken back. In a terminal:"),
+    h("p", null, "This browser's sign-in has expired or was revoked. To sign in again, run this in a terminal:"),
     h("pre", { class: "text" }, "claude-mem open"),
-    h("p", null, "opens this page again, signed in. Nothing was lost: your memory is on this machine."),
+    h("p", null, "Nothing was lost: your memory is stored on this machine."),
   );
 }
 

@@ -9,7 +9,7 @@ const HEIGHT = 180,
 
 // days: [{ day, values: [n, …] }]; series: [{ name, class }]; limit: a line across, with a label.
 export function bars({ label, days, series, say, limit, signal }) {
-  if (!days.some((each) => sum(each.values) > 0)) return h("p", { class: "soft" }, `${label}: nothing in this time.`);
+  if (!days.some((each) => sum(each.values) > 0)) return h("p", { class: "soft" }, `${label}: nothing in this period.`);
   const most = Math.max(...days.map((each) => sum(each.values)));
   const top = nice(limit && limit.value <= 3 * most ? Math.max(most, limit.value) : most);
   // A budget far above all that was spent would press the bars flat: its line is at the top edge.

@@ -21,10 +21,10 @@ export function marks(memory) {
     memory.source === "external" &&
       h(
         "span",
-        { class: "chip", title: "It was read somewhere, or came from elsewhere: it may not be true." },
+        { class: "chip", title: "From text that was read or imported, not verified. It may not be true." },
         "read, not verified",
       ),
-    memory.source === "user" && h("span", { class: "chip" }, "said by you"),
+    memory.source === "user" && h("span", { class: "chip" }, "saved by you"),
     (memory.marks || [])
       .filter((mark) => !(memory.wrong && mark === "marked wrong"))
       .map((mark) => h("span", { class: "chip mark" }, mark)),

@@ -7,7 +7,7 @@ import { NEXT_START } from "./words.js";
 
 const SIZES = [
   ["context_characters", "CLAUDE_MEM_CONTEXT_CHARACTERS", "Characters at a session's start", 9900],
-  ["context_tokens", "CLAUDE_MEM_CONTEXT_TOKENS", "Tokens at a session's start, about", 10000],
+  ["context_tokens", "CLAUDE_MEM_CONTEXT_TOKENS", "Tokens at a session's start (approximate)", 10000],
   ["prompt_characters", "CLAUDE_MEM_PROMPT_CHARACTERS", "Characters for a prompt", 9900],
 ];
 
@@ -30,7 +30,7 @@ export function sizes(onchange, signal) {
     });
     return { name, key, label, most, input, about, kept: undefined, holds: undefined, isElsewhere: false };
   });
-  const save = h("button", { class: "main", disabled: true, onclick: keep }, "Keep these settings");
+  const save = h("button", { class: "main", disabled: true, onclick: keep }, "Save these settings");
   const problem = h("p", { class: "wrongly", role: "alert" });
   let unread = ""; // why it is not known what is kept
 
@@ -52,9 +52,9 @@ export function sizes(onchange, signal) {
 
   function about(row) {
     const { kept, holds, isElsewhere } = row;
-    if (isElsewhere) return `The environment sets ${kept}: what is kept here holds once it is not set there.`;
-    if (holds !== undefined && kept !== holds) return `${kept} is kept. Until the worker's next start ${holds} holds.`;
-    return isChanged(row) ? `${kept} holds now.` : "";
+    if (isElsewhere) return `Set to ${kept} by an environment variable, which overrides what you save here.`;
+    if (holds !== undefined && kept !== holds) return `Saved: ${kept}. In use until the worker restarts: ${holds}.`;
+    return isChanged(row) ? `Currently ${kept}.` : "";
   }
 
   // What is being tried out stays.
@@ -85,10 +85,10 @@ export function sizes(onchange, signal) {
       const done = await post("/api/settings", { changes });
       toast(
         done.shadowed?.length
-          ? `Kept, but the environment overrides ${done.shadowed.join(", ")}.`
+          ? `Saved, but the environment overrides ${done.shadowed.join(", ")}.`
           : done.restart
-            ? `Kept. ${NEXT_START}`
-            : "Kept.",
+            ? `Saved. ${NEXT_START}`
+            : "Saved.",
       );
       for (const row of rows) row.kept = changes[row.key] ?? row.kept; // what was typed since is not lost
       await load();
@@ -102,7 +102,7 @@ export function sizes(onchange, signal) {
   const panel = h(
     "aside",
     { class: "panel" },
-    h("h2", null, "What decides it"),
+    h("h2", null, "Limits"),
     rows.map(({ label, input, about }) =>
       h("div", { class: "field" }, h("label", { for: input.id }, label), input, about),
     ),
@@ -111,9 +111,9 @@ export function sizes(onchange, signal) {
     h(
       "p",
       { class: "soft" },
-      "The preview follows at once. Sessions follow once it is kept and the worker has started again: ",
+      "The preview updates immediately. Sessions use the new values once you save them and restart the worker: ",
       h("code", null, "claude-mem worker restart"),
-      ". 0: nothing is told.",
+      ". 0: inject nothing.",
     ),
   );
 

@@ -128,7 +128,7 @@ function glance() {
 const LOST = {
   code: "lost",
   level: "warning",
-  message: "The connection to the worker is lost. What happens meanwhile comes in when it is back.",
+  message: "Lost the connection to the worker. The page catches up when it is back.",
   fix: "If it does not come back: claude-mem worker start",
 };
 const AGAIN = { word: "Try again", act: () => post("/api/queue/retry", {}) };
@@ -143,11 +143,11 @@ const COPY = {
 };
 // What helps and can be done from here; the rest is for a terminal.
 const MENDS = {
-  paused: { word: "Record again", act: () => post("/api/recording", { paused: false }) },
+  paused: { word: "Resume recording", act: () => post("/api/recording", { paused: false }) },
   observer_paused: AGAIN,
   out_of_budget: { word: "Settings", href: "#/settings" },
   parked: AGAIN,
-  dropped: { word: "Understood", act: ({ message }) => understood.add(message) },
+  dropped: { word: "Dismiss", act: ({ message }) => understood.add(message) },
 };
 
 function banner() {

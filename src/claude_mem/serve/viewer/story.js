@@ -14,7 +14,7 @@ export class Story {
     Object.assign(this, { draw, lines: [], from: 0, to: 0, now: null });
     this.items = new Map(); // by ref, once drawn: what was opened stays open
     this.heights = new Map(); // by ref, and by kind: that of its first one
-    this.element = h("ol", { class: "feed story", tabindex: -1, "aria-label": "What happened, in order" });
+    this.element = h("ol", { class: "feed story", tabindex: -1, "aria-label": "Events, in order" });
     this.element.style.setProperty("overflow-anchor", "none"); // what is in sight is held still below
     window.addEventListener("scroll", () => this.paint(), { passive: true, signal });
     window.addEventListener(

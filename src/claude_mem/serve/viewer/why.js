@@ -7,14 +7,14 @@ import { n, table } from "./table.js";
 
 // Each column. "opening" is none: it speaks for what was asked, which is not thought of here.
 const MEANING = {
-  relevance: "words, coverage, vectors and file together; it decides what is told",
-  score: "relevance times prior; it decides the order. What one session has beyond its three best steps back a little",
-  words: "how well its own words fit the prompt; rare words count more",
-  coverage: "how much of the prompt its whole session speaks of",
-  vectors: "how near its session is in meaning, beside the others found; below 0: less near than most",
-  file: "it is about a file that the prompt names, or about its folder",
+  relevance: "words, coverage, vectors and file combined; decides what is injected",
+  score: "relevance times prior; decides the order. Beyond its three best, memories of one session rank slightly lower",
+  words: "how well its own words match the prompt; rare words count more",
+  coverage: "how much of the prompt its whole session covers",
+  vectors: "how close its session is in meaning, compared with the other results; below 0: less close than most",
+  file: "whether it is about a file that the prompt names, or about its folder",
   prior:
-    "what counts whatever is asked. For it: new, pinned, of this branch; against it: read and not verified, or the code has moved on",
+    "what counts for every prompt. Higher: recent, pinned, from this branch. Lower: read but not verified, or the code has changed since",
 };
 
 export function why({ hits, floor, beside }) {
@@ -24,11 +24,11 @@ export function why({ hits, floor, beside }) {
     h(
       "p",
       { class: "meta" },
-      `Told is what is relevant by ${floor} or more, and by ${100 * beside} % of the best or more, until the room is used up.`,
+      `Injected: memories with a relevance of at least ${floor} and at least ${100 * beside} % of the best, as long as there is room.`,
     ),
     table(
       "Score parts",
-      ["Memory", "Told", ...names.map(n)],
+      ["Memory", "Injected", ...names.map(n)],
       hits.map((each) => [
         h(
           "a",
@@ -44,7 +44,7 @@ export function why({ hits, floor, beside }) {
     h(
       "details",
       null,
-      h("summary", null, "What the columns say"),
+      h("summary", null, "What the columns mean"),
       h(
         "dl",
         { class: "keys" },

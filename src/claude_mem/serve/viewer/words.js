@@ -63,12 +63,12 @@ export function leaf(path) {
 
 export const brief = (id) => String(id).slice(0, 8);
 
-export const NEXT_START = "It holds from the worker's next start: claude-mem worker restart";
+export const NEXT_START = "Takes effect when the worker restarts: claude-mem worker restart";
 
 // When a session was told something, by the hook's name.
 const OCCASIONS = {
-  SessionStart: "at its start",
-  UserPromptSubmit: "for a prompt",
-  PreToolUse: "before a file",
+  SessionStart: "at session start",
+  UserPromptSubmit: "with a prompt",
+  PreToolUse: "before a file is opened",
 };
 export const occasion = (event) => OCCASIONS[event] || event;

@@ -203,7 +203,7 @@ KINDS = {"observation": "observation", "summary": "summary", "prompt": "prompt",
 """What a record calls each kind of memory."""
 
 HEAD = 4096
-_BY_A_PERSON = "it is a text for people: edit or delete it yourself"
+_BY_A_PERSON = "it is a Markdown file: edit or delete it yourself"
 
 Record = dict[str, Any]
 

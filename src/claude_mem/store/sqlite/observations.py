@@ -153,7 +153,7 @@ def revise(
     for each in expected:
         row = _row(db, each.id)
         if row is None or any(row[name] != _fit(value) for name, value in each.values.items()):
-            raise ChangedMeanwhile(f"Observation {each.id} was changed again since, or is forgotten.")
+            raise ChangedMeanwhile(f"Observation {each.id} has been changed again since, or was deleted.")
     before = []
     for revision in revisions:
         row = _row(db, revision.id)

@@ -60,7 +60,7 @@ def cut_off(writer: Writer) -> None:
     while not writer.alone(empty_log):
         if time.monotonic() > deadline:
             raise StoreUnavailable(
-                "what was forgotten is still in the log, which somebody is reading; forget it once more"
+                "the deleted text is still in the log, because a reader keeps it open; run forget again"
             )
         time.sleep(LOOK_AGAIN_S)
 

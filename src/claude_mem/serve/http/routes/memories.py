@@ -38,7 +38,7 @@ def search(call: Call, query: api.SearchQuery) -> Json:
 
 @routes.get(
     "/api/timeline",
-    "What was before and after a memory, a session, a time, or the best hit of q; without any, now.",
+    "What happened around a memory, a session, a time, or the best result of q. Default: now.",
     api.TimelineAnswer,
     NOT_FOUND,
 )
@@ -54,7 +54,7 @@ def file(call: Call, query: api.FileQuery) -> Json:
 
 
 def _add_list(kind: str, shape: type[Struct]) -> None:
-    @routes.get(f"/api/{kind}", f"A page of {kind}, the newest first.", shape)
+    @routes.get(f"/api/{kind}", f"A page of {kind}, newest first.", shape)
     def listed(call: Call, query: api.ListQuery) -> Json:
         return call.services.memory.listed(kind, query, query.page)
 
@@ -97,7 +97,7 @@ def batch(call: Call, body: api.BatchRequest) -> Json:
 
 @routes.get(
     "/api/session/{id}",
-    "One session in full: by the database's id, or the agent's own or the beginning of that.",
+    "One session in full, by the database's id, the agent's own id, or the start of that.",
     SessionAnswer,
     NOT_FOUND,
 )
@@ -123,7 +123,7 @@ def stats(call: Call) -> Json:
 # -- Saving and correcting --
 
 
-@routes.post("/api/memory/save", "Save something because a user asked for it.", api.SavedAnswer)
+@routes.post("/api/memory/save", "Save a memory at the user's request.", api.SavedAnswer)
 async def save(call: Call, body: api.SaveRequest) -> Json:
     given = {
         name: value for name, value in structs.asdict(body).items() if name != "text" and value is not None
@@ -148,7 +148,7 @@ async def pin(call: Call, body: api.PinRequest) -> Json:
 
 @routes.post(
     "/api/memory/wrong",
-    "Mark observations wrong, or no longer: stored, and never recalled.",
+    "Mark observations wrong (stored, but never recalled), or remove the mark.",
     api.WrongAnswer,
     NOT_FOUND,
 )
@@ -160,7 +160,7 @@ async def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
 
 @routes.post(
     "/api/memory/edit",
-    "Edit an observation. What is not named stays; null or empty clears it.",
+    "Edit an observation. Omitted fields stay; null or empty clears a field.",
     api.EditAnswer,
     NOT_FOUND,
 )
@@ -178,7 +178,7 @@ async def edit(call: Call, body: api.EditRequest) -> Struct:
 
 @routes.post(
     "/api/memory/merge",
-    "Observations say the same: one stays and supersedes the others.",
+    "Merge duplicate observations: one stays and supersedes the others.",
     api.MergeAnswer,
     NOT_FOUND,
 )
@@ -193,7 +193,7 @@ async def merge(call: Call, body: api.MergeRequest) -> Json:
     "Undo an edit, a pin, a mark or a merge; once, within an hour, while the worker runs.",
     api.UndoAnswer,
     NOT_FOUND,
-    Answer(409, "It was changed again since; nothing was done.", Error),
+    Answer(409, "It has been changed again since; nothing was undone.", Error),
     id=("The `token` of an `undo`.", "Zm9v"),
 )
 async def undo(call: Call) -> Json:
@@ -204,7 +204,7 @@ async def undo(call: Call) -> Json:
 
 @routes.post(
     "/api/memory/select",
-    "The ids of everything a search finds, or without q a list. Changes nothing.",
+    "The ids of all results of a search or, without q, of a list. Changes nothing.",
     api.SelectAnswer,
 )
 def select(call: Call, body: api.SelectRequest) -> Json:
@@ -213,14 +213,14 @@ def select(call: Call, body: api.SelectRequest) -> Json:
 
 @routes.post(
     "/api/memory/forget",
-    "Delete for good everything that matches all the filters. Without confirm: only report what would go.",
+    "Permanently delete everything that matches all the filters. Without confirm: a dry run.",
     api.ForgetAnswer,
     NOT_FOUND,
 )
 async def forget(call: Call, body: api.ForgetRequest) -> Json:
     """It cannot be undone, so it takes two words: a selection alone only reports what would go."""
     if body.dry_run is False and not body.confirm:
-        message = "`confirm` must be true: what is deleted does not come back."
+        message = "`confirm` must be true: deletion cannot be undone."
         raise Refusal(400, "missing_field", message, field="confirm")
     refs = _refs(body.ids)
     selection: dict[str, object] = {"refs": refs} if refs else {}
@@ -228,7 +228,7 @@ async def forget(call: Call, body: api.ForgetRequest) -> Json:
         if value := getattr(body, name):
             selection[name] = value
     if not selection:
-        raise Refusal(400, "missing_field", "Nothing is selected: give at least `ids`.", field="ids")
+        raise Refusal(400, "missing_field", "Nothing is selected: specify at least `ids`.", field="ids")
     dry_run = body.dry_run is True or not body.confirm
     gone = await asyncio.to_thread(
         call.services.deleter.forget, selection, dry_run=dry_run, exports=body.exports
@@ -244,7 +244,7 @@ async def forget(call: Call, body: api.ForgetRequest) -> Json:
 
 @routes.get(
     "/api/export",
-    "Memory as records, one JSON object a line. Without q or a filter: everything.",
+    "Memory as records, one JSON object per line. Without q or a filter: everything.",
     Answer(200, "The records, the header first.", media_type=LINES),
 )
 def export(call: Call, query: api.ExportQuery) -> Response:
@@ -321,6 +321,6 @@ def _some(ids: Iterable[int | str]) -> list[str]:
 
 def _announced(call: Call, what: str, changed: Json) -> Json:
     if not changed["results"]:
-        raise Refusal(404, "not_found", "There is no memory with these ids.")
+        raise Refusal(404, "not_found", "No memory with these ids.")
     call.running.announce(what, [each["ref"] for each in changed["results"]])
     return changed

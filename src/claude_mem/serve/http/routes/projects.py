@@ -15,26 +15,26 @@ from claude_mem.serve.requests import Refusal
 routes = Routes()
 
 
-@routes.get("/api/projects", "A page of projects, the most recently worked on first.", api.ProjectList)
+@routes.get("/api/projects", "A page of projects, most recently used first.", api.ProjectList)
 def listed(call: Call, query: api.ProjectsQuery) -> Json:
     return call.services.memory.listed("projects", SearchFilters(), Page(query.limit, query.offset))
 
 
 @routes.get(
     "/api/projects/overview",
-    "All projects with their size, the most recently worked on first, and which may be the same.",
+    "All projects with their size, most recently used first, and possible duplicates.",
     api.ProjectsOverview,
 )
 def overview(call: Call) -> Json:
     return call.services.projects.overview()
 
 
-@routes.get("/api/project", "A project as a whole. Needs project or cwd.", api.ProjectAnswer, NOT_FOUND)
+@routes.get("/api/project", "An overview of a project. Needs project or cwd.", api.ProjectAnswer, NOT_FOUND)
 def project(call: Call, query: api.ProjectQuery) -> Json:
     return call.services.memory.project(_one_project(query), days=query.days)
 
 
-@routes.get("/api/facets", "What the filters can be set to.", api.FacetsAnswer)
+@routes.get("/api/facets", "The available values of the filters.", api.FacetsAnswer)
 def facets(call: Call, query: api.FacetsQuery) -> Json:
     return call.services.memory.facets(query.filters)
 
@@ -50,7 +50,7 @@ def cost(call: Call, query: api.CostQuery) -> Json:
 
 @routes.get(
     "/api/context/inject",
-    "What the next session of a project is told at its start, as text for people. Needs project or cwd.",
+    "What is injected at the start of the next session in a project, as plain text. Needs project or cwd.",
     Answer(200, "The text.", media_type="text/plain"),
     api.ContextAnswer,
 )
@@ -78,7 +78,7 @@ async def rename(call: Call, body: api.RenameRequest) -> Json:
 
 @routes.post(
     "/api/projects/merge",
-    "Make all of one project part of another, future work included. Without confirm: only report it.",
+    "Merge one project into another, including future sessions. Without confirm: a dry run.",
     api.MergeProjectsAnswer,
     NOT_FOUND,
 )

@@ -23,7 +23,7 @@ routes = Routes()
 _INITIALIZED = Answer(200, "The session is known.", api.Initialized)
 _QUEUED = (
     Answer(202, "Committed.", api.Outcome),
-    Answer(200, "Understood, and not to be stored.", api.Outcome),
+    Answer(200, "Accepted, but not stored (skip list, private turn).", api.Outcome),
 )
 
 
@@ -90,7 +90,7 @@ async def status(call: Call) -> Struct:
 
 @routes.delete(
     "/sessions/{id}",
-    "Mark a session failed and let go of its work. Its queued events stay queued.",
+    "Mark a session failed and abort its running work. Its queued events stay queued.",
     api.SessionAborted,
     UNKNOWN_SESSION,
 )

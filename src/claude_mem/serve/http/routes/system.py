@@ -65,7 +65,7 @@ def queue(call: Call, query: api.QueueQuery) -> Struct:
 
 @routes.post(
     "/api/queue/retry",
-    "Retry parked jobs from their first attempt, and end a pause: the model is asked again at once.",
+    "Retry parked jobs, with their attempts reset, and end a pause: the model is called again immediately.",
     api.RetryAnswer,
 )
 async def retry(call: Call, body: api.RetryRequest) -> Struct:
@@ -77,7 +77,7 @@ async def retry(call: Call, body: api.RetryRequest) -> Struct:
 
 @routes.post(
     "/api/queue/drop",
-    "Give parked jobs up for good: settled without an observation. Their events stay as evidence.",
+    "Drop parked jobs permanently: they are settled without an observation. Their events stay as evidence.",
     api.DropAnswer,
 )
 def drop(call: Call, body: api.DropRequest) -> Struct:
@@ -122,7 +122,7 @@ def _flag(call: Call) -> Path:
 # -- Recording and logs --
 
 
-@routes.get("/api/status", "Whether recording is on, and if not, why and what helps.", api.WorkerState)
+@routes.get("/api/status", "Whether recording is on and, if not, why and how to fix it.", api.WorkerState)
 async def status(call: Call) -> Struct:
     return await _state(call)
 
@@ -148,7 +148,7 @@ async def _state(call: Call) -> api.WorkerState:
     return found
 
 
-@routes.get("/api/logs", "The end of the worker's log, or what came since.", api.LogsAnswer)
+@routes.get("/api/logs", "The end of the worker's log, or newer records.", api.LogsAnswer)
 def logs(call: Call, query: api.LogsQuery) -> Struct:
     del call
     return worker_log.tail(Path(paths.LOGS) / worker_log.LOG_NAME, query.after, query.level, query.limit)
@@ -161,7 +161,7 @@ def logs(call: Call, query: api.LogsQuery) -> Struct:
     "/api/backfill",
     "Import events of the past from transcripts.",
     api.BackfillTaken,
-    Answer(409, "The first part went to another worker: start again.", Error),
+    Answer(409, "The first part went to another worker; start over.", Error),
     takes_lines=True,
 )
 async def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillParams) -> object:
@@ -169,19 +169,21 @@ async def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillPa
     if raw.count(b"\n") > MOST_LINES:
         raise Refusal(400, "too_many", f"At most {MOST_LINES:,} lines at a time; send them in parts.")
     if (query.story is None) != (query.part is None):
-        raise Refusal(400, "missing_field", "`story` and `part` come together.", field="part")
+        raise Refusal(400, "missing_field", "`story` and `part` must be used together.", field="part")
     try:
         taken = await asyncio.to_thread(
             call.services.backfill.take, raw, offline=query.offline, story=query.story, part=query.part
         )
     except NotFromTheStart:
-        raise Refusal(409, "not_from_the_start", "Its first part is not known here. Start again.") from None
+        raise Refusal(409, "not_from_the_start", "The first part is unknown here. Start over.") from None
     call.running.notify_queued()
     return taken
 
 
 @routes.get(
-    "/api/backfill", "How much of the past is still to be observed, and what it cost.", api.BackfillProgress
+    "/api/backfill",
+    "How many past events are still to be observed, and what they have cost.",
+    api.BackfillProgress,
 )
 def backfill_progress(call: Call, query: api.BackfillQuery) -> Struct:
     found = call.services.backfill.progress(int(query.since or 0))
@@ -189,7 +191,9 @@ def backfill_progress(call: Call, query: api.BackfillQuery) -> Struct:
     return api.BackfillProgress(found.waiting, found.tokens, found.usd, paused)
 
 
-@routes.post("/api/backfill/known", "Which of these sessions are known, and from where.", api.KnownAnswer)
+@routes.post(
+    "/api/backfill/known", "Which of these sessions are known, and how they were captured.", api.KnownAnswer
+)
 def backfill_known(call: Call, body: api.KnownRequest) -> Struct:
     found = call.services.backfill.known(body.sessions)
     return api.KnownAnswer(
@@ -209,8 +213,8 @@ def backfill_known(call: Call, body: api.KnownRequest) -> Struct:
     "/mcp",
     "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
     api.McpAnswer,
-    Answer(202, "Understood; nothing to answer.", media_type=None),
-    Answer(400, "Not understood.", api.McpAnswer),
+    Answer(202, "Accepted; there is no response.", media_type=None),
+    Answer(400, "Invalid message.", api.McpAnswer),
 )
 async def mcp_message(call: Call, body: api.McpMessage) -> Response:
     del body  # described and checked; the message itself goes to the SDK as it came

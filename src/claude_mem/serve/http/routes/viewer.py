@@ -82,7 +82,7 @@ def _read(name: str) -> bytes | None:
 @routes.get(
     SIGN_IN,
     "Exchange the link of `claude-mem open` for a cookie. Works once, for a minute.",
-    Answer(303, "Signed in; on to the viewer.", media_type="text/plain"),
+    Answer(303, "Signed in; redirects to the viewer.", media_type="text/plain"),
     Answer(403, "The link was used, or is too old.", media_type="text/html"),
     is_open=True,
 )
@@ -133,8 +133,8 @@ async def sign_out(call: Call, body: api.SignOutRequest) -> Response:
 
 @routes.get(
     "/stream",
-    "What happens, as it happens: server-sent events. Last-Event-ID takes it up again.",
-    Answer(200, "Events, for as long as the caller listens.", media_type=MEDIA_TYPE),
+    "Live updates as server-sent events. Send Last-Event-ID to resume.",
+    Answer(200, "Events, until the caller disconnects.", media_type=MEDIA_TYPE),
 )
 async def listen(call: Call, query: api.StreamQuery) -> Response:
     return stream.listen(call, query.project)

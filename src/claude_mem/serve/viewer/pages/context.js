@@ -11,9 +11,9 @@ import { many, number } from "../words.js";
 
 // Whose preview it is, by when sessions are told it.
 const WHOSE = {
-  now: "Exactly what a new session would be told.",
-  restart: "What a new session is told once the worker has started again, with the settings that are kept.",
-  unkept: "What a new session would be told with these settings, which are not kept.",
+  now: "Exactly what is injected into a new session.",
+  restart: "What is injected into a new session once the worker has restarted with the saved settings.",
+  unkept: "What would be injected into a new session with these settings, which are not saved.",
 };
 
 export async function show(place, main, signal) {
@@ -23,13 +23,13 @@ export async function show(place, main, signal) {
     return void put(
       main,
       h("h1", { tabindex: -1 }, "Context"),
-      h("p", { class: "empty" }, "No project has a memory yet."),
+      h("p", { class: "empty" }, "No projects yet."),
     );
   const project = h("select", { id: "for-project", onchange: () => ask() }, projectOptions(items, place.query.project));
   const prompt = h("textarea", {
     id: "for-prompt",
     rows: 3,
-    placeholder: "What would you type? For example: why did the prompt break in PowerShell?",
+    placeholder: "Type a prompt, for example: why did the prompt break in PowerShell?",
     oninput: () => soon(),
     value: place.query.prompt || "",
   });
@@ -55,7 +55,7 @@ export async function show(place, main, signal) {
         h("div", { class: "filters" }, labelled("Project", project)),
         problem,
         start,
-        h("h2", null, h("label", { for: "for-prompt" }, "For a prompt")),
+        h("h2", null, h("label", { for: "for-prompt" }, "With a prompt")),
         prompt,
         answered,
       ),
@@ -85,26 +85,26 @@ export async function show(place, main, signal) {
       );
       problem.textContent = "";
       size.hold(told.in_force);
-      whose.textContent = `${WHOSE[size.from()]} Nothing is recorded by looking.`;
+      whose.textContent = `${WHOSE[size.from()]} This preview is not recorded.`;
       put(
         start,
         told.start.text
           ? [
-              figures("The session's start", told.start),
+              figures("At session start", told.start),
               h(
                 "pre",
-                { class: "text tall", tabindex: 0, "aria-label": "What a session is told at its start" },
+                { class: "text tall", tabindex: 0, "aria-label": "Injected at session start" },
                 told.start.text,
               ),
               h(
                 "p",
                 { class: "soft" },
-                "What the last few sessions left open is told; ",
+                "Includes open steps of the last few sessions only; ",
                 h("a", { href: projectLink(project.value) }, "the project's page"),
-                " goes further back.",
+                " lists older ones.",
               ),
             ]
-          : [h("h2", null, "The session's start"), h("p", { class: "meta" }, "It would be told nothing.")],
+          : [h("h2", null, "At session start"), h("p", { class: "meta" }, "Nothing would be injected.")],
       );
       put(answered, told.prompt && [given(told.prompt), told.prompt.hits.length > 0 && why(told.prompt)]);
     } catch (error) {
@@ -143,13 +143,13 @@ function figures(title, told) {
 function given(told) {
   if (told.text)
     return [
-      figures("It would be given", told),
-      h("pre", { class: "text", tabindex: 0, "aria-label": "What the prompt would be answered with" }, told.text),
+      figures("Injected with this prompt", told),
+      h("pre", { class: "text", tabindex: 0, "aria-label": "Injected with this prompt" }, told.text),
     ];
   const fits = told.hits.some((each) => each.relevance >= told.floor);
   return h(
     "p",
     null,
-    fits ? "What fits needs more room than a prompt is given." : "Nothing fits well enough to be told.",
+    fits ? "The matching memories do not fit within the limit for a prompt." : "No memory matches well enough to be injected.",
   );
 }

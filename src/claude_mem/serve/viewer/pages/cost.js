@@ -9,9 +9,9 @@ import { n, table } from "../table.js";
 import { dollars, leaf, many, money, number, occasion, short } from "../words.js";
 
 const TOKENS = [
-  { name: "sent", class: "one" },
-  { name: "sent from cache", class: "two" },
-  { name: "answered", class: "three" },
+  { name: "input", class: "one" },
+  { name: "cached input", class: "two" },
+  { name: "output", class: "three" },
 ];
 const SPANS = [
   [7, "a week"],
@@ -35,7 +35,7 @@ export async function show(place, main, signal) {
     return get("/api/cost", asked, until);
   };
   const fill = (cost) => {
-    since.textContent = `Since ${cost.since}. Days are those of UTC.`;
+    since.textContent = `Since ${cost.since}. Days are in UTC.`;
     put(shown, figures(cost, asked.project, until));
   };
   // Only what it changes is drawn anew: who walks through the choices by keyboard stays there.
@@ -88,18 +88,18 @@ function figures(cost, project, signal) {
       { class: "tiles" },
       tile("Spent", money(total.cost_usd), many(total.calls, "call")),
       tile(
-        "Sent",
+        "Input",
         short(total.input_tokens),
-        total.cached_tokens ? `tokens, and ${short(total.cached_tokens)} from cache` : "tokens",
+        total.cached_tokens ? `tokens, plus ${short(total.cached_tokens)} cached` : "tokens",
       ),
-      tile("Answered", short(total.output_tokens), "tokens"),
-      tile("Told to sessions", short(cost.injected.reduce((all, each) => all + each.tokens, 0)), "tokens"),
+      tile("Output", short(total.output_tokens), "tokens"),
+      tile("Injected", short(cost.injected.reduce((all, each) => all + each.tokens, 0)), "tokens"),
       tile(
         "Saved by batching",
         short(batching.saved_tokens),
         batching.saved_usd ? `tokens, ${money(batching.saved_usd)}` : "tokens",
       ),
-      tile("Today", short(budget.today.tokens), `${project ? "tokens, by all projects" : "tokens"}${limitOf(budget)}`),
+      tile("Today", short(budget.today.tokens), `${project ? "tokens, all projects" : "tokens"}${limitOf(budget)}`),
     ),
     h(
       "section",
@@ -132,9 +132,9 @@ function figures(cost, project, signal) {
       "section",
       { class: "panel" },
       bars({
-        label: "Tokens told to sessions by day",
+        label: "Tokens injected by day",
         signal,
-        series: [{ name: "told", class: "two" }],
+        series: [{ name: "injected", class: "two" }],
         say: short,
         days: filled(cost),
       }),
@@ -143,7 +143,7 @@ function figures(cost, project, signal) {
       "section",
       { class: "panel" },
       h("h2", null, "What batching saved"),
-      h("p", null, batching.calls ? batching.explained : "No model was asked: there was nothing to save."),
+      h("p", null, batching.calls ? batching.explained : "No model was used, so there was nothing to save."),
     ),
     spent("By model", ["Model", "Provider"], cost.by_model, (each) => [each.model || "unknown", each.provider]),
     spent("By project", ["Project"], cost.by_project, (each) => [
@@ -168,7 +168,7 @@ function limitOf(budget) {
     budget.daily_tokens && `${short(budget.daily_tokens)} tokens`,
     budget.daily_usd && money(budget.daily_usd),
   ].filter(Boolean);
-  return limits.length ? `, of ${limits.join(" or ")}` : "; no budget is set";
+  return limits.length ? `, of ${limits.join(" or ")}` : "; no budget set";
 }
 
 function filled(cost) {
@@ -176,7 +176,7 @@ function filled(cost) {
   return cost.by_day.map((each) => ({ day: each.day, values: [by.get(each.day) || 0] }));
 }
 
-const NUMBERS = ["Calls", "Sent", "From cache", "Answered", "Spent"].map(n);
+const NUMBERS = ["Calls", "Input", "Cached", "Output", "Spent"].map(n);
 
 function spent(title, names, rows, cells) {
   return section(
@@ -190,16 +190,16 @@ function spent(title, names, rows, cells) {
       number(each.output_tokens),
       money(each.cost_usd),
     ]),
-    "Nothing was spent: no model was asked.",
+    "No cost: no model was used.",
   );
 }
 
 function told(events) {
   return section(
-    "Told to sessions",
+    "Injected into sessions",
     ["When", n("Times"), n("Tokens")],
     events.map((each) => [occasion(each.event), number(each.times), number(each.tokens)]),
-    "No session was told anything in this time.",
+    "Nothing was injected in this period.",
   );
 }
 

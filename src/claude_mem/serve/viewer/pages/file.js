@@ -124,7 +124,7 @@ function page(path, project, results, total, titles, more) {
             ),
           ),
         )
-      : h("p", { class: "empty" }, "Nothing is remembered about this file."),
+      : h("p", { class: "empty" }, "No memories of this file."),
     more && h("div", { class: "bar" }, h("button", { onclick: more }, "Earlier")),
   ];
 }

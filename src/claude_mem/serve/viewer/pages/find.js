@@ -77,23 +77,23 @@ export async function show(place, main, signal) {
     if (!LISTS[kind]) {
       const found = await get("/api/search", { kind, ...rest, ...from, limit }, stop);
       if (offset === 0)
-        said.textContent = found.results.length ? "The newest first" : "Nothing is remembered that fits.";
+        said.textContent = found.results.length ? "Newest first" : "No results.";
       return { items: found.results, hasMore: found.hasMore, next: found.next };
     }
     const page = await get(`/api/${LISTS[kind]}`, { ...rest, ...from, limit, count: offset === 0 ? "true" : "" }, stop);
     const known = page.total ?? (offset ? total : undefined);
     if (offset === 0)
       said.textContent = page.items.length
-        ? `${many(known ?? page.items.length, kind, LISTS[kind])}, the newest first`
-        : "Nothing is remembered that fits.";
+        ? `${many(known ?? page.items.length, kind, LISTS[kind])}, newest first`
+        : "No results.";
     return { items: page.items, total: known ?? undefined, hasMore: page.hasMore, next: page.next };
   }
 
   function tell(found) {
-    const count = found.hasMore ? "The best" : many(found.results.length, "memory", "memories");
+    const count = found.hasMore ? "Best results" : many(found.results.length, "memory", "memories");
     said.textContent = found.results.length
-      ? `${count} for “${found.query}”, the nearest first${found.note ? `. ${found.note}` : ", by words and by meaning"}`
-      : `Nothing was found for “${found.query}”. Fewer or other words may help.`;
+      ? `${count} for “${found.query}”, best first${found.note ? `. ${found.note}` : ", by words and by meaning"}`
+      : `No results for “${found.query}”. Try fewer or different words.`;
   }
 
   const load = (at) => (loading = listing(at));

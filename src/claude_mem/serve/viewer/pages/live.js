@@ -17,7 +17,7 @@ const SESSIONS = 8;
 
 export async function show(place, main, signal) {
   document.title = "Live · claude-mem";
-  const feed = h("ol", { class: "feed", "aria-label": "What happened, the newest first" });
+  const feed = h("ol", { class: "feed", "aria-label": "Activity, newest first" });
   const sessions = h("ul", { class: "plain" });
   const figures = h("div", { class: "panel observer", role: "group", "aria-label": "The observer" });
   const chosen = h(
@@ -31,7 +31,7 @@ export async function show(place, main, signal) {
     next = null, // from where on there are earlier ones
     isCut = false; // what lay between them and what is shown went, for there was too much
   const earlier = h("button", { hidden: true, onclick: () => more().catch(said) }, "Earlier");
-  const rest = h("a", { hidden: true }, "Find has the earlier ones");
+  const rest = h("a", { hidden: true }, "Show older ones in Find");
 
   const wanted = (memory) => !chosen.value || memory.project === chosen.value;
   const item = (memory, isNew) => h("li", { class: isNew ? "new" : null, "data-ref": memory.ref }, line(memory));
@@ -46,8 +46,8 @@ export async function show(place, main, signal) {
       results.length
         ? results.map((memory) => item(memory, false))
         : h("li", { class: "empty" }, [
-            h("p", null, "Nothing is remembered yet. Work in Claude Code, and it appears here."),
-            h("p", null, "To remember earlier sessions, in a terminal: ", h("code", null, "claude-mem backfill")),
+            h("p", null, "No memories yet. They appear here as you work in Claude Code."),
+            h("p", null, "To import past sessions, run in a terminal: ", h("code", null, "claude-mem backfill")),
           ]),
     );
     isCut = false;
@@ -222,8 +222,8 @@ function standing(state) {
       "p",
       { class: "meta working" },
       state.working || queue.leased
-        ? [h("span", { class: "spin" }), "at work"]
-        : [h("span", { class: "dot off" }), count ? "waits for the turn to end" : "nothing to do"],
+        ? [h("span", { class: "spin" }), "working"]
+        : [h("span", { class: "dot off" }), count ? "waiting for the turn to end" : "idle"],
     ),
     h(
       "table",
@@ -232,9 +232,9 @@ function standing(state) {
         "tbody",
         null,
         row("Waiting", count ? `${many(count, "event")}, the oldest ${span(age(queue))}` : "nothing"),
-        queue.parked > 0 && row("Set aside", many(queue.parked, "event")),
+        queue.parked > 0 && row("Parked", many(queue.parked, "event")),
         row("Done", number(queue.done)),
-        observer.provider && row("By", by(observer)),
+        observer.provider && row("Provider", by(observer)),
         observer.spentToday &&
           row("Today", `${short(observer.spentToday.tokens)} tokens, ${money(observer.spentToday.usd)}`),
       ),
@@ -243,7 +243,7 @@ function standing(state) {
 }
 
 function by({ provider, why, spentUp }) {
-  const [who, because] = spentUp ? ["offline", `in place of ${provider}, whose budget is spent`] : [provider, why];
+  const [who, because] = spentUp ? ["offline", `because the budget for ${provider} is used up`] : [provider, why];
   return because ? [who, h("br"), h("span", { class: "meta" }, because)] : who;
 }
 

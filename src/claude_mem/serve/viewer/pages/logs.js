@@ -27,7 +27,7 @@ export async function show(place, main, signal) {
     },
   });
   const follow = h("input", { id: "log-follow", type: "checkbox", checked: true });
-  const lines = h("ol", { class: "log", tabindex: 0, "aria-label": "Log, the newest last" });
+  const lines = h("ol", { class: "log", tabindex: 0, "aria-label": "Log, newest last" });
   const problem = h("p", { class: "wrongly", role: "alert" });
   const note = h("p", { class: "meta", role: "status" });
   put(
@@ -39,12 +39,12 @@ export async function show(place, main, signal) {
         "div",
         null,
         h("h1", { tabindex: -1 }, "Logs"),
-        h("p", { class: "meta" }, "What the worker writes down. Contents of memory are not among it."),
+        h("p", { class: "meta" }, "The worker's log. It does not contain memories."),
       ),
       h(
         "div",
         { class: "filters" },
-        labelled("From level", level),
+        labelled("Level", level),
         labelled("With", word),
         h("span", { class: "across" }, follow, h("label", { for: "log-follow" }, "Follow")),
       ),
@@ -61,7 +61,7 @@ export async function show(place, main, signal) {
   function tell() {
     lines.hidden = !lines.querySelector("li:not([hidden])");
     const text = [
-      lines.hidden && (lines.firstChild ? `No line has “${word.value}”.` : `Nothing is there from ${level.value} on.`),
+      lines.hidden && (lines.firstChild ? `No lines contain “${word.value}”.` : `No lines at level ${level.value} or above.`),
       level.value === "DEBUG" &&
         !lines.querySelector(".debug") &&
         "The worker writes DEBUG lines only if CLAUDE_MEM_LOG_LEVEL in the settings is DEBUG.",

@@ -137,8 +137,8 @@ function provenance(memory, origin, after) {
     ["Client", memory.client],
     ["Observer", memory.provider],
     ["Prompt", memory.prompt_number && `no. ${memory.prompt_number}`],
-    ["Made", moment(memory.created_at_epoch)],
-    ["Reading it", `${number(memory.tokens)} tokens`],
+    ["Created", moment(memory.created_at_epoch)],
+    ["Size", `${number(memory.tokens)} tokens`],
   ];
   const listed = (label, results, extra) =>
     results?.length > 0 && [
@@ -158,7 +158,7 @@ function provenance(memory, origin, after) {
   return h(
     "section",
     { class: "panel" },
-    h("h2", null, "Where it comes from"),
+    h("h2", null, "Origin"),
     h(
       "table",
       null,
@@ -171,12 +171,12 @@ function provenance(memory, origin, after) {
       ),
     ),
     origin && [
-      listed("Asked for by", origin.prompt ? [origin.prompt] : []),
+      listed("Prompt", origin.prompt ? [origin.prompt] : []),
       listed("Tool uses", origin.tool_uses),
-      listed("It replaced", origin.supersedes),
+      listed("Replaces", origin.supersedes),
       listed("Replaced by", origin.superseded_by ? [origin.superseded_by] : []),
-      listed("Says nearly the same", origin.duplicates, same),
-      h("h3", null, "Told to sessions"),
+      listed("Possible duplicates", origin.duplicates, same),
+      h("h3", null, "Injected into sessions"),
       origin.injected?.length
         ? [
             h(

@@ -60,15 +60,15 @@ function draw(place, main, known, signal) {
       h(
         "div",
         { class: "bar" },
-        h("a", { class: "button", href: inProject() }, "Search it"),
-        h("a", { class: "button", href: link("context", "", { project: place.id }) }, "What a session is told"),
+        h("a", { class: "button", href: inProject() }, "Search this project"),
+        h("a", { class: "button", href: link("context", "", { project: place.id }) }, "What is injected"),
       ),
     ),
     h(
       "section",
       { class: "panel" },
       h("h2", null, "The last year"),
-      h("p", { class: "meta" }, "By the days of this machine's clock."),
+      h("p", { class: "meta" }, "Days in this machine's time zone."),
       year(known.activity, (day) => inProject({ since: day, until: day }), signal),
     ),
     h(
@@ -92,13 +92,13 @@ function draw(place, main, known, signal) {
                 when(Date.parse(step.at)),
               ),
             ),
-          "The last sessions left nothing open.",
+          "No open steps from recent sessions.",
         ),
         section(
           "Pinned",
           known.pinned,
           (memory) => h("li", null, line(memory, { project: false })),
-          "Nothing is pinned. Pin what must not be forgotten: it comes first.",
+          "Nothing is pinned. Pinned memories are injected first.",
         ),
         section(
           "Latest sessions",
@@ -145,7 +145,7 @@ function draw(place, main, known, signal) {
                 ),
               ),
             )
-          : h("p", { class: "meta" }, "No file was changed yet."),
+          : h("p", { class: "meta" }, "No files changed yet."),
       ),
     ),
   );

@@ -33,6 +33,6 @@ export async function show(place, main, signal) {
             each.last_at_epoch ? when(each.last_at_epoch) : "never",
           ]),
         )
-      : h("p", { class: "empty" }, "No project has a memory yet."),
+      : h("p", { class: "empty" }, "No projects yet."),
   );
 }

@@ -53,7 +53,7 @@ export async function show(place, main, signal) {
   }
   signal.addEventListener("abort", () => clearTimeout(timer));
 
-  put(main, top, h("h2", null, "What happened, in order"), story);
+  put(main, top, h("h2", null, "Events, in order"), story);
   const isOurs = (memory) => memory?.session_id === whole.session.id;
   for (const kind of MEMORIES)
     on(
@@ -78,7 +78,7 @@ export async function show(place, main, signal) {
     signal,
   );
   await readOn();
-  if (!scrub.known.size) put(story, h("p", { class: "empty" }, "Nothing of it is kept."));
+  if (!scrub.known.size) put(story, h("p", { class: "empty" }, "Nothing is stored for this session."));
   // Last of all: how far down it is was a guess, until it is drawn.
   if (place.query.at) requestAnimationFrame(() => hasMoved() || scrub.reveal(place.query.at));
 }
@@ -135,7 +135,7 @@ function head({ session, previous, next }) {
       { class: "bar", "aria-label": "Neighbouring sessions" },
       previous && h("a", { class: "button", href: sessionLink(previous.id), title: previous.title }, "← Earlier"),
       next && h("a", { class: "button", href: sessionLink(next.id), title: next.title }, "Later →"),
-      h("a", { class: "button", href: link("find", "", { session: session.id }) }, "Search it"),
+      h("a", { class: "button", href: link("find", "", { session: session.id }) }, "Search this session"),
       h("button", { class: "grave", onclick: () => forgetSession(session.id, toProjects) }, "Forget"),
     ),
   );
@@ -148,10 +148,10 @@ function turns({ session, summaries }) {
     ...PARTS.map(([name, label]) => [label, all(name)]),
     ["Next steps", leftOpen(summaries, session.summaries)],
   ].filter(([, said]) => said.length);
-  if (!parts.length) return h("p", { class: "meta" }, "It has no summary yet.");
+  if (!parts.length) return h("p", { class: "meta" }, "No summary yet.");
   return h(
     "section",
-    { class: "panel", "aria-label": "What it came to" },
+    { class: "panel", "aria-label": "Session summary" },
     h(
       "dl",
       { class: "sum" },

@@ -13,8 +13,8 @@ export async function show(place, main, signal) {
   put(
     main,
     h("h1", { tabindex: -1 }, "Settings"),
-    h("p", { class: "soft" }, "Kept in ", h("code", null, found.file), ". The environment comes before the file."),
-    h("p", { class: "soft" }, `What is changed here is kept at once. ${NEXT_START}`),
+    h("p", { class: "soft" }, "Stored in ", h("code", null, found.file), ". Environment variables override the file."),
+    h("p", { class: "soft" }, `Changes are saved immediately. ${NEXT_START}`),
     found.warnings?.length > 0 &&
       h(
         "div",
@@ -26,7 +26,7 @@ export async function show(place, main, signal) {
       "section",
       null,
       h("h2", null, "This browser"),
-      h("p", null, "It is signed in by a key of its own, as is every other browser you opened this page in."),
+      h("p", null, "Each browser in which you open this page is signed in separately."),
       h(
         "div",
         { class: "bar" },
@@ -103,7 +103,7 @@ function row(setting, reload) {
     problem.textContent = "";
     try {
       const done = await post("/api/settings", { changes: { [key]: value } });
-      const what = value !== null ? "kept" : kind === "secret" ? "removed" : "back to its default";
+      const what = value !== null ? "saved" : kind === "secret" ? "removed" : "reset to its default";
       toast(
         done.shadowed?.includes(key)
           ? `${key} is ${what}, but the environment overrides it.`
@@ -129,7 +129,7 @@ function row(setting, reload) {
     try {
       save(read(kind, input.value));
     } catch {
-      problem.textContent = `That is not JSON. Allowed: ${setting.allowed}.`;
+      problem.textContent = `Not valid JSON. Allowed: ${setting.allowed}.`;
       input.setAttribute("aria-invalid", "true");
       input.focus();
     }
@@ -145,8 +145,8 @@ function row(setting, reload) {
       h("span", { class: `chip ${setting.origin === "default" ? "" : "pin"}` }, setting.origin),
       h("p", { id: about, class: "meta" }, `${setting.meaning} Allowed: ${setting.allowed}.`),
       setting.origin === "environment" &&
-        h("p", { class: "meta" }, "The environment sets it: what is kept here holds once it is not set there."),
-      setting.pending && setting.origin === "file" && h("p", { class: "meta" }, `Kept. ${NEXT_START}`),
+        h("p", { class: "meta" }, "Set by an environment variable, which overrides what you save here."),
+      setting.pending && setting.origin === "file" && h("p", { class: "meta" }, `Saved. ${NEXT_START}`),
     ),
     h(
       "div",
@@ -180,7 +180,7 @@ function field(setting, id, about) {
     return h("input", {
       ...said,
       type: "password",
-      placeholder: setting.set ? "set; not shown" : "not set",
+      placeholder: setting.set ? "set (hidden)" : "not set",
       autocomplete: "new-password",
     });
   if (setting.kind === "list") return h("textarea", { ...said, rows: 2, value: [...(setting.value || [])].join(", ") });

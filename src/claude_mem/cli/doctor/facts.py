@@ -24,6 +24,18 @@ class Finding(Struct, frozen=True):
     hinders: str | None = None  # why nothing recorded becomes memory, where that is so
 
 
+def ok(check: str, says: str, next: str | None = None) -> Finding:
+    return Finding(check, "ok", says, next)
+
+
+def warn(check: str, says: str, next: str | None = None, *, hinders: str | None = None) -> Finding:
+    return Finding(check, "warn", says, next, hinders=hinders)
+
+
+def bad(check: str, says: str, next: str, *, stops: str | None = None, hinders: str | None = None) -> Finding:
+    return Finding(check, "bad", says, next, stops, hinders)
+
+
 class Connected(Struct, frozen=True):
     how: tuple[str, ...]  # each connection there is, in words
     current: bool = True  # an install would change nothing

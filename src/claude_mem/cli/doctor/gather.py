@@ -21,7 +21,7 @@ from claude_mem.cli.doctor import facts
 from claude_mem.cli.doctor.facts import Connected, Directory, Question, Recall
 from claude_mem.hook import drop_counters, paths, spool_writer
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.serve import pause_switches
+from claude_mem.serve import control, pause_switches
 from claude_mem.settings import Settings
 
 HEALTH_WITHIN_S = 2.0
@@ -64,8 +64,6 @@ def _recall(chosen: Settings) -> Recall:
 
 
 def _health(chosen: Settings) -> dict[str, Any]:
-    from claude_mem.serve import control
-
     health = control.status(chosen.data_dir, deadline_s=HEALTH_WITHIN_S).health or {}
     found = health.get("recall")
     return found if isinstance(found, dict) else {}
@@ -174,7 +172,6 @@ def _filesystem(path: Path) -> str | None:
 
 
 def connection_facts(chosen: Settings) -> Connected:
-    from claude_mem import __version__
     from claude_mem.cli.install import client_paths, file_changes, plan
     from claude_mem.cli.install import connections as install_connections
     from claude_mem.cli.install.plan import Wanted
@@ -210,35 +207,25 @@ STARTS = 5
 
 def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
     until = time.monotonic() + DEADLINE_S
-    configuration = Question(lambda: _configuration(environ))
-    interpreter = Question(_interpreter)
-    said = configuration.answer(until)
+    configuration, interpreter = Question(lambda: _configuration(environ)), Question(_interpreter)
+    found = configuration.answer(until)
     data_dir = settings.data_directory(environ)
-    chosen = said[1] if isinstance(said, tuple) else Settings(data_dir=data_dir)
-    directory = Question(lambda: directory_facts(data_dir))
-    worker = Question(lambda: _worker(chosen))
-    spool = Question(lambda: _spool(chosen, time.time()))
-    database = Question(lambda: _database(chosen, time.time()))
-    observing = Question(lambda: _observing(chosen))
-    recall = Question(lambda: _recall(chosen))
-    counted = Question(lambda: _drops(data_dir))
-    disk = Question(lambda: _disk(data_dir))
-    paused = Question(lambda: pause_switches.look(data_dir))
-    connected = Question(lambda: connection_facts(chosen))
-    return facts.Facts(
-        interpreter=interpreter.answer(until),
-        directory=directory.answer(until),
-        configuration=said[0] if isinstance(said, tuple) else said,
-        worker=worker.answer(until),
-        spool=spool.answer(until),
-        database=database.answer(until),
-        observing=observing.answer(until),
-        recall=recall.answer(until),
-        drops=counted.answer(until),
-        disk=disk.answer(until),
-        paused=paused.answer(until),
-        connected=connected.answer(until),
-    )
+    said, chosen = found if isinstance(found, tuple) else (found, Settings(data_dir=data_dir))
+    questions: dict[str, Question[Any]] = {
+        "interpreter": interpreter,
+        "directory": Question(lambda: directory_facts(data_dir)),
+        "worker": Question(lambda: _worker(chosen)),
+        "spool": Question(lambda: _spool(chosen, time.time())),
+        "database": Question(lambda: _database(chosen, time.time())),
+        "observing": Question(lambda: _observing(chosen)),
+        "recall": Question(lambda: _recall(chosen)),
+        "drops": Question(lambda: _drops(data_dir)),
+        "disk": Question(lambda: _disk(data_dir)),
+        "paused": Question(lambda: pause_switches.look(data_dir)),
+        "connected": Question(lambda: connection_facts(chosen)),
+    }
+    answers = {name: question.answer(until) for name, question in questions.items()}
+    return facts.Facts(configuration=said, **answers)
 
 
 def _configuration(environ: Mapping[str, str]) -> tuple[facts.Configuration, Settings]:
@@ -266,8 +253,6 @@ def _start_ms() -> float:
 
 
 def _worker(chosen: Settings) -> facts.Worker:
-    from claude_mem.serve import control
-
     now = control.status(chosen.data_dir, deadline_s=ANSWER_WITHIN_S)
     answers: bool | facts.Unknown = False
     if now.state == "running":
@@ -275,10 +260,8 @@ def _worker(chosen: Settings) -> facts.Worker:
             answers = _hook_socket_answers(chosen.data_dir)
         except OSError as error:
             answers = facts.Unknown(error.strerror or str(error))
-    health = now.health or {}
-    trouble, mishaps, observer = health.get("reason"), health.get("mishaps"), health.get("observer")
-    hung = health.get("hungAsks")
-    watch = observer if isinstance(observer, dict) else {}
+    health: dict[str, Any] = dict(now.health or {})
+    observer = health.get("observer") or {}
     return facts.Worker(
         state=now.state,
         pid=now.pid,
@@ -287,19 +270,17 @@ def _worker(chosen: Settings) -> facts.Worker:
         ours=__version__,
         wanted_port=chosen.worker_port,
         hook_socket_answers=answers,
-        trouble=trouble if isinstance(trouble, str) else None,
-        mishaps=sum(mishaps.values()) if isinstance(mishaps, dict) else 0,
-        hung_asks=hung if isinstance(hung, int) else 0,
-        observer=watch.get("provider"),
-        paused=watch.get("paused"),
-        spent_up=watch.get("spentUp"),
+        trouble=health.get("reason"),
+        mishaps=sum((health.get("mishaps") or {}).values()),
+        hung_asks=health.get("hungAsks") or 0,
+        observer=observer.get("provider"),
+        paused=observer.get("paused"),
+        spent_up=observer.get("spentUp"),
     )
 
 
 def _hook_socket_answers(data_dir: Path) -> bool:
     """Ask as a recall hook does, and wait for the one line that comes back."""
-    from claude_mem.serve import control
-
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(ANSWER_WITHIN_S)
         with control.socket_address(data_dir, paths.HOOK_SOCK) as path:
@@ -381,7 +362,7 @@ def _database(chosen: Settings, now: float) -> facts.Database:
 
 
 def _observing(chosen: Settings) -> facts.Observing:
-    from claude_mem import wiring
+    from claude_mem import wiring  # all of the application: only where it is needed
 
     who, (_, problem) = wiring.choice(chosen), wiring.mode_in_force(chosen)
     return facts.Observing(who.provider, who.why, problem, chosen.daily_tokens, chosen.daily_usd)

@@ -53,8 +53,8 @@ def test_growth_is_one_line_and_a_warning_where_it_cannot_keep_up(
 
 
 def test_of_a_database_that_is_not_known_nothing_is_said() -> None:
-    assert checks.judge_growth(replace(FACTS, database=Database())) == []
-    assert checks.judge_growth(replace(FACTS, database=NOT_LOOKED)) == []
+    assert list(checks.judge_growth(replace(FACTS, database=Database()))) == []
+    assert list(checks.judge_growth(replace(FACTS, database=NOT_LOOKED))) == []
 
 
 def test_gc_names_what_it_freed_and_leaves_out_what_there_was_none_of() -> None:
@@ -108,4 +108,4 @@ def test_a_paused_session_is_named_and_stops_nothing_else() -> None:
 
 
 def test_without_a_pause_there_is_nothing_to_say() -> None:
-    assert judge_pause(Paused()) == []
+    assert list(judge_pause(Paused())) == []

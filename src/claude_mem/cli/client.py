@@ -28,6 +28,7 @@ WITHIN_S = 60.0
 SLOW_S = 1800.0
 """What reads or rewrites the whole database, and every backup of it."""
 CHUNK = 64 << 10
+PAGE = 100  # as many as the worker lists at a time
 
 _warned: set[str] = set()
 
@@ -101,6 +102,17 @@ def stream_lines(path: str, query: Mapping[str, object]) -> Iterator[bytes]:
         raise WorkerHung(control.status(settings.data_directory()).pid) from None
     except ConnectionError:
         raise ClaudeMemError("The worker exited before it had sent everything. Try again.") from None
+
+
+def pages(path: str, query: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+    """Every item of a list that the worker tells page by page."""
+    offset = 0
+    while True:
+        page = request("GET", path, {**query, "limit": PAGE, "offset": offset})
+        yield from page["items"]
+        offset += len(page["items"])
+        if not page["hasMore"]:
+            return
 
 
 def quoted(text: str) -> str:

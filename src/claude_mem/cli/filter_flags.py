@@ -57,10 +57,13 @@ def _add(parser: argparse.ArgumentParser, each: FilterInfo) -> None:
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=about)
 
 
-def paging(parser: argparse.ArgumentParser, limit: int) -> None:
-    parser.add_argument(
-        "--limit", type=up_to(MOST), default=limit, metavar="N", help=f"at most N (default: {limit})"
-    )
+def limit(parser: argparse.ArgumentParser, usual: int) -> None:
+    about = f"at most N (default: {usual})"
+    parser.add_argument("--limit", type=up_to(MOST), default=usual, metavar="N", help=about)
+
+
+def paging(parser: argparse.ArgumentParser, usual: int) -> None:
+    limit(parser, usual)
     parser.add_argument("--offset", type=up_to(100_000, least=0), metavar="N", help="skip the first N")
 
 

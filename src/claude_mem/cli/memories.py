@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from claude_mem.cli.output import ELLIPSIS, Paint, fit, pad, verbatim, width, wrap
+from claude_mem.cli.output import ELLIPSIS, Paint, fit, pad, terminal, verbatim, width, wrap
 from claude_mem.hook import notices
 
 PARTS = (("tool_input", "Input"), ("tool_response", "Output"))
@@ -107,6 +109,10 @@ def table(results: Sequence[Result], now: float, columns: int, paint: Paint) -> 
         beneath += wrap(_marks(result), columns - margin) + wrap(_score(result), columns - margin)
         lines += [paint("dim", " " * margin + line) for line in beneath]
     return "\n".join(lines)
+
+
+def print_table(results: Sequence[Result]) -> None:
+    print(table(results, time.time(), terminal(), Paint(sys.stdout)))
 
 
 def in_full(result: Result, now: float, columns: int, paint: Paint) -> str:

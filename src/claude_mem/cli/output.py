@@ -9,11 +9,11 @@ import sys
 import threading
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO
 
-from claude_mem.cli.commands import USAGE, WRONG, terminal_width
+from claude_mem.cli.commands import OK, USAGE, WRONG, terminal_width
 
 PATIENCE_S = 1.0
 ELLIPSIS = "…"
@@ -22,6 +22,22 @@ _COLOURS = {"green": "32", "yellow": "33", "red": "31", "bold": "1", "dim": "2"}
 
 def print_json(value: object) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False))
+
+
+def result(data: object, text: str, *, as_json: bool, code: int = OK) -> int:
+    """Print a command's result: as JSON, or as text for people."""
+    if as_json:
+        print_json(data)
+    else:
+        print(text)
+    return code
+
+
+def missing(ids: Sequence[object]) -> int:
+    """The exit code of a command on memories of which these do not exist."""
+    if ids:
+        message(f"claude-mem: No memory with id {', '.join(map(str, ids))}.")
+    return WRONG if ids else OK
 
 
 def message(sentence: str) -> None:

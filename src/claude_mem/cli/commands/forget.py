@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 from typing import Any
 
 from claude_mem.cli import filter_flags, memories, output
@@ -68,8 +66,8 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     nothing = not any(found.get(name) for name, _, _ in COUNTED) and not _touched(found, args)
     if args.dry_run or nothing:
         return _say(found, as_data=args.json)
-    if not args.json:
-        _preview(found)
+    if found["sample"] and not args.json:
+        memories.print_table(found["sample"])
     what = _counted(found) or output.plural(len(_touched(found, args)), "copy of it", "copies of it")
     code = output.confirm(f"Permanently delete {what}?", "forget deletes permanently", yes=args.yes)
     if code is not None:
@@ -87,16 +85,9 @@ def _touched(found: dict[str, Any], args: argparse.Namespace) -> list[dict[str, 
 
 
 def _selection(args: argparse.Namespace) -> dict[str, object]:
-    said = {
-        "ids": args.refs or None,
-        "session": args.session,
-        "project": args.project,
-        "file": args.file,
-        "since": args.since,
-        "until": args.until,
-        "text": args.text,
-    }
-    selection: dict[str, object] = {name: value for name, value in said.items() if value}
+    names = ("session", "project", "file", "since", "until", "text")
+    given = {"ids": args.refs} | {name: getattr(args, name) for name in names}
+    selection: dict[str, object] = {name: value for name, value in given.items() if value}
     if not selection:
         raise UsageError(
             "Specify what to delete: an ID, --session, --project, --file, --since, --until or --text."
@@ -112,18 +103,14 @@ def _say(told: dict[str, Any], *, as_data: bool) -> int:
     if not counted:
         print("No results.")
     elif told["dry_run"]:
-        _preview(told)
+        if told["sample"]:
+            memories.print_table(told["sample"])
         print(f"{counted} would be deleted.")
     else:
         print(f"Deleted: {counted}.")
     for line in elsewhere(told):
         output.message(line)
     return OK
-
-
-def _preview(told: dict[str, Any]) -> None:
-    if told["sample"]:
-        print(memories.table(told["sample"], time.time(), output.terminal(), output.Paint(sys.stdout)))
 
 
 def _counted(told: dict[str, Any]) -> str:

@@ -121,8 +121,4 @@ def _add_context(commands: Commands) -> None:
 def _run_context(args: argparse.Namespace) -> int:
     where = {"project": args.project} if args.project else {"cwd": filter_flags.here()}
     found = request("GET", "/api/context/inject", {**where, "source": args.source, "format": "json"})
-    if args.json:
-        output.print_json(found)
-    else:
-        print(clean(str(found["text"])).rstrip() or NOTHING)
-    return OK
+    return output.result(found, clean(str(found["text"])).rstrip() or NOTHING, as_json=args.json)

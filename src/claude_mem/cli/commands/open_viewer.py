@@ -16,11 +16,6 @@ from claude_mem.model.errors import ClaudeMemError
 
 
 def add(commands: Commands) -> None:
-    _add_open(commands)
-    _add_token(commands)
-
-
-def _add_open(commands: Commands) -> None:
     parser = commands.add(
         "open",
         more=(
@@ -39,6 +34,16 @@ def _add_open(commands: Commands) -> None:
     )
     parser.add_argument("--sign-out", action="store_true", help="sign out all browsers")
     json_flag(parser)
+    json_flag(
+        commands.add(
+            "token",
+            more="The worker creates it when it first starts. Anyone with it can read your memory.",
+            example=(
+                'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
+            ),
+            run=_run_token,
+        )
+    )
 
 
 def _run_open(args: argparse.Namespace) -> int:
@@ -97,27 +102,10 @@ def _opened(link: str) -> bool:
         return False
 
 
-def _add_token(commands: Commands) -> None:
-    json_flag(
-        commands.add(
-            "token",
-            more="The worker creates it when it first starts. Anyone with it can read your memory.",
-            example=(
-                'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
-            ),
-            run=_run_token,
-        )
-    )
-
-
 def _run_token(args: argparse.Namespace) -> int:
     from claude_mem.serve.data_dir import read_token
 
     token = read_token(settings.data_directory() / paths.TOKEN)
     if token is None:
         raise ClaudeMemError("There is no token yet; the worker creates it. Run: claude-mem worker start")
-    if args.json:
-        output.print_json({"token": token})
-    else:
-        print(token)
-    return 0
+    return output.result({"token": token}, token, as_json=args.json)

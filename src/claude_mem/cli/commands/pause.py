@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from claude_mem import settings
 from claude_mem.cli import output
-from claude_mem.cli.commands import OK, Commands, UsageError, json_flag, slash_flag
+from claude_mem.cli.commands import Commands, UsageError, json_flag, slash_flag
 from claude_mem.hook import notices, paths
 from claude_mem.model.jobs import OPEN_STATUSES
 from claude_mem.serve import control, pause_switches
@@ -71,11 +71,6 @@ def date_of(since: float) -> str:
 
 
 def add(commands: Commands) -> None:
-    _add_off(commands)
-    _add_on(commands)
-
-
-def _add_off(commands: Commands) -> None:
     parser = commands.add(
         "off",
         more=(
@@ -84,6 +79,14 @@ def _add_off(commands: Commands) -> None:
         ),
         example="claude-mem off\nclaude-mem off --session 5694c0de-0000-4000-8000-000000000001",
         run=_run_off,
+    )
+    session_flag(parser)
+    json_flag(parser)
+    parser = commands.add(
+        "on",
+        more="A session that was paused individually stays paused until you resume it with\n--session.",
+        example="claude-mem on\nclaude-mem on --session 5694c0de-0000-4000-8000-000000000001",
+        run=_run_on,
     )
     session_flag(parser)
     json_flag(parser)
@@ -103,11 +106,11 @@ def session_flag(parser: argparse.ArgumentParser) -> None:
 def _run_off(args: argparse.Namespace) -> int:
     session = session_named(args.session)
     changed = pause(settings.data_directory(), session)
-    if args.json:
-        output.print_json(as_data(session, changed=changed))
-    else:
-        print(paused_text(session, changed=changed, slash=args.slash))
-    return OK
+    return output.result(
+        as_data(session, changed=changed),
+        paused_text(session, changed=changed, slash=args.slash),
+        as_json=args.json,
+    )
 
 
 def paused_text(session: str | None, *, changed: bool, slash: bool = False) -> str:
@@ -145,25 +148,14 @@ NAMED = 3
 SHORT = 8  # of an id
 
 
-def _add_on(commands: Commands) -> None:
-    parser = commands.add(
-        "on",
-        more="A session that was paused individually stays paused until you resume it with\n--session.",
-        example="claude-mem on\nclaude-mem on --session 5694c0de-0000-4000-8000-000000000001",
-        run=_run_on,
-    )
-    session_flag(parser)
-    json_flag(parser)
-
-
 def _run_on(args: argparse.Namespace) -> int:
     session = session_named(args.session)
     changed = resume(settings.data_directory(), session)
-    if args.json:
-        output.print_json(as_data(session, changed=changed))
-    else:
-        print(resumed_text(session, changed=changed, slash=args.slash))
-    return OK
+    return output.result(
+        as_data(session, changed=changed),
+        resumed_text(session, changed=changed, slash=args.slash),
+        as_json=args.json,
+    )
 
 
 def resumed_text(session: str | None, *, changed: bool, slash: bool = False) -> str:

@@ -121,12 +121,8 @@ def _rename(args: argparse.Namespace) -> int:
     else:
         body = {"project": args.old, "name": args.new}
         told = request("POST", "/api/projects/rename", body=body, within_s=SLOW_S)
-    if args.json:
-        output.print_json(told)
-    else:
-        verb = "would be" if args.dry_run else "is now"
-        print(output.clean(f"{told['before']} {verb} {told['name']}."))
-    return OK
+    verb = "would be" if args.dry_run else "is now"
+    return output.result(told, output.clean(f"{told['before']} {verb} {told['name']}."), as_json=args.json)
 
 
 def _merge(args: argparse.Namespace) -> int:
@@ -139,12 +135,8 @@ def _merge(args: argparse.Namespace) -> int:
             return code
         with output.waiting("Merging ..."):
             told = request("POST", "/api/projects/merge", body=body | {"confirm": True}, within_s=SLOW_S)
-    if args.json:
-        output.print_json(told)
-    else:
-        verb = "would become" if args.dry_run else "is now"
-        print(f"{_what(told)} {verb} part of {_named(told['into'])}.")
-    return OK
+    verb = "would become" if args.dry_run else "is now"
+    return output.result(told, f"{_what(told)} {verb} part of {_named(told['into'])}.", as_json=args.json)
 
 
 def _remove(args: argparse.Namespace) -> int:

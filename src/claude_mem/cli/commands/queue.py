@@ -108,13 +108,10 @@ def _retry(args: argparse.Namespace) -> int:
         return USAGE
     ids = list(dict.fromkeys(args.ids)) or None
     resumed = int(request("POST", "/api/queue/retry", body={"ids": ids}, starts=0)["resumed"])
-    if args.json:
-        output.print_json({"resumed": resumed})
-    elif resumed or ids:
-        print(f"{output.plural(resumed, 'event')} will be retried.")
-    else:
-        print("No parked events. If observing was paused, it resumes now.")
-    return _all_of(ids, resumed)
+    text = "No parked events. If observing was paused, it resumes now."
+    if resumed or ids:
+        text = f"{output.plural(resumed, 'event')} will be retried."
+    return output.result({"resumed": resumed}, text, as_json=args.json, code=_all_of(ids, resumed))
 
 
 def _drop(args: argparse.Namespace) -> int:
@@ -124,11 +121,8 @@ def _drop(args: argparse.Namespace) -> int:
     if code is not None:
         return code
     dropped = int(request("POST", "/api/queue/drop", body={"ids": ids}, starts=0)["dropped"])
-    if args.json:
-        output.print_json({"dropped": dropped})
-    else:
-        print(f"{output.plural(dropped, 'event')} dropped.")
-    return _all_of(ids, dropped)
+    text = f"{output.plural(dropped, 'event')} dropped."
+    return output.result({"dropped": dropped}, text, as_json=args.json, code=_all_of(ids, dropped))
 
 
 def _all_of(ids: list[int] | None, done: int) -> int:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from claude_mem.cli import filter_flags, output
 from claude_mem.cli.client import request
-from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
+from claude_mem.cli.commands import Commands, UsageError, json_flag
 
 TYPES = ("bugfix", "feature", "refactor", "change", "discovery", "decision")
 MOST_BYTES = 400_000
@@ -16,11 +16,6 @@ NEAR = 3  # names that may have been meant
 
 
 def add(commands: Commands) -> None:
-    _add_remember(commands)
-    _add_pin(commands)
-
-
-def _add_remember(commands: Commands) -> None:
     parser = commands.add(
         "remember",
         more=(
@@ -44,6 +39,10 @@ def _add_remember(commands: Commands) -> None:
         "--new-project", action="store_true", help="create the project P if it does not exist"
     )
     json_flag(parser)
+    parser = commands.add("pin", example="claude-mem pin 123\nclaude-mem pin --off 123 124", run=_run_pin)
+    parser.add_argument("refs", nargs="+", metavar="ID", help="an id from `search`")
+    parser.add_argument("--off", action="store_true", help="unpin")
+    json_flag(parser)
 
 
 def _run_remember(args: argparse.Namespace) -> int:
@@ -65,13 +64,8 @@ def _run_remember(args: argparse.Namespace) -> int:
     }
     body = {name: value for name, value in given.items() if value is not None}
     saved = request("POST", "/api/memory/save", body=body)
-    if args.json:
-        output.print_json(saved)
-    elif saved["status"] == "known":
-        print(f"Already saved as {saved['ref']}.")
-    else:
-        print(f"Saved as {saved['ref']}.")
-    return OK
+    text = f"Already saved as {saved['ref']}." if saved["status"] == "known" else f"Saved as {saved['ref']}."
+    return output.result(saved, text, as_json=args.json)
 
 
 def _know(project: str) -> None:
@@ -95,25 +89,10 @@ def _stdin() -> str:
     return raw.decode(errors="replace")
 
 
-def _add_pin(commands: Commands) -> None:
-    parser = commands.add(
-        "pin",
-        example="claude-mem pin 123\nclaude-mem pin --off 123 124",
-        run=_run_pin,
-    )
-    parser.add_argument("refs", nargs="+", metavar="ID", help="an id from `search`")
-    parser.add_argument("--off", action="store_true", help="unpin")
-    json_flag(parser)
-
-
 def _run_pin(args: argparse.Namespace) -> int:
     answer = request("POST", "/api/memory/pin", body={"ids": args.refs, "pinned": not args.off})
+    for each in [] if args.json else answer["results"]:
+        print(f"{each['ref']} is {'pinned' if each['pinned'] else 'no longer pinned'}.")
     if args.json:
         output.print_json(answer)
-    else:
-        for result in answer["results"]:
-            print(f"{result['ref']} is {'pinned' if result['pinned'] else 'no longer pinned'}.")
-    if answer["missing"]:
-        output.message(f"claude-mem: No memory with id {', '.join(map(str, answer['missing']))}.")
-        return WRONG
-    return OK
+    return output.missing(answer["missing"])

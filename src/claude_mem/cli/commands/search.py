@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 
 from claude_mem.cli import filter_flags, memories, output
 from claude_mem.cli.client import request
@@ -16,12 +14,6 @@ NEAR = 3  # shown to a person, of what no word was found in
 
 
 def add(commands: Commands) -> None:
-    _add_search(commands)
-    _add_timeline(commands)
-    _add_file(commands)
-
-
-def _add_search(commands: Commands) -> None:
     parser = commands.add(
         "search",
         more="Without a QUERY it lists the newest memories. Starts the worker if it is not\nrunning.",
@@ -37,6 +29,36 @@ def _add_search(commands: Commands) -> None:
     filter_flags.paging(parser, RESULTS)
     parser.add_argument("--explain", action="store_true", help="explain each score")
     slash_flag(parser)
+    json_flag(parser)
+    parser = commands.add(
+        "timeline",
+        more="Without an ANCHOR or --query it shows the most recent memories.",
+        example=(
+            "claude-mem timeline 123\n"
+            "claude-mem timeline --here 'last monday'\n"
+            "claude-mem timeline --query 'login fails' --before 3 --after 10"
+        ),
+        run=_run_timeline,
+    )
+    parser.add_argument(
+        "anchor", nargs="?", metavar="ANCHOR", help="an id (123, s4, p5), a session, or a time"
+    )
+    parser.add_argument("--query", metavar="Q", help="center on the best result of this search")
+    around = filter_flags.up_to(MOST_AROUND, least=0)
+    for flag in ("--before", "--after"):
+        parser.add_argument(
+            flag, type=around, default=AROUND, metavar="N", help=f"how many (default: {AROUND})"
+        )
+    filter_flags.flags(parser)
+    json_flag(parser)
+    parser = commands.add(
+        "file",
+        example="claude-mem file src/login.py\nclaude-mem file --here login.py --limit 5",
+        run=_run_file,
+    )
+    parser.add_argument("path", metavar="PATH", help="the file's path, or the end of it")
+    filter_flags.project(parser)
+    filter_flags.limit(parser, FILE_RESULTS)
     json_flag(parser)
 
 
@@ -54,7 +76,7 @@ def _run_search(args: argparse.Namespace) -> int:
         after = found["offset"] + len(results)
         more = " Add words to narrow the search." if args.slash else f" More: --offset {after}."
     if results:
-        print(memories.table(results, time.time(), output.terminal(), output.Paint(sys.stdout)))
+        memories.print_table(results)
     if note and note != NEAREST:
         output.message(str(note))
     if not results:
@@ -69,32 +91,6 @@ AROUND = 5
 MOST_AROUND = 50
 
 
-def _add_timeline(commands: Commands) -> None:
-    parser = commands.add(
-        "timeline",
-        more="Without an ANCHOR or --query it shows the most recent memories.",
-        example=(
-            "claude-mem timeline 123\n"
-            "claude-mem timeline --here 'last monday'\n"
-            "claude-mem timeline --query 'login fails' --before 3 --after 10"
-        ),
-        run=_run_timeline,
-    )
-    parser.add_argument(
-        "anchor", nargs="?", metavar="ANCHOR", help="an id (123, s4, p5), a session, or a time"
-    )
-    parser.add_argument("--query", metavar="Q", help="center on the best result of this search")
-    around = filter_flags.up_to(MOST_AROUND, least=0)
-    parser.add_argument(
-        "--before", type=around, default=AROUND, metavar="N", help=f"how many (default: {AROUND})"
-    )
-    parser.add_argument(
-        "--after", type=around, default=AROUND, metavar="N", help=f"how many (default: {AROUND})"
-    )
-    filter_flags.flags(parser)
-    json_flag(parser)
-
-
 def _run_timeline(args: argparse.Namespace) -> int:
     query = {"anchor": args.anchor, "q": args.query, "before": args.before, "after": args.after}
     found = request("GET", "/api/timeline", query | filter_flags.query(args))
@@ -104,7 +100,7 @@ def _run_timeline(args: argparse.Namespace) -> int:
     anchor = found["anchor"]
     results = [*found["before"], *([anchor] if anchor else []), *found["after"]]
     if results:
-        print(memories.table(results, time.time(), output.terminal(), output.Paint(sys.stdout)))
+        memories.print_table(results)
         if anchor:
             output.message(f"Centered on {anchor['ref']}. Read one in full: claude-mem show {anchor['ref']}")
     else:
@@ -115,31 +111,13 @@ def _run_timeline(args: argparse.Namespace) -> int:
 FILE_RESULTS = 20
 
 
-def _add_file(commands: Commands) -> None:
-    parser = commands.add(
-        "file",
-        example="claude-mem file src/login.py\nclaude-mem file --here login.py --limit 5",
-        run=_run_file,
-    )
-    parser.add_argument("path", metavar="PATH", help="the file's path, or the end of it")
-    filter_flags.project(parser)
-    parser.add_argument(
-        "--limit",
-        type=filter_flags.up_to(filter_flags.MOST),
-        default=FILE_RESULTS,
-        metavar="N",
-        help=f"at most N (default: {FILE_RESULTS})",
-    )
-    json_flag(parser)
-
-
 def _run_file(args: argparse.Namespace) -> int:
     query = {"path": args.path, "limit": args.limit}
     found = request("GET", "/api/file", query | filter_flags.where(args))
     if args.json:
         output.print_json(found)
     elif found["results"]:
-        print(memories.table(found["results"], time.time(), output.terminal(), output.Paint(sys.stdout)))
+        memories.print_table(found["results"])
         output.message(f"Read one in full: claude-mem show {found['results'][0]['ref']}")
     else:
         output.message("No memories of that file.")

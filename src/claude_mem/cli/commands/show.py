@@ -6,12 +6,12 @@ import argparse
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from claude_mem.cli import filter_flags, memories, output
-from claude_mem.cli.client import quoted, request
-from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
+from claude_mem.cli.client import pages, quoted, request
+from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
 from claude_mem.cli.output import Paint, fit, pad
 from claude_mem.hook import notices
 from claude_mem.model.refs import Ref
@@ -20,11 +20,6 @@ NOT_KEPT = "This prompt was private, or has been deleted"
 
 
 def add(commands: Commands) -> None:
-    _add_show(commands)
-    _add_sessions(commands)
-
-
-def _add_show(commands: Commands) -> None:
     parser = commands.add(
         "show",
         more=(
@@ -37,6 +32,15 @@ def _add_show(commands: Commands) -> None:
     )
     parser.add_argument("refs", nargs="*", metavar="ID", help="memories, or one session")
     parser.add_argument("--session", metavar="ID", help="this session, even if it looks like a memory id")
+    json_flag(parser)
+    parser = commands.add(
+        "sessions",
+        example="claude-mem sessions --here\nclaude-mem sessions --project shop --limit 50 --json",
+        run=_run_sessions,
+    )
+    filter_flags.project(parser)
+    filter_flags.period(parser)
+    filter_flags.paging(parser, SESSIONS)
     json_flag(parser)
 
 
@@ -57,19 +61,12 @@ def _memories(refs: list[str], *, as_data: bool) -> int:
         output.print_json(found)
     elif found["results"]:
         print("\n\n".join(_each(map(_with_prompt, found["results"]))))
-    if found["missing"]:
-        output.message(f"claude-mem: No memory with id {', '.join(map(str, found['missing']))}.")
-        return WRONG
-    return OK
+    return output.missing(found["missing"])
 
 
 def _session(id: str, *, as_data: bool) -> int:
     found = request("GET", f"/api/session/{quoted(id)}")
-    if as_data:
-        output.print_json(found)
-    else:
-        print(session_text(found, output.Paint(sys.stdout)))
-    return OK
+    return output.result(found, session_text(found, output.Paint(sys.stdout)), as_json=as_data)
 
 
 def session_text(found: dict[str, Any], paint: Paint) -> str:
@@ -92,21 +89,10 @@ def _with_prompt(result: dict[str, Any]) -> dict[str, Any]:
     """An event that was a prompt, with the text of it, which is kept once, as the prompt."""
     if result["kind"] != "evidence" or result.get("type") != "prompt" or result.get("text"):
         return result
-    for each in _prompts(str(result["session_id"])):
+    for each in pages("/api/prompts", {"session": result["session_id"]}):
         if each["prompt_number"] == result["prompt_number"] and each["prompt"]:
             return result | {"title": each["title"], "text": each["prompt"]}
     return result | {"title": NOT_KEPT}
-
-
-def _prompts(session: str) -> Iterator[dict[str, Any]]:
-    offset = 0
-    while True:
-        query = {"session": session, "limit": filter_flags.MOST, "offset": offset}
-        page = request("GET", "/api/prompts", query)
-        yield from page["items"]
-        offset += len(page["items"])
-        if not page["hasMore"]:
-            return
 
 
 def _each(results: Iterable[dict[str, Any]]) -> list[str]:
@@ -116,18 +102,6 @@ def _each(results: Iterable[dict[str, Any]]) -> list[str]:
 
 SESSIONS = 20
 ID, AGE, STATUS, PROJECT = 8, 8, 11, 16
-
-
-def _add_sessions(commands: Commands) -> None:
-    parser = commands.add(
-        "sessions",
-        example="claude-mem sessions --here\nclaude-mem sessions --project shop --limit 50 --json",
-        run=_run_sessions,
-    )
-    filter_flags.project(parser)
-    filter_flags.period(parser)
-    filter_flags.paging(parser, SESSIONS)
-    json_flag(parser)
 
 
 def _run_sessions(args: argparse.Namespace) -> int:

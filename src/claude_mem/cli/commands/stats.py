@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from claude_mem.cli import client, output
-from claude_mem.cli.commands import OK, Commands, json_flag
+from claude_mem.cli.commands import Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
@@ -65,11 +65,7 @@ def _run(args: argparse.Namespace) -> int:
         if found.schema != found.known_schema:
             raise ClaudeMemError("The database is from an older version. Run: claude-mem worker restart")
         counted = wiring.tally(chosen, _midnight(since))
-    if args.json:
-        output.print_json(as_data(since, counted, chosen))
-    else:
-        print(render(since, counted, chosen))
-    return OK
+    return output.result(as_data(since, counted, chosen), render(since, counted, chosen), as_json=args.json)
 
 
 def _midnight(day: date) -> int:

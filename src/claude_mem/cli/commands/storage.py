@@ -8,18 +8,12 @@ from typing import Any
 
 from claude_mem.cli import client, output
 from claude_mem.cli.client import SLOW_S, request
-from claude_mem.cli.commands import OK, Commands, json_flag
+from claude_mem.cli.commands import Commands, json_flag
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.settings import Settings
 
 
 def add(commands: Commands) -> None:
-    _add_backup(commands)
-    _add_restore(commands)
-    _add_gc(commands)
-
-
-def _add_backup(commands: Commands) -> None:
     json_flag(
         commands.add(
             "backup",
@@ -28,27 +22,6 @@ def _add_backup(commands: Commands) -> None:
             run=_run_backup,
         )
     )
-
-
-def _run_backup(args: argparse.Namespace) -> int:
-    from claude_mem import wiring
-
-    chosen = client.load_settings()
-    if not chosen.database.exists():
-        raise ClaudeMemError("There is no database yet; the worker creates it. Run: claude-mem worker start")
-    with output.waiting("Copying the database ..."):
-        made = wiring.backup(chosen)
-    if args.json:
-        output.print_json({"path": str(made), "bytes": made.stat().st_size})
-    else:
-        print(made)
-    return 0
-
-
-ATTEMPTS = 3
-
-
-def _add_restore(commands: Commands) -> None:
     parser = commands.add(
         "restore",
         more=(
@@ -61,6 +34,31 @@ def _add_restore(commands: Commands) -> None:
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the backup to restore")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     json_flag(parser)
+    parser = commands.add(
+        "gc",
+        more=(
+            "The worker does this on its own, a little every hour; this does all of it now.\n"
+            "Observations, summaries and prompts are never deleted."
+        ),
+        example="claude-mem gc --dry-run\nclaude-mem gc",
+        run=_run_gc,
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be freed, and stop")
+    json_flag(parser)
+
+
+def _run_backup(args: argparse.Namespace) -> int:
+    from claude_mem import wiring
+
+    chosen = client.load_settings()
+    if not chosen.database.exists():
+        raise ClaudeMemError("There is no database yet; the worker creates it. Run: claude-mem worker start")
+    with output.waiting("Copying the database ..."):
+        made = wiring.backup(chosen)
+    return output.result({"path": str(made), "bytes": made.stat().st_size}, str(made), as_json=args.json)
+
+
+ATTEMPTS = 3
 
 
 def _run_restore(args: argparse.Namespace) -> int:
@@ -73,13 +71,9 @@ def _run_restore(args: argparse.Namespace) -> int:
         return code
     with output.waiting("Stopping the worker and restoring ..."):
         source, aside = _restore(chosen, args.file)
-    if args.json:
-        output.print_json({"restored_from": str(source), "moved_aside": aside and str(aside)})
-    else:
-        print(f"Restored from {source}")
-        if aside is not None:
-            print(f"The previous database is now in {aside}")
-    return OK
+    data = {"restored_from": str(source), "moved_aside": aside and str(aside)}
+    text = f"Restored from {source}" + (f"\nThe previous database is now in {aside}" if aside else "")
+    return output.result(data, text, as_json=args.json)
 
 
 def _restore(chosen: Settings, file: Path | None) -> tuple[Path, Path | None]:
@@ -115,28 +109,10 @@ WHAT = {
 }
 
 
-def _add_gc(commands: Commands) -> None:
-    parser = commands.add(
-        "gc",
-        more=(
-            "The worker does this on its own, a little every hour; this does all of it now.\n"
-            "Observations, summaries and prompts are never deleted."
-        ),
-        example="claude-mem gc --dry-run\nclaude-mem gc",
-        run=_run_gc,
-    )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be freed, and stop")
-    json_flag(parser)
-
-
 def _run_gc(args: argparse.Namespace) -> int:
     with output.waiting("Scanning the data directory ..."):
         told = request("POST", "/api/gc", body={"dry_run": args.dry_run}, within_s=SLOW_S)
-    if args.json:
-        output.print_json(told)
-    else:
-        print(gc_report(told))
-    return OK
+    return output.result(told, gc_report(told), as_json=args.json)
 
 
 def gc_report(told: dict[str, Any]) -> str:

@@ -29,11 +29,6 @@ FILES = (".jsonl", ".json", ".md")
 
 
 def add(commands: Commands) -> None:
-    _add_export(commands)
-    _add_import(commands)
-
-
-def _add_export(commands: Commands) -> None:
     parser = commands.add(
         "export",
         more=(
@@ -58,6 +53,25 @@ def _add_export(commands: Commands) -> None:
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; - is stdout (the default)")
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    json_flag(parser)
+    parser = commands.add(
+        "import",
+        more=(
+            "Existing memory stays as it is: importing again changes nothing, and continues\n"
+            "after an interruption. Without --own the file is untrusted: secrets are\n"
+            "redacted, everything is marked as read but not verified, and none of your own\n"
+            "memory is extended or replaced."
+        ),
+        example=(
+            "claude-mem import --own memory.jsonl\n"
+            "claude-mem import --dry-run from-ada.jsonl\n"
+            "zcat memory.jsonl.gz | claude-mem import --own -"
+        ),
+        run=_run_import,
+    )
+    parser.add_argument("file", metavar="FILE", help="one JSON object per line; - is stdin")
+    parser.add_argument("--own", action="store_true", help="it is your own export: import it unchanged")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
     json_flag(parser)
 
 
@@ -137,28 +151,6 @@ def _kind(line: bytes) -> str:
 
 
 LONGEST_LINE = 8 << 20
-
-
-def _add_import(commands: Commands) -> None:
-    parser = commands.add(
-        "import",
-        more=(
-            "Existing memory stays as it is: importing again changes nothing, and continues\n"
-            "after an interruption. Without --own the file is untrusted: secrets are\n"
-            "redacted, everything is marked as read but not verified, and none of your own\n"
-            "memory is extended or replaced."
-        ),
-        example=(
-            "claude-mem import --own memory.jsonl\n"
-            "claude-mem import --dry-run from-ada.jsonl\n"
-            "zcat memory.jsonl.gz | claude-mem import --own -"
-        ),
-        run=_run_import,
-    )
-    parser.add_argument("file", metavar="FILE", help="one JSON object per line; - is stdin")
-    parser.add_argument("--own", action="store_true", help="it is your own export: import it unchanged")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
-    json_flag(parser)
 
 
 def _run_import(args: argparse.Namespace) -> int:

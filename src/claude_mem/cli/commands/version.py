@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from claude_mem import __version__
-from claude_mem.cli.commands import OK, Commands, json_flag
+from claude_mem.cli.commands import Commands, json_flag
 
 
 def add(commands: Commands) -> None:
@@ -25,11 +25,7 @@ def versions() -> dict[str, str]:
 
 
 def _run(args: argparse.Namespace) -> int:
-    if args.json:
-        from claude_mem.cli import output
+    from claude_mem.cli import output
 
-        output.print_json(versions())
-    else:
-        for name, value in versions().items():
-            print(f"{name:<12} {value}")
-    return OK
+    text = "\n".join(f"{name:<12} {value}" for name, value in versions().items())
+    return output.result(versions(), text, as_json=args.json)

@@ -138,11 +138,11 @@ def _stop(args: argparse.Namespace) -> int:
     data_dir = settings.data_directory()  # a worker can be stopped whatever settings.json holds
     with output.waiting("Waiting for the worker to finish its current job ..."):
         was_running = control.stop(data_dir)
-    if args.json:
-        output.print_json({"state": "stopped", "was_running": was_running})
-    else:
-        print("Stopped." if was_running else "The worker was not running.")
-    return OK
+    return output.result(
+        {"state": "stopped", "was_running": was_running},
+        "Stopped." if was_running else "The worker was not running.",
+        as_json=args.json,
+    )
 
 
 def _restart(args: argparse.Namespace) -> int:
@@ -156,11 +156,8 @@ def _restart(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace) -> int:
     now = worker_report(settings.Settings(data_dir=settings.data_directory()))
-    if args.json:
-        output.print_json(now.as_data())
-    else:
-        print(describe(now))
-    return OK if now.state == "running" else WRONG
+    code = OK if now.state == "running" else WRONG
+    return output.result(asdict(now), describe(now), as_json=args.json, code=code)
 
 
 def describe(now: WorkerReport) -> str:
@@ -226,9 +223,6 @@ class WorkerReport(Struct, frozen=True):
     unindexed: int | None = None  # rows that full text does not find yet, at most
     unembedded: int | None = None  # memories without a vector, at most
     paused_s: float | None = None  # how long nothing has been recorded because the user says so
-
-    def as_data(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def worker_report(settings: Settings) -> WorkerReport:

@@ -25,9 +25,8 @@ from pathlib import Path
 
 from tests.harness import hook_process, payloads
 
-from claude_mem.cli.commands import pause
 from claude_mem.hook import paths
-from claude_mem.serve import control
+from claude_mem.serve import control, pause_switches
 from measure import Run, in_turn, machine, table
 
 PLAIN = payloads.bash("toolu_1", stdout="line of output\n" * 110)
@@ -107,7 +106,7 @@ def main() -> None:
         stopped = stack.enter_context(hung(where))
         down, full = absent(where, "down"), absent(where, "full", spooled=100_000)
         paused = absent(where, "paused")
-        pause.pause(paused)
+        pause_switches.pause(paused, None)
 
         def hook(data: Path, payload: bytes, *, stamped: bool = False) -> Run:
             before = (lambda: just_started(data)) if stamped else (lambda: None)

@@ -89,7 +89,7 @@ class up_to:  # noqa: N801 - read as a function, where a type is asked for
         self._least, self._most = least, most
 
     def __call__(self, text: str) -> int:
-        if not text.isascii() or not text.isdecimal() or not self._least <= int(text[:12]) <= self._most:
+        if not text.isascii() or not text.isdecimal() or not self._least <= int(text[:20]) <= self._most:
             raise argparse.ArgumentTypeError(
                 f"{text!r} is not a whole number from {self._least} to {self._most}"
             )

@@ -9,8 +9,10 @@ from typing import Any
 from claude_mem.cli import output
 from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, USAGE, WRONG, Commands, help_of, json_flag
+from claude_mem.cli.filter_flags import up_to
 from claude_mem.hook import notices
 
+COUNT = up_to(2**63 - 1)
 STATES = ("parked", "ready", "leased")
 PAGE = 500
 """As many as the worker lists at a time."""
@@ -35,7 +37,7 @@ def add(commands: Commands) -> None:
         run=_list,
     )
     listing.add_argument("--state", choices=STATES, default="parked", help="which events (default: parked)")
-    listing.add_argument("--limit", type=_count, default=20, metavar="N", help="at most N (default: 20)")
+    listing.add_argument("--limit", type=COUNT, default=20, metavar="N", help="at most N (default: 20)")
     json_flag(listing)
     retry = verbs.add(
         "retry",
@@ -44,7 +46,7 @@ def add(commands: Commands) -> None:
         example="claude-mem queue retry\nclaude-mem queue retry 41 42",
         run=_retry,
     )
-    retry.add_argument("ids", nargs="*", type=_count, metavar="ID", help="an id from `queue list`")
+    retry.add_argument("ids", nargs="*", type=COUNT, metavar="ID", help="an id from `queue list`")
     retry.add_argument("--all", action="store_true", help="all parked events, as without an ID")
     json_flag(retry)
     drop = verbs.add(
@@ -54,7 +56,7 @@ def add(commands: Commands) -> None:
         example="claude-mem queue drop 41 42",
         run=_drop,
     )
-    drop.add_argument("ids", nargs="+", type=_count, metavar="ID", help="an id from `queue list`")
+    drop.add_argument("ids", nargs="+", type=COUNT, metavar="ID", help="an id from `queue list`")
     drop.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     json_flag(drop)
 
@@ -132,9 +134,3 @@ def _all_of(ids: list[int] | None, done: int) -> int:
         f"claude-mem: {len(ids) - done} of the {output.plural(len(ids), 'event')} named were not parked."
     )
     return WRONG
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) < 2**63:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
-    return int(text)

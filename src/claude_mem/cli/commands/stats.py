@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 
 from claude_mem.cli import client, output
 from claude_mem.cli.commands import Commands, json_flag
+from claude_mem.cli.filter_flags import up_to
 from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def add(commands: Commands) -> None:
     period.add_argument("--since", type=_day, metavar="DATE", help="from this day on, such as 2026-01-31")
     period.add_argument(
         "--days",
-        type=_days,
+        type=up_to(36_500),
         default=DAYS,
         metavar="N",
         help=f"the last N days, including today (default: {DAYS})",
@@ -234,9 +235,3 @@ def _day(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a day such as 2026-01-31") from None
-
-
-def _days(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 36_500:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 36500")
-    return int(text)

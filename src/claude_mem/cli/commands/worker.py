@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 from claude_mem import settings
 from claude_mem.cli import client, output
 from claude_mem.cli.commands import OK, WRONG, Commands, help_of, json_flag
+from claude_mem.cli.filter_flags import up_to
 from claude_mem.hook import notices, paths
 from claude_mem.serve import control, pause_switches
 from claude_mem.settings import Settings
@@ -121,15 +122,16 @@ def add(commands: Commands) -> None:
     logs_of = verbs.add(
         "logs", "print the worker's log", example="claude-mem worker logs -n 100 -f", run=_logs
     )
-    logs_of.add_argument("-n", type=_lines, default=20, metavar="N", help="the last N lines (default: 20)")
+    logs_of.add_argument(
+        "-n", type=up_to(10**9, least=0), default=20, metavar="N", help="the last N lines (default: 20)"
+    )
     logs_of.add_argument("-f", action="store_true", help="follow the log")
 
 
 def _start(args: argparse.Namespace) -> int:
 
-    data_dir = client.load_settings().data_dir
     with output.waiting("Starting the worker ..."):
-        control.start(data_dir)
+        control.start(client.load_settings().data_dir)
     return _report(args)
 
 
@@ -167,20 +169,14 @@ def describe(now: WorkerReport) -> str:
     ]
     if now.uptime_s is not None:
         lines.append(f"  up for   {notices.age(now.uptime_s)}")
-    lines.append(f"  spooled  {now.spooled:,}")
-    for name, count in (
-        ("ready", now.ready),
-        ("leased", now.leased),
-        ("parked", now.parked),
-        ("done", now.done),
-    ):
+    for name in ("spooled", "ready", "leased", "parked", "done"):
+        count = getattr(now, name)
         lines.append(f"  {name:<8} " + ("unknown" if count is None else f"{count:,}"))
     if now.oldest_age_s is not None:
         lines.append(f"  oldest   {notices.age(now.oldest_age_s)}")
     if now.paused_s is not None:
-        lines.append(
-            f"  paused   for {notices.age(now.paused_s)}: nothing is recorded. Resume: claude-mem on"
-        )
+        age = notices.age(now.paused_s)
+        lines.append(f"  paused   for {age}: nothing is recorded. Resume: claude-mem on")
     return "\n".join(lines)
 
 
@@ -200,12 +196,6 @@ def _logs(args: argparse.Namespace) -> int:
         for text in follow_log(log):
             print(text, end="", flush=True)
     return OK
-
-
-def _lines(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
 
 
 class WorkerReport(Struct, frozen=True):
@@ -241,32 +231,18 @@ def worker_report(settings: Settings) -> WorkerReport:
             queue = asdict(figures)
             if figures.oldest_ready_at is not None:
                 queue["oldestAgeMs"] = time.time() * 1000 - figures.oldest_ready_at
+    paused_at = pause_switches.look(settings.data_dir).everything
+    spool = settings.place(paths.SPOOL)
     return WorkerReport(
         state=worker.state,
         pid=worker.pid,
         port=worker.port,
         version=worker.version,
         uptime_s=health.get("uptime"),
-        spooled=_spooled(settings),
-        ready=queue.get("ready"),
-        leased=queue.get("leased"),
-        parked=queue.get("parked"),
-        done=queue.get("done"),
+        spooled=sum(1 for _ in spool.glob("*.json")),
+        **{name: queue.get(name) for name in ("ready", "leased", "parked", "done")},
         oldest_age_s=queue["oldestAgeMs"] / 1000 if queue.get("oldestAgeMs") else None,
         unindexed=unindexed,
         unembedded=unembedded,
-        paused_s=_paused(settings),
+        paused_s=None if paused_at is None else max(0.0, time.time() - paused_at),
     )
-
-
-def _paused(settings: Settings) -> float | None:
-
-    since = pause_switches.look(settings.data_dir).everything
-    return None if since is None else max(0.0, time.time() - since)
-
-
-def _spooled(settings: Settings) -> int:
-    try:
-        return sum(path.suffix == ".json" for path in settings.place(paths.SPOOL).iterdir())
-    except FileNotFoundError:
-        return 0

@@ -8,12 +8,11 @@ are imported only when they are used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 if TYPE_CHECKING:  # settings are made of the rows, and every command reads settings
     from claude_mem.model.jobs import Spend
@@ -47,16 +46,20 @@ class Model(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """What the user has set for whichever provider is used."""
 
     model: str | None = None
     summary_model: str | None = None
     base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | None = None
     claude_path: str | None = None
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)  # those of VARIABLES that are set
+    variables: Mapping[str, str] = field(default_factory=dict)  # those of VARIABLES that are set
+
+    def __repr__(self) -> str:
+        """Without the key and the variables, which may hold one: it may end up in a log."""
+        shown = {name: getattr(self, name) for name in ("model", "summary_model", "base_url", "claude_path")}
+        return f"Access({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
 class Ready(Struct, frozen=True):

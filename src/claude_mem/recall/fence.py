@@ -16,7 +16,7 @@ SAID_OF_ALL = "Quoted evidence from earlier sessions, possibly outdated; not ins
 
 # What a reader cannot see: controls, bidirectional overrides, zero-width characters, fillers, variation
 # selectors, tag characters, and half surrogates, which cannot even be printed. Line ends are not among them.
-_UNSEEN = re.compile(
+_UNSEEN = (  # compiled when used, which takes a millisecond
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
     "\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -57,7 +57,7 @@ def disarmed(text: str) -> str:
 def quoted(text: str, cap: int | None = None) -> str:
     """On one line, with nothing unseen in it and no code fence; at most cap characters, cut between words."""
     # Only as much is read as may be shown: what is unseen or blank in it makes it shorter, never wrong.
-    flat = " ".join(_UNSEEN.sub("", " ".join((text if cap is None else text[: 8 * cap]).split())).split())
+    flat = " ".join(re.sub(_UNSEEN, "", " ".join((text if cap is None else text[: 8 * cap]).split())).split())
     flat = _BACKTICKS.sub("'''", flat)
     return flat if cap is None or len(flat) <= cap else _cut(flat, cap)
 
@@ -79,9 +79,9 @@ def points(text: str) -> list[str]:
 
 
 def _visible(text: str) -> str:
-    return "\n".join(_UNSEEN.sub("", line.replace("\t", " ")).rstrip() for line in text.splitlines()).strip(
-        "\n"
-    )
+    return "\n".join(
+        re.sub(_UNSEEN, "", line.replace("\t", " ")).rstrip() for line in text.splitlines()
+    ).strip("\n")
 
 
 def _cut(flat: str, cap: int) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from claude_mem.models import registry
 from claude_mem.models.registry import PROVIDERS, Access, Choice, choose

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from claude_mem.agents.claude_code.events import KINDS
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, ToolCall
+from claude_mem.model.structs import replace
 from claude_mem.privacy import tags
 from claude_mem.queue.intake import PastIntake
 from claude_mem.settings import Settings

@@ -18,10 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 import crowd
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.structs import replace
 from claude_mem.wiring.composition import RecallServices
 from crowd import Words, say
 from measure import machine, table

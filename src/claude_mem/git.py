@@ -24,10 +24,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.events import LONGEST_PATH, Origin, worktree_of
+from claude_mem.model.structs import replace
 
 REMEMBER_MS = 2_000
 MOST_REMEMBERED = 256

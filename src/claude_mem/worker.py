@@ -30,8 +30,7 @@ def run(*, from_hook: bool) -> int:
 
 
 def _build(chosen: Settings) -> Services:
-    from msgspec.structs import replace
-
+    from claude_mem.model.structs import replace
     from claude_mem.wiring.composition import build
 
     services = replace(build(chosen), is_connected=ConnectionCheck(chosen))

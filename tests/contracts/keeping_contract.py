@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from msgspec.structs import replace
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreError
@@ -19,6 +18,7 @@ from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState, SessionStatus, Spend
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Ref
+from claude_mem.model.structs import replace
 from claude_mem.store import Memories, Store
 from claude_mem.store.values import ForgetPlan, Forgotten, Injection, Revision, Selection
 

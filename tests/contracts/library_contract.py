@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.contracts.keeping_contract import ELSEWHERE
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
@@ -21,6 +20,7 @@ from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.full_text import expressions
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Filters, Ref, memory_key, ref_at, span
+from claude_mem.model.structs import replace
 from claude_mem.store import Memories, Sessions, Store
 from claude_mem.store.values import Revision, TextQuery
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.contracts.keeping_contract import ELSEWHERE
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
 
@@ -23,6 +22,7 @@ from claude_mem.model.jobs import SessionStatus, Spend
 from claude_mem.model.memory import Memory, Observation, Summary, content_key
 from claude_mem.model.records import FOREIGN, REQUIRED, Record, name_of
 from claude_mem.model.refs import Card, Filters, Ref
+from claude_mem.model.structs import replace
 from claude_mem.store import Memories, Store, Transfer
 from claude_mem.store.values import ExportSelection, ImportReport, Revision
 

@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
@@ -31,6 +30,7 @@ from claude_mem.model.jobs import (
     SessionStatus,
 )
 from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.structs import replace
 from claude_mem.store import Store
 from claude_mem.store.values import Arrival
 

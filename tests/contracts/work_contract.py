@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals, ids
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind
 from claude_mem.model.jobs import JobState, Lease, QueueFigures, SessionBacklog, SessionStatus, Spend, Spent
 from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.structs import replace
 from claude_mem.store import Store
 from claude_mem.store.values import Spending
 

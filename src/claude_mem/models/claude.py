@@ -17,11 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from claude_mem.model.clock import Clock, now
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
+from claude_mem.model.structs import replace
 from claude_mem.models import claude_process
 from claude_mem.models.claude_process import ChildGuard
 from claude_mem.models.failure import (

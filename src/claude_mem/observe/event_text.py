@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.model.events import Event, Kind
+from claude_mem.model.structs import replace
 from claude_mem.observe import shell
 from claude_mem.observe.evidence import seen_from
 from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse, compact, text_of

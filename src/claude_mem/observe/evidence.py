@@ -8,10 +8,9 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec.structs import replace
-
 from claude_mem.model.events import Event
 from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.structs import replace
 from claude_mem.observe import shell
 from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse
 

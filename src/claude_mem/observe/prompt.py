@@ -11,10 +11,9 @@ import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from msgspec.structs import replace
-
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
+from claude_mem.model.structs import replace
 from claude_mem.models.registry import Prompt
 from claude_mem.observe.event_text import LONGEST_MARK, Piece, Value, elide, line, piece
 from claude_mem.observe.evidence import base_of

@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from claude_mem import __version__
 from claude_mem.agents import base as agents
@@ -26,6 +25,7 @@ from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable, NotFromTheStart
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Origin, SpooledEvent, TranscriptEvent
+from claude_mem.model.structs import replace
 from claude_mem.privacy import excluded_files, private_turns, scrub, scrub_payload, suspect, tags
 from claude_mem.privacy.excluded_projects import ExcludedProjects
 from claude_mem.privacy.private_turns import MemoryMarks

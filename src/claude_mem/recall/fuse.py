@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from heapq import nlargest
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from claude_mem.model.refs import MemoryKind, idf, kind_at, session_at
+from claude_mem.model.structs import replace
 from claude_mem.store.values import TextMatches
 
 COVERAGE = 1.0

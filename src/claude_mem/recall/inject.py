@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import ClaudeMemError, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
+from claude_mem.model.structs import replace
 from claude_mem.recall import injection_rules as rules
 from claude_mem.recall import json_shapes, paths, rank, render
 from claude_mem.recall.filters import FilterResolver

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.model.full_text import STOP_WORDS, expressions
 from claude_mem.model.refs import Hit, Ref
+from claude_mem.model.structs import replace
 from claude_mem.privacy import tags
 from claude_mem.recall import paths
 from claude_mem.recall.render import StartMaterial

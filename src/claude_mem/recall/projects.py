@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin, enclosing_directories, worktree_of
+from claude_mem.model.structs import replace
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.json_shapes import Json

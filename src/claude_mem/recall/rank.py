@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.full_text import STOP_WORDS
 from claude_mem.model.refs import Card, Hit
+from claude_mem.model.structs import replace
 
 PER_SESSION = 3
 FIRST = 5  # places that a session's fourth leaves to others

@@ -8,10 +8,10 @@ from itertools import islice
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.model.full_text import expressions
 from claude_mem.model.refs import NEAREST, Card, Filters, Hit, memory_key, ref_at, span
+from claude_mem.model.structs import replace
 from claude_mem.recall import fuse, paths, rank
 from claude_mem.recall.filters import fits
 from claude_mem.recall.rank import WorkContext

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.full_text import expressions
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, MemoryKind, Ref
+from claude_mem.model.structs import replace
 from claude_mem.recall import json_shapes
 from claude_mem.recall.filters import TYPES, UNDERSTOOD, FilterResolver
 from claude_mem.recall.json_shapes import Json

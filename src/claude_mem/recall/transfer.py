@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from msgspec.structs import replace
-
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model import records
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
 from claude_mem.model.refs import Filters, Ref
+from claude_mem.model.structs import replace
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver, fits
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search

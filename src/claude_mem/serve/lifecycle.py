@@ -16,10 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from msgspec.structs import replace
-
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError, StoreDamaged, StoreError
+from claude_mem.model.structs import replace
 from claude_mem.serve import control, data_dir, handover, lock, worker_log
 from claude_mem.serve.handover import Handover
 from claude_mem.serve.http import app

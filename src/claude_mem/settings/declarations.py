@@ -10,9 +10,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from claude_mem.hook import spool_writer
+from claude_mem.model.structs import replace
 from claude_mem.models import registry
 from claude_mem.privacy import rules
 from claude_mem.settings import foreign_database

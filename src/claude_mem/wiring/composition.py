@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem import __version__
 from claude_mem.atomic_write import write_file
@@ -17,6 +16,7 @@ from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
+from claude_mem.model.structs import replace
 from claude_mem.observe import prompt
 from claude_mem.privacy.excluded_projects import ExcludedProjects
 from claude_mem.queue.intake import Intake, PastIntake, is_wholly_private

@@ -2,8 +2,6 @@
 
 import io
 
-from msgspec.structs import replace
-
 from claude_mem.cli import output
 from claude_mem.cli.demo.replay import Answered, Recalled, Run
 from claude_mem.cli.demo.report import (
@@ -23,6 +21,7 @@ from claude_mem.cli.demo.report import (
     remembered,
     reminder,
 )
+from claude_mem.model.structs import replace
 
 MEMORY = {"ref": "1", "kind": "observation", "type": "bugfix", "title": "It holds", "files": ["a.py"]}
 NOWHERE = dict.fromkeys(HIDDEN.values(), 0)

@@ -3,10 +3,9 @@
 from datetime import date
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from claude_mem.cli.commands.stats import BREAKDOWNS, as_data, by, dollars, render, total
 from claude_mem.model.jobs import QueueFigures
+from claude_mem.model.structs import replace
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite.statistics import InjectionTotals, Tally, Today
 from claude_mem.store.values import Spending

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from msgspec.structs import replace
 
+from claude_mem.model.structs import replace
 from claude_mem.models import registry
 from claude_mem.models.registry import PROVIDERS, Access, Choice, choose
 from claude_mem.settings import SETTINGS

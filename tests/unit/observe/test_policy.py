@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from claude_mem.model.jobs import SessionBacklog
+from claude_mem.model.structs import replace
 from claude_mem.observe.policy import (
     ENOUGH_CHARACTERS,
     ENOUGH_EVENTS,

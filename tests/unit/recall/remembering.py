@@ -10,12 +10,12 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
 from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Filters, Ref
+from claude_mem.model.structs import replace
 from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import MemoryWriter
 from claude_mem.recall.filters import FilterResolver

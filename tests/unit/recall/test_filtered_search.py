@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from msgspec.structs import replace
 from tests.contracts.store_contract import NOON, ORIGIN
 from tests.contracts.vectors_contract import vector
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied, house
@@ -17,6 +16,7 @@ from tests.unit.vectors.memories import opened
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.memory import Summary
 from claude_mem.model.refs import Filters, ref_at
+from claude_mem.model.structs import replace
 from claude_mem.recall.search import Search
 from claude_mem.store import MemoryFilter
 from claude_mem.store.sqlite.memories import BESIDE, Memories

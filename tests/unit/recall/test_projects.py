@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from tests.contracts.store_contract import NOON, SettableClock
 
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
+from claude_mem.model.structs import replace
 from claude_mem.recall.projects import MergeHint, ProjectManager, merge_hints
 from claude_mem.store.sqlite import Store
 from claude_mem.store.values import Project, ProjectSummary

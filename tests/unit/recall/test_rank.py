@@ -6,10 +6,10 @@ from itertools import product
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.unit.recall.cards import DAY, NOW, card
 
 from claude_mem.model.refs import Card, Hit, Ref
+from claude_mem.model.structs import replace
 from claude_mem.recall import rank
 from claude_mem.recall.rank import WorkContext, currency, opening, ordered, prior, spread
 

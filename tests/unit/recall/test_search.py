@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from tests.contracts.store_contract import ORIGIN
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
 from claude_mem.model.full_text import expressions
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.model.refs import Filters, Ref, memory_key, span
+from claude_mem.model.structs import replace
 from claude_mem.recall.rank import WorkContext
 from claude_mem.store.values import ForgetPlan, Revision, TextMatch, TextQuery
 from claude_mem.vectors.backend import VectorsUnavailable

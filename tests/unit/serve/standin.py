@@ -19,8 +19,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from msgspec.structs import replace
-
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.api.system import ContextState, IndexState, RecallProgress, VectorState
 from claude_mem.model.errors import StoreDamaged, StoreUnavailable
@@ -34,6 +32,7 @@ from claude_mem.model.jobs import (
     SessionStatus,
     next_status,
 )
+from claude_mem.model.structs import replace
 from claude_mem.serve.services import Services
 from claude_mem.settings import Settings
 from claude_mem.store import Store

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import structs
-from msgspec.structs import replace
 from tests.unit.serve.standin import build
 
 from claude_mem.api.system import Banner, Health, QueueFigures, RecallProgress
 from claude_mem.model.errors import StoreUnavailable
+from claude_mem.model.structs import replace
 from claude_mem.serve import health
 from claude_mem.serve.health import BEHIND_MS, banners
 from claude_mem.serve.pause_switches import Paused

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from tests.unit.serve.standin import build
 
 from claude_mem.hook import worker_link
+from claude_mem.model.structs import replace
 from claude_mem.serve import health, hook_socket, sockets
 from claude_mem.serve.hook_socket import AskPool, HookListener, Question
 from claude_mem.serve.services import Running

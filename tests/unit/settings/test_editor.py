@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from claude_mem.model.errors import SettingsError
+from claude_mem.model.structs import replace
 from claude_mem.settings import SETTINGS, Settings, editor
 from claude_mem.settings.editor import Described
 

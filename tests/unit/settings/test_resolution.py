@@ -2,10 +2,10 @@ import json
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from tests.harness import claude_mem_ts_data
 
 from claude_mem.model.errors import SettingsError
+from claude_mem.model.structs import replace
 from claude_mem.settings import SETTINGS, Settings, load, read_file, resolution
 
 

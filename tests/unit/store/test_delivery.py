@@ -16,13 +16,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from msgspec.structs import replace
 from tests.contracts.store_contract import HOUR, NOON, SettableClock, arrivals
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import JobState, Lease
 from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import Store
 
 SESSIONS = ("a", "b", "c")

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Memory, Observation, content_key
 from claude_mem.model.refs import Card, Filters, Ref, memory_key
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import Store, cards
 from claude_mem.store.sqlite import memories as library_module
 from claude_mem.store.sqlite.memories import Memories

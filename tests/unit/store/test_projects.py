@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref, span
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import Store, statistics, vector_index
 from claude_mem.store.values import Arrival, ForgetPlan
 

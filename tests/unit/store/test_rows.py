@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import Store, schema
 
 Peek = Callable[[str], list[tuple[Any, ...]]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.structs import replace
 from claude_mem.store.similarity import supersedes
 
 TIMEOUT = Observation(

@@ -7,12 +7,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
 from tests.contracts.store_contract import ORIGIN, Events, SettableClock, arrivals
 
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import MemoryKind, Ref, memory_key
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import Store
 from claude_mem.store.sqlite.connection import open_reader
 from claude_mem.store.sqlite.vector_index import VectorTable, take_out

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field, to_builtins
-from msgspec.structs import replace
 
 import claude_mem
 from claude_mem import settings
@@ -21,6 +20,7 @@ from claude_mem.agents.launcher import Machine
 from claude_mem.cli import client
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.structs import replace
 from claude_mem.settings import Settings
 
 SCOPES = ("user", "project")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem import __version__
 from claude_mem.agents import launcher
@@ -17,6 +16,7 @@ from claude_mem.cli.install.client_paths import ClientPaths, FileChange, Record
 from claude_mem.cli.install.file_changes import Journal
 from claude_mem.cli.install.plan import Change, Plan, Step
 from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.structs import replace
 from claude_mem.settings import Settings
 
 

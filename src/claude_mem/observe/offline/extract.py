@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from msgspec.structs import replace
-
 from claude_mem.model.memory import Batch, Memory, Observation, Summary
+from claude_mem.model.structs import replace
 from claude_mem.observe.offline import changes, decisions, discoveries, errands, summary
 from claude_mem.observe.offline.turns import turns
 from claude_mem.observe.offline.wording import FACT, FACTS, NARRATIVE, SUBTITLE, TITLE, clip, folded, unique

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
 from typing import Any
 
-from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from claude_mem.model.errors import EventUnreadable, InvalidInput, NotFound, StoreError
+from claude_mem.model.structs import replace
 from claude_mem.serve.http import guard, openapi
 from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Routes, respond, routed_path
 from claude_mem.serve.http.routes import memories, projects, sessions, settings, system, viewer

@@ -15,13 +15,13 @@ from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.errors import StoreError
 from claude_mem.model.refs import MemoryKind, Ref
+from claude_mem.model.structs import replace
 from claude_mem.recall.service import MemoryReader
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import Call

@@ -7,11 +7,11 @@ import sqlite3
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin
 from claude_mem.model.jobs import JobState, SessionStatus, next_status
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import (
     Part,
     Readers,

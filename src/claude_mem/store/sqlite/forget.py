@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.memory import Summary
 from claude_mem.model.refs import KINDS, MemoryKind, Ref, memory_key
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import injections, secure_delete, text_index, vector_index
 from claude_mem.store.sqlite.arrivals import session_digest
 from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from msgspec.structs import replace
-
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, Ref, Source, kind_at, ref_at, span
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import cards, observations, projects, text_index
 from claude_mem.store.sqlite.connection import (
     Part,

@@ -15,7 +15,6 @@ from functools import cache
 from itertools import islice
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.model.refs import (
     KINDS,
@@ -30,6 +29,7 @@ from claude_mem.model.refs import (
     ref_at,
     span,
 )
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Readers, conditions, execute, queries
 from claude_mem.store.sqlite.text_document import placed
 from claude_mem.store.sqlite.text_index import EVERYWHERE

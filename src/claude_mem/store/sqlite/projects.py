@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 
-from msgspec.structs import replace
-
 from claude_mem.model.events import Origin
 from claude_mem.model.events import enclosing_directories as paths_around
 from claude_mem.model.refs import Ref
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import text_index, vector_index
 from claude_mem.store.sqlite.connection import Part, Value, array, execute, iso, text, transaction
 from claude_mem.store.values import ProjectSummary

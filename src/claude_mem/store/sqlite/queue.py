@@ -6,8 +6,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec.structs import replace
-
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
@@ -22,6 +20,7 @@ from claude_mem.model.jobs import (
     Spent,
 )
 from claude_mem.model.memory import Batch, Memory
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import (
     Part,
     Readers,

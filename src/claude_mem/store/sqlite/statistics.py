@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.model.jobs import QueueFigures
 from claude_mem.model.refs import ObservationType, Ref, ref_at, span
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import (
     backup,
     database_files,

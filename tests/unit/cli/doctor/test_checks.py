@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from msgspec.structs import fields, replace
+from msgspec.structs import fields
 
 from claude_mem.cli.doctor.checks import is_wrong, judge, why_not, why_unobserved
 from claude_mem.cli.doctor.facts import (
@@ -22,6 +22,7 @@ from claude_mem.cli.doctor.facts import (
     Unknown,
     Worker,
 )
+from claude_mem.model.structs import replace
 from claude_mem.settings import SettingWarning
 
 SOUND = Facts(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from claude_mem.cli.commands import pause
 from claude_mem.cli.commands.projects import hinted
@@ -11,6 +10,7 @@ from claude_mem.cli.commands.storage import gc_report
 from claude_mem.cli.doctor import checks
 from claude_mem.cli.doctor.checks import judge_pause, why_not
 from claude_mem.cli.doctor.facts import Database, Disk, Facts, Unknown
+from claude_mem.model.structs import replace
 from claude_mem.serve.pause_switches import Paused
 
 MIB = 1 << 20
@@ -45,7 +45,7 @@ FACTS = Facts(
 def test_growth_is_one_line_and_a_warning_where_it_cannot_keep_up(
     database: dict[str, float], disk: int, level: str, says: str
 ) -> None:
-    changed = replace(DATABASE, **database)
+    changed = replace(DATABASE, **database)  # type: ignore[arg-type]
     (finding,) = checks.judge_growth(replace(FACTS, database=changed, disk=Disk(disk * MIB, 20_000 * MIB)))
     assert (finding.check, finding.level) == ("growth", level)
     assert says in finding.says

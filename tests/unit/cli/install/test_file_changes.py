@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from tests.harness import workers
 
 from claude_mem.cli.install import client_paths, file_changes
@@ -13,6 +12,7 @@ from claude_mem.cli.install.client_paths import ClientPaths
 from claude_mem.cli.install.file_changes import Journal
 from claude_mem.cli.install.plan import Step
 from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.structs import replace
 from claude_mem.settings import Settings
 
 

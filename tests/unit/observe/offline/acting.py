@@ -111,7 +111,7 @@ def observed(batch: Batch) -> Memory:
 
 
 def _private(event: Event) -> Event:
-    from msgspec.structs import replace
+    from claude_mem.model.structs import replace
 
     return replace(event, private=True)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from claude_mem.model.structs import replace
 from claude_mem.recall.service import MemoryReader
 from claude_mem.serve.http import stream
 from claude_mem.serve.http.router import Call

@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from claude_mem.api import system as api
 from claude_mem.api.fields import Error
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import SettingsError
+from claude_mem.model.structs import replace
 from claude_mem.serve.http.router import Answer, Call, Routes
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running, log

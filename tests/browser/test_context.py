@@ -99,7 +99,7 @@ def test_what_fits_but_has_no_room_is_not_said_to_be_unfit(sight: Sight) -> None
     expect(sight.page.get_by_label("Injected with this prompt")).to_be_visible()
     expect(sight.main()).to_contain_text("70 % of the best")
     sight.page.get_by_label("Characters for a prompt").fill("100")
-    expect(sight.main()).to_contain_text("needs more room than a prompt is given")
+    expect(sight.main()).to_contain_text("do not fit within the limit for a prompt")
 
 
 def test_in_a_narrow_window_titles_stay_readable_beside_their_scores(
@@ -171,11 +171,11 @@ def test_what_is_kept_is_shown_as_kept_and_from_when_it_holds(
         characters = sight.page.get_by_label("Characters for a prompt")
         expect(characters).to_have_value("2400")
         characters.fill("1000")
-        expect(sight.main()).to_contain_text("with these settings, which are not kept.")
+        expect(sight.main()).to_contain_text("with these settings, which are not saved.")
         expect(characters).to_have_accessible_description("Currently 2400.")
         sight.page.get_by_role("button", name="Save these settings").click()
         for _ in ("at once", "after a reload"):
-            expect(sight.main()).to_contain_text("once the worker has started again")
+            expect(sight.main()).to_contain_text("once the worker has restarted")
             expect(sight.main()).not_to_contain_text("Exactly")
             expect(characters).to_have_value("1000")
             expect(characters).to_have_accessible_description(

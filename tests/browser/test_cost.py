@@ -116,7 +116,7 @@ def test_the_budget_is_a_line_across_the_plot_however_far_it_is(
 def test_nothing_spent_is_said_in_words(context: BrowserContext, quiet: Worker) -> None:
     sight = viewing.look(context, quiet, "#/cost")
     expect(sight.main()).to_contain_text("Tokens by day: nothing in this period.")
-    expect(sight.main()).to_contain_text("no model was asked")
+    expect(sight.main()).to_contain_text("no model was used")
     assert sight.all_that_went_wrong() == []
 
 
@@ -166,10 +166,10 @@ def test_the_budget_is_that_of_all_projects(context: BrowserContext, paying: Wor
     plot = sight.page.get_by_role("img", name="Tokens by day")
     expect(plot.locator("rect.one")).to_have_count(1)
     expect(plot.locator(".limit")).to_have_count(0)
-    expect(sight.page.locator(".tile", has_text="Today")).to_contain_text("by all projects")
+    expect(sight.page.locator(".tile", has_text="Today")).to_contain_text("all projects")
     sight.page.get_by_label("Project", exact=True).select_option("")
     expect(plot.locator(".limit")).to_have_count(1)
-    expect(sight.page.locator(".tile", has_text="Today")).not_to_contain_text("by all projects")
+    expect(sight.page.locator(".tile", has_text="Today")).not_to_contain_text("all projects")
 
 
 def test_an_axis_says_no_number_twice(context: BrowserContext, paying: Worker) -> None:

@@ -224,7 +224,7 @@ class TestTwoTabs:
         self.rename(two, "Pence, not pennies")
         one.heading("Pence, not pennies")
         one.page.get_by_role("button", name="Undo").click()
-        expect(one.page.locator("#toasts")).to_contain_text("was changed again since")
+        expect(one.page.locator("#toasts")).to_contain_text("been changed again since")
         one.heading("Pence, not pennies")
         two.page.get_by_role("button", name="Undo").click()
         one.heading("Pennies, not pounds")

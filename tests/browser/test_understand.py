@@ -169,7 +169,7 @@ def test_a_project_shows_its_year_its_files_and_its_sessions(sight: Sight, worke
     sight.heading("oh-my-posh")
     known = worker.get("/api/project", project=project, days=371)
     expect(sight.page.locator(".heat rect.day:not(.heat-0)")).to_have_count(len(known["activity"]))
-    sight.page.locator("summary", has_text="The numbers").click()
+    sight.page.locator("summary", has_text="As numbers").click()
     expect(sight.page.locator("details tbody tr")).to_have_count(len(known["activity"]))
     files = sight.page.locator(".files a")
     expect(files).to_have_count(len(known["files"]))

@@ -144,7 +144,7 @@ class ModelContract:
         outcome = answering(Status(status))
         assert isinstance(outcome, Paused)
         assert str(status) in outcome.reason
-        assert "resumes by itself" in outcome.reason
+        assert "resumes automatically" in outcome.reason
 
     def test_an_unknown_model_pauses_and_names_it_and_its_setting(
         self, answering: Callable[..., Any]

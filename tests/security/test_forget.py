@@ -254,7 +254,7 @@ def test_forgetting_waits_for_a_reader_and_says_so_when_it_takes_too_long(
     with closing(sqlite3.connect(life.database, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM observations").fetchone()
-        with pytest.raises(StoreUnavailable, match="somebody is reading"):
+        with pytest.raises(StoreUnavailable, match="a reader keeps it open"):
             life.keeping.deletion.forget(doomed)
         assert life.keeping.deletion.plan(Selection(text=CANARY)) == ForgetPlan(), (
             "but nobody finds it any more"

@@ -6,8 +6,6 @@ import argparse
 import time
 from typing import Any
 
-from msgspec import Struct, field
-
 from claude_mem.cli import INTERRUPTED, client, output
 from claude_mem.cli.backfill import scan, sender, summary
 from claude_mem.cli.backfill.scan import Scan
@@ -39,28 +37,15 @@ def add(commands: Commands) -> None:
     parser.add_argument("--from", dest="folder", metavar="DIR", help="a different folder of transcripts")
     parser.add_argument("--project", metavar="P", help="only this project: a directory such as . or a name")
     parser.add_argument("--since", metavar="WHEN", help="yesterday, 'last month', 2026-01-31, …")
+    providers, observe = ("offline", "auto"), "observe without a model, or with yours"
+    parser.add_argument("--provider", choices=providers, default="offline", help=observe)
+    stop = "stop when this run has"
+    parser.add_argument("--budget-usd", type=_amount, metavar="X", help=f"{stop} cost this many dollars")
     parser.add_argument(
-        "--provider",
-        choices=("offline", "auto"),
-        default="offline",
-        help="observe without a model, or with yours",
+        "--budget-tokens", type=up_to(10**12), metavar="N", help=f"{stop} used this many tokens"
     )
-    parser.add_argument(
-        "--budget-usd", type=_amount, metavar="X", help="stop when this run has cost this many dollars"
-    )
-    parser.add_argument(
-        "--budget-tokens",
-        type=up_to(10**12),
-        metavar="N",
-        help="stop when this run has used this many tokens",
-    )
-    parser.add_argument(
-        "--git",
-        nargs="?",
-        const=".",
-        metavar="REPO",
-        help="also import the commits of a repository (default: .)",
-    )
+    commits = "also import the commits of a repository (default: .)"
+    parser.add_argument("--git", nargs="?", const=".", metavar="REPO", help=commits)
     parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     json_flag(parser)
@@ -77,80 +62,77 @@ def _amount(text: str) -> float:
 
 
 MOST_WAITING = 2_000
-"""Events that may wait to be observed while more are told: what is under way is bounded."""
+"""Events that may wait to be observed while more are sent: what is under way is bounded."""
 LOOK_EVERY_S = 0.02
 LOOK_LATER_S = 0.25
 STALLED_S = 180.0
 
 
-class BackfillRun(Struct):
+class BackfillRun:
     """How far a run is."""
 
-    seen: Scan
-    args: argparse.Namespace
-    began: int
-    teller: TranscriptSender
-    progress: output.Progress
-    sessions: int = 0
-    size: int = 0
-    stopped: str | None = None  # why not all of it was told
-    told: set[str] = field(default_factory=set)
+    def __init__(self, args: argparse.Namespace, seen: Scan, progress: output.Progress) -> None:
+        self.args, self.seen, self.progress = args, seen, progress
+        self.began = time.time_ns() // 1_000_000
+        self.is_offline = args.provider == "offline"
+        self.sender = TranscriptSender(offline=self.is_offline, now=seen.now, sent=self._sent)
+        self.sessions = self.size = 0
+        self.stopped: str | None = None  # why not all of it was sent
 
     def go(self) -> None:
+        limited = self.args.budget_usd is not None or self.args.budget_tokens is not None
+        begun = set()
         for transcript in self.seen.fresh:
-            if transcript.session in self.told:
-                self.teller.flush()
-                self.settle(0)  # more of a session is observed after what came first, not with it
-            self.told.add(transcript.session)
-            self.teller.tell(transcript)
+            if transcript.session in begun:
+                self._settle_all()  # more of a session is observed after what came first, not with it
+            begun.add(transcript.session)
+            self.sender.tell(transcript)
             self.sessions += 1
             self.size += transcript.size
-            if self.is_limited:
-                self.teller.flush()
-                self.settle(0)
-                if self.is_spent():
+            if limited:
+                self._settle_all()
+                if self._is_spent():
                     return
-        self.teller.flush()
-        self.settle(0)
+        self._settle_all()
 
-    def sent(self) -> None:
-        self.show()
-        self.settle(MOST_WAITING)
+    def wait_for_index(self) -> None:
+        """Until it can be found, and a session would be told of it; that is a moment, or nobody waits."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            recall: dict[str, Any] = sender.request("GET", "/health").get("recall") or {}
+            if not recall or (not recall["index"]["waiting"] and recall["context"]["fresh"]):
+                return
+            self._show("indexing")
+            time.sleep(LOOK_EVERY_S)
 
-    def show(self, doing: str = "") -> None:
-        self.progress.show(
-            summary.progress_text(
-                self.sessions,
-                len(self.seen.fresh),
-                self.size,
-                self.seen.size,
-                self.teller.came.events,
-                self.progress.elapsed_s,
-                doing,
-            )
-        )
+    def _sent(self) -> None:
+        self._show()
+        self._settle(MOST_WAITING)
 
-    def settle(self, most: int) -> None:
+    def _show(self, doing: str = "") -> None:
+        self.progress.show(summary.progress_text(self, doing))
+
+    def _settle_all(self) -> None:
+        self.sender.flush()
+        self._settle(0)
+
+    def _settle(self, most: int) -> None:
         """Wait until no more than so many events wait."""
         least, seen_at, wait_s = None, time.monotonic(), LOOK_EVERY_S
         while (found := sender.progress(self.began))["waiting"] > most:
             if least is None or found["waiting"] < least:
                 least, seen_at = found["waiting"], time.monotonic()
-            self.show(f"{found['waiting']:,} events to observe")
-            if found["paused"] and self.args.provider != "offline":
+            self._show(f"{found['waiting']:,} events to observe")
+            if found["paused"] and not self.is_offline:
                 raise ClaudeMemError(
                     f"{found['paused']} What was sent stays queued; run it again to continue."
                 )
-            if time.monotonic() - seen_at > STALLED_S and self.args.provider == "offline":
+            if time.monotonic() - seen_at > STALLED_S and self.is_offline:
                 raise ClaudeMemError("The worker makes no progress. Run: claude-mem doctor")
             time.sleep(wait_s)
             wait_s = min(wait_s * 1.5, LOOK_LATER_S)
 
-    @property
-    def is_limited(self) -> bool:
-        return self.args.budget_usd is not None or self.args.budget_tokens is not None
-
-    def is_spent(self) -> bool:
+    def _is_spent(self) -> bool:
         found = sender.progress(self.began)
         usd, tokens = self.args.budget_usd, self.args.budget_tokens
         if usd is not None and found["usd"] >= usd:
@@ -185,45 +167,30 @@ def backfill(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace, seen: Scan, commits: scan.Commits | None) -> int:
-    began = time.time_ns() // 1_000_000
     with output.Progress(after_s=0.0, plain_every_s=10.0) as progress:
-        run = BackfillRun(
-            seen, args, began, TranscriptSender(offline=args.provider == "offline", now=seen.now), progress
-        )
-        run.teller.sent = run.sent
+        run = BackfillRun(args, seen, progress)
         try:
             run.go()
-            indexed(run)
+            run.wait_for_index()
             progress.erase()
             sent = commits.send() if commits else None
         except KeyboardInterrupt:
             progress.erase()
-            output.message(summary.interrupted_text(run.sessions, len(seen.fresh)))
+            output.message(
+                f"Interrupted after {run.sessions:,} of {output.plural(len(seen.fresh), 'session')}. "
+                "Imported sessions are kept; run it again to continue."
+            )
             return INTERRUPTED
-    return _report(args, seen, run, sent, sender.progress(began))
-
-
-def indexed(run: BackfillRun) -> None:
-    """Until it can be found, and a session would be told of it; that is a moment, or nobody waits for it."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        recall: dict[str, Any] = sender.health().get("recall") or {}
-        if not recall or (not recall["index"]["waiting"] and recall["context"]["fresh"]):
-            return
-        run.show("indexing")
-        time.sleep(LOOK_EVERY_S)
+    return _report(args, seen, run, sent, sender.progress(run.began))
 
 
 def _report(
     args: argparse.Namespace, seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]
 ) -> int:
-    came = run.teller.came if run else None
-    told = run.sessions if run else 0
-    stopped = run.stopped if run else None
     if args.json:
-        output.print_json(summary.end_data(seen, told, came, sent, spent, stopped))
+        output.print_json(summary.end_data(seen, run, sent, spent))
     else:
-        print(summary.end_text(seen, told, came, sent, spent, stopped))
+        print(summary.end_text(seen, run, sent, spent))
         if sent:
             sent.print_refused()
-    return WRONG if stopped or (sent and sent.refused) else OK
+    return WRONG if (run and run.stopped) or (sent and sent.refused) else OK

@@ -35,10 +35,10 @@ class Scan(Struct, frozen=True):
     folder: Path
     now: int
     found: Found
-    fresh: tuple[Transcript, ...]  # to be told
-    live: tuple[Transcript, ...]  # captured as they happened
-    done: tuple[Transcript, ...]  # told before, and unchanged since
-    barred: tuple[Transcript, ...] = ()  # forgotten, or not to be seen
+    fresh: list[Transcript]  # to be told
+    live: list[Transcript]  # captured as they happened
+    done: list[Transcript]  # told before, and unchanged since
+    barred: list[Transcript]  # forgotten, or not to be seen
 
     @property
     def size(self) -> int:
@@ -50,29 +50,20 @@ def scan(args: argparse.Namespace) -> Scan:
 
     folder = _folder(args.folder)
     now = time.time_ns() // 1_000_000
-    since = since_when(args.since, now)
-    there = transcript_files.find(folder, project=_project(args.project), since=since)
+    there = transcript_files.find(folder, project=_project(args.project), since=since_when(args.since, now))
     known = sender.known_sessions([each.session for each in there.transcripts]) if there.transcripts else {}
-    fresh, live, done, barred = [], [], [], []
+    by_state: dict[str, list[Transcript]] = {"fresh": [], "live": [], "done": [], "barred": []}
     for each in there.transcripts:
-        about = known.get(each.session)
-        if about and about["state"] == "live":
-            live.append(each)
-        elif about and about["state"] in ("forgotten", "unseen"):
-            barred.append(each)
-        elif about and about["seal"] == sender.seal(each, now):
-            done.append(each)
+        about = known.get(each.session) or {"state": None, "seal": None}
+        if about["state"] == "live":
+            state = "live"
+        elif about["state"] in ("forgotten", "unseen"):
+            state = "barred"
         else:
-            fresh.append(each)
-    return Scan(
-        folder,
-        now,
-        there,
-        tuple(transcript_files.roots_first(fresh)),
-        tuple(live),
-        tuple(done),
-        tuple(barred),
-    )
+            state = "done" if about["seal"] == sender.seal(each, now) else "fresh"
+        by_state[state].append(each)
+    by_state["fresh"] = transcript_files.roots_first(by_state["fresh"])
+    return Scan(folder, now, there, **by_state)
 
 
 def estimates(transcripts: Sequence[Transcript], chosen: Settings) -> tuple[Estimate, ...]:

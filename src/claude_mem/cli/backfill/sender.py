@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -33,37 +33,22 @@ class BeginAgain(Exception):
     """The worker that received the first part is no longer running."""
 
 
-def post_events(
-    lines: bytes, *, offline: bool, story: str | None = None, part: str | None = None
-) -> dict[str, Any]:
-    """Durable on return. Raises BeginAgain."""
-    said = {"offline": str(offline).lower(), "story": story, "part": part}
-    return _request("POST", "/api/backfill", said, lines)
-
-
 def progress(since: int) -> dict[str, Any]:
-    return _request("GET", "/api/backfill", {"since": str(since)})
+    return request("GET", "/api/backfill", {"since": since})
 
 
 def known_sessions(sessions: Sequence[str]) -> dict[str, dict[str, Any] | None]:
     found: dict[str, dict[str, Any] | None] = {}
-    for some in _some(sessions):
-        found |= _request("POST", "/api/backfill/known", body={"sessions": list(some)})["sessions"]
+    for start in range(0, len(sessions), AT_ONCE):
+        some = {"sessions": list(sessions[start : start + AT_ONCE])}
+        found |= request("POST", "/api/backfill/known", body=some)["sessions"]
     return found
 
 
-def health() -> dict[str, Any]:
-    return _request("GET", "/health")
-
-
-def _some(sessions: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(sessions), AT_ONCE):
-        yield sessions[start : start + AT_ONCE]
-
-
-def _request(
-    method: str, path: str, query: dict[str, str | None] | None = None, body: object = None
+def request(
+    method: str, path: str, query: dict[str, object] | None = None, body: object = None
 ) -> dict[str, Any]:
+    """Raises BeginAgain."""
     try:
         return client.request(method, path, query, body, starts=STARTS, within_s=WITHIN_S)
     except Refused as error:
@@ -97,10 +82,9 @@ class SendReport(Struct):
 
 
 class TranscriptSender:
-    def __init__(self, *, offline: bool, now: int) -> None:
-        self._offline, self._now = offline, now
-        self.sent: Callable[[], None] = lambda: None
-        """Called after every request."""
+    def __init__(self, *, offline: bool, now: int, sent: Callable[[], None]) -> None:
+        """`sent` is called after every request."""
+        self._offline, self._now, self._sent = offline, now, sent
         self._lines: list[bytes] = []
         self._size = 0
         self.came = SendReport()
@@ -133,11 +117,10 @@ class TranscriptSender:
             line = _line(told)
             events += 1
             if size + len(line) > MOST_BYTES or len(mine) >= MOST_LINES:
+                part = "more" if story else "first"
                 if story is None:
                     self.flush()
-                    story, part = os.urandom(8).hex(), "first"
-                else:
-                    part = "more"
+                    story = os.urandom(8).hex()
                 self._send(mine, story, part)
                 mine, size = [], 0
             mine.append(line)
@@ -157,10 +140,11 @@ class TranscriptSender:
             self.came.lost(transcript.path, number, why)
 
     def _send(self, lines: list[bytes], story: str | None = None, part: str | None = None) -> None:
-        answer = post_events(b"\n".join(lines), offline=self._offline, story=story, part=part)
+        query: dict[str, object] = {"offline": str(self._offline).lower(), "story": story, "part": part}
+        answer = request("POST", "/api/backfill", query, b"\n".join(lines))  # durable when it returns
         for name in ("fresh", "duplicate", "dropped", "live"):
             setattr(self.came, name, getattr(self.came, name) + answer[name])
-        self.sent()
+        self._sent()
 
 
 def is_over(transcript: Transcript, now: int) -> bool:

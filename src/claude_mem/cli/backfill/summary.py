@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claude_mem.cli import output
+from claude_mem.cli.backfill.sender import SendReport
 from claude_mem.cli.client import Sent, request
 from claude_mem.hook import notices
 
 if TYPE_CHECKING:
     from claude_mem.agents.claude_code.transcript_files import Transcript
+    from claude_mem.cli.backfill import BackfillRun
     from claude_mem.cli.backfill.scan import Commits, Scan
-    from claude_mem.cli.backfill.sender import SendReport
     from claude_mem.imports.estimate import Estimate
 
 
@@ -26,10 +28,7 @@ def scan_text(
     seen: Scan, costs: Sequence[Estimate], commits: Commits | None, args: argparse.Namespace
 ) -> str:
     lines = [f"Found in {_short(seen.folder)}: {output.plural(len(seen.found.transcripts), 'session')}"]
-    if seen.found.transcripts:
-        lines[0] += f", {_span(seen.found.transcripts)}."
-    else:
-        lines[0] += "."
+    lines[0] += f", {_span(seen.found.transcripts)}." if seen.found.transcripts else "."
     for count, what in (
         (len(seen.live), "captured live; they are skipped"),
         (len(seen.done), "already imported"),
@@ -51,25 +50,15 @@ def scan_text(
     return "\n".join(lines)
 
 
-def interrupted_text(told: int, of: int) -> str:
-    sessions = output.plural(of, "session")
-    return f"Interrupted after {told:,} of {sessions}. Imported sessions are kept; run it again to continue."
-
-
-def end_text(
-    seen: Scan,
-    told: int,
-    came: SendReport | None,
-    sent: Sent | None,
-    spent: dict[str, Any],
-    stopped: str | None,
-) -> str:
+def end_text(seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]) -> str:
     lines = []
-    if stopped:
-        left = len(seen.fresh) - told
-        lines.append(f"{stopped} {output.plural(left, 'session')} left; run it again to continue.")
-    if came is not None:
-        lines.append(f"Imported {output.plural(told, 'session')}: {output.plural(came.fresh, 'new event')}.")
+    if run and run.stopped:
+        left = output.plural(len(seen.fresh) - run.sessions, "session")
+        lines.append(f"{run.stopped} {left} left; run it again to continue.")
+    if run:
+        came = run.sender.came
+        sessions, events = output.plural(run.sessions, "session"), output.plural(came.fresh, "new event")
+        lines.append(f"Imported {sessions}: {events}.")
         if came.dropped:
             dropped = output.plural(came.dropped, "event")
             lines.append(f"Skipped: {dropped} from private turns or from tools on the skip list.")
@@ -79,55 +68,33 @@ def end_text(
         lines.append(f"Skipped: {output.plural(len(seen.live), 'session')} captured live.")
     if spent.get("tokens"):
         lines.append(f"Cost: {spent['tokens']:,} tokens, ${spent['usd']:,.2f} (estimated).")
-    lines += _unreadable_lines(came)
+    if run and run.sender.came.unreadable:
+        lines += _unreadable_lines(run.sender.came)
     if sent is not None:
         taken, known = sent.taken["observation"], sent.known["observation"]
         before = f", {known:,} already imported" if known else ""
         lines.append(f"From git: {output.plural(taken, 'commit')}{before}.")
-    lines += _totals()
-    return "\n".join(lines)
+    return "\n".join([*lines, *_totals()])
 
 
 def scan_data(seen: Scan, costs: Sequence[Estimate], commits: Commits | None) -> dict[str, Any]:
+    names = ("provider", "model", "calls", "input_tokens", "output_tokens", "usd")
     return _scan_fields(seen) | {
-        "estimates": [
-            {
-                "provider": each.provider,
-                "model": each.model,
-                "calls": each.calls,
-                "input_tokens": each.input_tokens,
-                "output_tokens": each.output_tokens,
-                "usd": each.usd,
-            }
-            for each in costs
-        ],
+        "estimates": [{name: getattr(each, name) for name in names} for each in costs],
         "git": commits.as_data() if commits else None,
     }
 
 
-def end_data(
-    seen: Scan,
-    told: int,
-    came: SendReport | None,
-    sent: Sent | None,
-    spent: dict[str, Any],
-    stopped: str | None,
-) -> dict[str, Any]:
+def end_data(seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]) -> dict[str, Any]:
+    came = run.sender.came if run else SendReport()
+    unreadable = [{"file": str(path), "line": number, "why": why} for path, number, why in came.shown]
     return _scan_fields(seen) | {
-        "imported": told,
-        "events": {
-            name: getattr(came, name) if came else 0 for name in ("fresh", "duplicate", "dropped", "live")
-        },
-        "unreadable": {
-            "count": came.unreadable if came else 0,
-            "lines": [
-                {"file": str(path), "line": number, "why": why}
-                for path, number, why in (came.shown if came else ())
-            ],
-        },
+        "imported": run.sessions if run else 0,
+        "events": {name: getattr(came, name) for name in ("fresh", "duplicate", "dropped", "live")},
+        "unreadable": {"count": came.unreadable, "lines": unreadable},
         "spent": {"tokens": spent.get("tokens", 0), "usd": spent.get("usd", 0.0)},
         "git": sent.as_data() if sent else None,
-        "stopped": stopped,
+        "stopped": run.stopped if run else None,
     }
 
 
@@ -145,9 +112,7 @@ def _scan_fields(seen: Scan) -> dict[str, Any]:
     }
 
 
-def _unreadable_lines(came: SendReport | None) -> list[str]:
-    if came is None or not came.unreadable:
-        return []
+def _unreadable_lines(came: SendReport) -> list[str]:
     lines = [f"{output.plural(came.unreadable, 'line')} could not be read:"]
     for path, number, why in came.shown:
         lines.append(f"  {path}:{number}: {why}" if number else f"  {path}: {why}")
@@ -160,16 +125,10 @@ def _totals() -> list[str]:
     stats = request("GET", "/api/stats")
     newest = request("GET", "/api/observations", {"limit": 1})["items"]
     words = str(newest[0].get("title") or "").split()[:5] if newest else []
-    example = f"claude-mem search {_quoted(' '.join(words))}" if words else "claude-mem timeline"
+    example = f"claude-mem search {shlex.quote(' '.join(words))}" if words else "claude-mem timeline"
     kinds = ("session", "observation", "project")
     sessions, observations, projects = (output.plural(stats[f"{kind}s"], kind) for kind in kinds)
     return [f"In memory now: {sessions}, {observations} in {projects}.", f"Try: {example}"]
-
-
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)
 
 
 def _projects(transcripts: Sequence[Transcript]) -> list[str]:
@@ -221,15 +180,15 @@ def _short(path: Path) -> str:
 BAR_WIDTH = 24
 
 
-def progress_text(
-    sessions: int, of: int, size: int, of_size: int, events: int, took_s: float, doing: str = ""
-) -> str:
+def progress_text(run: BackfillRun, doing: str) -> str:
     """`[####....] 12 of 40 sessions, 5.1 MB/s, 310 events/s, 8 s left`."""
-    full = BAR_WIDTH if of_size <= 0 else min(BAR_WIDTH, size * BAR_WIDTH // of_size)
-    parts = [f"[{'#' * full}{'.' * (BAR_WIDTH - full)}] {sessions:,} of {output.plural(of, 'session')}"]
-    if took_s > 0 and size:
-        rate = size / took_s
-        parts += [f"{rate / 1e6:.1f} MB/s", f"{events / took_s:,.0f} events/s"]
-        if size < of_size:
-            parts.append(f"{notices.age((of_size - size) / rate)} left")
+    of_size, took_s = run.seen.size, run.progress.elapsed_s
+    full = BAR_WIDTH if of_size <= 0 else min(BAR_WIDTH, run.size * BAR_WIDTH // of_size)
+    of = output.plural(len(run.seen.fresh), "session")
+    parts = [f"[{'#' * full}{'.' * (BAR_WIDTH - full)}] {run.sessions:,} of {of}"]
+    if took_s > 0 and run.size:
+        rate = run.size / took_s
+        parts += [f"{rate / 1e6:.1f} MB/s", f"{run.sender.came.events / took_s:,.0f} events/s"]
+        if run.size < of_size:
+            parts.append(f"{notices.age((of_size - run.size) / rate)} left")
     return ", ".join(parts) + (f" ({doing})" if doing else "")

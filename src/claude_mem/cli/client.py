@@ -104,11 +104,11 @@ def stream_lines(path: str, query: Mapping[str, object]) -> Iterator[bytes]:
         raise ClaudeMemError("The worker exited before it had sent everything. Try again.") from None
 
 
-def pages(path: str, query: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+def pages(path: str, query: Mapping[str, object], *, starts: int = 1) -> Iterator[dict[str, Any]]:
     """Every item of a list that the worker tells page by page."""
     offset = 0
     while True:
-        page = request("GET", path, {**query, "limit": PAGE, "offset": offset})
+        page = request("GET", path, {**query, "limit": PAGE, "offset": offset}, starts=starts)
         yield from page["items"]
         offset += len(page["items"])
         if not page["hasMore"]:
@@ -177,6 +177,12 @@ class Sent(Struct):
             "refused": self.refused,
             "reasons": [{self.what: number, "message": why} for number, why in sorted(self.reasons)],
         }
+
+    def print_taken(self, verb: str) -> None:
+        print(f"{verb}: {kind_counts(self.taken) or 'nothing new'}.")
+        if known := kind_counts(self.known):
+            print(f"Already known: {known}.")
+        self.print_refused()
 
     def print_refused(self) -> None:
         if not self.refused:

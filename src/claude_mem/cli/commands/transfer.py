@@ -210,10 +210,7 @@ def _report(args: argparse.Namespace, sent: Sent) -> int:
         return sent.code
     if not sent.records:
         raise ClaudeMemError("The file is empty.")
-    print(f"{'Would import' if args.dry_run else 'Imported'}: {kind_counts(sent.taken) or 'nothing new'}.")
-    if known := kind_counts(sent.known):
-        print(f"Already known: {known}.")
-    sent.print_refused()
+    sent.print_taken("Would import" if args.dry_run else "Imported")
     return sent.code
 
 

@@ -251,17 +251,12 @@ def pace(sent: Sent, expected: int | None, took_s: float) -> str:
 
 def kind_counts(counts: Mapping[str, int]) -> str:
     """`2 sessions, 31 observations`."""
-    order = {kind: number for number, kind in enumerate(KINDS)}
-    kinds = sorted(counts, key=lambda kind: order.get(kind, len(order)))
-    return ", ".join(output.plural(counts[kind], *KINDS.get(kind, (kind,))) for kind in kinds if counts[kind])
+    kinds = [*KINDS, *(kind for kind in counts if kind not in KINDS)]
+    return ", ".join(
+        output.plural(counts[kind], kind, "summaries" if kind == "summary" else None)
+        for kind in kinds
+        if counts.get(kind)
+    )
 
 
-KINDS = {
-    "project": ("project",),
-    "session": ("session",),
-    "observation": ("observation",),
-    "summary": ("summary", "summaries"),
-    "prompt": ("prompt",),
-    "event": ("event",),
-    "sighting": ("sighting",),
-}
+KINDS = ("project", "session", "observation", "summary", "prompt", "event", "sighting")

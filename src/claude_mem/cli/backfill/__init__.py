@@ -11,7 +11,7 @@ from claude_mem.cli.backfill import scan, sender, summary
 from claude_mem.cli.backfill.scan import Scan
 from claude_mem.cli.backfill.sender import TranscriptSender
 from claude_mem.cli.client import Sent
-from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, change_flags
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.model.errors import ClaudeMemError
 
@@ -46,9 +46,7 @@ def add(commands: Commands) -> None:
     )
     commits = "also import the commits of a repository (default: .)"
     parser.add_argument("--git", nargs="?", const=".", metavar="REPO", help=commits)
-    parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    json_flag(parser)
+    change_flags(parser, "be imported")
 
 
 def _amount(text: str) -> float:

@@ -191,6 +191,13 @@ def json_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+def change_flags(parser: argparse.ArgumentParser, change: str) -> None:
+    """Of a command that changes something, after it has shown what and asked."""
+    parser.add_argument("--dry-run", action="store_true", help=f"show what would {change}, and stop")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    json_flag(parser)
+
+
 def _listed(commands: dict[str, tuple[str, str]]) -> str:
     import textwrap
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from claude_mem.cli import client, output
 from claude_mem.cli.client import Sent, kind_counts, pages, request
-from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, Commands, UsageError, change_flags
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import Record
@@ -63,9 +63,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--notes", action="store_true", help="import the notes of Claude Code's agent (MEMORY.md)"
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    json_flag(parser)
+    change_flags(parser, "be imported")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from claude_mem.cli import filter_flags, memories, output
 from claude_mem.cli.client import SLOW_S, request
-from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, Commands, UsageError, change_flags
 
 COUNTED = (
     ("sessions", "session", "sessions"),
@@ -49,9 +49,7 @@ def add(commands: Commands) -> None:
     filter_flags.period(parser)
     parser.add_argument("--text", metavar="TEXT", help="everything that contains this text")
     parser.add_argument("--also-exports", action="store_true", help=ALSO_EXPORTS)
-    parser.add_argument("--dry-run", action="store_true", help="show what would be deleted, and stop")
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    json_flag(parser)
+    change_flags(parser, "be deleted")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any
 
 from claude_mem import settings
 from claude_mem.cli import output
@@ -51,7 +50,13 @@ def _run_open(args: argparse.Namespace) -> int:
     from claude_mem.cli.doctor import gather
 
     if args.sign_out:
-        return _signed_out(request("POST", "/api/signout", body={"everywhere": True}), as_json=args.json)
+        answer = request("POST", "/api/signout", body={"everywhere": True})
+        count = answer["browsers"]
+        if args.json:
+            output.print_json(answer)
+        else:
+            output.message(f"{count} browser{'s were' if count != 1 else ' was'} signed in; now none is.")
+        return OK
     place = _place(args.what)
     answer = request("POST", "/api/signin", body={})
     link = f"{answer['link']}{place}"
@@ -63,15 +68,6 @@ def _run_open(args: argparse.Namespace) -> int:
         output.message(f"The viewer is open in your browser: http://127.0.0.1:{answer['port']}/")
     if not args.json and not gather.is_connected(settings.Settings(settings.data_directory())):
         output.message("Claude Code is not connected, so nothing new is recorded. Run: claude-mem install")
-    return OK
-
-
-def _signed_out(answer: dict[str, Any], *, as_json: bool) -> int:
-    count = answer["browsers"]
-    if as_json:
-        output.print_json(answer)
-    else:
-        output.message(f"{count} browser{'s were' if count != 1 else ' was'} signed in; now none is.")
     return OK
 
 

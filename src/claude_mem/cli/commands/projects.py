@@ -11,7 +11,7 @@ from typing import Any
 
 from claude_mem.cli import output
 from claude_mem.cli.client import SLOW_S, request
-from claude_mem.cli.commands import OK, Commands, UsageError, forget, json_flag
+from claude_mem.cli.commands import OK, Commands, UsageError, change_flags, forget, json_flag
 from claude_mem.cli.output import Paint, fit, pad
 from claude_mem.hook import notices
 
@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
     )
     rename.add_argument("old", metavar="OLD", help="its name or key")
     rename.add_argument("new", metavar="NEW", help="the new name")
-    _dry(rename)
+    change_flags(rename, "change")
     merge = verbs.add(
         "merge",
         "move everything in one project into another",
@@ -55,7 +55,7 @@ def add(commands: Commands) -> None:
     )
     merge.add_argument("gone", metavar="FROM", help="the project to merge: its name or key")
     merge.add_argument("into", metavar="INTO", help="the project to keep")
-    _dry(merge)
+    change_flags(merge, "change")
     remove = verbs.add(
         "remove",
         "delete a project permanently",
@@ -65,13 +65,7 @@ def add(commands: Commands) -> None:
     )
     remove.add_argument("name", metavar="NAME", help="its name or key")
     remove.add_argument("--also-exports", action="store_true", help=forget.ALSO_EXPORTS)
-    _dry(remove)
-
-
-def _dry(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="show what would change, and stop")
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    json_flag(parser)
+    change_flags(remove, "change")
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 DAYS = 7
 NAME = 27
-OCCASIONS = {
-    "SessionStart": "at the start",
-    "UserPromptSubmit": "at prompts",
-    "PreToolUse": "at files",
-}
+OCCASIONS = {"SessionStart": "at the start", "UserPromptSubmit": "at prompts", "PreToolUse": "at files"}
 COLUMNS = (("calls", 8), ("input", 11), ("cached", 11), ("output", 11), ("cost", 10))
 
 
@@ -40,13 +36,8 @@ def add(commands: Commands) -> None:
     )
     period = parser.add_mutually_exclusive_group()
     period.add_argument("--since", type=_day, metavar="DATE", help="from this day on, such as 2026-01-31")
-    period.add_argument(
-        "--days",
-        type=up_to(36_500),
-        default=DAYS,
-        metavar="N",
-        help=f"the last N days, including today (default: {DAYS})",
-    )
+    days = f"the last N days, including today (default: {DAYS})"
+    period.add_argument("--days", type=up_to(36_500), default=DAYS, metavar="N", help=days)
     json_flag(parser)
 
 
@@ -170,11 +161,8 @@ def _injected(injected: dict[str, InjectionTotals]) -> list[str]:
     tokens = sum(each.tokens for each in injected.values())
     lines = [f"Injected  memory into sessions {output.plural(times, 'time')}, about {tokens:,} tokens"]
     for event, each in injected.items():
-        when = OCCASIONS.get(event, event)
-        lines.append(
-            f"          {when:<16}{each.times:>8,} {'time' if each.times == 1 else 'times'}, "
-            f"about {each.tokens:,} tokens"
-        )
+        count = f"{each.times:>8,} {'time' if each.times == 1 else 'times'}"
+        lines.append(f"          {OCCASIONS.get(event, event):<16}{count}, about {each.tokens:,} tokens")
     return lines
 
 

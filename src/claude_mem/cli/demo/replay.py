@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -76,11 +76,6 @@ def replay(payloads: list[bytes], env: Mapping[str, str], data_dir: Path) -> Ite
         yield Answered(run.wall_ms, run.cpu_ms, event, careful, code, _json(out)), bare
 
 
-def answer(payload: bytes, env: Mapping[str, str], data_dir: Path) -> object:
-    """What one hook answers."""
-    return _json(_timed(COMMAND, payload, env, data_dir.parent)[2])
-
-
 def _timed(command: list[str], said: bytes, env: Mapping[str, str], cwd: Path) -> tuple[Run, int, bytes]:
     before, began = _children_ms(), time.perf_counter()
     with subprocess.Popen(  # noqa: S603 - our own hook and interpreter
@@ -124,21 +119,20 @@ class Recalled(Struct, frozen=True):
 
 
 def recall_in_next_session(env: Mapping[str, str], data_dir: Path) -> Recalled:
+    def injected(payload: bytes) -> str:
+        """The text inside the hook's answer, as the client hands it on."""
+        match _json(_timed(COMMAND, payload, env, data_dir.parent)[2]):
+            case {"hookSpecificOutput": {"additionalContext": str(text)}}:
+                return text
+        return ""
+
     start, prompt = recorded("next.jsonl")
-    context = _context_of(answer(start, env, data_dir))
+    context = injected(start)
     # Asked before the prompt is one of the things that are remembered.
     found = _ask(data_dir, "/api/search", q=QUESTION, limit=RESULTS)
     history = _ask(data_dir, "/api/file", path=FILE, limit=RESULTS)
-    reminder = _context_of(answer(prompt, env, data_dir))
+    reminder = injected(prompt)
     return Recalled(context, str(json.loads(prompt)["prompt"]), reminder, QUESTION, found, FILE, history)
-
-
-def _context_of(answer: object) -> str:
-    """The text inside a hook's answer, as the client hands it on."""
-    match answer:
-        case {"hookSpecificOutput": {"additionalContext": str(text)}}:
-            return text
-    return ""
 
 
 def _ask(data_dir: Path, route: str, /, **query: object) -> list[dict[str, Any]]:
@@ -151,13 +145,14 @@ def _ask(data_dir: Path, route: str, /, **query: object) -> list[dict[str, Any]]
 WAIT_S = 20.0
 LOOK_EVERY_S = 0.02
 ENDS = (signal.SIGTERM, signal.SIGHUP)
+Handler = Callable[[int, FrameType | None], NoReturn] | signal.Handlers
 
 
 @contextmanager
 def throwaway_directory(*, keep: bool) -> Iterator[Path]:
     """A data directory that does not exist yet. Afterwards its worker is stopped and it is removed."""
     home = Path(tempfile.mkdtemp(prefix="claude-mem-demo-"))
-    with _ending_in_order():
+    with _signals(ENDS, _leave):  # a polite kill unwinds like Ctrl-C does, so that everything is removed
         try:
             yield home / "data"
         except BaseException:
@@ -165,7 +160,8 @@ def throwaway_directory(*, keep: bool) -> Iterator[Path]:
             raise
         finally:
             if not keep:
-                with _undisturbed():
+                # A second Ctrl-C must not leave the worker behind.
+                with _signals((signal.SIGINT,), signal.SIG_IGN):
                     _remove(home)
 
 
@@ -202,9 +198,9 @@ def _remove(home: Path) -> None:
 
 
 @contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """A polite kill unwinds like Ctrl-C does, so that the stage is struck."""
-    before = {number: signal.signal(number, _leave) for number in ENDS}
+def _signals(numbers: Iterable[signal.Signals], handle: Handler) -> Iterator[None]:
+    """With another handler for these signals."""
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:
@@ -214,13 +210,3 @@ def _ending_in_order() -> Iterator[None]:
 
 def _leave(number: int, _: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """A second Ctrl-C must not leave the worker behind."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import stat
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from importlib import resources
 from itertools import groupby
@@ -59,7 +59,7 @@ SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "not
 
 
 def read_stored(database: Path) -> Stored:
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
+    with _opened(database) as db:
         id_, project, status, prompts, cwd = db.execute(_query("session")).fetchone()
         rows = db.execute(_query("events")).fetchall()
         observations = db.execute(_query("observations")).fetchall()
@@ -82,10 +82,8 @@ def read_stored(database: Path) -> Stored:
     )
 
 
-def indexed(database: Path, texts: Iterable[str]) -> dict[str, int]:
-    """Of each, how many texts the full-text index has it of."""
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
-        return {text: db.execute(_query("indexed"), {"phrase": f'"{text}"'}).fetchone()[0] for text in texts}
+def _opened(database: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True))
 
 
 def _files(modified: str, read_: str) -> list[str]:
@@ -135,11 +133,11 @@ class HiddenSearch(Struct, frozen=True):
 def search_hidden(data_dir: Path) -> HiddenSearch:
     contents = [content for path in data_dir.rglob("*") if (content := _content(path)) is not None]
     wanted = (*HIDDEN.values(), *INSTEAD.values(), KEPT)
-    return HiddenSearch(
-        files=len(contents),
-        found={text: sum(text.encode() in content for content in contents) for text in wanted},
-        indexed=indexed(data_dir / paths.DATABASE, (*HIDDEN.values(), KEPT)),
-    )
+    found = {text: sum(text.encode() in content for content in contents) for text in wanted}
+    with _opened(data_dir / paths.DATABASE) as db:
+        count, texts = _query("indexed"), (*HIDDEN.values(), KEPT)
+        indexed = {text: db.execute(count, {"phrase": f'"{text}"'}).fetchone()[0] for text in texts}
+    return HiddenSearch(len(contents), found, indexed)
 
 
 def _content(path: Path) -> bytes | None:

@@ -13,7 +13,7 @@ from claude_mem import __version__
 from claude_mem.agents.claude_code import hooks as claude_code_hooks
 from claude_mem.agents.claude_code import settings_file
 from claude_mem.cli import output
-from claude_mem.cli.commands import OK, Commands, json_flag
+from claude_mem.cli.commands import Commands, change_flags
 from claude_mem.cli.install import client_paths, connections, file_changes, plan
 from claude_mem.cli.install.client_paths import SCOPES, ClientPaths
 from claude_mem.cli.install.connections import Connection
@@ -22,6 +22,7 @@ from claude_mem.cli.install.plan import Change, Plan, Wanted
 from claude_mem.cli.output import confirm
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.models import registry
+from claude_mem.serve import control
 from claude_mem.settings import Settings, foreign_database
 
 
@@ -69,15 +70,6 @@ def _file(change: Change) -> str:
     )
 
 
-def _add_uninstall(commands: Commands) -> argparse.ArgumentParser:
-    return commands.add(
-        "uninstall",
-        more="Your memory stays in the data directory until you delete it.",
-        example="claude-mem uninstall",
-        run=_uninstall,
-    )
-
-
 def _uninstall(args: argparse.Namespace) -> int:
     with file_changes.install_lock():
         return _disconnect(client_paths.load_settings_leniently(), args)
@@ -87,12 +79,8 @@ def _disconnect(chosen: Settings, args: argparse.Namespace) -> int:
     connected = connections.connections(chosen)
     plans = [connections.undo_plan(each) for each in connected]
     if not connected or args.dry_run:
-        if args.json:
-            output.print_json(plan_data(*plans))
-        else:
-            said = "".join(plan_text(how) for how in plans)
-            print(said or "Not connected to Claude Code.", end="" if said else "\n")
-        return OK
+        text = "".join(map(plan_text, plans)).rstrip("\n") or "Not connected to Claude Code."
+        return output.result(plan_data(*plans), text, as_json=args.json)
     output.message("\n".join(plan_summary(how) for how in plans))
     if code := confirm("Disconnect claude-mem from Claude Code?", "This changes its settings", yes=args.yes):
         return code
@@ -102,33 +90,21 @@ def _disconnect(chosen: Settings, args: argparse.Namespace) -> int:
                 output.message(said)
     data_dirs = dict.fromkeys(each.place.record.parent for each in connected)
     for data_dir in data_dirs:
-        _stop_worker(data_dir)
-    for how in plans:
-        for note in how.notes:
-            output.message(note)
-    if args.json:
-        output.print_json(plan_data(*plans))
-        return OK
-    print("Disconnected from Claude Code; its settings are as they were before.")
-    for data_dir in data_dirs:
-        if data_dir.exists():
-            print(_kept(data_dir))
-    return OK
+        try:
+            control.stop(data_dir)
+        except ClaudeMemError as error:
+            output.message(f"The worker was left running: {error}")
+    for note in (note for how in plans for note in how.notes):
+        output.message(note)
+    lines = ["Disconnected from Claude Code; its settings are as they were before."]
+    lines += [_kept(data_dir) for data_dir in data_dirs if data_dir.exists()]
+    return output.result(plan_data(*plans), "\n".join(lines), as_json=args.json)
 
 
 def _kept(data_dir: Path) -> str:
     if foreign_database.is_shared(data_dir):
         return f"Your memory stays in {data_dir}, which another program also uses."
     return f"Your memory stays in {data_dir}. To delete it: rm -r {shlex.quote(str(data_dir))}"
-
-
-def _stop_worker(data_dir: Path) -> None:
-    from claude_mem.serve import control
-
-    try:
-        control.stop(data_dir)
-    except ClaudeMemError as error:
-        output.message(f"The worker was left running: {error}")
 
 
 def next_steps(chosen: Settings, provider: str, *, client: bool) -> list[str]:
@@ -180,10 +156,10 @@ def add(commands: Commands) -> None:
     )
     install.add_argument("--statusline", action="store_true", help="also add a segment to the status line")
     install.add_argument("--beside", action="store_true", help="leave another claude-mem enabled")
-    for parser in (install, _add_uninstall(commands)):
-        parser.add_argument("--dry-run", action="store_true", help="show what would change, and stop")
-        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-        json_flag(parser)
+    more = "Your memory stays in the data directory until you delete it."
+    uninstall = commands.add("uninstall", more=more, example="claude-mem uninstall", run=_uninstall)
+    for parser in (install, uninstall):
+        change_flags(parser, "change")
 
 
 def _install(args: argparse.Namespace) -> int:
@@ -203,8 +179,9 @@ def _connect(chosen: Settings, args: argparse.Namespace) -> int:
         return left[path] if path in left else file_changes.read_text(path)
 
     theirs = _named(settings_file.parsed(read(here.settings) or "", str(here.settings)))
-    line = args.statusline or any(_has_line(each.place) for each in moved)
-    wanted = Wanted(not args.settings, bool(theirs) and not args.beside, line)
+    # Our status line moves with the rest.
+    has_line = any(plan.is_status_line(file_changes.read_settings(each.place.settings)) for each in moved)
+    wanted = Wanted(not args.settings, bool(theirs) and not args.beside, args.statusline or has_line)
     older = [path for path in connections.plugin_files(here) if path not in left] if wanted.plugin else []
     planned = plan.plan(here, wanted, client_paths.plugin_texts(), __version__, read, older)
     if args.dry_run:
@@ -232,29 +209,16 @@ def _is_it(each: Connection, here: ClientPaths, *, plugin: bool) -> bool:
     return is_here and each.made.is_like(client_paths.new_record(here, plugin=plugin))
 
 
-def _has_line(there: ClientPaths) -> bool:
-    """Our status line is shown; it moves with the rest."""
-    return plan.is_status_line(
-        settings_file.parsed(file_changes.read_text(there.settings) or "", str(there.settings))
-    )
-
-
 def _named(settings: dict[str, object]) -> str:
     """Another claude-mem in these settings, in words; "" if there is none."""
     hooks = claude_code_hooks.foreign_hooks(settings)
-    return ", ".join(
-        [*claude_code_hooks.foreign_plugins(settings), *([output.plural(hooks, "hook")] if hooks else [])]
-    )
+    plugins = claude_code_hooks.foreign_plugins(settings)
+    return ", ".join([*plugins, output.plural(hooks, "hook")] if hooks else plugins)
 
 
 def _dry_run(plans: list[Plan], args: argparse.Namespace) -> int:
-    if args.json:
-        output.print_json(plan_data(*plans) | {"dry_run": True})
-    elif all(each.is_empty for each in plans):
-        print("Already connected; nothing would change.")
-    else:
-        print("".join(plan_text(each) for each in plans), end="")
-    return OK
+    text = "".join(map(plan_text, plans)).rstrip("\n") or "Already connected; nothing would change."
+    return output.result(plan_data(*plans) | {"dry_run": True}, text, as_json=args.json)
 
 
 def _report(chosen: Settings, here: ClientPaths, planned: Plan, args: argparse.Namespace) -> int:
@@ -266,17 +230,12 @@ def _report(chosen: Settings, here: ClientPaths, planned: Plan, args: argparse.N
         output.message(note)
     if theirs := adoptable(chosen):
         output.message(f"Found the memory of another claude-mem: {theirs}. To import it: claude-mem adopt")
-    if args.json:
-        said = {"changed": not planned.is_empty, "client": here.client, "provider": provider}
-        output.print_json(plan_data(planned) | said)
-        return OK
-    paint = output.Paint(sys.stdout)
     already = " already" if planned.is_empty else ""
     done = f"Connected to Claude Code{already}."
     if here.client is None:
-        done = (
-            f"Ready{already}. Claude Code is not installed yet; it will find claude-mem connected when it is."
-        )
-    print(paint("green", done))
-    print("\n".join(next_steps(chosen, provider, client=here.client is not None)))
-    return OK
+        later = "Claude Code is not installed yet; it will find claude-mem connected when it is."
+        done = f"Ready{already}. {later}"
+    steps = next_steps(chosen, provider, client=here.client is not None)
+    data = {"changed": not planned.is_empty, "client": here.client, "provider": provider}
+    text = "\n".join([output.Paint(sys.stdout)("green", done), *steps])
+    return output.result(plan_data(planned) | data, text, as_json=args.json)

@@ -13,7 +13,7 @@ from claude_mem.agents.claude_code import hooks, settings_file
 from claude_mem.agents.claude_code.settings_file import Malformed
 from claude_mem.cli.install import client_paths, file_changes, plan
 from claude_mem.cli.install.client_paths import ClientPaths, FileChange, Record
-from claude_mem.cli.install.file_changes import Journal
+from claude_mem.cli.install.file_changes import Journal, read_settings
 from claude_mem.cli.install.plan import Change, Plan, Step
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
@@ -46,27 +46,19 @@ def connections(chosen: Settings) -> list[Connection]:
 
 
 def _in_settings(chosen: Settings, here: ClientPaths) -> Connection | None:
-    settings = settings_file.parsed(file_changes.read_text(here.settings) or "", str(here.settings))
-    servers = settings_file.parsed(file_changes.read_text(here.servers) or "", str(here.servers))
-    serves = launcher.is_our_server(servers.get("mcpServers", {}).get(launcher.SERVER))
-    if not (plan.is_connected(settings) or serves):
+    settings = read_settings(here.settings)
+    if not plan.is_connected(settings) and not launcher.is_our_server(_server(here)):
         return None
-    data_dir = plan.data_dir(_hooked(settings)) or Path.home() / ".claude-mem"
+    # What holds the hooks: the settings themselves, or a file of the plugin that they name.
+    marketplace = plan.marketplace(settings)
+    hooked = read_settings(marketplace / hooks.PLUGIN_ROOT / "hooks/hooks.json") if marketplace else settings
+    data_dir = plan.data_dir(hooked) or Path.home() / ".claude-mem"
     elsewhere = replace(chosen, data_dir=data_dir)
     recorded = _recorded(elsewhere)
     if recorded and recorded.place.folder == here.folder:
         return recorded
     there = client_paths.place_here(elsewhere, here.scope)
     return Connection(there, _unrecorded(there, by_plugin=plan.is_plugin(settings)), False)
-
-
-def _hooked(settings: dict[str, Any]) -> dict[str, Any]:
-    """What holds the hooks: the settings themselves, or a file of the plugin that they name."""
-    marketplace = plan.marketplace(settings)
-    if marketplace is None:
-        return settings
-    path = marketplace / hooks.PLUGIN_ROOT / "hooks/hooks.json"
-    return settings_file.parsed(file_changes.read_text(path) or "", str(path))
 
 
 def _unrecorded(there: ClientPaths, *, by_plugin: bool) -> Record:
@@ -125,7 +117,10 @@ def undo_plan(connected: Connection) -> Plan:
     kept = made.files.get(str(place.settings))
     if now is not None:
         changes.append(Change(place.settings, now, _without_us(place.settings, now, kept)))
-    changes += _unserved(place, made)
+    servers = file_changes.read_text(place.servers)
+    # The MCP server's entry goes too, unless the client itself takes it out.
+    if servers is not None and not place.client_serves and launcher.is_our_server(_server(place)):
+        changes.append(Change(place.servers, servers, _unserved_text(place, made, servers)))
     mine = plugin_files(place)
     changes += [Change(path, file_changes.read_text(path), None) for path in mine]
     for name, kept in made.files.items():
@@ -137,11 +132,8 @@ def undo_plan(connected: Connection) -> Plan:
             notes.append(f"{path} was changed since the install and is kept.")
         else:
             changes.append(Change(path, there, kept.before))
-    return Plan(
-        tuple(change for change in changes if change.before != change.after),
-        _steps(place, made),
-        tuple(notes),
-    )
+    changed = tuple(change for change in changes if change.before != change.after)
+    return Plan(changed, _steps(place, made), tuple(notes))
 
 
 def disconnect(journal: Journal, connected: Connection, how: Plan) -> list[str]:
@@ -200,14 +192,6 @@ def _without_us(path: Path, now: str, kept: FileChange | None) -> str | None:
     return now if wants == found else settings_file.written(wants, now)
 
 
-def _unserved(place: ClientPaths, made: Record) -> list[Change]:
-    """Without the MCP server's entry, unless the client itself takes it out."""
-    now = file_changes.read_text(place.servers)
-    if now is None or place.client_serves or not launcher.is_our_server(_server(place)):
-        return []
-    return [Change(place.servers, now, _unserved_text(place, made, now))]
-
-
 def _unserved_text(place: ClientPaths, made: Record, now: str) -> str | None:
     kept = made.files.get(str(place.servers))
     if kept and kept.after == now:
@@ -223,14 +207,13 @@ def _unserved_text(place: ClientPaths, made: Record, now: str) -> str | None:
 
 
 def _server(place: ClientPaths) -> Any:
-    found = settings_file.parsed(file_changes.read_text(place.servers) or "", str(place.servers))
-    return found.get("mcpServers", {}).get(launcher.SERVER)
+    return read_settings(place.servers).get("mcpServers", {}).get(launcher.SERVER)
 
 
 def _steps(place: ClientPaths, made: Record) -> tuple[Step, ...]:
     if place.client is None:
         return ()
-    found = settings_file.parsed(file_changes.read_text(place.settings) or "", str(place.settings))
+    found = read_settings(place.settings)
     steps = []
     if hooks.PLUGIN_ID in found.get("enabledPlugins", {}):
         steps.append(plan.reverse(plan.installing(place)))

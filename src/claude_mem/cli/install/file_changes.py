@@ -11,7 +11,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from claude_mem.agents.claude_code import settings_file
 from claude_mem.atomic_write import atomic_file
 from claude_mem.cli import output
 from claude_mem.cli.install.client_paths import ClientPaths
@@ -34,6 +36,11 @@ def read_text(path: Path) -> str | None:
         return None
     except UnicodeDecodeError as error:
         raise ClaudeMemError(f"{path} is not UTF-8 (byte {error.start}). Nothing was changed.") from error
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """A settings file's contents, {} if there is none. Raises Malformed."""
+    return settings_file.parsed(read_text(path) or "", str(path))
 
 
 def write_text(path: Path, text: str, *, is_new: bool = False) -> None:
@@ -138,31 +145,32 @@ class Journal:
                 self._undo.pop()()
 
     def write(self, path: Path, text: str, *, is_new: bool = False) -> None:
-        before = read_text(path)
-        missing = tuple(str(folder) for folder in path.parents if not folder.exists())
-        self._undo.append(lambda: _put(path, before, missing))
+        self._note(path)
         write_text(path, text, is_new=is_new)
 
     def remove(self, path: Path, folders: tuple[str, ...]) -> None:
         """A file, and those of these folders that are empty without it."""
-        before = read_text(path)
-        self._undo.append(lambda: _put(path, before, ()))
+        self._note(path)
         remove_file(path, folders)
 
     def ask(self, place: ClientPaths, step: Step) -> str | None:
         """Have the client do something. None: done; else what it said. It may write its settings."""
-        before = read_text(place.settings)
-        missing = tuple(str(folder) for folder in place.settings.parents if not folder.exists())
-        self._undo.append(lambda: _put(place.settings, before, missing))
+        self._note(place.settings)
         said = ask_client(place, step.words)
         undo = step.undo
         if said is None and undo:
             self._undo.append(lambda: ask_client(place, undo))
         return said
 
+    def _note(self, path: Path) -> None:
+        """What a file holds before it is changed, and which of its folders are not there yet."""
+        before = read_text(path)
+        missing = tuple(str(folder) for folder in path.parents if not folder.exists())
 
-def _put(path: Path, text: str | None, made: tuple[str, ...]) -> None:
-    if text is None:
-        remove_file(path, made)
-    elif read_text(path) != text:
-        write_text(path, text)
+        def put_back() -> None:
+            if before is None:
+                remove_file(path, missing)
+            elif read_text(path) != before:
+                write_text(path, before)
+
+        self._undo.append(put_back)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
-import threading
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO
 
 from claude_mem.cli.commands import OK, USAGE, WRONG, terminal_width
+
+TYPE_CHECKING = False  # without typing, and json and threading when used: `version` comes this way
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import IO
 
 PATIENCE_S = 1.0
 ELLIPSIS = "…"
@@ -21,6 +22,8 @@ _COLOURS = {"green": "32", "yellow": "33", "red": "31", "bold": "1", "dim": "2"}
 
 
 def print_json(value: object) -> None:
+    import json
+
     print(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False))
 
 
@@ -57,6 +60,8 @@ class Paint:
 @contextmanager
 def waiting(sentence: str, after_s: float = PATIENCE_S) -> Iterator[None]:
     """Say on stderr what is being waited for, if it takes longer than a moment."""
+    import threading
+
     timer = threading.Timer(after_s, message, [sentence])
     timer.daemon = True
     timer.start()

@@ -13,7 +13,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -23,6 +23,7 @@ import numpy as np
 
 from claude_mem.git import Origins
 from claude_mem.hook import paths
+from claude_mem.serve.services import Recall
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import Store
 from claude_mem.store.sqlite.text_index import TextIndex
@@ -120,24 +121,22 @@ def make(data: Path, words: Words, size: int) -> Made:
 
 
 @contextmanager
-def recalling(data: Path) -> Iterator[composition.RecallServices]:
+def recalling(data: Path) -> Iterator[Recall]:
     """As the worker has it, with nothing left to be made ready."""
-    with _opened(data) as store:
+    with _opened(data) as store, ExitStack() as closing:
         origins = Origins(lambda: NOW)
         assembled = composition.build_recall(
             Settings(data_dir=data),
             store,
+            closing,
             origin_of=origins.of,
             clean=str,
             drain=lambda: 0,
             instructions="",
         )
-        try:
-            while assembled.background.step():
-                pass
-            yield assembled
-        finally:
-            assembled.close()
+        while assembled.background.step():
+            pass
+        yield assembled
 
 
 def _opened(data: Path) -> Store:

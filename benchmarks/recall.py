@@ -160,15 +160,11 @@ def report_injection(corpus: Corpus, memory: Filled) -> None:
     ((name, sessions),) = corpus.sessions.items()
     project = memory.library.project(name)
     assert project is not None
-    shelves = memory.store.sessions
     occasions = Injector(
-        memories=memory.library,
-        sessions=shelves,
-        injections=memory.store.injections,
+        store=memory.store,
         search=memory.search(vectors=True),
         resolver=FilterResolver(
-            memories=memory.library,
-            sessions=shelves,
+            store=memory.store,
             clock=memory.clock,
             zone=lambda: UTC,
             key_of=str,

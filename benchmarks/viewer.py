@@ -21,7 +21,7 @@ from typing import Any
 import crowd
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.structs import replace
-from claude_mem.wiring.composition import RecallServices
+from claude_mem.serve.services import Recall
 from crowd import Words, say
 from measure import machine, table
 
@@ -43,7 +43,7 @@ def main() -> int:
             return report(recalling)
 
 
-def report(recalling: RecallServices) -> int:
+def report(recalling: Recall) -> int:
     first, *rest = ((what, fastest(ask), most) for what, ask, most in questions(recalling))
     rows, missed = [(first[0], f"{first[1]:.1f}", "1.0x", "")], False
     for what, ms, most in rest:
@@ -56,7 +56,7 @@ def report(recalling: RecallServices) -> int:
     return 1 if missed else 0
 
 
-def questions(recalling: RecallServices) -> Iterator[tuple[str, Callable[[], object], float | None]]:
+def questions(recalling: Recall) -> Iterator[tuple[str, Callable[[], object], float | None]]:
     """What is asked, how, and how many times the first page's cost it may have."""
     memory = recalling.memory
     counted = memory.listed("observations", OF, Page(LIMIT, count=True))
@@ -95,7 +95,7 @@ def questions(recalling: RecallServices) -> Iterator[tuple[str, Callable[[], obj
     yield "costs of a month", lambda: recalling.costs.cost("", days=30), None
 
 
-def cursor_at(recalling: RecallServices, place: int) -> str:
+def cursor_at(recalling: Recall, place: int) -> str:
     """Where the list goes on after so many."""
     say(f"  to the {place:,}th …")
     found = recalling.memory.listed("observations", OF, Page(LIMIT, max(0, place - LIMIT)))

@@ -190,9 +190,23 @@ class TestPreview:
         assert not (worker.data / "settings.json").exists()
 
     def test_nothing_is_noted(self, worker: Worker) -> None:
-        before = worker.get("/api/cost", days=1)["injected"]
+        before = self.noted(worker, "before")
         self.preview(worker, prompt=self.ASKED)
-        assert worker.get("/api/cost", days=1)["injected"] == before
+        assert self.noted(worker, "after") == before + 1
+
+    def noted(self, worker: Worker, session: str) -> int:
+        """How often prompts were told something, once that of this session is noted too. A worker notes it
+        after it has answered, one after the other: then all earlier ones are noted as well."""
+        told = worker.told("UserPromptSubmit", session_id=session, cwd="/home/ada/shop", prompt=self.ASKED)
+        ref = self.preview(worker, prompt=self.ASKED)["prompt"]["refs"][0]
+        assert told
+
+        def sessions() -> list[str]:
+            return [each["session_id"] for each in worker.get(f"/api/observation/{ref}")["injected"]]
+
+        workers.until(lambda: session in sessions(), f"what {session} was told is noted")
+        times = worker.get("/api/cost", days=2)["injected_by_event"]
+        return next(int(each["times"]) for each in times if each["event"] == "UserPromptSubmit")
 
     def test_what_cannot_be_previewed_is_refused(self, worker: Worker) -> None:
         assert worker.refused("POST", "/api/context/preview", {}) == (400, "missing_field", "project")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.harness import hook_process, payloads
 
-from claude_mem import wiring
 from claude_mem.hook import drop_counters, notices
+from claude_mem.serve.data_dir import leave_notice
 
 CONTINUE = {"continue": True, "suppressOutput": True}
 
@@ -206,7 +206,7 @@ def test_what_was_not_shown_is_shown_at_the_next_start(awake: Path, monkeypatch:
 
 def test_two_notices_of_the_worker_are_both_shown_and_the_same_one_once(awake: Path) -> None:
     for message in ("the database was damaged", "the key was refused", "the database was damaged"):
-        wiring.leave_notice(awake, message)
+        leave_notice(awake, message)
     shown = hook_process.run(awake, payloads.start()).json["systemMessage"]
     assert sorted(shown.split("\n")) == ["the database was damaged", "the key was refused"]
 

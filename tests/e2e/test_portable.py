@@ -30,7 +30,7 @@ HOOK = "from claude_mem.hook.entry import main; main('hook')"
 STOP = """
 from pathlib import Path
 from claude_mem.serve import control
-with control._Target(int(sys.argv[2])) as send:
+with control.signalling(int(sys.argv[2])) as send:
     send(signal.SIGTERM)
 """
 

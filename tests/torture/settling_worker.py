@@ -4,9 +4,10 @@ import select
 import socket
 import sys
 
-from claude_mem import settings, wiring
+from claude_mem import settings
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.serve import lock
+from claude_mem.wiring import composition
 
 
 def main() -> None:
@@ -16,7 +17,7 @@ def main() -> None:
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.bind("hook.sock")
         server.listen(128)
-        parts = wiring.build(chosen)
+        parts = composition.build(chosen)
         store = parts.store
         while True:
             parts.drain()

@@ -178,6 +178,13 @@ class ForgetRequest(Params, frozen=True, kw_only=True):
     dry_run: DryRun = None
     confirm: Confirm = False
 
+    @property
+    def is_empty(self) -> bool:
+        return not any(getattr(self, name) for name in FORGET_BY)
+
+
+FORGET_BY = ("ids", "session", "project", "file", "since", "until", "text")
+
 
 class ImportQuery(Params, frozen=True, kw_only=True):
     own: Annotated[bool, doc("For lines: they come from your own export, so they are trusted.", False)] = (

@@ -15,10 +15,8 @@ from claude_mem.api.system import ContextState, IndexState, RecallProgress, Vect
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store import Memories
-from claude_mem.store.sqlite.injections import Injections
-from claude_mem.store.sqlite.statistics import News, NewsMarks, Statistics
-from claude_mem.store.sqlite.text_index import TextIndex
+from claude_mem.store import Store
+from claude_mem.store.sqlite.statistics import News, NewsMarks
 from claude_mem.store.values import Project
 from claude_mem.vectors.indexer import VectorIndexer
 
@@ -36,12 +34,11 @@ class BackgroundWork:
     def __init__(
         self,
         *,
-        index: TextIndex,
+        store: Store,
         vectors: VectorIndexer | None,
-        injections: Injections,
         clock: Callable[[], int],
     ) -> None:
-        self._index, self._vectors, self._injections, self._clock = index, vectors, injections, clock
+        self._store, self._vectors, self._clock = store, vectors, clock
         self._indexing, self._embedding = threading.Lock(), threading.Lock()
 
     def memory_changed(self, projects: Collection[int] | None) -> None:
@@ -54,7 +51,7 @@ class BackgroundWork:
         can be written, as on a full disk, what is indexed already has to do: reading needs no writing."""
         with self._indexing, suppress(StoreUnavailable):
             for _ in range(MOST_STEPS):
-                if not self._index.step():
+                if not self._store.text_index.step():
                     break
 
     def without_embedding(self, work: Callable[[], int]) -> int:
@@ -65,7 +62,7 @@ class BackgroundWork:
     def step(self) -> bool:
         """Some of what is most urgent; False: all is done."""
         with self._indexing:
-            indexed = self._index.step()
+            indexed = self._store.text_index.step()
         return bool(indexed) or self._rendered() or self._embedded()
 
     def _rendered(self) -> bool:
@@ -81,16 +78,20 @@ class BackgroundWork:
 
     def stats(self) -> Json:
         """What is stored, and how far the indexes are."""
-        waiting = {"waiting": self.contexts.waiting()}
-        return {"index": waiting, **self.contexts.figures(), "vectors": structs.asdict(self._vector_state())}
+        waiting = {"waiting": self._store.statistics.unindexed()}
+        return {
+            "index": waiting,
+            **self._store.statistics.figures(),
+            "vectors": structs.asdict(self._vector_state()),
+        }
 
     def progress(self) -> RecallProgress:
         """How far the indexes and the rendered contexts are, and what sessions were given; cheap."""
         return RecallProgress(
-            IndexState(self.contexts.waiting()),
+            IndexState(self._store.statistics.unindexed()),
             self._vector_state(),
             ContextState(not self.contexts.is_due()),
-            self._injections.figures(),
+            self._store.injections.figures(),
         )
 
     def _vector_state(self) -> VectorState:
@@ -112,13 +113,11 @@ class ContextUpdater:
 
     def __init__(
         self,
-        statistics: Statistics,
-        memories: Memories,
+        store: Store,
         contexts: ContextFiles,
         placed: Callable[[Project], Project] = lambda project: project,
     ) -> None:
-        self._statistics, self._memories = statistics, memories
-        self._contexts, self._placed = contexts, placed
+        self._store, self._contexts, self._placed = store, contexts, placed
         self._marks: NewsMarks | None = None  # None: nothing was rendered yet
         self._again: set[int] = set()  # projects whose memory was changed since
         self._compacted: dict[str, int] = {}  # session: project
@@ -140,7 +139,7 @@ class ContextUpdater:
             return self._step()
 
     def _step(self) -> bool:
-        news = self._statistics.news(self._marks)
+        news = self._store.statistics.news(self._marks)
         if news.marks == self._marks and not self._again:
             return False
         changed = {project.id: project for project in self._changed(news)}
@@ -163,22 +162,16 @@ class ContextUpdater:
         just_now = {session for _, session in news.compacted}
         for session, project_id in self._compacted.items():
             if session in just_now or project_id in changed:
-                project = changed.get(project_id) or self._memories.project_by_id(project_id)
+                project = changed.get(project_id) or self._store.memories.project_by_id(project_id)
                 if project is not None:
                     self._contexts.render_session(project, session)
 
     def _changed(self, news: News) -> list[Project]:
         if self._marks is None:
-            return list(map(self._placed, self._memories.projects(AT_START)))
-        found = map(self._memories.project_by_id, {*news.projects, *self._again})
+            return list(map(self._placed, self._store.memories.projects(AT_START)))
+        found = map(self._store.memories.project_by_id, {*news.projects, *self._again})
         return [self._placed(project) for project in found if project is not None]
-
-    def waiting(self) -> int:
-        return self._statistics.unindexed()
 
     def is_due(self) -> bool:
         """Whether something changed that is not rendered yet."""
-        return bool(self._again) or self._statistics.news(self._marks).marks != self._marks
-
-    def figures(self) -> Json:
-        return self._statistics.figures()
+        return bool(self._again) or self._store.statistics.news(self._marks).marks != self._marks

@@ -15,7 +15,7 @@ from pathlib import Path
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.recall.render import Rendered
-from claude_mem.store import Injections, Sessions
+from claude_mem.store import Store
 from claude_mem.store.values import Project
 
 log = logging.getLogger("claude_mem")
@@ -32,15 +32,14 @@ class ContextFiles:
     def __init__(
         self,
         data_dir: Path,
-        sessions: Sessions,
-        injections: Injections,
+        store: Store,
         start: Callable[[Project, str], Rendered],
         clock: Callable[[], int],
         *,
         facts_of: Callable[[str], object] | None = None,
     ) -> None:
         self._facts_of = facts_of
-        self._data_dir, self._sessions, self._injections = data_dir, sessions, injections
+        self._data_dir, self._store = data_dir, store
         self._start, self._clock = start, clock
         self._known: dict[str, tuple[int, str]] = {}  # file: of which project, and what it says
 
@@ -48,7 +47,7 @@ class ContextFiles:
         told = self._started(project, "")
         names = [
             paths.directory_context(os.fsencode(cwd))
-            for cwd in self._sessions.directories(project.id, DIRECTORIES)
+            for cwd in self._store.sessions.directories(project.id, DIRECTORIES)
         ]
         self._write(names, project.id, told)
 
@@ -101,7 +100,7 @@ class ContextFiles:
             return
         stamp = secrets.token_hex(8)
         if told.text:
-            self._injections.note_rendering(
+            self._store.injections.note_rendering(
                 stamp, [str(ref) for ref in told.refs], told.tokens, self._clock()
             )
         content = f"{stamp}\n{hook_answer(told.text)}" if told.text else f"{stamp}\n"

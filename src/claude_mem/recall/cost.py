@@ -7,12 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
-from msgspec import Struct
-
 from claude_mem.model.clock import DAY_MS
-from claude_mem.model.jobs import Spent
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store import Statistics
+from claude_mem.settings import Settings
+from claude_mem.store import Store
 from claude_mem.store.values import InjectionCount, Spending
 
 _SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
@@ -24,40 +22,28 @@ _EXPLAINED = (
 )
 
 
-class CostBudget(Struct, frozen=True):
-    """What may be spent; 0: no limit."""
-
-    daily_tokens: int = 0
-    daily_usd: float = 0.0
-    session_tokens: int = 0
-    session_usd: float = 0.0
-
-
 class CostReport:
-    """`spending`: what was spent since a time; `today`: what was spent since midnight UTC; `instructions`:
-    how many tokens every call begins with."""
+    """`instructions`: how many tokens every call begins with."""
 
     def __init__(
         self,
         *,
-        spending: Callable[[int], list[Spending]],
-        today: Callable[[], Spent],
-        statistics: Statistics,
+        store: Store,
         clock: Callable[[], int],
-        budget: CostBudget,
+        settings: Settings,
         instructions: int,
     ) -> None:
-        self._spending, self._today, self._statistics, self._clock = spending, today, statistics, clock
-        self._budget, self._instructions = budget, instructions
+        self._store, self._clock, self._settings = store, clock, settings
+        self._instructions = instructions
 
     def cost(self, project: str, *, days: int) -> Json:
         """The days are those of UTC, as the budget's are; today is the last of them."""
         now = self._clock()
         since = now - now % DAY_MS - (days - 1) * DAY_MS
-        rows = [row for row in self._spending(since) if not project or row.project == project]
-        told = self._statistics.injected(since, project or None)
+        rows = [row for row in self._store.queue.spending(since) if not project or row.project == project]
+        told = self._store.statistics.injected(since, project or None)
         every = [_day(since + number * DAY_MS) for number in range(days)]
-        spent = self._today()
+        spent = self._store.queue.spent(0, now)
         return {
             "days": days,
             "since": every[0],
@@ -73,12 +59,12 @@ class CostReport:
                 {"event": event, **_injection_sum(each for each in told if each.event == event)}
                 for event in sorted({each.event for each in told})
             ],
-            "batching": self._batching(rows, self._statistics.uses_asked_about(since, project or None)),
+            "batching": self._batching(rows, self._store.statistics.uses_asked_about(since, project or None)),
             "budget": {
-                "daily_tokens": self._budget.daily_tokens,
-                "daily_usd": self._budget.daily_usd,
-                "session_tokens": self._budget.session_tokens,
-                "session_usd": self._budget.session_usd,
+                "daily_tokens": self._settings.daily_tokens,
+                "daily_usd": self._settings.daily_usd,
+                "session_tokens": self._settings.session_tokens,
+                "session_usd": self._settings.session_usd,
                 "today": {"tokens": spent.daily_tokens, "usd": spent.daily_usd},
             },
         }

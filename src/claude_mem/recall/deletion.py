@@ -6,32 +6,30 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from claude_mem.api import memories as api
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
-from claude_mem.recall.edit import text_field
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store import Deletion, Memories
+from claude_mem.store import Store
 from claude_mem.store.sqlite.copies import Copies, ExportedFiles
 from claude_mem.store.sqlite.forget import plain, spellings
 from claude_mem.store.values import CopyReport, ForgetPlan, ForgetRequest, Selection
 
 SAMPLE = 10
-SELECTORS = ("refs", "session", "project", "file", "since", "until", "text")
 
 
 class MemoryDeleter(Struct, frozen=True, kw_only=True):
-    memories: Memories
-    deletion: Deletion
+    store: Store
     resolver: FilterResolver
     copies: OtherCopies
     drain: Callable[[], int]
@@ -40,20 +38,20 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
     forgotten: Callable[[], None]
     """Hears that something was deleted."""
 
-    def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Json:
-        selected = self._selection(selection)
+    def forget(self, asked: api.ForgetRequest, *, dry_run: bool) -> Json:
+        selected = self._selection(asked)
         while self.drain():
             pass
         self._check(selected.refs)
-        plan = self.deletion.plan(selected)
+        plan = self.store.deletion.plan(selected)
         request = self._request(selected, plan)
         sample = [json_shapes.result(Hit(card, 0.0)) for card in self._sample(plan)]
         if dry_run:
             counts, reports = self._counts(plan), self.copies.look(request)
         else:
             # In copies first: killed on the way, the same question still finds here what to look for there.
-            reports = self.copies.forget(request, exports=exports)
-            counts = asdict(self.deletion.forget(plan))
+            reports = self.copies.forget(request, exports=asked.exports)
+            counts = asdict(self.store.deletion.forget(plan))
             self.changed(None)  # nobody can say any more where it was told
             self.forgotten()
             reports = _merged_reports([*reports, *self.copies.forget(request, exports=False)])
@@ -68,34 +66,36 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
 
     def _request(self, selected: Selection, plan: ForgetPlan) -> ForgetRequest:
         project = (
-            self.memories.project_by_id(selected.project_id) if selected.project_id is not None else None
+            self.store.memories.project_by_id(selected.project_id)
+            if selected.project_id is not None
+            else None
         )
         return ForgetRequest(
             selected,
             project_key=project.key if project else None,
             project_root=project.root if project else None,
             sessions=plan.sessions,
-            traces=tuple(self.deletion.identities(plan.refs)),
+            traces=tuple(self.store.deletion.identities(plan.refs)),
         )
 
     def _check(self, refs: Sequence[Ref]) -> None:
         """What is not there cannot be forgotten, and somebody who names it means something else."""
-        there = {card.ref for card in self.memories.cards(refs)} if refs else set()
+        there = {card.ref for card in self.store.memories.cards(refs)} if refs else set()
         missing = [str(ref) for ref in refs if ref not in there]
         if missing:
             raise NotFound(f"No memory with id {', '.join(missing)}. Nothing was deleted.")
 
     def _sample(self, plan: ForgetPlan) -> list[Card]:
         if plan.refs:
-            return self.memories.cards(plan.refs[:SAMPLE])
+            return self.store.memories.cards(plan.refs[:SAMPLE])
         of = [Filters(session=session, kinds=UNDERSTOOD) for session in plan.sessions[:SAMPLE]]
-        return [card for filters in of for card in self.memories.listed(filters, limit=SAMPLE)][:SAMPLE]
+        return [card for filters in of for card in self.store.memories.listed(filters, limit=SAMPLE)][:SAMPLE]
 
     def _counts(self, plan: ForgetPlan) -> dict[str, int]:
         """With what is in the sessions that go as a whole."""
         kinds = Counter(ref.kind for ref in plan.refs)
         for session in plan.sessions:
-            kinds.update(self.memories.counted(session))
+            kinds.update(self.store.memories.counted(session))
         return {
             "sessions": len(plan.sessions),
             "observations": kinds["observation"],
@@ -105,31 +105,26 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             "vectors": sum(kinds[kind] for kind in UNDERSTOOD),
         }
 
-    def _selection(self, given: Mapping[str, object]) -> Selection:
-        chosen = {name: given[name] for name in SELECTORS if given.get(name)}
-        if not chosen:
-            raise InvalidInput("refs", f"Specify at least one of: {', '.join(SELECTORS)}.")
+    def _selection(self, asked: api.ForgetRequest) -> Selection:
+        if asked.is_empty:
+            raise InvalidInput("refs", f"Specify at least one of: {', '.join(api.FORGET_BY)}.")
         refs = []
-        for text in _list(chosen.get("refs")):
-            ref = Ref.parse(str(text))
+        for text in dict.fromkeys(map(str, asked.ids)):
+            ref = Ref.parse(text)
             if ref is None:
                 raise InvalidInput("refs", f"{text!r} is not a memory id such as 12 or s3.")
             refs.append(ref)
-        narrowing = SearchFilters(
-            project=text_field(chosen, "project"),
-            session=text_field(chosen, "session"),
-            since=text_field(chosen, "since"),
-            until=text_field(chosen, "until"),
+        filters = self.resolver.filters(
+            SearchFilters(project=asked.project, session=asked.session, since=asked.since, until=asked.until)
         )
-        filters = self.resolver.filters(narrowing)
         return Selection(
             refs=tuple(refs),
             session=filters.session,
             project_id=filters.project_id,
-            file=text_field(chosen, "file") or None,
+            file=asked.file or None,
             since=filters.since,
             until=filters.until,
-            text=text_field(chosen, "text") or None,
+            text=asked.text or None,
         )
 
 
@@ -142,16 +137,11 @@ def _merged_reports(reports: Sequence[CopyReport]) -> list[CopyReport]:
     return list(first.values())
 
 
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, (list, tuple)) else () if value is None else (value,)
-
-
 ContentTest = Callable[[bytes], bool]
 
 
 class OtherCopies:
-    """`copying`: held while a copy of the database is made, so that none is made of what is being
-    forgotten. `unread` and `remove_unread`: the paths of spool files that could not be read and pass a test
+    """`unread` and `remove_unread`: the paths of spool files that could not be read and pass a test
     of their content."""
 
     def __init__(
@@ -162,13 +152,14 @@ class OtherCopies:
         unread: Callable[[ContentTest], list[str]],
         remove_unread: Callable[[ContentTest], list[str]],
         place: Callable[[str], Path],
-        copying: threading.Lock,
     ) -> None:
-        self._copies, self._exports, self._copying = copies, exports, copying
+        self._copies, self._exports = copies, exports
+        self.copying = threading.Lock()
+        """Held while a copy of the database is made, so that none is made of what is being forgotten."""
         self._unread, self._remove_unread, self._place = unread, remove_unread, place
 
     def look(self, request: ForgetRequest) -> list[CopyReport]:
-        with self._copying:
+        with self.copying:
             return [
                 *self._copies.look(request),
                 *self._exports.look(request),
@@ -176,7 +167,7 @@ class OtherCopies:
             ]
 
     def forget(self, request: ForgetRequest, *, exports: bool) -> list[CopyReport]:
-        with self._copying:
+        with self.copying:
             done = self._copies.forget(request)
         written = self._exports.forget(request) if exports else self._exports.look(request)
         return [*done, *written, *self._spooled(request, self._remove_unread, "removed")]

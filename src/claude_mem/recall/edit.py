@@ -10,8 +10,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
+from claude_mem.api.memories import EditRequest
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
@@ -20,11 +21,8 @@ from claude_mem.privacy import excluded_projects
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.filters import TYPES
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store import Memories
-from claude_mem.store.values import (
-    FieldValue,
-    Revision,
-)
+from claude_mem.store import Store
+from claude_mem.store.values import FieldValue, Revision
 
 LONGEST_TEXT = 100_000
 LONGEST_TITLE = 200
@@ -33,7 +31,7 @@ MOST_ITEMS = 200
 
 
 class MemoryWriter(Struct, frozen=True, kw_only=True):
-    memories: Memories
+    store: Store
     origin_of: Callable[[str], Origin]
     is_excluded: Callable[[str], bool]
     """Nothing is saved in such a directory."""
@@ -64,7 +62,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
         return {"imported": len(imported), "skipped": skipped, "errors": errors}
 
     def _tell(self, refs: Sequence[Ref]) -> None:
-        self.changed({card.project_id for card in self.memories.cards(refs)})
+        self.changed({card.project_id for card in self.store.memories.cards(refs)})
 
     def _keep(
         self, text: str, given: Mapping[str, object], *, source: Source, provider: str
@@ -74,12 +72,9 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
             raise InvalidInput("text", "Nothing is left to save once private text is removed.")
         if len(narrative) > LONGEST_TEXT:
             raise InvalidInput("text", f"`text` is longer than {LONGEST_TEXT:,} characters.")
-        type_ = text_field(given, "type") or "discovery"
-        if type_ not in TYPES:
-            raise InvalidInput("type", f"Unknown type {type_!r}. Use one of: {', '.join(TYPES)}.")
         title = (self.clean(text_field(given, "title")).strip() or _first_line(narrative))[:LONGEST_TITLE]
         observation = Observation(
-            type=cast(ObservationType, type_),
+            type=_type(text_field(given, "type") or "discovery"),
             title=title,
             subtitle=self.clean(text_field(given, "subtitle")) or None,
             narrative=narrative if narrative != title else None,
@@ -91,7 +86,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
         origin = self._origin(given)
         at = given.get("created_at_epoch")
         session = text_field(given, "session") or text_field(given, "session_id")
-        ref, new = self.memories.remember(
+        ref, new = self.store.memories.remember(
             observation,
             origin,
             session=session or _own_session(provider, origin),
@@ -104,7 +99,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
 
     def _origin(self, given: Mapping[str, object]) -> Origin:
         name, cwd = self.clean(text_field(given, "project")), text_field(given, "cwd")
-        known = self.memories.project(name) if name else None
+        known = self.store.memories.project(name) if name else None
         if known is not None:
             return Origin(key=known.key, name=known.name, root=known.root)
         if name:
@@ -162,26 +157,21 @@ class Corrections:
     """`clean`: takes out of a text what may not be kept."""
 
     def __init__(
-        self,
-        *,
-        memories: Memories,
-        clock: Callable[[], int],
-        clean: Callable[[str], str],
-        changed: OnChange,
+        self, *, store: Store, clock: Callable[[], int], clean: Callable[[str], str], changed: OnChange
     ) -> None:
-        self._memories, self._clock = memories, clock
+        self._memories, self._clock = store.memories, clock
         self._clean, self._changed = clean, changed
         self._undos: dict[str, _Undo] = {}
         self._mutex = threading.Lock()
 
-    def edit(self, ref: str, given: Mapping[str, object]) -> Json:
-        meant = _observation(ref)
-        values: dict[str, FieldValue] = {
-            name: self._text(given, name, TEXTS[name]) for name in TEXTS if name in given
-        }
-        values |= {name: self._items(given, name) for name in LISTS if name in given}
-        if "type" in given:
-            values["type"] = _type(given["type"])
+    def edit(self, asked: EditRequest) -> Json:
+        meant = _observation(str(asked.id))
+        values: dict[str, FieldValue] = {}
+        for name in (*TEXTS, *LISTS):
+            if (value := getattr(asked, name)) is not UNSET:
+                values[name] = self._text(name, value) if name in TEXTS else self._items(name, value)
+        if asked.type is not UNSET:
+            values["type"] = _type(asked.type)
         if not values:
             raise InvalidInput("title", "Nothing to change: specify at least one field.")
         if "title" in values and not values["title"]:
@@ -189,7 +179,7 @@ class Corrections:
         values["edited_at_epoch"] = self._clock()
         undo = self._revise("edit", [Revision(meant.id, values)])
         if undo is None:
-            raise NotFound(f"No observation with id {ref}.")
+            raise NotFound(f"No observation with id {asked.id}.")
         return {"ref": str(meant), "undo": undo}
 
     def pin(self, refs: Sequence[str], *, pinned: bool) -> Json:
@@ -264,19 +254,14 @@ class Corrections:
         cards = self._memories.cards([Ref("observation", each.id) for each in revised])
         self._changed({card.project_id for card in cards})
 
-    def _text(self, given: Mapping[str, object], name: str, most: int) -> str | None:
-        value = given[name]
-        if value is not None and not isinstance(value, str):
-            raise InvalidInput(name, f"`{name}` must be a string.")
+    def _text(self, name: str, value: str | None) -> str | None:
         text = self._clean(value or "").strip()
-        if len(text) > most:
-            raise InvalidInput(name, f"`{name}` is longer than {most:,} characters.")
+        if len(text) > TEXTS[name]:
+            raise InvalidInput(name, f"`{name}` is longer than {TEXTS[name]:,} characters.")
         return text or None
 
-    def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:
-        items = given[name] or []
-        if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
-            raise InvalidInput(name, f"`{name}` must be a list of strings.")
+    def _items(self, name: str, value: tuple[str, ...] | None) -> tuple[str, ...]:
+        items = value or ()
         if len(items) > MOST_ITEMS or any(len(item) > LONGEST_TEXT for item in items):
             raise InvalidInput(name, f"`{name}` has more than {MOST_ITEMS} items, or one that is too long.")
         return tuple(filter(None, (self._clean(item).strip() for item in items)))
@@ -300,7 +285,7 @@ def _observation(text: str, field: str = "ids") -> Ref:
     return ref
 
 
-def _type(value: object) -> str:
-    if not isinstance(value, str) or value not in TYPES:
+def _type(value: str | None) -> ObservationType:
+    if value not in TYPES:
         raise InvalidInput("type", f"Unknown type {value!r}. Use one of: {', '.join(TYPES)}.")
-    return value
+    return cast(ObservationType, value)

@@ -13,7 +13,7 @@ from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, ObservationType, is_of_file
 from claude_mem.recall.dates import interval
 from claude_mem.recall.truth import RepoFacts, when_tagged
-from claude_mem.store import Memories, Sessions
+from claude_mem.store import Store
 from claude_mem.store.values import Project
 
 TYPES: tuple[str, ...] = get_args(ObservationType)
@@ -28,27 +28,26 @@ class FilterResolver:
     def __init__(
         self,
         *,
-        memories: Memories,
-        sessions: Sessions,
+        store: Store,
         clock: Callable[[], int],
         zone: Callable[[], tzinfo],
         key_of: Callable[[str], str],
         facts_of: Callable[[str], RepoFacts | None],
     ) -> None:
-        self._memories, self._sessions, self._clock, self._zone = memories, sessions, clock, zone
+        self._store, self._clock, self._zone = store, clock, zone
         self._key_of, self._facts_of = key_of, facts_of
 
     def project(self, asked: SearchFilters) -> Project | None:
         """None: all of them, or (with a directory) one that nothing is remembered of."""
         if asked.project:
-            found = self._memories.project(asked.project)
+            found = self._store.memories.project(asked.project)
             if found is None:
                 raise InvalidInput(
                     "project",
                     f"No project named {asked.project!r}. To list all: claude-mem projects",
                 )
             return found
-        return self._memories.project(self._key_of(asked.cwd)) if asked.cwd else None
+        return self._store.memories.project(self._key_of(asked.cwd)) if asked.cwd else None
 
     def filters(self, asked: SearchFilters) -> Filters:
         project = self.project(asked)
@@ -72,7 +71,7 @@ class FilterResolver:
 
     def session(self, given: str) -> str:
         """The client's own id of a session that is named by it, or by the beginning of it."""
-        found = self._sessions.session(given.strip())
+        found = self._store.sessions.session(given.strip())
         if found is None:
             raise InvalidInput("session", f"No session {given!r}. To list all: claude-mem sessions")
         return str(found["claude_session_id"])

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import ClaudeMemError, NotFound
@@ -24,7 +25,7 @@ from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.render import LastSession, NextStep, Rendered, StartMaterial
 from claude_mem.recall.search import Search, Truth
-from claude_mem.store import Injections, Memories, Sessions
+from claude_mem.store import Injections, Store
 from claude_mem.store.values import Injection, Project
 
 LOOKED_AT = 200
@@ -34,22 +35,15 @@ SUMMARIES = 4
 
 
 class InjectionLimits(Struct, frozen=True):
-    """How much a session may be told."""
+    """How much a session may be told, by the names of the settings."""
 
-    start_characters: int = render.START_CHARACTERS
-    start_tokens: int = render.START_TOKENS
+    context_characters: int = render.START_BUDGET.characters
+    context_tokens: int = render.START_BUDGET.tokens
     prompt_characters: int = render.PROMPT_CHARACTERS
 
 
-def as_it_is(project: Project, origin: Origin) -> Project:
-    del origin
-    return project
-
-
 class Injector(Struct, frozen=True, kw_only=True):
-    memories: Memories
-    sessions: Sessions
-    injections: Injections
+    store: Store
     search: Search
     resolver: FilterResolver
     truth: Truth
@@ -61,7 +55,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     note: Callable[[Injection], None]
     """Keeps a record; must not keep the one who asks waiting."""
     size: InjectionLimits = InjectionLimits()
-    placed: Callable[[Project, Origin], Project] = as_it_is
+    placed: Callable[[Project, Origin], Project] = lambda project, _: project
     """A project with where it lies now, by where a session of it begins."""
 
     def context(self, narrowing: SearchFilters, *, source: str = "startup", session: str = "") -> Json:
@@ -81,7 +75,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         project = self.resolver.project(narrowing)
         if project is None:
             raise NotFound("No memories of that directory; a session there gets no context.")
-        size = replace(self.size, **{SIZES[name]: value for name, value in sizes.items()})
+        size = replace(self.size, **sizes)
         tried, session = replace(self, size=size), narrowing.session
         return {
             "project": project.name,
@@ -90,8 +84,8 @@ class Injector(Struct, frozen=True, kw_only=True):
                 "plain": tried.start(project, session, plain=True).text,
             },
             "prompt": tried._prompt_preview(project, session, prompt) if prompt.strip() else None,
-            "settings": _limits_json(size),
-            "in_force": _limits_json(self.size),
+            "settings": asdict(size),
+            "in_force": asdict(self.size),
         }
 
     def _prompt_preview(self, project: Project, session: str, prompt: str) -> Json:
@@ -114,7 +108,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         if asked is None or self.is_excluded(asked.cwd):
             return ""
         origin = self.origin_of(asked.cwd)
-        project = self.memories.project(origin.key)
+        project = self.store.memories.project(origin.key)
         if project is None:
             return ""
         match asked.event:
@@ -139,14 +133,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         return self._rendered(material, plain=plain)
 
     def _rendered(self, material: StartMaterial, *, plain: bool = False) -> Rendered:
-        to_text = render.render_plain if plain else render.render_start
-        return to_text(
-            material,
-            now=self.clock(),
-            budget_chars=self.size.start_characters,
-            budget_tokens=self.size.start_tokens,
-            tz=self.zone(),
-        )
+        budget = render.Budget(self.size.context_characters, self.size.context_tokens)
+        return render.render_start(material, now=self.clock(), budget=budget, tz=self.zone(), plain=plain)
 
     def prompted(
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
@@ -180,7 +168,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         observed = Filters(project_id=project.id, kinds=("observation",), wrong=False)
         hits = [
             self._hit(each.card)
-            for each in self.memories.touching(short, observed, LOOKED_AT)
+            for each in self.store.memories.touching(short, observed, LOOKED_AT)
             if each.card.session != session
             and each.card.ref not in known
             and paths.is_about(each.card, path, short)
@@ -197,7 +185,9 @@ class Injector(Struct, frozen=True, kw_only=True):
         return self._rendered(material)
 
     def _last_told(self, session: str) -> int | None:
-        return max((each.at for each in self.injections.injections(session=session, limit=50)), default=None)
+        return max(
+            (each.at for each in self.store.injections.injections(session=session, limit=50)), default=None
+        )
 
     def _forked_at(self, asked: HookQuestion) -> int | None:
         """When the session that a fork carries on was last answered. Nobody names it, and all it was told and
@@ -206,17 +196,17 @@ class Injector(Struct, frozen=True, kw_only=True):
 
     def _material(self, project: Project, session: str) -> StartMaterial:
         own = self._own(session)
-        ids = self.sessions.last_summaries(project.id, session, SUMMARIES)
-        whole = self.memories.whole([Ref("summary", id) for id in ids])
-        summaries = [
-            render.last_session(*whole[ref]) for ref in (Ref("summary", id) for id in ids) if ref in whole
-        ]
-        last, earlier = render.last_sessions(summaries)
+        ids = self.store.sessions.last_summaries(project.id, session, SUMMARIES)
+        refs = [Ref("summary", id) for id in ids]
+        whole = self.store.memories.whole(refs)
+        last, earlier = render.last_sessions(
+            [render.last_session(*whole[ref]) for ref in refs if ref in whole]
+        )
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
-        pinned = self.memories.listed(replace(standing, pinned=True), limit=LOOKED_AT)
-        recent = self.memories.listed(standing, limit=LOOKED_AT)
-        sessions, observations = self.sessions.figures(project.id)
+        pinned = self.store.memories.listed(replace(standing, pinned=True), limit=LOOKED_AT)
+        recent = self.store.memories.listed(standing, limit=LOOKED_AT)
+        sessions, observations = self.store.sessions.figures(project.id)
         work = WorkContext(files, self.origin_of(project.root).branch if project.root else None)
         return StartMaterial(
             project=project.name,
@@ -235,8 +225,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         if not session:
             return []
         of_it = Filters(session=session, kinds=("summary",))
-        cards = self.memories.listed(of_it, limit=1)
-        whole = self.memories.whole([card.ref for card in cards])
+        cards = self.store.memories.listed(of_it, limit=1)
+        whole = self.store.memories.whole([card.ref for card in cards])
         return [replace(render.last_session(card, columns), goes_on=True) for card, columns in whole.values()]
 
     def _current(self, cards: Collection[Card], session: str, work: WorkContext) -> list[Hit]:
@@ -250,8 +240,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         return rank.spread(rank.ordered(hits))
 
     def _injected(self, session: str) -> list[Injection]:
-        since = self.sessions.compacted_at(session)
-        return rules.still_present(self.injections.injections(session=session), since)
+        since = self.store.sessions.compacted_at(session)
+        return rules.still_present(self.store.injections.injections(session=session), since)
 
     def _hit(self, card: Card) -> Hit:
         marks, _ = self.truth(card)
@@ -259,12 +249,6 @@ class Injector(Struct, frozen=True, kw_only=True):
 
 
 LONGEST_PROMPT = 20_000
-SIZES = {
-    "context_characters": "start_characters",
-    "context_tokens": "start_tokens",
-    "prompt_characters": "prompt_characters",
-}
-"""Settings that decide how much is told, and what they are called where it is packed."""
 
 
 def _rendered_json(told: Rendered) -> Json:
@@ -274,10 +258,6 @@ def _rendered_json(told: Rendered) -> Json:
         "tokens": told.tokens,
         "refs": [str(ref) for ref in told.refs],
     }
-
-
-def _limits_json(size: InjectionLimits) -> dict[str, int]:
-    return {name: getattr(size, field) for name, field in SIZES.items()}
 
 
 log = logging.getLogger("claude_mem")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import label
 from claude_mem.store.values import Injection, ListPosition, Project
+from claude_mem.store.values import ProjectSummary as StoredProject
 
 Json = dict[str, Any]
 
@@ -57,44 +58,33 @@ def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Jso
 def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] | None = None) -> Json:
     """A result with all that is kept of it. `injected`: None, if that was not looked up."""
     kept = {name: value for name, value in columns.items() if name not in _HIDDEN}
-    told = [
-        {"session_id": each.session, "event": each.event, "at": iso(each.at), "tokens": each.tokens}
-        for each in injected or ()
-    ]
     return {
         **kept,
         **result(hit),
         "session_db_id": hit.card.session_db_id,
-        "injected": None if injected is None else told,
+        "injected": None if injected is None else injections(injected),
     }
 
 
+def injections(found: Iterable[Injection]) -> list[Json]:
+    return [
+        {"session_id": each.session, "event": each.event, "at": iso(each.at), "tokens": each.tokens}
+        for each in found
+    ]
+
+
 def session(row: Mapping[str, Any]) -> Json:
-    return structs.asdict(
-        SessionSummary(
-            id=row["claude_session_id"],
-            session_id=row["claude_session_id"],
-            session_db_id=row["id"],
-            project=row["project"],
-            title=row["title"] or _line(row["first_user_prompt"]),
-            subtitle=row["subtitle"],
-            status=row["status"],
-            client=row["client"],
-            branch=row["branch"],
-            cwd=row["cwd"],
-            prompts=row["prompt_counter"],
-            observations=row["observations"],
-            summaries=row["summaries"],
-            created_at=row["created_at"],
-            created_at_epoch=row["created_at_epoch"],
-            updated_at=row["updated_at"],
-            updated_at_epoch=row["updated_at_epoch"],
-            completed_at=row["completed_at"],
-        )
-    )
+    values = dict(row) | {
+        "id": row["claude_session_id"],
+        "session_id": row["claude_session_id"],
+        "session_db_id": row["id"],
+        "title": row["title"] or _line(row["first_user_prompt"]),
+        "prompts": row["prompt_counter"],
+    }
+    return {name: values[name] for name in SessionSummary.__struct_fields__}
 
 
-def project(each: Project) -> Json:
+def project(each: Project | StoredProject) -> Json:
     return structs.asdict(
         ProjectSummary(
             id=each.id,

@@ -115,9 +115,8 @@ def marks(hit: Hit) -> str:
 _MOST_READ = 4_000  # characters
 _ALIKE = 0.7  # the share of a sentence's words that make it a repetition
 _SENTENCES = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[^\sa-z])|(?<=[。！？])")
-_REQUEST = re.compile(
-    r"^Asked: “[^”]*”\s*"
-)  # as the offline observer begins: the user's words, not what came of it
+# As the offline observer begins: the user's words, not what came of it.
+_REQUEST = re.compile(r"^Asked: “[^”]*”\s*")
 _WORDS = re.compile(r"\w+")
 _PLAIN = re.compile(r"(?<![\w./\\-])[^\W\d_]{2,}(?![\w/\\]|\.\w)")  # a word, and no part of a path or a name
 _LONG_SCRIPT = (

@@ -15,7 +15,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store import Projects, Sessions
+from claude_mem.store import Store
 from claude_mem.store.values import Project, ProjectSummary
 
 MOST_ASKED = 8
@@ -95,8 +95,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
     what is known of where projects lie is to be looked up anew; `alone`: runs something while nobody makes
     vectors, which are of places in the index."""
 
-    projects: Projects
-    sessions: Sessions
+    store: Store
     origin_of: Callable[[str], Origin]
     is_there: Callable[[str], bool]
     has_commit: Callable[[str, str], bool]
@@ -106,9 +105,14 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
     alone: Callable[[Callable[[], int]], int]
 
     def overview(self) -> Json:
-        found = self.projects.all()
+        found = self.store.projects.all()
         return {
-            "items": [_project_json(project, is_there=self.is_there(project.root)) for project in found],
+            "items": [
+                json_shapes.project(project)
+                | {"remote": project.remote, "characters": project.characters}
+                | {"merged": list(project.merged), "is_there": self.is_there(project.root)}
+                for project in found
+            ],
             "hints": [
                 {"from": hint.gone.key, "into": hint.into.key, "names": [hint.gone.name, hint.into.name]}
                 | {"why": hint.why}
@@ -123,7 +127,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
             raise InvalidInput("name", "The name must not be empty.")
         if len(name) > LONGEST_NAME:
             raise InvalidInput("name", f"The name is longer than {LONGEST_NAME} characters.")
-        self.projects.rename(project.id, name)
+        self.store.projects.rename(project.id, name)
         self.changed([project.id])
         return {"key": project.key, "before": project.name, "name": name}
 
@@ -139,7 +143,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
             "observations": gone.observations,
         }
         if not dry_run:
-            self.alone(lambda: self.projects.merge(gone.id, stays.id))
+            self.alone(lambda: self.store.projects.merge(gone.id, stays.id))
             self.moved()
             self.changed([gone.id, stays.id])
         return told
@@ -150,13 +154,13 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
             return project
         if not self.is_there(origin.root):
             return project
-        self.projects.place(project.id, origin.root)
-        now = next((one for one in self.projects.all(weighed=False) if one.id == project.id), None)
+        self.store.projects.place(project.id, origin.root)
+        now = next((one for one in self.store.projects.all(weighed=False) if one.id == project.id), None)
         name = project.name
         # A project that others were merged into has sessions in their directories: those do not name it.
         if now is not None and not now.named and origin.key == project.key and origin.name != name:
             name = origin.name
-            self.projects.rename(project.id, name, by_hand=False)
+            self.store.projects.rename(project.id, name, by_hand=False)
         self.moved()
         return replace(project, root=origin.root, name=name)
 
@@ -164,7 +168,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
         """The same, by where its last sessions worked."""
         if self.is_there(project.root):
             return project
-        for cwd in self.sessions.directories(project.id, DIRECTORIES):
+        for cwd in self.store.sessions.directories(project.id, DIRECTORIES):
             origin = self.origin_of(cwd)
             if self.is_there(cwd) and origin.key == project.key:
                 return self.placed(project, origin)
@@ -172,7 +176,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
 
     def _one(self, field: str, given: str) -> ProjectSummary:
         """By its key, or by its name if only one has it: what is done to it is not easily taken back."""
-        found = self.projects.all(weighed=False)
+        found = self.store.projects.all(weighed=False)
         by_key = [one for one in found if given == one.key or given in one.merged]
         named = by_key or [one for one in found if given == one.name]
         if not named:
@@ -187,20 +191,3 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
 
 def is_directory(root: str) -> bool:
     return bool(root) and Path(root).is_dir()
-
-
-def _project_json(project: ProjectSummary, *, is_there: bool) -> Json:
-    return {
-        "id": project.id,
-        "name": project.name,
-        "key": project.key,
-        "root": project.root,
-        "remote": project.remote,
-        "sessions": project.sessions,
-        "observations": project.observations,
-        "last_at": json_shapes.iso(project.last_at) if project.last_at is not None else None,
-        "last_at_epoch": project.last_at,
-        "characters": project.characters,
-        "merged": list(project.merged),
-        "is_there": is_there,
-    }

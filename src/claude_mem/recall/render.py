@@ -56,8 +56,8 @@ def rendered(text: str, refs: tuple[Ref, ...]) -> Rendered:
     return Rendered(text, tuple(dict.fromkeys(refs)), estimate_tokens(text))
 
 
-START_CHARACTERS = 9_500  # with the fence; the rest of the client's 10,000 is for what else a hook has to say
-START_TOKENS = 3_000
+START_BUDGET = Budget(characters=9_500, tokens=3_000)
+"""With the fence; the rest of the client's 10,000 characters is for what else a hook has to say."""
 
 _LONGEST_FIELD, _LONGEST_STEP = 420, 220
 _MOST_STEPS, _MOST_PINNED, _MOST_RELEVANT = 6, 12, 200
@@ -106,43 +106,24 @@ def render_start(
     start: StartMaterial,
     *,
     now: int,
-    budget_chars: int = START_CHARACTERS,
-    budget_tokens: int = START_TOKENS,
+    budget: Budget = START_BUDGET,
     tz: tzinfo = UTC,
+    plain: bool = False,
 ) -> Rendered:
-    """For a client, fenced; empty when there is nothing to tell. The least relevant is dropped first."""
-    about = f"Memory of {quoted(start.project, 80)}, as of {label.day(now, tz)} {label.clock(now, tz)}."
-    return _packed(
-        start, now, tz, Budget(budget_chars, budget_tokens), lambda text: fenced(text, about=about)
-    )
-
-
-def render_plain(
-    start: StartMaterial,
-    *,
-    now: int,
-    budget_chars: int = START_CHARACTERS,
-    budget_tokens: int = START_TOKENS,
-    tz: tzinfo = UTC,
-) -> Rendered:
-    """For a person: the same lines without the fence."""
+    """For a client, fenced; empty when there is nothing to tell. `plain`: for a person, the same lines
+    without the fence. The least relevant is dropped first."""
     project = quoted(start.project, 80)
-    head = f"Memory of {project}, as of {label.day(now, tz)} {label.clock(now, tz)}"
-    told = _packed(start, now, tz, Budget(budget_chars, budget_tokens), lambda text: f"{head}\n\n{text}")
-    return told if told.text else rendered(f"No previous sessions found for {project}.", ())
-
-
-def _packed(
-    start: StartMaterial, now: int, tz: tzinfo, budget: Budget, wrap: Callable[[str], str]
-) -> Rendered:
+    about = f"Memory of {project}, as of {label.day(now, tz)} {label.clock(now, tz)}"
     lines = list(_lines(start, now, tz))
 
     def render(count: int) -> Rendered:
         shown = lines[:count]
         text = "\n\n".join([*_sections(shown), _closing(start, shown)])
-        return rendered(wrap(text), tuple(line.ref for line in shown if line.ref is not None))
+        whole = f"{about}\n\n{text}" if plain else fenced(text, about=f"{about}.")
+        return rendered(whole, tuple(line.ref for line in shown if line.ref is not None))
 
-    return as_many_as_fit(len(lines), render, budget)
+    told = as_many_as_fit(len(lines), render, budget)
+    return rendered(f"No previous sessions found for {project}.", ()) if plain and not told.text else told
 
 
 def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from heapq import nlargest
 from itertools import islice
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -18,6 +17,7 @@ from claude_mem.recall.rank import WorkContext
 from claude_mem.store import Memories, MemoryFilter
 from claude_mem.store.values import TextMatches, TextQuery
 from claude_mem.vectors.backend import VectorsUnavailable
+from claude_mem.vectors.indexer import Similarity
 
 CHUNK = 120
 PER_SESSION = 5
@@ -36,35 +36,9 @@ BESIDE_A_PATH = 0.3
 """What words weigh when only a path was asked for: its parts are words of everything in its folder."""
 
 
-class Similarity(Protocol):
-    """The vectors' opinion."""
-
-    weight: float
-
-    def is_ready(self) -> bool:
-        """Whether it answers at once; if not, it begins to get ready."""
-        ...
-
-    def cosines(
-        self,
-        query: str,
-        within: tuple[int, int] | None,
-        spots: Iterable[int],
-        *,
-        nearest: bool = True,
-        passing: MemoryFilter | None = None,
-    ) -> dict[int, float]:
-        """Of these spots, and (it takes longer) of those nearest to the query that pass. Raises
-        VectorsUnavailable."""
-        ...
-
-
-class Truth(Protocol):
-    """Whether the code has moved on since a memory was made."""
-
-    def __call__(self, card: Card) -> tuple[tuple[str, ...], float]:
-        """What to know before trusting it, and the factor that goes with it."""
-        ...
+Truth = Callable[[Card], tuple[tuple[str, ...], float]]
+"""Whether the code has moved on since a memory was made: what to know before trusting it, and the factor that
+goes with it."""
 
 
 class SearchResults(Struct, frozen=True):
@@ -106,8 +80,10 @@ class Search:
         lifted = _passed(fused.extra, passing)
         only = None if passing is None else said.keys() | lifted.keys() | passing(cosines)
         places = fuse.ranked(fused, cosines, PER_SESSION, filters.kinds, only)
-        looking = _Looking(most, min(most, len(said) + len(lifted)), HURRIED_CHUNK if hurried else CHUNK)
-        hits = self._hits(places, fused, filters if passing is None else None, work or WorkContext(), looking)
+        chunks = iter(lambda: list(islice(places, HURRIED_CHUNK if hurried else CHUNK)), [])
+        still = filters if passing is None else None
+        enough = most, min(most, len(said) + len(lifted))
+        hits = self._hits(chunks, fused, still, work or WorkContext(), enough)
         if hits and not said and not lifted:
             note = NEAREST
         return SearchResults(hits, legs, note)
@@ -157,20 +133,20 @@ class Search:
 
     def _hits(
         self,
-        places: Iterator[int],
+        chunks: Iterator[list[int]],
         fused: fuse.Fused,
         filters: Filters | None,
         work: WorkContext,
-        looking: _Looking,
+        enough: tuple[int, int],
     ) -> list[Hit]:
         """Looks on for those that say what was asked, though as many were found by meaning alone. `filters`:
-        what is still to be left out."""
-        now, most = self._clock(), looking.most
+        what is still to be left out; `enough`: how many in all, and of those that say it."""
+        now, (most, saying) = self._clock(), enough
         hits: list[Hit] = []
         said = looked_at = 0
-        while (len(hits) < most or said < looking.saying) and looked_at < MOST_LOOKED_AT:
-            chunk = list(islice(places, looking.at_once))
-            if not chunk:
+        while (len(hits) < most or said < saying) and looked_at < MOST_LOOKED_AT:
+            chunk = next(chunks, None)
+            if chunk is None:
                 break
             looked_at += len(chunk)
             for card in self._memories.cards([ref_at(place) for place in chunk]):
@@ -183,14 +159,6 @@ class Search:
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))
         ordered = rank.ordered(rank.answers_first(hits))
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]
-
-
-class _Looking(Struct, frozen=True):
-    """When enough was looked at."""
-
-    most: int
-    saying: int  # of those that say it
-    at_once: int
 
 
 def _passed(scores: Mapping[int, float], passing: MemoryFilter | None) -> Mapping[int, float]:

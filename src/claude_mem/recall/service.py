@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.clock import DAY_MS
@@ -16,7 +17,7 @@ from claude_mem.recall import json_shapes
 from claude_mem.recall.filters import TYPES, UNDERSTOOD, FilterResolver
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search, SearchResults, Truth
-from claude_mem.store import Injections, Memories, Sessions, Statistics
+from claude_mem.store import Store
 from claude_mem.store.values import Project
 
 MOST_RESULTS = 200
@@ -43,10 +44,7 @@ MOST_SELECTED = 500
 class MemoryReader(Struct, frozen=True, kw_only=True):
     """Any thread may call it; any call may block. Raises InvalidInput, NotFound, StoreError."""
 
-    memories: Memories
-    sessions: Sessions
-    injections: Injections
-    statistics: Statistics
+    store: Store
     engine: Search
     resolver: FilterResolver
     truth: Truth
@@ -83,7 +81,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         understood = _understood(filters)
         self._index_files(understood)
         after = json_shapes.parse_cursor(page.cursor)
-        return self.memories.listed(understood, limit=page.limit + 1, offset=page.offset, after=after)
+        return self.store.memories.listed(understood, limit=page.limit + 1, offset=page.offset, after=after)
 
     def timeline(
         self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
@@ -94,7 +92,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             filters = replace(filters, project_id=middle.card.project_id)
         filters = _understood(_right(filters))
         self._index_files(filters)
-        listed, itself = self.memories.listed, middle.card.ref if middle else None
+        listed, itself = self.store.memories.listed, middle.card.ref if middle else None
         earlier = [
             card for card in listed(replace(filters, until=at + 1), limit=before + 1) if card.ref != itself
         ]
@@ -112,25 +110,25 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     def details(self, refs: Sequence[str]) -> Json:
         asked = [(text, Ref.parse(str(text))) for text in refs]
-        whole = self.memories.whole([ref for _, ref in asked if ref is not None])
+        whole = self.store.memories.whole([ref for _, ref in asked if ref is not None])
         results = []
         for ref in dict.fromkeys(ref for _, ref in asked if ref in whole):
             card, columns = whole[ref]
             few = len(asked) <= MOST_LOOKED_UP
-            injected = self.injections.injections(ref=ref, limit=20) if few else None
+            injected = self.store.injections.injections(ref=ref, limit=20) if few else None
             results.append(json_shapes.detail(self._hit(card), columns, injected))
         missing = [str(text) for text, ref in asked if ref not in whole]
         return {"results": results, "missing": missing}
 
     def session(self, id: str) -> Json:
-        found = self.sessions.session(id.strip())
+        found = self.store.sessions.session(id.strip())
         if found is None:
             raise NotFound(f"No session {id!r}.")
         filters = Filters(session=found["claude_session_id"])
         kept: dict[str, list[Json]] = {}
         for name in ("prompts", "observations", "summaries"):
             kind = replace(filters, kinds=(LISTS[name],))
-            kept[name] = self._details(self.memories.refs(kind, limit=MOST_RESULTS, newest_first=False))
+            kept[name] = self._details(self.store.memories.refs(kind, limit=MOST_RESULTS, newest_first=False))
         beside = {
             name: json_shapes.session(found[key]) if found[key] else None
             for name, key in (("previous", "before"), ("next", "after"))
@@ -143,7 +141,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         filters = _right(self.resolver.filters(narrowing))
         self.catch_up()
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
-        touching = self.memories.touching
+        touching = self.store.memories.touching
         chosen = touching(path.strip(), _understood(filters), limit) or touching(path.strip(), filters, limit)
         results = [json_shapes.result(self._hit(each.card)) | {"how": each.how} for each in chosen]
         return {"path": path, "results": results}
@@ -151,7 +149,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> Json:
         filters = self.resolver.filters(narrowing)
         if kind == "projects":
-            projects = self.memories.projects(page.limit + 1, page.offset)
+            projects = self.store.memories.projects(page.limit + 1, page.offset)
             return _page([json_shapes.project(each) for each in projects], page)
         if kind == "sessions":
             return self._sessions(filters, page)
@@ -161,27 +159,23 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         filters = replace(filters, kinds=(LISTS[kind],))
         self._index_files(filters)
         after = json_shapes.parse_cursor(page.cursor)
-        refs = self.memories.refs(filters, limit=page.limit + 1, offset=page.offset, after=after)
+        refs = self.store.memories.refs(filters, limit=page.limit + 1, offset=page.offset, after=after)
         items = self._details(refs[: page.limit])
-        return {
-            "items": items,
-            "offset": page.offset,
-            "limit": page.limit,
-            "hasMore": len(refs) > page.limit,
+        return _page(items, page, more=len(refs) > page.limit) | {
             "next": json_shapes.cursor_after(items) if len(refs) > page.limit else None,
-            "total": self.memories.count(filters) if page.count else None,
+            "total": self.store.memories.count(filters) if page.count else None,
         }
 
     def last_ids(self) -> dict[MemoryKind, int]:
-        return self.memories.last_ids()
+        return self.store.memories.last_ids()
 
     def _sessions(self, filters: Filters, page: Page) -> Json:
         after = json_shapes.parse_session_cursor(page.cursor)
-        rows = self.sessions.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
+        rows = self.store.sessions.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
         last = rows[page.limit - 1] if len(rows) > page.limit else None
         return _page([json_shapes.session(each) for each in rows], page) | {
             "next": json_shapes.session_cursor(last) if last else None,
-            "total": self.sessions.count_sessions(filters) if page.count else None,
+            "total": self.store.sessions.count_sessions(filters) if page.count else None,
         }
 
     def _anchor(
@@ -189,12 +183,12 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     ) -> tuple[Hit | None, int]:
         ref = Ref.parse(anchor)
         if ref is not None:
-            cards = self.memories.cards([ref])
+            cards = self.store.memories.cards([ref])
             if not cards:
                 raise NotFound(f"No memory with id {anchor}.")
             return self._hit(cards[0]), cards[0].created_at
         if anchor:
-            session = self.sessions.session(anchor)
+            session = self.store.sessions.session(anchor)
             if session is not None:
                 return None, int(session["created_at_epoch"])
             time = self.resolver.time("anchor", anchor, self.resolver.project(narrowing))[0]
@@ -213,7 +207,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             self.catch_up()
 
     def _details(self, refs: Sequence[Ref]) -> list[Json]:
-        found = self.memories.whole(refs)
+        found = self.store.memories.whole(refs)
         whole = [found[ref] for ref in refs if ref in found]
         return [json_shapes.detail(self._hit(card), columns) for card, columns in whole]
 
@@ -225,18 +219,18 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     def provenance(self, ref: str) -> Json:
         meant = Ref.parse(ref)
-        found = self.memories.whole([meant]) if meant else {}
+        found = self.store.memories.whole([meant]) if meant else {}
         if meant is None or not found:
             raise NotFound(f"No memory with id {ref}.")
         card, columns = found[meant]
-        session = self.sessions.session(card.session)
+        session = self.store.sessions.session(card.session)
         asked = None
         if card.prompt_number is not None and meant.kind != "prompt":
-            asked = self.statistics.prompt(card.session_db_id, card.prompt_number)
+            asked = self.store.statistics.prompt(card.session_db_id, card.prompt_number)
         is_observation = meant.kind == "observation"
         uses = columns["tool_use_ids"] if is_observation else []
         newer = [Ref("observation", card.superseded_by)] if card.superseded_by is not None else []
-        told = self.injections.injections(ref=meant, limit=INJECTED)
+        told = self.store.injections.injections(ref=meant, limit=INJECTED)
         return {
             "ref": str(meant),
             "branch": card.branch,
@@ -245,34 +239,28 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             "provider": card.provider,
             "session": json_shapes.session(session) if session else None,
             "prompt": next(iter(self._shown([asked] if asked else [])), None),
-            "tool_uses": self._shown(self.statistics.tool_uses(card.session_db_id, uses)) if uses else [],
-            "supersedes": self._shown(self.statistics.superseded(meant.id)) if is_observation else [],
+            "tool_uses": self._shown(self.store.statistics.tool_uses(card.session_db_id, uses))
+            if uses
+            else [],
+            "supersedes": self._shown(self.store.statistics.superseded(meant.id)) if is_observation else [],
             "superseded_by": next(iter(self._shown(newer)), None),
-            "injected": [
-                {
-                    "session_id": each.session,
-                    "event": each.event,
-                    "at": json_shapes.iso(each.at),
-                    "tokens": each.tokens,
-                }
-                for each in told
-            ],
-            "injected_times": self.statistics.times_injected(meant),
+            "injected": json_shapes.injections(told),
+            "injected_times": self.store.statistics.times_injected(meant),
             "duplicates": self._like(meant, card.title, card.project_id) if is_observation else [],
         }
 
     def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> Json:
-        found = self.sessions.session(session.strip())
+        found = self.store.sessions.session(session.strip())
         if found is None:
             raise NotFound(f"No session {session!r}.")
         counts = {
-            kind: self.memories.count(Filters(session=found["claude_session_id"], kinds=(kind,)))
+            kind: self.store.memories.count(Filters(session=found["claude_session_id"], kinds=(kind,)))
             for kind in KINDS
         }
         wanted = tuple(kind for kind in KINDS if kind in kinds)
         filters = Filters(session=found["claude_session_id"], kinds=wanted)
         after = json_shapes.parse_cursor(page.cursor)
-        refs = self.memories.refs(filters, limit=page.limit + 1, newest_first=False, after=after)
+        refs = self.store.memories.refs(filters, limit=page.limit + 1, newest_first=False, after=after)
         items = self._details(refs[: page.limit])
         return {
             "session": json_shapes.session(found),
@@ -289,10 +277,10 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         if project is None:
             raise NotFound("No memories of that directory.")
         since = self.clock() - days * DAY_MS
-        activity = self.statistics.activity(project.id, since)
+        activity = self.store.statistics.activity(project.id, since)
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
-        pinned = self.memories.listed(replace(standing, pinned=True), limit=PINNED)
-        sessions = self.sessions.sessions(Filters(project_id=project.id), limit=SESSIONS)
+        pinned = self.store.memories.listed(replace(standing, pinned=True), limit=PINNED)
+        sessions = self.store.sessions.sessions(Filters(project_id=project.id), limit=SESSIONS)
         return {
             "project": self._figures(project, sessions),
             "days": days,
@@ -300,7 +288,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
                 {"day": day, "observations": 0, "prompts": 0, "summaries": 0} | activity[day]
                 for day in sorted(activity)
             ],
-            "types": self.statistics.types(project.id),
+            "types": self.store.statistics.types(project.id),
             "files": self._changed_files(project.id),
             "next_steps": self._next_steps(project.id),
             "pinned": [json_shapes.result(self._hit(card)) for card in pinned],
@@ -309,14 +297,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     def facets(self, narrowing: SearchFilters) -> Json:
         project = self.resolver.project(narrowing)
-        found = self.statistics.facets(project.id if project else None)
-        return {
-            "projects": list(found.projects),
-            "types": list(TYPES),
-            "branches": list(found.branches),
-            "clients": list(found.clients),
-            "concepts": list(found.concepts),
-        }
+        return {"types": TYPES, **asdict(self.store.statistics.facets(project.id if project else None))}
 
     def select(self, query: str, narrowing: SearchFilters, *, cursor: str = "") -> Json:
         filters = self.resolver.filters(narrowing)
@@ -337,13 +318,15 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         }
 
     def _figures(self, project: Project, sessions: Sequence[Json]) -> Json:
-        count, observations = self.sessions.figures(project.id)
+        count, observations = self.store.sessions.figures(project.id)
         last = sessions[0]["updated_at_epoch"] if sessions else None
         return json_shapes.project(replace(project, sessions=count, observations=observations, last_at=last))
 
     def _changed_files(self, project_id: int) -> list[Json]:
-        files = self.statistics.changed_files(project_id, FILES)
-        last = {card.ref: card.created_at for card in self.memories.cards([each.last for each in files])}
+        files = self.store.statistics.changed_files(project_id, FILES)
+        last = {
+            card.ref: card.created_at for card in self.store.memories.cards([each.last for each in files])
+        }
         return [
             {
                 "path": each.path,
@@ -356,8 +339,8 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         ]
 
     def _next_steps(self, project_id: int) -> list[Json]:
-        refs = [Ref("summary", id) for id in self.sessions.last_summaries(project_id, "", NEXT_STEPS)]
-        whole = self.memories.whole(refs)
+        refs = [Ref("summary", id) for id in self.store.sessions.last_summaries(project_id, "", NEXT_STEPS)]
+        whole = self.store.memories.whole(refs)
         return [
             {
                 "ref": str(ref),
@@ -383,7 +366,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         return [json_shapes.result(hit) for hit in alike[:DUPLICATES]]
 
     def _shown(self, refs: Sequence[Ref]) -> list[Json]:
-        cards = {card.ref: card for card in self.memories.cards(refs)} if refs else {}
+        cards = {card.ref: card for card in self.store.memories.cards(refs)} if refs else {}
         return [json_shapes.result(self._hit(cards[ref])) for ref in refs if ref in cards]
 
 
@@ -397,12 +380,14 @@ def _understood(filters: Filters) -> Filters:
     return filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
 
 
-def _page(items: list[Json], page: Page) -> Json:
+def _page(items: list[Json], page: Page, *, more: bool | None = None) -> Json:
+    """`more`: whether another page follows; None: there is one item too many then."""
+    follows = len(items) > page.limit if more is None else more
     return {
         "items": items[: page.limit],
         "offset": page.offset,
         "limit": page.limit,
-        "hasMore": len(items) > page.limit,
+        "hasMore": follows,
     }
 
 

@@ -17,7 +17,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver, fits
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search
-from claude_mem.store import Memories
+from claude_mem.store import Store
 from claude_mem.store.values import ExportSelection, ImportReport
 
 LONGEST = 70_000  # characters of a text: what capture keeps of a field, and what it says of the rest
@@ -25,7 +25,7 @@ LONGEST_NAME = 1_000  # of what others refer to: cut, it would be another one
 MOST_ITEMS = 200
 LONGEST_ITEM = 2_000
 NAMES = frozenset(
-    (
+    [
         "key",
         "name",
         "session_id",
@@ -35,7 +35,7 @@ NAMES = frozenset(
         "observation",
         "supersedes",
         "event_kind",
-    )
+    ]
 )
 
 
@@ -81,18 +81,16 @@ class Exporter:
     def __init__(
         self,
         *,
-        records: Callable[[ExportSelection], Iterator[Record]],
-        memories: Memories,
+        store: Store,
         resolver: FilterResolver,
         search: Search,
         catch_up: Callable[[], None],
     ) -> None:
-        self._records, self._memories, self._resolver = records, memories, resolver
-        self._search, self._catch_up = search, catch_up
+        self._store, self._resolver, self._search, self._catch_up = store, resolver, search, catch_up
 
     def export(self, query: str, narrowing: SearchFilters) -> Iterator[Record]:
         """What cannot be answered is refused here, before the first record."""
-        return self._records(self._chosen(query, self._resolver.filters(narrowing)))
+        return self._store.transfer.records(self._chosen(query, self._resolver.filters(narrowing)))
 
     def _chosen(self, query: str, filters: Filters) -> ExportSelection:
         kinds = filters.kinds
@@ -126,7 +124,7 @@ class Exporter:
         found: list[Ref] = []
         passed = 0
         every = replace(filters, file=None)  # by the rows: the index may be behind
-        while cards := self._memories.listed(every, limit=PAGE, offset=passed, newest_first=False):
+        while cards := self._store.memories.listed(every, limit=PAGE, offset=passed, newest_first=False):
             found += [card.ref for card in cards if fits(card, filters)]
             passed += len(cards)
         return tuple(found)

@@ -21,8 +21,6 @@ from claude_mem.hook import paths, worker_link
 from claude_mem.model.errors import WorkerFailed, WorkerHung
 from claude_mem.serve import lock
 
-# Starts a process that outlives this one: in a session of its own, holding nothing of ours open.
-
 
 def worker_command(*, from_hook: bool = False) -> list[str]:
     return worker_link.worker_command(sys.executable, from_hook=from_hook)
@@ -49,19 +47,14 @@ def spawn_detached(command: Sequence[str], data_dir: Path) -> int:
     )
 
 
-# Tells that a worker is still opening its database, which may take minutes: an upgrade, a check of it all.
-#
-# It counts only while the worker's lock is held: what a killed worker left behind says nothing, and the next
-# one writes over it.
-
-
 STARTING_FILE = "starting.json"
 LONGEST_START_S = 600.0
 """A worker that takes longer hangs."""
 
 
 def mark_starting(folder: Path, doing: str) -> None:
-    """Raises OSError."""
+    """Say that the database is still being opened, which may take minutes. It counts only while the worker's
+    lock is held, and the next worker writes over it. Raises OSError."""
     write_file(folder / STARTING_FILE, json.dumps({"doing": doing, "since": _now()}).encode())
 
 
@@ -83,9 +76,6 @@ def is_starting(folder: Path) -> bool:
 
 def _now() -> int:
     return time.time_ns() // 1_000_000
-
-
-# Speaks HTTP over `worker.sock`, where no token is sent: how the command line reaches the worker.
 
 
 LONGEST_ADDRESS = 100
@@ -165,9 +155,6 @@ def socket_address(data_dir: Path, name: str) -> Iterator[str]:
         os.fchdir(here)
         os.close(here)
         os.close(folder)
-
-
-# Starts, stops and asks after the worker. Who it is, the lock says; how it is, it says itself.
 
 
 POLL_S = 0.02
@@ -269,7 +256,7 @@ def _signal(data_dir: Path, pid: int, number: signal.Signals) -> bool:
     """Signal the holder if it still is `pid`; False when it is not."""
     if pid == lock.UNSEEN:
         return _holder(data_dir) == pid  # somebody holds it whom we cannot name, and so not signal
-    with _Target(pid) as send:
+    with signalling(pid) as send:
         if _holder(data_dir) != pid:
             return False
         try:
@@ -282,27 +269,25 @@ def _signal(data_dir: Path, pid: int, number: signal.Signals) -> bool:
     return True
 
 
-class _Target:
-    """A process that cannot become another one between the look and the signal, where the system helps."""
+@contextmanager
+def signalling(pid: int) -> Iterator[Callable[[signal.Signals], None]]:
+    """To a process that cannot become another one between the look and the signal, where the system helps."""
+    fd = -1
+    if sys.platform == "linux" and hasattr(os, "pidfd_open"):
+        with suppress(OSError):  # gone already, or an old kernel: the look that follows decides
+            fd = os.pidfd_open(pid)
 
-    def __init__(self, pid: int) -> None:
-        self._pid, self._fd = pid, -1
-
-    def __enter__(self) -> Callable[[signal.Signals], None]:
-        if sys.platform == "linux" and hasattr(os, "pidfd_open"):
-            with suppress(OSError):  # gone already, or an old kernel: the look that follows decides
-                self._fd = os.pidfd_open(self._pid)
-        return self._send
-
-    def _send(self, number: signal.Signals) -> None:
-        if sys.platform == "linux" and self._fd >= 0:
-            signal.pidfd_send_signal(self._fd, number)
+    def send(number: signal.Signals) -> None:
+        if sys.platform == "linux" and fd >= 0:
+            signal.pidfd_send_signal(fd, number)
         else:
-            os.kill(self._pid, number)
+            os.kill(pid, number)
 
-    def __exit__(self, *_: object) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
+    try:
+        yield send
+    finally:
+        if fd >= 0:
+            os.close(fd)
 
 
 def _let_go(data_dir: Path, pid: int, within_s: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import secrets
@@ -10,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from claude_mem.atomic_write import write_file
-from claude_mem.hook import paths
+from claude_mem.hook import notices, paths
 from claude_mem.model.errors import WorkerError
 
-# Makes the data directory its owner's alone, and says what had to be left as it was.
+log = logging.getLogger("claude_mem.serve")
 
 
 FOLDERS = (paths.SPOOL, paths.ASIDE, paths.PRIVATE, paths.BACKUPS, paths.LOGS)
@@ -77,9 +78,6 @@ def _tighten(entry: os.DirEntry[str]) -> str | None:
     return None
 
 
-# Keeps the key to the TCP port: made once, kept over restarts, readable by its owner alone.
-
-
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 random bytes
 
 
@@ -104,3 +102,17 @@ def read_token(path: Path) -> str | None:
             return None
         text = file.read(256).decode("ascii", "replace").strip()
     return text if _TOKEN.fullmatch(text) else None
+
+
+def leave_notice(data_dir: Path, message: str) -> None:
+    """To be shown at the next session start, after what was not shown yet; each once. A worker that fails in
+    ever new ways leaves the newest of them."""
+    path = data_dir / paths.NOTICE
+    line = " ".join(message.split())[: notices.LONGEST_LINE]
+    try:
+        is_ours = path.is_file() and not path.is_symlink()
+        waiting = path.read_text(encoding="utf-8", errors="replace").splitlines() if is_ours else []
+        lines = [*(other for other in waiting if other != line), line][-notices.MOST_LINES :]
+        write_file(path, "\n".join(lines).encode(errors="replace"))
+    except OSError:
+        log.exception("the notice could not be written: %s", message)

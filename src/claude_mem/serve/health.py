@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Literal
 
 from msgspec import structs
 
@@ -24,9 +25,6 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.jobs import Job
 from claude_mem.serve import pause_switches
 from claude_mem.serve.services import PROTOCOL, Running, Services, resident_bytes
-
-# The worker's status in figures: `/health`, `/api/queue`, and `/metrics` in Prometheus' text format.
-
 
 COUNTERS = ("accepted", "duplicate", "set_aside")
 """Always there, at 0 before anything was counted: a rate needs a first point."""
@@ -79,7 +77,7 @@ def worker_health(running: Running) -> Health:
 def _progress(services: Services) -> RecallProgress | None:
     """None: how far recall is cannot be read now; what is wrong then is told above."""
     with suppress(StoreError, OSError):
-        return services.recall_progress()
+        return services.recall.background.progress()
     return None
 
 
@@ -113,75 +111,51 @@ def _row(job: Job, reason: str | None) -> JobRow:
 
 def prometheus(running: Running) -> str:
     services = running.services
-    figures, counters = queue_figures(services), services.store.queue.counters()
-    states = {name: getattr(figures, name) for name in ("ready", "leased", "parked", "done")}
-    age_s = figures.oldest_age_ms / 1000
-    counted = dict.fromkeys(COUNTERS, 0) | counters
-    return "".join(
-        [
-            _family("queue_jobs", "gauge", "Queued events by state.", "state", states),
-            _single(
-                "queue_oldest_age_seconds", "gauge", "How long the oldest ready event has waited.", age_s
-            ),
-            _family("events_total", "counter", "Events by outcome.", "outcome", counted),
-            _family("drops_total", "counter", "Events hooks could not store.", "reason", services.drops()),
-            _single("spool_files", "gauge", "Events waiting in the spool.", figures.spooled),
-            _single("spool_bytes", "gauge", "Bytes waiting in the spool.", services.spooled()[1]),
-            _single(
-                "sessions_open",
-                "gauge",
-                "Sessions that may still be open.",
-                services.store.sessions.count_open(),
-            ),
-            _family(
-                "mishaps_total", "counter", "Failures the worker recovered from.", "where", running.mishaps
-            ),
-            _single("hung_asks", "gauge", "Recall queries that did not return.", running.hung_asks()),
-            _single("uptime_seconds", "gauge", "Since the worker started.", round(running.uptime_s, 3)),
-            _single("resident_memory_bytes", "gauge", "Memory the worker occupies.", resident_bytes()),
-            *_recall_families(services.recall_progress()),
-        ]
-    )
-
-
-def _recall_families(found: RecallProgress) -> list[str]:
-    injected = {event: {"times": 0, "tokens": 0} for event in OCCASIONS} | found.injected
-    states = {state: int(state == found.vectors.state) for state in VECTORS}
+    figures, recall = queue_figures(services), services.recall.background.progress()
+    injected = {event: {"times": 0, "tokens": 0} for event in OCCASIONS} | recall.injected
+    jobs = {state: getattr(figures, state) for state in ("ready", "leased", "parked", "done")}
+    outcomes = dict.fromkeys(COUNTERS, 0) | services.store.queue.counters()
+    open_sessions = services.store.sessions.count_open()
+    vectors = {state: int(state == recall.vectors.state) for state in VECTORS}
     times = {event: each["times"] for event, each in injected.items()}
     tokens = {event: each["tokens"] for event, each in injected.items()}
-    return [
-        _single("index_waiting", "gauge", "Rows not in the full-text index yet.", found.index.waiting),
-        _single("vectors_waiting", "gauge", "Memories without a vector.", found.vectors.waiting),
-        _family("vectors_state", "gauge", "1 for the state the vectors are in.", "state", states),
-        _single(
-            "context_fresh",
-            "gauge",
-            "1 when what is injected at session starts is up to date.",
-            int(found.context.fresh),
-        ),
-        _family("injections_total", "counter", "How often something was injected.", "event", times),
-        _family("injected_tokens_total", "counter", "Tokens injected into sessions.", "event", tokens),
-    ]
+    fresh = "1 when what is injected at session starts is up to date."
+    oldest = "How long the oldest ready event has waited."
+    metrics = (
+        _metric("queue_jobs", "Queued events by state.", jobs, "state"),
+        _metric("queue_oldest_age_seconds", oldest, figures.oldest_age_ms / 1000),
+        _metric("events_total", "Events by outcome.", outcomes, "outcome"),
+        _metric("drops_total", "Events hooks could not store.", services.drops(), "reason"),
+        _metric("spool_files", "Events waiting in the spool.", figures.spooled),
+        _metric("spool_bytes", "Bytes waiting in the spool.", services.spooled()[1]),
+        _metric("sessions_open", "Sessions that may still be open.", open_sessions),
+        _metric("mishaps_total", "Failures the worker recovered from.", running.mishaps, "where"),
+        _metric("hung_asks", "Recall queries that did not return.", running.hung_asks()),
+        _metric("uptime_seconds", "Since the worker started.", round(running.uptime_s, 3)),
+        _metric("resident_memory_bytes", "Memory the worker occupies.", resident_bytes()),
+        _metric("index_waiting", "Rows not in the full-text index yet.", recall.index.waiting),
+        _metric("vectors_waiting", "Memories without a vector.", recall.vectors.waiting),
+        _metric("vectors_state", "1 for the state the vectors are in.", vectors, "state"),
+        _metric("context_fresh", fresh, int(recall.context.fresh)),
+        _metric("injections_total", "How often something was injected.", times, "event"),
+        _metric("injected_tokens_total", "Tokens injected into sessions.", tokens, "event"),
+    )
+    return "".join(metrics)
 
 
-def _single(name: str, kind: str, about: str, value: float) -> str:
-    return _head(name, kind, about) + f"claude_mem_{name} {value}\n"
-
-
-def _family(name: str, kind: str, about: str, label: str, values: Mapping[str, float]) -> str:
-    lines = (f'claude_mem_{name}{{{label}="{_escape(key)}"}} {value}\n' for key, value in values.items())
-    return _head(name, kind, about) + "".join(lines)
-
-
-def _head(name: str, kind: str, about: str) -> str:
-    return f"# HELP claude_mem_{name} {about}\n# TYPE claude_mem_{name} {kind}\n"
+def _metric(name: str, about: str, value: float | Mapping[str, float], label: str = "") -> str:
+    """`label`: what the keys of a mapping are values of."""
+    name, kind = f"claude_mem_{name}", "counter" if name.endswith("_total") else "gauge"
+    lines = [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
+    if isinstance(value, Mapping):
+        lines += [f'{name}{{{label}="{_escape(key)}"}} {count}' for key, count in value.items()]
+    else:
+        lines.append(f"{name} {value}")
+    return "\n".join([*lines, ""])
 
 
 def _escape(value: str) -> str:
     return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-# Whether anything is recorded, and the banners that say why not and what helps.
 
 
 BEHIND_MS = 60 * 60 * 1000
@@ -231,39 +205,34 @@ def banners(
 ) -> list[Banner]:
     """The worst first."""
     found: list[Banner] = []
+
+    def add(code: str, level: Literal["info", "warning", "error"], message: str, fix: str) -> None:
+        found.append(Banner(code, level, message, fix))
+
     if trouble:
-        found.append(
-            Banner(
-                "degraded", "error", f"Nothing can be recorded at the moment: {trouble}", "claude-mem doctor"
-            )
-        )
+        add("degraded", "error", f"Nothing can be recorded at the moment: {trouble}", "claude-mem doctor")
     if paused.everything is not None:
         since = age(max(0.0, now / 1000 - paused.everything))
-        found.append(
-            Banner("paused", "warning", f"Paused for {since}: nothing is recorded.", "claude-mem on")
-        )
+        add("paused", "warning", f"Paused for {since}: nothing is recorded.", "claude-mem on")
     if not connected:
         told = "Claude Code is not connected, according to its settings: nothing new is recorded."
-        found.append(Banner("unconnected", "warning", told, "claude-mem install"))
+        add("unconnected", "warning", told, "claude-mem install")
     if reason := observer.get("paused"):
         told = f"Recorded events are waiting, because nothing can observe them now: {reason}"
-        found.append(Banner("observer_paused", "error", told, "claude-mem queue retry"))
+        add("observer_paused", "error", told, "claude-mem queue retry")
     if reason := observer.get("spentUp"):
-        told = f"{reason} The offline observer takes over until then."
         fix = "Raise it under “The budget” in the settings. Then: claude-mem worker restart"
-        found.append(Banner("out_of_budget", "warning", told, fix))
+        add("out_of_budget", "warning", f"{reason} The offline observer takes over until then.", fix)
     behind = queue is not None and (queue.oldest_age_ms > BEHIND_MS or queue.spooled > MANY_SPOOLED)
     if queue is not None and behind and not reason and not observer.get("paused"):
         waiting, oldest = _many(queue.ready + queue.spooled), age(queue.oldest_age_ms / 1000)
-        told = f"Behind: {waiting} waiting, the oldest for {oldest}."
-        found.append(Banner("behind", "warning", told, "claude-mem doctor"))
+        add("behind", "warning", f"Behind: {waiting} waiting, the oldest for {oldest}.", "claude-mem doctor")
     if queue is not None and queue.parked:
         told = f"{_many(queue.parked)} parked after several failed attempts."
-        found.append(Banner("parked", "warning", told, "claude-mem queue retry"))
+        add("parked", "warning", told, "claude-mem queue retry")
     if lost := sum(drops.values()):
         why = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in drops.items() if count)
-        told = f"{_many(lost)} could not be stored: {why}."
-        found.append(Banner("dropped", "info", told, "claude-mem doctor"))
+        add("dropped", "info", f"{_many(lost)} could not be stored: {why}.", "claude-mem doctor")
     return found
 
 

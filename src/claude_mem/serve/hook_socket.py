@@ -196,7 +196,7 @@ class HookListener:
 
     def __init__(self, running: Running, on_wake: Callable[[str], None]) -> None:
         self._running, self._on_wake = running, on_wake
-        self._ask = ask = AskPool(running.services.ask, running.record_mishap)
+        self._ask = ask = AskPool(running.services.recall.injector.answer, running.record_mishap)
         running.hung_asks = lambda: ask.hung
         self._server: asyncio.Server | None = None
         self._busy: set[asyncio.Task[None]] = set()

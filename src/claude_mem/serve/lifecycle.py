@@ -10,9 +10,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,11 +27,6 @@ from claude_mem.serve.lock import Held, LockHeld
 from claude_mem.serve.services import Running, Services, log
 from claude_mem.serve.sockets import Listeners
 from claude_mem.settings import Settings
-
-# The worker's loops: the spool is drained, what waits is observed, the house kept, the doors watched.
-#
-# Each outlives any one failure, counts it, and ends when the worker stops.
-
 
 DRAIN_EVERY_S = 3.0
 """A wake that was never sent (a hook killed just before) delays an event no longer than this."""
@@ -80,34 +75,25 @@ async def keep_observing(running: Running) -> None:
     """One of a few side by side: each step holds a session of its own."""
     while not running.stopping.is_set():
         news = running.news
-        try:
+        with _survived(running, "pump"):  # a batch that failed went back to the queue
             look_again = await asyncio.to_thread(running.services.pump)
-        except StoreDamaged as error:
-            _leave_it_to_the_next(running, error)
+            running.notify_change()  # a batch may have become memory
+            now = running.services.clock()
+            wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - now) / 1000
+            if wait_s > 0:
+                await _until(news, min(wait_s, OBSERVE_EVERY_S))
+                await _until(running.stopping, GATHER_S)  # a burst of events is one reason to look
             continue
-        except Exception as error:  # the pump's top: the batch went back to the queue
-            running.record_mishap("pump", error)
-            await _until(running.stopping, AFTER_FAILURE_S)
-            continue
-        running.notify_change()  # a batch may have become memory
-        now = running.services.clock()
-        wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - now) / 1000
-        if wait_s > 0:
-            await _until(news, min(wait_s, OBSERVE_EVERY_S))
-            await _until(running.stopping, GATHER_S)  # a burst of events is one reason to look, not hundreds
+        await _until(running.stopping, AFTER_FAILURE_S)
 
 
 async def keep_following(running: Running) -> None:
     """Transcripts that grow, where the user has such watched."""
     follow = running.services.follow
     while follow is not None and not running.stopping.is_set():
-        try:
+        with _survived(running, "follow"):  # a folder may be away for a while
             if await asyncio.to_thread(follow):
                 running.notify_queued()
-        except StoreDamaged as error:
-            _leave_it_to_the_next(running, error)
-        except Exception as error:  # a folder may be away for a while
-            running.record_mishap("follow", error)
         await _until(running.stopping, FOLLOW_EVERY_S)
 
 
@@ -115,18 +101,12 @@ async def keep_ready(running: Running) -> None:
     """What was remembered is indexed and rendered soon after, not when somebody asks."""
     while not running.stopping.is_set():
         changed = running.changed
-        try:
-            more = await asyncio.to_thread(running.services.prepare_recall)
-        except StoreDamaged as error:
-            _leave_it_to_the_next(running, error)
+        with _survived(running, "recall"):  # searching goes on with what is indexed
+            if not await asyncio.to_thread(running.services.recall.background.step):
+                await _until(changed, OBSERVE_EVERY_S)
+                await _until(running.stopping, GATHER_S)
             continue
-        except Exception as error:  # searching goes on with what is indexed
-            running.record_mishap("recall", error)
-            await _until(running.stopping, AFTER_FAILURE_S)
-            continue
-        if not more:
-            await _until(changed, OBSERVE_EVERY_S)
-            await _until(running.stopping, GATHER_S)
+        await _until(running.stopping, AFTER_FAILURE_S)
 
 
 async def keep_house(running: Running, root: Path) -> None:
@@ -139,12 +119,8 @@ async def keep_house(running: Running, root: Path) -> None:
         for name, step in running.services.maintain.items():
             if running.stopping.is_set():
                 break
-            try:
+            with _survived(running, f"maintain.{name}"):  # it is tried again in an hour
                 await asyncio.to_thread(step)
-            except StoreDamaged as error:
-                _leave_it_to_the_next(running, error)
-            except Exception as error:  # it is tried again in an hour; the other steps are done now
-                running.record_mishap(f"maintain.{name}", error)
         await _until(running.stopping, MAINTAIN_EVERY_S)
 
 
@@ -166,6 +142,17 @@ async def keep_watch(running: Running, faces: Listeners, held: Held, lock: Path)
         await _until(running.stopping, WATCH_EVERY_S)
 
 
+@contextmanager
+def _survived(running: Running, where: str) -> Iterator[None]:
+    """What fails in it is counted, and the loop goes on; a damaged store ends the worker."""
+    try:
+        yield
+    except StoreDamaged as error:
+        _leave_it_to_the_next(running, error)
+    except Exception as error:
+        running.record_mishap(where, error)
+
+
 def _leave_it_to_the_next(running: Running, error: StoreDamaged) -> None:
     """A damaged database is mended when it is opened: stop, and the next hook starts a worker that does."""
     running.trouble = str(error)
@@ -177,9 +164,6 @@ async def _until(event: asyncio.Event, within_s: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(within_s):
             await event.wait()
-
-
-# The worker's life, from the lock to the last file removed.
 
 
 HANDOVER = Path("handover.json")

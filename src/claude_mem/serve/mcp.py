@@ -46,7 +46,7 @@ async def post(call: Call) -> Response:
     answer = await asyncio.to_thread(_sdk)
     trusted = bool(call.request.scope.get(guard.TRUSTED))
     version, client = _known(call.request.headers.get(SESSION_ID, ""))
-    meta = _meta(said)
+    meta = _object(_object(said.get("params")).get("_meta"))
     visitor = Visitor(_name(meta.get(_CLIENT_KEY)) or client, _cwd(call) if trusted else "")
     headers = _headers(said, meta, version) if trusted else call.request.headers.raw
     status, body = await answer(call.running, visitor, headers, json.dumps(said).encode())
@@ -79,8 +79,7 @@ def _headers(said: dict[str, object], meta: dict[str, object], version: str) -> 
     method, modern = said.get("method"), meta.get(_VERSION_KEY)
     if isinstance(modern, str) and isinstance(method, str):
         found |= {"mcp-protocol-version": modern, "mcp-method": method}
-        params = said.get("params")
-        name = params.get(_NAMED_BY.get(method, "")) if isinstance(params, dict) else None
+        name = _object(said.get("params")).get(_NAMED_BY.get(method, ""))
         if isinstance(name, str):
             found["mcp-name"] = name
     elif version:
@@ -88,16 +87,13 @@ def _headers(said: dict[str, object], meta: dict[str, object], version: str) -> 
     return [(name.encode(), value.encode(errors="replace")) for name, value in found.items()]
 
 
-def _meta(said: dict[str, object]) -> dict[str, object]:
-    params = said.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    return meta if isinstance(meta, dict) else {}
+def _object(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
 
 
 def _session_id(said: dict[str, object], body: bytes) -> str:
     """As `2025-11-25.claude-code`."""
-    params = said.get("params")
-    client = _name(params.get("clientInfo") if isinstance(params, dict) else None)
+    client = _name(_object(said.get("params")).get("clientInfo"))
     result = json.loads(body).get("result") or {}
     return f"{result.get('protocolVersion', '')}.{quote(client, safe='')}"
 
@@ -109,7 +105,7 @@ def _known(session_id: str) -> tuple[str, str]:
 
 
 def _name(info: object) -> str:
-    name = info.get("name") if isinstance(info, dict) else None
+    name = _object(info).get("name")
     return name[:LONGEST_NAME] if isinstance(name, str) else ""
 
 

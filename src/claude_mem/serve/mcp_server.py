@@ -95,7 +95,7 @@ async def _called(
     try:
         given = read_arguments(tool.arguments, arguments)
         found = await asyncio.to_thread(tool.run, running.services, given, visitor.cwd)
-        text = tool.tell(found).in_words(running.services.fence)
+        text = tool.tell(found).in_words()
     except (Refusal, InvalidInput, NotFound, StoreError) as error:
         return _failed(str(error))
     except Exception as error:  # the client is told that it failed, not what memory said

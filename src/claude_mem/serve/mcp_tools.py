@@ -9,15 +9,12 @@ from msgspec import Struct
 
 from claude_mem.api import tools
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.memories import ForgetRequest
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Ref
+from claude_mem.recall.fence import fenced
 from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.services import Services
-
-# Tells a model what was found, in few tokens: a line for each, whole only where it is asked for.
-#
-# What memory holds is kept apart from what we say about it, so that it can be fenced as the quotation it is.
-
 
 MOST_FILES = 3
 LONGEST_TITLE = 160
@@ -56,9 +53,9 @@ class ToolText(Struct, frozen=True):
     memory: str = ""
     after: str = ""
 
-    def in_words(self, fence: Callable[[str], str]) -> str:
-        fenced = fence(self.memory) if self.memory else ""
-        return "\n".join(part for part in (self.before, fenced, self.after) if part)
+    def in_words(self) -> str:
+        quoted = fenced(self.memory) if self.memory else ""
+        return "\n".join(part for part in (self.before, quoted, self.after) if part)
 
 
 def index_text(found: Found) -> ToolText:
@@ -187,9 +184,6 @@ def _note(found: Found) -> str:
     return str(found.get("note") or "")
 
 
-# The tools a model queries memory with: what each takes, which question it is, how its answer is written.
-
-
 INSTRUCTIONS = """\
 Memory of earlier coding sessions: what was changed, decided, broken and discovered, and why.
 Query it in three steps, each much cheaper than the next:
@@ -214,34 +208,34 @@ class Tool(Struct, frozen=True):
 
 def _search(services: Services, given: tools.SearchArguments, cwd: str) -> Json:
     _known_place(given.project, cwd)
-    return services.memory.search(given.query, given.filters(cwd), Page(given.limit, given.offset))
+    return services.recall.memory.search(given.query, given.filters(cwd), Page(given.limit, given.offset))
 
 
 def _timeline(services: Services, given: tools.TimelineArguments, cwd: str) -> Json:
     filters = _in_project(given.project, cwd)
-    return services.memory.timeline(
+    return services.recall.memory.timeline(
         given.anchor, filters, before=given.before, after=given.after, query=given.query
     )
 
 
 def _read(services: Services, given: tools.ReadArguments, cwd: str) -> Json:
     del cwd
-    return services.memory.details(_refs(given.ids))
+    return services.recall.memory.details(_refs(given.ids))
 
 
 def _session(services: Services, given: tools.SessionArguments, cwd: str) -> Json:
     del cwd
-    return services.memory.session(given.id)
+    return services.recall.memory.session(given.id)
 
 
 def _file_history(services: Services, given: tools.FileArguments, cwd: str) -> Json:
-    return services.memory.file_history(given.path, _in_project(given.project, cwd), limit=given.limit)
+    return services.recall.memory.file_history(given.path, _in_project(given.project, cwd), limit=given.limit)
 
 
 def _remember(services: Services, given: tools.RememberArguments, cwd: str) -> Json:
     more: dict[str, object] = {"title": given.title, "type": given.type, "files": list(given.files)}
     more |= tools.place(given.project or tools.HERE, cwd)
-    return services.writer.remember(given.text, {name: value for name, value in more.items() if value})
+    return services.recall.writer.remember(given.text, {name: value for name, value in more.items() if value})
 
 
 def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Json:
@@ -252,7 +246,7 @@ def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Json:
     confirmed = " ".join(given.confirm.replace("#", "").replace(",", " ").split()).lower()
     if confirmed and confirmed != text:
         raise InvalidInput("confirm", f'Nothing was deleted: `confirm` must be exactly "{text}".')
-    found = services.deleter.forget({"refs": refs}, dry_run=not confirmed)
+    found = services.recall.deleter.forget(ForgetRequest(ids=tuple(refs)), dry_run=not confirmed)
     return found if confirmed else found | {"confirm": text}
 
 

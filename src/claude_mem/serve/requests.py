@@ -14,8 +14,6 @@ from starlette.datastructures import QueryParams
 
 from claude_mem.api.fields import Params
 
-# What a caller is told when a request cannot be served: one shape for every face.
-
 
 class Refusal(Exception):
     """`str()` is one plain sentence that says what is wrong, and what to do where that is not plain."""

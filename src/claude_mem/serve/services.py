@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from claude_mem.api.system import RecallProgress
 from claude_mem.model.clock import Clock
 from claude_mem.queue.intake import PastIntake
+from claude_mem.recall.background import BackgroundWork
 from claude_mem.recall.cost import CostReport
 from claude_mem.recall.deletion import MemoryDeleter
 from claude_mem.recall.edit import Corrections, MemoryWriter
-from claude_mem.recall.inject import Injector
+from claude_mem.recall.inject import InjectionLog, Injector
 from claude_mem.recall.projects import ProjectManager
 from claude_mem.recall.service import MemoryReader
 from claude_mem.recall.transfer import Exporter, Importer
@@ -39,6 +39,23 @@ BACKLOG = 1024
 MOST_CORRECTIONS = 1_000
 
 
+class Recall(Struct, frozen=True, kw_only=True):
+    """What reads and changes memory."""
+
+    memory: MemoryReader
+    writer: MemoryWriter
+    corrections: Corrections
+    deleter: MemoryDeleter
+    exporter: Exporter
+    importer: Importer
+    injector: Injector
+    injection_log: InjectionLog
+    costs: CostReport
+    projects: ProjectManager
+    retention: Retention
+    background: BackgroundWork
+
+
 class Services(Struct, frozen=True, kw_only=True):
     """Every callable here blocks, unless it says otherwise; the worker calls them from threads of its own."""
 
@@ -46,6 +63,8 @@ class Services(Struct, frozen=True, kw_only=True):
     version: str
     clock: Clock
     store: Store
+    recall: Recall
+    backfill: PastIntake
     receive: Callable[[str, dict[str, object]], Accepted]
     """(hook event name, payload in the client's field names): scrubs, parses, commits.
     Raises EventUnreadable, StoreUnavailable."""
@@ -57,12 +76,6 @@ class Services(Struct, frozen=True, kw_only=True):
     """What could not be kept, by reason."""
     maintain: Mapping[str, Callable[[], object]]
     """Hourly upkeep: backup, interrupted sessions, clean-up. Steps by their names, in this order."""
-    close: Callable[[], None]
-    """After everything else has ended."""
-    ask: Callable[[dict[str, object]], str]
-    """A recall hook's question; the context to show, or nothing."""
-    is_private: Callable[[str], bool]
-    """Whether nothing of this prompt may be kept."""
     pump: Callable[[], int | None]
     """Observes one batch, if one is due; epoch milliseconds to look again, None: when something arrives."""
     abort: Callable[[int], bool]
@@ -74,35 +87,12 @@ class Services(Struct, frozen=True, kw_only=True):
     """Makes parked jobs ready again (None: all of them) and ends a pause; returns how many were parked."""
     interrupt_work: Callable[[], None]
     """The worker begins to stop: ends what would keep it waiting, as a model's answer does."""
-    prepare_recall: Callable[[], bool]
-    """Does some of what makes memory quick to find and ready to tell; False: all of it is done."""
-    recall_progress: Callable[[], RecallProgress]
-    """How far the indexes and the rendered contexts are, and what sessions were told."""
-    memory: MemoryReader
-    """Search, lists and pages."""
-    writer: MemoryWriter
-    """Saves and imports memories."""
-    deleter: MemoryDeleter
-    corrections: Corrections
-    """Edits, pins, marks and merges memories, and undoes that."""
-    exporter: Exporter
-    importer: Importer
-    injector: Injector
-    """What sessions are given."""
-    costs: CostReport
-    stats: Callable[[], dict[str, object]]
+    close: Callable[[], None]
+    """After everything else has ended."""
     check_settings: Callable[[Settings], object]
     """Whether a worker would start with them. Raises SettingsError."""
-    fence: Callable[[str], str]
-    """Marks what memory says as a quotation, for a model to read. Does not block."""
-    backfill: PastIntake
-    """Takes in what happened before anybody listened."""
-    projects: ProjectManager
-    retention: Retention
-    follow: Callable[[], bool] | None
+    follow: Callable[[], bool] | None = None
     """Takes in what is new in transcripts that grow; whether there was any. None: none is watched."""
-    drop: Callable[[Sequence[int]], int]
-    """Parked jobs are done with, unobserved; returns how many were parked."""
     is_connected: Callable[[], bool] = lambda: True
     """Whether the coding agent's settings know of us, as far as can be seen from here. Asked often."""
 

@@ -20,9 +20,6 @@ from claude_mem.serve.http.routes import viewer
 from claude_mem.serve.http.server import GRACE_S, HttpServer
 from claude_mem.serve.services import BACKLOG, PROTOCOL, Running, log
 
-# Binds the worker's sockets: two files only their owner can open, and a port on the loopback.
-
-
 LOOPBACK = "127.0.0.1"
 NEIGHBOURS = 100
 """How many ports after the wanted one are tried before any free one is taken."""
@@ -84,9 +81,6 @@ def file_identity(path: Path) -> Identity | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_ctime_ns
-
-
-# Keeps the worker reachable: its sockets open, and healed when somebody deletes or replaces their files.
 
 
 # Relative: the worker has changed into its data directory, so that no path is too long for a socket.

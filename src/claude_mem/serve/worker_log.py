@@ -17,11 +17,6 @@ from typing import Any, BinaryIO, get_args
 
 from claude_mem.api.system import LogLevel, LogLine, LogsAnswer
 
-# Writes the worker's log: rotating, its owner's alone, and never a word of what was captured.
-#
-# An exception's message may quote what it tripped over, so only its type and the lines it passed are written.
-
-
 LOG_NAME = "worker.log"
 LOG_BYTES = 5_000_000
 LOG_FILES = 5
@@ -68,6 +63,8 @@ class _LogFile(RotatingFileHandler):
 
 
 class _WithoutMessages(logging.Formatter):
+    """An exception's message may quote what it tripped over: only its type and its way are written."""
+
     def format(self, record: logging.LogRecord) -> str:
         """Another handler's formatter leaves its text in the record, with the message: it is not used."""
         record = copy.copy(record)
@@ -85,9 +82,6 @@ class _WithoutMessages(logging.Formatter):
             lines.append(f"{type(error).__module__}.{type(error).__qualname__}\n")
             error = error.__cause__ or error.__context__
         return "".join(lines).rstrip()
-
-
-# Answers with the end of the worker's own log, or what was added since; it quotes nothing of memory.
 
 
 TAIL_BYTES = 1 << 20

@@ -4,7 +4,7 @@ copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,6 @@ from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError, InvalidInput
 from claude_mem.privacy.scrub import scrub_text
-from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.transfer import Importer
 from claude_mem.serve import lock
 from claude_mem.serve.http.routes.memories import absorbed
@@ -34,12 +33,8 @@ def restore(settings: Settings, source: Path | None) -> Restored:
     """Put a backup (without a source, the newest whole one) in the database's place. Holds the worker's lock
     meanwhile, so that no hook starts a worker in between; raises LockHeld if one runs."""
     with lock.hold(settings.place(paths.WORKER_LOCK)):
-        return recovery.restore(
-            settings.database,
-            clock=now,
-            backups=settings.place(paths.BACKUPS),
-            source=source,
-        )
+        backups_folder = settings.place(paths.BACKUPS)
+        return recovery.restore(settings.database, clock=now, backups=backups_folder, source=source)
 
 
 def survey(settings: Settings, *, thorough: bool = True) -> Survey:
@@ -63,29 +58,21 @@ def tally(settings: Settings, since: int) -> Tally:
 def trial_import(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes], dict[str, Any]]]:
     """Answers lines as `POST /api/import` does."""
     with scratch(settings.database, now) as copy:
-        arriving = Importer(
+        importer = Importer(
             into=copy.absorb,
             clock=now,
             clean=partial(
                 scrub_text, extra_rules=settings.secret_patterns, extra_globs=settings.exclude_paths
             ),
-            import_observations=_counted,
-            catch_up=_nothing,
+            # What other tools wrote is looked at more closely when it is taken in.
+            import_observations=lambda records: {"imported": len(records), "skipped": 0, "errors": []},
+            catch_up=lambda: None,
         )
 
         def absorb(lines: bytes) -> dict[str, Any]:
             try:
-                return absorbed(lines, partial(arriving.absorb, own=own))
+                return absorbed(lines, partial(importer.absorb, own=own))
             except InvalidInput as error:
                 raise ClaudeMemError(str(error)) from None
 
         yield absorb
-
-
-def _counted(records: Sequence[Mapping[str, object]]) -> Json:
-    """What other tools wrote is looked at more closely when it is taken in."""
-    return {"imported": len(records), "skipped": 0, "errors": []}
-
-
-def _nothing() -> None:
-    pass

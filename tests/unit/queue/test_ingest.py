@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.harness import hook_process, payloads
 
-from claude_mem import settings, wiring
+from claude_mem import settings
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.hook import spool_writer
@@ -25,6 +25,7 @@ from claude_mem.queue import spool_reader
 from claude_mem.queue.ingest import Ingest
 from claude_mem.serve.services import Services
 from claude_mem.store.sqlite import Store
+from claude_mem.wiring import composition
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def parts(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     (data / "spool").mkdir(mode=0o700)
     monkeypatch.chdir(data)
     with hook_process.listening(data):
-        built = wiring.build(settings.load(hook_process.environment(data)))
+        built = composition.build(settings.load(hook_process.environment(data)))
         yield built
         built.close()
 
@@ -188,7 +189,9 @@ def test_with_default_settings_an_answer_to_a_question_becomes_a_decision(
         tool_input={"questions": [question]},
         tool_response={"questions": [question], "answers": answers},
     )
-    (decision,) = parts.memory.listed("observations", SearchFilters(types=("decision",)), Page())["items"]
+    (decision,) = parts.recall.memory.listed("observations", SearchFilters(types=("decision",)), Page())[
+        "items"
+    ]
     assert "PostgreSQL" in decision["title"]
 
 
@@ -203,7 +206,7 @@ def test_with_default_settings_an_open_to_do_becomes_a_next_step(parts: Services
         tool_input={"todos": todos},
         tool_response={"oldTodos": [], "newTodos": todos},
     )
-    (summary,) = parts.memory.listed("summaries", SearchFilters(), Page())["items"]
+    (summary,) = parts.recall.memory.listed("summaries", SearchFilters(), Page())["items"]
     assert "Load the test data" in summary["next_steps"]
     assert "Write the schema" not in summary["next_steps"]
 
@@ -223,7 +226,7 @@ def test_the_ledger_carries_the_users_limits_to_the_hooks(
 ) -> None:
     (data / "spool").mkdir(parents=True, mode=0o700)
     monkeypatch.chdir(data)
-    built = wiring.build(settings.load(hook_process.environment(data, CLAUDE_MEM_SPOOL_MAX_FILES="100")))
+    built = composition.build(settings.load(hook_process.environment(data, CLAUDE_MEM_SPOOL_MAX_FILES="100")))
     built.close()
     with hook_process.listening(data):
         hook_process.run(data, payloads.bash("toolu_1"))
@@ -334,7 +337,7 @@ def test_a_linked_git_directory_does_not_stop_an_exclusion_from_being_checked(
     (tmp_path / BAD_PLACE / ".git").symlink_to(tmp_path / "elsewhere")
     in_front_of_a_good_one(data, tmp_path)
     (data / "settings.json").write_text('{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["secret"]}')
-    built = wiring.build(settings.load(hook_process.environment(data)))
+    built = composition.build(settings.load(hook_process.environment(data)))
     try:
         built.drain()
         assert queued(built) == ["toolu_bad", "toolu_good"]
@@ -348,7 +351,7 @@ def test_a_worktree_that_is_gone_is_excluded_with_its_repository(
     (data / "spool").mkdir(parents=True, mode=0o700)
     monkeypatch.chdir(data)
     (data / "settings.json").write_text('{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["payroll"]}')
-    built = wiring.build(settings.load(hook_process.environment(data)))
+    built = composition.build(settings.load(hook_process.environment(data)))
     try:
         for number, place in enumerate(("payroll/.worktrees/3", "payroll.worktrees/3", "shop/.worktrees/3")):
             event = payloads.bash(f"toolu_{number}", cwd=f"/home/u/gone/{place}")

@@ -20,10 +20,11 @@ from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import MemoryWriter
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import InjectionLimits, Injector
-from claude_mem.recall.search import Search, SearchResults, Similarity
+from claude_mem.recall.search import Search, SearchResults
 from claude_mem.recall.service import MemoryReader
 from claude_mem.store.sqlite import Store
 from claude_mem.store.values import CopyReport, ForgetRequest, Injection, Project
+from claude_mem.vectors.indexer import Similarity
 
 DAY = 24 * 60 * 60 * 1000
 ELSEWHERE = replace(ORIGIN, key="github.com/a/mill", name="mill", root="/home/a/mill")
@@ -67,18 +68,14 @@ class House:
         self.indexing = store.text_index
         self.search = Search(self.library, clock, near, self.truth)
         self.resolver = FilterResolver(
-            memories=self.library,
-            sessions=self.shelves,
+            store=store,
             clock=clock,
             zone=lambda: UTC,
             key_of=lambda cwd: self.origin_of(cwd).key,
             facts_of=lambda _root: None,
         )
         self.reading = MemoryReader(
-            memories=self.library,
-            sessions=self.shelves,
-            injections=store.injections,
-            statistics=store.statistics,
+            store=store,
             engine=self.search,
             resolver=self.resolver,
             truth=self.truth,
@@ -87,7 +84,7 @@ class House:
         )
         self.changes = self.forgettings = 0
         self.writing = MemoryWriter(
-            memories=self.library,
+            store=store,
             origin_of=self.origin_of,
             is_excluded=lambda _cwd: False,
             clock=clock,
@@ -95,8 +92,7 @@ class House:
             changed=self._changed,
         )
         self.deleter = MemoryDeleter(
-            memories=self.library,
-            deletion=store.deletion,
+            store=store,
             resolver=self.resolver,
             copies=TwoBackups(),
             drain=lambda: 0,
@@ -104,9 +100,7 @@ class House:
             forgotten=self._forgotten,
         )
         self.injector = Injector(
-            memories=self.library,
-            sessions=self.shelves,
-            injections=store.injections,
+            store=store,
             search=self.search,
             resolver=self.resolver,
             truth=self.truth,

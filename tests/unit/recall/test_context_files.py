@@ -27,10 +27,8 @@ from claude_mem.store.values import Project
 class Rendering:
     def __init__(self, memory: House, data: Path) -> None:
         self.memory, self.data = memory, data
-        self.contexts = ContextFiles(
-            data, memory.shelves, memory.keeping.injections, memory.injector.start, memory.clock
-        )
-        self.fresh = ContextUpdater(memory.store.statistics, memory.library, self.contexts)
+        self.contexts = ContextFiles(data, memory.store, memory.injector.start, memory.clock)
+        self.fresh = ContextUpdater(memory.store, self.contexts)
 
     def work(self, request: str, session: str = "s1", *, cwd: str = ORIGIN.root) -> None:
         event = self.memory.events.prompt(request, session, cwd=cwd)
@@ -191,7 +189,7 @@ def test_old_files_are_tidied_away_and_written_again_when_there_is_news(renderin
 
 
 def test_a_project_of_which_nothing_may_be_told_has_a_file_that_says_nothing(tmp_path: Path) -> None:
-    with house(tmp_path, size=InjectionLimits(start_characters=0)) as memory:
+    with house(tmp_path, size=InjectionLimits(context_characters=0)) as memory:
         rendering = Rendering(memory, tmp_path / "data")
         rendering.work("tame the heron")
         rendering.settle()
@@ -211,10 +209,8 @@ def test_what_is_just_being_rendered_when_something_is_forgotten_is_cleared_too(
 
     with house(tmp_path) as memory, ThreadPoolExecutor(2) as threads:
         memory.turn("x")
-        contexts = ContextFiles(
-            tmp_path / "data", memory.shelves, memory.keeping.injections, slow_start, memory.clock
-        )
-        fresh = ContextUpdater(memory.store.statistics, memory.library, contexts)
+        contexts = ContextFiles(tmp_path / "data", memory.store, slow_start, memory.clock)
+        fresh = ContextUpdater(memory.store, contexts)
         step = threads.submit(fresh.step)
         assert reading.wait(10)
         fresh.anew()

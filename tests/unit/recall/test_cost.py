@@ -1,13 +1,16 @@
 """What memory costs, in figures."""
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.jobs import Spent
-from claude_mem.recall.cost import CostBudget, CostReport
-from claude_mem.store import Statistics
+from claude_mem.recall.cost import CostReport
+from claude_mem.settings import Settings
+from claude_mem.store import Store
 from claude_mem.store.values import InjectionCount, Spending
 
 NOON = 1_769_860_800_000  # 2026-01-31T12:00:00Z
@@ -44,12 +47,15 @@ def costing() -> CostReport:
         assert since == NOON - NOON % DAY_MS - 2 * DAY_MS
         return SPENT
 
+    def spent(session_id: int, now: int) -> Spent:
+        assert (session_id, now) == (0, NOON)
+        return Spent(daily_tokens=1_650, daily_usd=0.01)
+
+    queue = SimpleNamespace(spending=spending, spent=spent)
     return CostReport(
-        spending=spending,
-        today=lambda: Spent(daily_tokens=1_650, daily_usd=0.01),
-        statistics=cast(Statistics, Ledgers()),
+        store=cast(Store, SimpleNamespace(queue=queue, statistics=Ledgers())),
         clock=lambda: NOON,
-        budget=CostBudget(5_000, 2.0),
+        settings=Settings(Path("data"), daily_tokens=5_000, daily_usd=2.0),
         instructions=800,
     )
 

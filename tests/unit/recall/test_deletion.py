@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.recall.remembering import House
 
+from claude_mem.api.memories import ForgetRequest
 from claude_mem.model.errors import InvalidInput, NotFound
 
 HERE: dict[str, object] = {"cwd": "/home/a/shop"}
@@ -15,7 +16,7 @@ HERE: dict[str, object] = {"cwd": "/home/a/shop"}
 def test_forgetting_is_tried_first_and_then_done(memory: House) -> None:
     memory.keep("old heron", days_ago=9)
     memory.keep("new heron")
-    selection: dict[str, Any] = {"text": "heron", "until": "3 days ago"}
+    selection = ForgetRequest(text="heron", until="3 days ago")
     tried = memory.deleter.forget(selection, dry_run=True)
     assert (tried["dry_run"], tried["observations"], tried["backups"]) == (True, 1, 2)
     assert [sample["title"] for sample in tried["sample"]] == ["old heron"]
@@ -26,13 +27,11 @@ def test_forgetting_is_tried_first_and_then_done(memory: House) -> None:
     assert memory.found("heron") == ["2"]
 
 
-@pytest.mark.parametrize(
-    "selection", [{}, {"text": ""}, {"unknown": "x"}, {"refs": ["what?"]}, {"project": "nope"}]
-)
-def test_nothing_is_forgotten_by_mistake(memory: House, selection: dict[str, object]) -> None:
+@pytest.mark.parametrize("selection", [{}, {"text": ""}, {"ids": ("what?",)}, {"project": "nope"}])
+def test_nothing_is_forgotten_by_mistake(memory: House, selection: dict[str, Any]) -> None:
     memory.keep("one")
     with pytest.raises(InvalidInput):
-        memory.deleter.forget(selection, dry_run=False)
+        memory.deleter.forget(ForgetRequest(**selection), dry_run=False)
     assert memory.found("one") == ["1"]
 
 
@@ -40,17 +39,17 @@ def test_a_session_is_forgotten_by_the_beginning_of_its_id_and_what_is_in_it_is_
     memory: House,
 ) -> None:
     memory.keep("heron", session="88e16f61-d1b7")
-    tried = memory.deleter.forget({"session": "88e16f61"}, dry_run=True)
+    tried = memory.deleter.forget(ForgetRequest(session="88e16f61"), dry_run=True)
     assert (tried["sessions"], tried["observations"]) == (1, 1)
     assert [sample["title"] for sample in tried["sample"]] == ["heron"]
-    assert memory.deleter.forget({"session": "88e16f61"}, dry_run=False)["sessions"] == 1
+    assert memory.deleter.forget(ForgetRequest(session="88e16f61"), dry_run=False)["sessions"] == 1
     assert memory.found("heron") == []
 
 
 def test_whoever_names_what_is_not_there_forgets_nothing(memory: House) -> None:
     memory.keep("heron")
     with pytest.raises(NotFound, match="99"):
-        memory.deleter.forget({"refs": ["1", "99"]}, dry_run=False)
+        memory.deleter.forget(ForgetRequest(ids=("1", "99")), dry_run=False)
     with pytest.raises(InvalidInput, match="nobodys"):
-        memory.deleter.forget({"session": "nobodys"}, dry_run=False)
+        memory.deleter.forget(ForgetRequest(session="nobodys"), dry_run=False)
     assert memory.found("heron") == ["1"]

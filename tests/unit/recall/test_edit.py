@@ -99,7 +99,7 @@ def clock() -> SettableClock:
 def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Corrections]:
     with Store.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
         store.memories.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
-        yield Corrections(memories=store.memories, clock=clock, clean=str, changed=lambda _projects: None)
+        yield Corrections(store=store, clock=clock, clean=str, changed=lambda _projects: None)
 
 
 def test_only_observations_are_pinned(correcting: Corrections) -> None:

@@ -251,7 +251,7 @@ def test_a_session_is_not_told_of_a_file_what_it_did_itself(filed: House) -> Non
 
 
 def test_no_characters_mean_nothing_is_told(tmp_path: Path) -> None:
-    with house(tmp_path, size=InjectionLimits(start_characters=0, prompt_characters=0)) as memory:
+    with house(tmp_path, size=InjectionLimits(context_characters=0, prompt_characters=0)) as memory:
         worked(memory, "then", "tame the heron cache", NOON)
         memory.clock.now += DAY
         assert ask(memory, "SessionStart", source="startup") == ""

@@ -30,8 +30,7 @@ class House:
         self.library = store.memories
         self.keeping = store
         self.housing = ProjectManager(
-            projects=store.projects,
-            sessions=store.sessions,
+            store=store,
             origin_of=lambda cwd: self.origins[cwd],
             is_there=self.there.__contains__,
             has_commit=lambda root, commit: False,

@@ -15,13 +15,14 @@ from claude_mem.recall.label import estimate_tokens, gist
 from claude_mem.recall.render import (
     MOST_FILE_LINES,
     MOST_HITS,
+    START_BUDGET,
+    Budget,
     LastSession,
     NextStep,
     StartMaterial,
     file_lessons,
     length,
     render_file,
-    render_plain,
     render_prompt,
     render_start,
 )
@@ -114,25 +115,27 @@ def test_nothing_to_tell_is_nothing_for_a_hook_and_a_sentence_for_a_person() -> 
     empty = StartMaterial("demo", last=(LastSession(when=NOW),), sessions=1)
     assert render_start(empty, now=NOW).text == ""
     assert render_start(empty, now=NOW).refs == ()
-    assert render_plain(empty, now=NOW).text == "No previous sessions found for demo."
+    assert render_start(empty, now=NOW, plain=True).text == "No previous sessions found for demo."
 
 
 def test_a_person_reads_the_same_lines_without_the_fence() -> None:
-    plain = render_plain(MATERIAL, now=NOW).text.splitlines()
+    plain = render_start(MATERIAL, now=NOW, plain=True).text.splitlines()
     assert plain[0] == "Memory of demo, as of 2026-11-16 10:05"
     assert plain[1:] == lines()[2:-1]
 
 
 def test_a_terminal_is_told_nothing_but_text() -> None:
     evil = hit(1, "\x1b]0;owned\x07\x1b[2J title\u202e")
-    plain = render_plain(StartMaterial("de\x1b[31mmo", relevant=(evil,)), now=NOW).text
+    plain = render_start(StartMaterial("de\x1b[31mmo", relevant=(evil,)), now=NOW, plain=True).text
     assert "\x1b" not in plain
     assert "\x07" not in plain
     assert "\u202e" not in plain
 
 
 def test_the_least_relevant_are_dropped_first_and_counted() -> None:
-    told = render_start(StartMaterial("demo", relevant=many(150)), now=NOW, budget_chars=3_000)
+    told = render_start(
+        StartMaterial("demo", relevant=many(150)), now=NOW, budget=Budget(3_000, START_BUDGET.tokens)
+    )
     shown = [ref.id for ref in told.refs]
     assert shown == list(range(1, len(shown) + 1))
     assert 10 < len(shown) < 150
@@ -170,20 +173,18 @@ def test_it_never_exceeds_its_budget_and_never_cuts_a_line(
         relevant=many(count, title),
         sessions=3,
     )
-    told = render_start(material, now=NOW, budget_chars=chars, budget_tokens=tokens)
+    told = render_start(material, now=NOW, budget=Budget(chars, tokens))
     assert length(told.text) <= chars
     assert told.tokens <= tokens
     if told.text:
         assert told.text.endswith("`.\n</claude-mem-context>")
-        everything = render_start(
-            material, now=NOW, budget_chars=10**6, budget_tokens=10**6
-        ).text.splitlines()
+        everything = render_start(material, now=NOW, budget=Budget(10**6, 10**6)).text.splitlines()
         assert set(told.text.splitlines()[:-3]) <= set(everything)
 
 
 def test_by_default_a_client_takes_it_whole_even_when_all_is_emoji() -> None:
     material = StartMaterial("demo", last=(LAST,), relevant=many(200, "🦉" * 150))
-    text = render_start(material, now=NOW, budget_tokens=10**6).text
+    text = render_start(material, now=NOW, budget=Budget(START_BUDGET.characters, 10**6)).text
     assert len(text.encode("utf-16-le")) // 2 <= CLIENT_LIMIT - 500
 
 

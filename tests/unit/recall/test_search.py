@@ -19,6 +19,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall.rank import WorkContext
 from claude_mem.store.values import ForgetPlan, Revision, TextMatch, TextQuery
 from claude_mem.vectors.backend import VectorsUnavailable
+from claude_mem.vectors.indexer import Similarity
 
 
 def test_everything_that_was_said_or_done_is_found(memory: House) -> None:
@@ -213,7 +214,7 @@ def test_a_narrow_filter_finds_what_ranks_far_down(memory: House) -> None:
     assert memory.found("falcon", types=("decision",)) == [str(needle)]
 
 
-class Failing:
+class Failing(Similarity):
     """A backend that is down."""
 
     weight = 0.5
@@ -225,7 +226,7 @@ class Failing:
     def is_ready(self) -> bool:
         return self._ready
 
-    def cosines(self, query: str, within: Any, spots: Iterable[int], **how: Any) -> dict[int, float]:
+    def cosines(self, query: str, within: Any, memory_keys: Iterable[int], **how: Any) -> dict[int, float]:
         self.asked += 1
         raise VectorsUnavailable("nobody answers at the address")
 
@@ -247,13 +248,10 @@ def test_nothing_is_loaded_while_somebody_waits(tmp_path: Path) -> None:
 
 
 def test_what_only_the_vectors_know_is_found_too(tmp_path: Path) -> None:
-    class Close:
-        weight = 0.5
-
-        def is_ready(self) -> bool:
-            return True
-
-        def cosines(self, query: str, within: Any, spots: Iterable[int], **how: Any) -> dict[int, float]:
+    class Close(Failing):
+        def cosines(
+            self, query: str, within: Any, memory_keys: Iterable[int], **how: Any
+        ) -> dict[int, float]:
             return {memory_key(1, 1, Ref("observation", 1)): 0.9}
 
     with house(tmp_path, Close()) as memory:
@@ -266,7 +264,9 @@ def test_all_that_say_it_come_before_those_only_the_vectors_know(tmp_path: Path)
     class Close(Failing):
         weight = 0.05
 
-        def cosines(self, query: str, within: Any, spots: Iterable[int], **how: Any) -> dict[int, float]:
+        def cosines(
+            self, query: str, within: Any, memory_keys: Iterable[int], **how: Any
+        ) -> dict[int, float]:
             return {memory_key(1, 1 + n, Ref("observation", 20 + n)): n / 1000 for n in range(1, 151)}
 
     with house(tmp_path, Close()) as memory:

@@ -22,10 +22,8 @@ from claude_mem.store.values import ExportSelection
 
 @pytest.fixture
 def leaving(memory: House) -> Callable[..., list[Any]]:
-    portable = memory.store.transfer
     exporter = Exporter(
-        records=portable.records,
-        memories=memory.library,
+        store=memory.store,
         resolver=memory.resolver,
         search=memory.search,
         catch_up=memory.indexing.catch_up,
@@ -35,9 +33,8 @@ def leaving(memory: House) -> Callable[..., list[Any]]:
 
 @pytest.fixture
 def arriving(memory: House) -> Callable[..., dict[str, Any]]:
-    portable = memory.store.transfer
     importer = Importer(
-        into=portable.absorb,
+        into=memory.store.transfer.absorb,
         clock=memory.clock,
         clean=lambda text: text.replace("hunter2", ""),
         import_observations=memory.writing.import_observations,

@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
 from claude_mem.agents.claude_code import events as claude_code
@@ -33,7 +34,7 @@ from claude_mem.model.jobs import (
     next_status,
 )
 from claude_mem.model.structs import replace
-from claude_mem.serve.services import Services
+from claude_mem.serve.services import Recall, Services
 from claude_mem.settings import Settings
 from claude_mem.store import Store
 from claude_mem.store.values import Accepted, Arrival
@@ -128,6 +129,9 @@ class MemoryStore:
         reason: str | None = None
         return [(job, reason) for job in found[:limit]]
 
+    def drop(self, job_ids: Sequence[int]) -> int:
+        return 0
+
     def counters(self) -> dict[str, int]:
         return dict(self._counters)
 
@@ -198,6 +202,10 @@ def build(settings: Settings, version: str = "0.1.0") -> Services:
         return not (folder / "session-is-busy").exists()
 
     absent: Any = Absent()
+    background: Any = SimpleNamespace(step=lambda: False, progress=lambda: RECALL_PROGRESS)
+    injector: Any = SimpleNamespace(answer=ask)
+    parts = dict.fromkeys(Recall.__struct_fields__, absent)
+    recall = Recall(**parts | {"background": background, "injector": injector})
     return Services(
         settings=settings,
         version=version,
@@ -209,31 +217,14 @@ def build(settings: Settings, version: str = "0.1.0") -> Services:
         drops=lambda: {"spool_full": 2},
         maintain={"upkeep": (folder / "maintained").touch},
         close=lambda: (folder / "closed").touch() if folder.exists() else None,
-        ask=ask,
         pump=pump,
         abort=abort,
         interrupt_work=let_go.set,
-        is_private=lambda prompt: prompt.startswith("<private>") and prompt.endswith("</private>"),
         observer_state=dict,
         resume=lambda job_ids: 0,
-        drop=lambda job_ids: 0,
-        prepare_recall=lambda: False,
-        recall_progress=lambda: RECALL_PROGRESS,
         check_settings=str,
-        fence=str,
-        follow=None,
-        memory=absent,
-        writer=absent,
-        deleter=absent,
-        corrections=absent,
-        exporter=absent,
-        importer=absent,
-        injector=absent,
-        costs=absent,
-        stats=absent.stats,
         backfill=absent,
-        projects=absent,
-        retention=absent,
+        recall=recall,
     )
 
 

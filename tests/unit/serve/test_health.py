@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -35,7 +36,9 @@ def running(tmp_path: Path) -> Running:
 
 
 def recalling(running: Running, found: Callable[[], RecallProgress]) -> Running:
-    running.services = replace(running.services, recall_progress=found)
+    background: Any = SimpleNamespace(progress=found)
+    recall = replace(running.services.recall, background=background)
+    running.services = replace(running.services, recall=recall)
     return running
 
 

@@ -6,12 +6,15 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from tests.unit.serve.standin import build
 
 from claude_mem.hook import worker_link
 from claude_mem.model.structs import replace
+from claude_mem.recall.inject import Injector
 from claude_mem.serve import health, hook_socket, sockets
 from claude_mem.serve.hook_socket import AskPool, HookListener, Question
 from claude_mem.serve.services import Running
@@ -26,7 +29,8 @@ def serving(
     """Runs a hook line whose worker answers with `ask`, and talks to it."""
 
     async def serve() -> Running:
-        running = Running(replace(build(Settings(data_dir=folder)), ask=ask))
+        services, injector = build(Settings(data_dir=folder)), cast(Injector, SimpleNamespace(answer=ask))
+        running = Running(replace(services, recall=replace(services.recall, injector=injector)))
         line = HookListener(running, lambda version: None)
         await line.start(sockets.listen_unix(folder / "hook.sock"))
         try:

@@ -15,12 +15,15 @@ from tests.unit.serve import standin
 from tests.unit.serve.tiny_desk import EVIL, TinyDesk
 
 from claude_mem.api.filters import Page, SearchFilters, filter_infos
+from claude_mem.model.structs import replace
+from claude_mem.recall.fence import TAG
 from claude_mem.serve import mcp_tools
 from claude_mem.serve.http import app, guard
 from claude_mem.serve.http.guard import Guard, Key
-from claude_mem.serve.services import Running, Services
+from claude_mem.serve.services import Running
 from claude_mem.settings import Settings
 
+DISARMED = EVIL.replace("<", "‹")
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -58,15 +61,10 @@ class Answer:
 class Worker:
     def __init__(self, folder: Path) -> None:
         self.desk = TinyDesk()
-        parts: dict[str, Any] = {
-            name: getattr(standin.build(Settings(folder)), name) for name in Services.__struct_fields__
-        }
-        fence = "<quoted>{}</quoted>".format
-        self.running = Running(
-            Services(
-                **parts | {"memory": self.desk, "writer": self.desk, "deleter": self.desk, "fence": fence}
-            )
-        )
+        desk: Any = self.desk
+        services = standin.build(Settings(folder))
+        recall = replace(services.recall, memory=desk, writer=desk, deleter=desk)
+        self.running = Running(replace(services, recall=recall))
 
     def post(self, said: object, key: Key | None = None, **headers: str) -> Answer:
         """As it arrives over worker.sock; with a key, over TCP."""
@@ -220,9 +218,9 @@ class TestTools:
 
     def test_what_memory_says_is_inside_the_fence_and_what_we_say_outside(self, worker: Worker) -> None:
         told = worker.told("search")
-        inside = told[told.index("<quoted>") : told.index("</quoted>")]
-        assert EVIL in inside
-        assert told.count(EVIL) == 1
+        inside = told[told.index(f"<{TAG}>") : told.index(f"</{TAG}>")]
+        assert DISARMED in inside
+        assert told.count(DISARMED) == told.count(f"</{TAG}>") == 1
         assert "get_observations" not in inside
         for tool, arguments in (
             ("timeline", {"anchor": "2"}),
@@ -232,7 +230,7 @@ class TestTools:
             ("forget", {"ids": [2]}),
         ):
             told = worker.call(tool, dict(arguments)).text
-            assert told.index("<quoted>") < told.index(EVIL) < told.index("</quoted>"), tool
+            assert told.index(f"<{TAG}>") < told.index(DISARMED) < told.index(f"</{TAG}>"), tool
 
     def test_a_client_that_would_hide_the_text_is_given_nothing_else(self, worker: Worker) -> None:
         session = worker.post(hello("claude-code")).headers["mcp-session-id"]
@@ -273,7 +271,7 @@ class TestTools:
     def test_timeline_shows_what_was_before_and_after(self, worker: Worker) -> None:
         lines = worker.told("timeline", anchor=2, before=3, after="4").splitlines()
         order = [line[:4] for line in lines if "bugfix" in line]
-        assert order == ["<quo", "> #2", "#3 b"]
+        assert order == ["#1 b", "> #2", "#3 b"]
         assert worker.desk.asked[-1] == ("timeline", "2", "", SearchFilters(), 3, 4)
 
     def test_the_whole_of_a_memory_is_told_and_what_is_missing_named(self, worker: Worker) -> None:
@@ -287,7 +285,7 @@ class TestTools:
         told = worker.told("get_session", id="session")
         for part in ("session-a shop completed", "Learned: Cookies expire.", "#p4 prompt", "#1 bugfix"):
             assert part in told
-        assert told.endswith("next: session-b</quoted>")
+        assert told.endswith(f"next: session-b\n</{TAG}>")
 
     def test_what_is_remembered_belongs_to_the_project_the_client_works_in(self, worker: Worker) -> None:
         headers = {"x_claude_mem_cwd": b"/home/ada/shop".hex()}

@@ -41,7 +41,7 @@ def retention_of(data: Path, store: Store, **settings: int) -> Retention:
     return Retention(
         settings=Settings(data, **settings),  # type: ignore[arg-type]  # each is a number
         store=store,
-        contexts=ContextFiles(data, store.sessions, store.injections, lambda *_: Rendered(), now),
+        contexts=ContextFiles(data, store, lambda *_: Rendered(), now),
         stale_markers=spool.stale,
         tidy_spool=spool.tidy,
     )

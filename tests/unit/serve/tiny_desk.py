@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.memories import ForgetRequest
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.recall.json_shapes import Json
 
@@ -91,10 +92,8 @@ class TinyDesk:
         self.asked.append(("remember", text, dict(given)))
         return {"status": "saved", "id": 9, "ref": "9", "title": text}
 
-    def forget(self, selection: Mapping[str, object], *, dry_run: bool, exports: bool = False) -> Json:
-        refs = selection["refs"]
-        assert isinstance(refs, list)
-        sample = [one for one in self.memories if one["ref"] in refs]
+    def forget(self, asked: ForgetRequest, *, dry_run: bool) -> Json:
+        sample = [one for one in self.memories if one["ref"] in asked.ids]
         if not dry_run:
             self.memories = [one for one in self.memories if one not in sample]
         return {"dry_run": dry_run, "observations": len(sample), "sample": sample, "backups": 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,13 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, arrivals
 from tests.harness.faults import fill, small_disk
 
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.memories import EditRequest, ForgetRequest
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation
+from claude_mem.serve.services import Recall
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import Store
 from claude_mem.wiring import composition
@@ -28,16 +30,14 @@ def origin_of(cwd: str) -> Origin:
 
 
 @contextmanager
-def recalling(data: Path) -> Iterator[tuple[composition.RecallServices, Store]]:
+def recalling(data: Path) -> Iterator[tuple[Recall, Store]]:
     with Store.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
         settings = Settings(data, vectors="off")
-        assembled = composition.build_recall(
-            settings, store, origin_of=origin_of, clean=str, drain=lambda: 0, instructions=""
-        )
-        try:
+        with ExitStack() as closing:
+            assembled = composition.build_recall(
+                settings, store, closing, origin_of=origin_of, clean=str, drain=lambda: 0, instructions=""
+            )
             yield assembled, store
-        finally:
-            assembled.close()
 
 
 def remember(store: Store, title: str, number: int = 0) -> None:
@@ -87,9 +87,9 @@ def rendered(data: Path) -> dict[str, bytes]:
     return {name: file.read_bytes() for name, file in files.items() if file.exists()}
 
 
-CHANGES: dict[str, Callable[[composition.RecallServices], object]] = {
+CHANGES: dict[str, Callable[[Recall], object]] = {
     "pin": lambda made: made.corrections.pin(["1"], pinned=True),
-    "edit": lambda made: made.corrections.edit("1", {"title": "Did another thing"}),
+    "edit": lambda made: made.corrections.edit(EditRequest(id=1, title="Did another thing")),
     "wrong": lambda made: made.corrections.mark_wrong(["1"], wrong=True),
     "remember": lambda made: made.writer.remember("the till rounds up", {"project": ORIGIN.key}),
     "import": lambda made: made.writer.import_observations(
@@ -127,7 +127,7 @@ def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:
         while made.background.step():
             pass
         before = rendered(tmp_path)
-        undo = made.corrections.edit("1", {"title": "Did another thing"})["undo"]
+        undo = made.corrections.edit(EditRequest(id=1, title="Did another thing"))["undo"]
         made.corrections.undo(undo["token"])
         assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}
         while made.background.step():
@@ -154,5 +154,5 @@ def test_after_a_forgetting_no_context_is_left(tmp_path: Path) -> None:
         worked(store, ORIGIN, ELSEWHERE)
         while made.background.step():
             pass
-        made.deleter.forget({"refs": ["1"]}, dry_run=False)
+        made.deleter.forget(ForgetRequest(ids=("1",)), dry_run=False)
         assert rendered(tmp_path) == {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -52,22 +51,19 @@ TABLE: tuple[Endpoint, ...] = (
 )
 
 
+_FAILURES = (
+    *(Refusal, EventUnreadable, InvalidInput, NotFound, ChangedMeanwhile, StoreError),
+    *(HTTPException, Exception),
+)
+
+
 def build(running: Running) -> Starlette:
     by_path: dict[str, dict[str, Endpoint]] = {}
     for endpoint in TABLE:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
     app = Starlette(
         routes=[_route(path, methods, running) for path, methods in by_path.items()],
-        exception_handlers={
-            Refusal: _refused,
-            EventUnreadable: _unreadable,
-            InvalidInput: _bad_question,
-            NotFound: _not_there,
-            ChangedMeanwhile: _changed_meanwhile,
-            StoreError: _unavailable,
-            HTTPException: _not_routed,
-            Exception: _broken,
-        },
+        exception_handlers=dict.fromkeys(_FAILURES, _failed),
     )
     app.add_middleware(_BySegments)
     app.router.redirect_slashes = False  # a redirect would be built from the Host header
@@ -128,46 +124,30 @@ def _media_type(request: Request) -> str:
     return (declared or "application/json").partition(";")[0].strip().lower()
 
 
-def _refusal(refusal: Refusal) -> Response:
+async def _failed(_: Request, error: Exception) -> Response:
+    refusal = _refusal(error)
     return JSONResponse(refusal.as_json(), status_code=refusal.status, headers=refusal.headers)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
-    return _refusal(error)
-
-
-async def _bad_question(_: Request, error: Exception) -> Response:
-    assert isinstance(error, InvalidInput)
-    return _refusal(Refusal(400, "bad_field", str(error), field=error.field or None))
-
-
-def _as(status: int, code: str, headers: dict[str, str] | None = None) -> _ErrorHandler:
-    async def handle(_: Request, error: Exception) -> Response:
-        return _refusal(Refusal(status, code, str(error), headers=headers))
-
-    return handle
-
-
-_ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
-
-_unreadable = _as(400, "unreadable")
-_not_there = _as(404, "not_found")
-_changed_meanwhile = _as(409, "changed_meanwhile")
-_unavailable = _as(503, "unavailable", {"Retry-After": str(RETRY_AFTER_S)})
-
-
-async def _not_routed(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    if error.status_code == 405:
-        allowed = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
-        return _refusal(
-            Refusal(405, "bad_method", f"Allowed methods: {allowed}.", headers={"Allow": allowed})
-        )
-    message = "There is no such route; GET /openapi.json lists them all."
-    return _refusal(Refusal(error.status_code, "no_route", message))
-
-
-async def _broken(_: Request, __: Exception) -> Response:
-    """Answers only; the guard outside logs it."""
-    return _refusal(Refusal(500, "internal", "Something went wrong; see the worker's log."))
+def _refusal(error: Exception) -> Refusal:
+    refusal = Refusal(500, "internal", "Something went wrong; see the worker's log.")  # the guard logs it
+    match error:
+        case Refusal():
+            refusal = error
+        case InvalidInput():
+            refusal = Refusal(400, "bad_field", str(error), field=error.field or None)
+        case EventUnreadable():
+            refusal = Refusal(400, "unreadable", str(error))
+        case NotFound():
+            refusal = Refusal(404, "not_found", str(error))
+        case ChangedMeanwhile():
+            refusal = Refusal(409, "changed_meanwhile", str(error))
+        case StoreError():
+            refusal = Refusal(503, "unavailable", str(error), headers={"Retry-After": str(RETRY_AFTER_S)})
+        case HTTPException(status_code=405):
+            allowed = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
+            refusal = Refusal(405, "bad_method", f"Allowed methods: {allowed}.", headers={"Allow": allowed})
+        case HTTPException():
+            message = "There is no such route; GET /openapi.json lists them all."
+            refusal = Refusal(error.status_code, "no_route", message)
+    return refusal

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from claude_mem.api.fields import Error
-from claude_mem.serve.services import Running, Services
+from claude_mem.serve.services import Recall, Running, Services
 
 LINES = "application/x-ndjson"
 
@@ -40,6 +40,10 @@ class Call(Struct, frozen=True):
     @property
     def services(self) -> Services:
         return self.running.services
+
+    @property
+    def recall(self) -> Recall:
+        return self.running.services.recall
 
     @property
     def id(self) -> str:

@@ -84,7 +84,7 @@ def listen(call: Call, project: str) -> Response:
         retry = {"Retry-After": "5"}
         raise Refusal(503, "too_many", f"Too many listeners (at most {MOST_LISTENERS}).", headers=retry)
     since = Cursor.parse(call.request.headers.get("last-event-id", "").strip())
-    teller = _Teller(running, call.services.memory, project, since, visitor=visitor(call))
+    teller = _Teller(running, call.recall.memory, project, since, visitor=visitor(call))
     return _Stream(running, teller.events())
 
 

@@ -14,6 +14,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from claude_mem.api.memories import ForgetRequest
 from claude_mem.model.structs import replace
 from claude_mem.recall.service import MemoryReader
 from claude_mem.serve.http import stream
@@ -55,7 +56,7 @@ def imported(parts: Services, what: str, count: int, **more: object) -> None:
         {"title": sha256(f"{what} {number}".encode()).hexdigest(), "project": "shop"} | more
         for number in range(count)
     ]
-    assert parts.writer.import_observations(records)["imported"] == count
+    assert parts.recall.writer.import_observations(records)["imported"] == count
 
 
 async def listening(running: Running, since: str = "") -> AsyncIterator[bytes]:
@@ -77,12 +78,11 @@ async def until(name: str, events: AsyncIterator[bytes]) -> str:
 
 def first_event(parts: Services) -> tuple[str, Counter[str]]:
     """The id of the first event, and what the reader was asked for it."""
-    counting = Counting(parts.memory)
+    counting = Counting(parts.recall.memory)
+    recall = replace(parts.recall, memory=cast(MemoryReader, counting))
 
     async def listen() -> str:
-        return await until(
-            "initial", await listening(Running(replace(parts, memory=cast(MemoryReader, counting))))
-        )
+        return await until("initial", await listening(Running(replace(parts, recall=recall))))
 
     return asyncio.run(listen()).splitlines()[0].removeprefix("id: "), counting.questions
 
@@ -100,7 +100,7 @@ def test_what_was_backfilled_beyond_a_gap_that_forgetting_left_is_sent(parts: Se
     imported(parts, "recent", RECENT)
     since = first_event(parts)[0]
     imported(parts, "forgotten", 2 * stream.WINDOW, project="gap", created_at_epoch=LONG_AGO)
-    parts.deleter.forget({"project": "gap"}, dry_run=False)
+    parts.recall.deleter.forget(ForgetRequest(project="gap"), dry_run=False)
     imported(parts, "backfilled", 1, created_at_epoch=LONG_AGO)
 
     async def listen() -> str:

@@ -6,16 +6,16 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from operator import itemgetter
+from typing import Any, cast
 
-from msgspec import UNSET, Struct, structs
+from msgspec import Struct, structs
 from starlette.responses import Response, StreamingResponse
 
 from claude_mem.api import memories as api
 from claude_mem.api.fields import Error
 from claude_mem.api.filters import SearchFilters
 from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, SessionList
-from claude_mem.model.refs import Ref
 from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, Routes
 from claude_mem.serve.requests import Refusal, parse
@@ -33,7 +33,7 @@ _MEMORY = {"id": ("A memory: `12` an observation, `s12` a summary, `p12` a promp
 
 @routes.get("/api/search", "Search memory. Without q: the newest.", api.SearchAnswer)
 def search(call: Call, query: api.SearchQuery) -> Json:
-    return call.services.memory.search(query.q, query, query.page, explain=query.explain)
+    return call.recall.memory.search(query.q, query, query.page, explain=query.explain)
 
 
 @routes.get(
@@ -43,20 +43,20 @@ def search(call: Call, query: api.SearchQuery) -> Json:
     NOT_FOUND,
 )
 def timeline(call: Call, query: api.TimelineQuery) -> Json:
-    memory = call.services.memory
+    memory = call.recall.memory
     return memory.timeline(query.anchor, query, before=query.before, after=query.after, query=query.q)
 
 
 @routes.get("/api/file", "A file's history across sessions.", api.FileAnswer)
 def file(call: Call, query: api.FileQuery) -> Json:
     filters = SearchFilters(project=query.project, cwd=query.cwd, wrong=query.wrong)
-    return call.services.memory.file_history(query.path, filters, limit=query.limit)
+    return call.recall.memory.file_history(query.path, filters, limit=query.limit)
 
 
 def _add_list(kind: str, shape: type[Struct]) -> None:
     @routes.get(f"/api/{kind}", f"A page of {kind}, newest first.", shape)
     def listed(call: Call, query: api.ListQuery) -> Json:
-        return call.services.memory.listed(kind, query, query.page)
+        return call.recall.memory.listed(kind, query, query.page)
 
 
 for _kind in ("observations", "summaries", "prompts"):
@@ -66,12 +66,9 @@ _add_list("sessions", SessionList)
 
 @routes.get("/api/observation/{id}", "One memory in full.", api.Memory, NOT_FOUND, **_MEMORY)
 def observation(call: Call) -> Json:
-    ref = Ref.parse(call.id)
-    found = call.services.memory.details([str(ref)])["results"] if ref else []
-    if not found:
-        raise Refusal(404, "not_found", f"No memory with id {call.id[:40]}.")
-    memory: Json = found[0]
-    return memory
+    for memory in call.recall.memory.details([call.id])["results"]:
+        return cast(Json, memory)
+    raise Refusal(404, "not_found", f"No memory with id {call.id[:40]}.")
 
 
 @routes.get(
@@ -82,17 +79,15 @@ def observation(call: Call) -> Json:
     **_MEMORY,
 )
 def provenance(call: Call) -> Json:
-    return call.services.memory.provenance(call.id)
+    return call.recall.memory.provenance(call.id)
 
 
 @routes.post("/api/observations/batch", "Many memories at once, in full.", api.MemoriesAnswer)
 def batch(call: Call, body: api.BatchRequest) -> Json:
-    found = call.services.memory.details(_some(body.ids))
-    results: list[dict[str, Any]] = found["results"]
+    found = call.recall.memory.details(_some(body.ids))
     if body.order_by is not None:
-        newest_first = body.order_by == "date_desc"
-        results = sorted(results, key=lambda each: int(each["created_at_epoch"] or 0), reverse=newest_first)
-    return found | {"results": results[: body.limit]}
+        found["results"].sort(key=itemgetter("created_at_epoch"), reverse=body.order_by == "date_desc")
+    return found | {"results": found["results"][: body.limit]}
 
 
 @routes.get(
@@ -102,7 +97,7 @@ def batch(call: Call, body: api.BatchRequest) -> Json:
     NOT_FOUND,
 )
 def session(call: Call) -> Json:
-    return call.services.memory.session(call.id)
+    return call.recall.memory.session(call.id)
 
 
 @routes.get(
@@ -112,12 +107,12 @@ def session(call: Call) -> Json:
     NOT_FOUND,
 )
 def events(call: Call, query: EventsQuery) -> Json:
-    return call.services.memory.events(call.id, query.kinds, query.page)
+    return call.recall.memory.events(call.id, query.kinds, query.page)
 
 
 @routes.get("/api/stats", "Statistics of what is stored.", Answer(200, "Figures."))
 def stats(call: Call) -> Json:
-    return call.services.stats()
+    return call.recall.background.stats()
 
 
 # -- Saving and correcting --
@@ -125,11 +120,7 @@ def stats(call: Call) -> Json:
 
 @routes.post("/api/memory/save", "Save a memory at the user's request.", api.SavedAnswer)
 async def save(call: Call, body: api.SaveRequest) -> Json:
-    given = {
-        name: value for name, value in structs.asdict(body).items() if name != "text" and value is not None
-    }
-    given |= {name: list(given[name]) for name in ("files", "concepts") if name in given}
-    saved = await asyncio.to_thread(call.services.writer.remember, body.text, given)
+    saved = await asyncio.to_thread(call.recall.writer.remember, body.text, structs.asdict(body))
     call.running.notify_change()
     return saved
 
@@ -141,9 +132,8 @@ async def save(call: Call, body: api.SaveRequest) -> Json:
     NOT_FOUND,
 )
 async def pin(call: Call, body: api.PinRequest) -> Json:
-    refs = _some(body.ids)
-    changed = await asyncio.to_thread(call.services.corrections.pin, refs, pinned=body.pinned)
-    return _announced(call, "pin", changed)
+    flag = call.recall.corrections.pin
+    return _announced(call, "pin", await asyncio.to_thread(flag, _some(body.ids), pinned=body.pinned))
 
 
 @routes.post(
@@ -153,9 +143,8 @@ async def pin(call: Call, body: api.PinRequest) -> Json:
     NOT_FOUND,
 )
 async def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
-    refs = _some(body.ids)
-    changed = await asyncio.to_thread(call.services.corrections.mark_wrong, refs, wrong=body.wrong)
-    return _announced(call, "wrong", changed)
+    flag = call.recall.corrections.mark_wrong
+    return _announced(call, "wrong", await asyncio.to_thread(flag, _some(body.ids), wrong=body.wrong))
 
 
 @routes.post(
@@ -165,13 +154,8 @@ async def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
     NOT_FOUND,
 )
 async def edit(call: Call, body: api.EditRequest) -> Struct:
-    given = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in structs.asdict(body).items()
-        if name != "id" and value is not UNSET
-    }
-    edited = await asyncio.to_thread(call.services.corrections.edit, str(body.id), given)
-    found = await asyncio.to_thread(call.services.memory.details, [edited["ref"]])
+    edited = await asyncio.to_thread(call.recall.corrections.edit, body)
+    found = await asyncio.to_thread(call.recall.memory.details, [edited["ref"]])
     call.running.announce("edit", [edited["ref"]])
     return api.EditAnswer(next(iter(found["results"]), None), edited["undo"])
 
@@ -183,7 +167,7 @@ async def edit(call: Call, body: api.EditRequest) -> Struct:
     NOT_FOUND,
 )
 async def merge(call: Call, body: api.MergeRequest) -> Json:
-    merged = await asyncio.to_thread(call.services.corrections.merge, str(body.into), _some(body.ids))
+    merged = await asyncio.to_thread(call.recall.corrections.merge, str(body.into), _some(body.ids))
     call.running.announce("merge", [merged["into"], *merged["merged"]])
     return merged
 
@@ -197,7 +181,7 @@ async def merge(call: Call, body: api.MergeRequest) -> Json:
     id=("The `token` of an `undo`.", "Zm9v"),
 )
 async def undo(call: Call) -> Json:
-    undone = await asyncio.to_thread(call.services.corrections.undo, call.id)
+    undone = await asyncio.to_thread(call.recall.corrections.undo, call.id)
     call.running.announce("undo", undone["refs"])
     return undone
 
@@ -208,7 +192,7 @@ async def undo(call: Call) -> Json:
     api.SelectAnswer,
 )
 def select(call: Call, body: api.SelectRequest) -> Json:
-    return call.services.memory.select(body.q, body, cursor=body.cursor)
+    return call.recall.memory.select(body.q, body, cursor=body.cursor)
 
 
 @routes.post(
@@ -222,20 +206,14 @@ async def forget(call: Call, body: api.ForgetRequest) -> Json:
     if body.dry_run is False and not body.confirm:
         message = "`confirm` must be true: deletion cannot be undone."
         raise Refusal(400, "missing_field", message, field="confirm")
-    refs = _refs(body.ids)
-    selection: dict[str, object] = {"refs": refs} if refs else {}
-    for name in ("session", "project", "file", "since", "until", "text"):
-        if value := getattr(body, name):
-            selection[name] = value
-    if not selection:
+    if body.is_empty:
         raise Refusal(400, "missing_field", "Nothing is selected: specify at least `ids`.", field="ids")
     dry_run = body.dry_run is True or not body.confirm
-    gone = await asyncio.to_thread(
-        call.services.deleter.forget, selection, dry_run=dry_run, exports=body.exports
-    )
+    gone = await asyncio.to_thread(call.recall.deleter.forget, body, dry_run=dry_run)
     if not dry_run:
         # Of a session or a project it is not known here which went: whoever listens reads all again.
-        call.running.announce("forget" if selection == {"refs": refs} else "all", refs)
+        others = any(getattr(body, name) for name in api.FORGET_BY if name != "ids")
+        call.running.announce("all" if others else "forget", _refs(body.ids))
     return gone
 
 
@@ -250,7 +228,7 @@ async def forget(call: Call, body: api.ForgetRequest) -> Json:
 def export(call: Call, query: api.ExportQuery) -> Response:
     if call.request.method == "HEAD":
         return Response(media_type=LINES)
-    return StreamingResponse(_pieces(call.services.exporter.export(query.q, query)), media_type=LINES)
+    return StreamingResponse(_pieces(call.recall.exporter.export(query.q, query)), media_type=LINES)
 
 
 @routes.post(
@@ -261,10 +239,10 @@ def export(call: Call, query: api.ExportQuery) -> Response:
 )
 async def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> Json:
     if body is None:
-        absorb = partial(call.services.importer.absorb, own=query.own)
+        absorb = partial(call.recall.importer.absorb, own=query.own)
         done = await asyncio.to_thread(absorbed, call.lines or b"", absorb)
     else:
-        done = await asyncio.to_thread(call.services.writer.import_observations, body.records)
+        done = await asyncio.to_thread(call.recall.writer.import_observations, body.records)
     call.running.notify_change()
     return done
 

@@ -17,7 +17,7 @@ routes = Routes()
 
 @routes.get("/api/projects", "A page of projects, most recently used first.", api.ProjectList)
 def listed(call: Call, query: api.ProjectsQuery) -> Json:
-    return call.services.memory.listed("projects", SearchFilters(), Page(query.limit, query.offset))
+    return call.recall.memory.listed("projects", SearchFilters(), Page(query.limit, query.offset))
 
 
 @routes.get(
@@ -26,17 +26,17 @@ def listed(call: Call, query: api.ProjectsQuery) -> Json:
     api.ProjectsOverview,
 )
 def overview(call: Call) -> Json:
-    return call.services.projects.overview()
+    return call.recall.projects.overview()
 
 
 @routes.get("/api/project", "An overview of a project. Needs project or cwd.", api.ProjectAnswer, NOT_FOUND)
 def project(call: Call, query: api.ProjectQuery) -> Json:
-    return call.services.memory.project(_one_project(query), days=query.days)
+    return call.recall.memory.project(_one_project(query), days=query.days)
 
 
 @routes.get("/api/facets", "The available values of the filters.", api.FacetsAnswer)
 def facets(call: Call, query: api.FacetsQuery) -> Json:
-    return call.services.memory.facets(query.filters)
+    return call.recall.memory.facets(query.filters)
 
 
 @routes.get(
@@ -45,7 +45,7 @@ def facets(call: Call, query: api.FacetsQuery) -> Json:
     api.CostAnswer,
 )
 def cost(call: Call, query: api.CostQuery) -> Json:
-    return call.services.costs.cost(query.project, days=query.days)
+    return call.recall.costs.cost(query.project, days=query.days)
 
 
 @routes.get(
@@ -55,7 +55,7 @@ def cost(call: Call, query: api.CostQuery) -> Json:
     api.ContextAnswer,
 )
 def context(call: Call, query: api.ContextQuery) -> Json | Response:
-    found = call.services.injector.context(_one_project(query), source=query.source, session=query.session)
+    found = call.recall.injector.context(_one_project(query), source=query.source, session=query.session)
     return found if query.format == "json" else PlainTextResponse(str(found["text"]))
 
 
@@ -66,12 +66,12 @@ def context(call: Call, query: api.ContextQuery) -> Json | Response:
     NOT_FOUND,
 )
 def preview(call: Call, body: api.PreviewRequest) -> Json:
-    return call.services.injector.preview(_one_project(body), body.prompt, body.sizes)
+    return call.recall.injector.preview(_one_project(body), body.prompt, body.sizes)
 
 
 @routes.post("/api/projects/rename", "Give a project another name.", api.RenameAnswer, NOT_FOUND)
 async def rename(call: Call, body: api.RenameRequest) -> Json:
-    renamed = await asyncio.to_thread(call.services.projects.rename, body.project, body.name)
+    renamed = await asyncio.to_thread(call.recall.projects.rename, body.project, body.name)
     call.running.notify_change()
     return renamed
 
@@ -85,14 +85,14 @@ async def rename(call: Call, body: api.RenameRequest) -> Json:
 async def merge(call: Call, body: api.MergeProjectsRequest) -> Json:
     """It cannot be undone, so it takes two words, as forgetting does."""
     dry_run = body.dry_run is True or not body.confirm
-    merged = await asyncio.to_thread(call.services.projects.merge, body.from_, body.into, dry_run=dry_run)
+    merged = await asyncio.to_thread(call.recall.projects.merge, body.from_, body.into, dry_run=dry_run)
     call.running.notify_change()
     return merged
 
 
 @routes.post("/api/gc", "Delete expired data and reclaim disk space.", api.GcAnswer)
 def collect(call: Call, body: api.GcRequest) -> Json:
-    return call.services.retention.collect(dry_run=body.dry_run is True)
+    return call.recall.retention.collect(dry_run=body.dry_run is True)
 
 
 def _one_project(given: api.ProjectParams) -> SearchFilters:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from claude_mem.api import sessions as api
 from claude_mem.model.jobs import Session
+from claude_mem.queue.intake import is_wholly_private
 from claude_mem.serve import event_reports
 from claude_mem.serve.http.router import UNKNOWN_SESSION, Answer, Call, Routes, respond
 from claude_mem.serve.requests import Refusal
@@ -117,7 +118,7 @@ async def _init(call: Call, session: str, prompt: str | None, **known: object) -
     """A new prompt; without one, only the session is made known."""
     private = False
     if prompt:
-        private = await asyncio.to_thread(call.services.is_private, prompt)
+        private = await asyncio.to_thread(is_wholly_private, prompt)
         accepted = await event_reports.report(
             call.running, event_reports.PROMPT, session, prompt=prompt, **known
         )

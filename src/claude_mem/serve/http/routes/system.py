@@ -81,7 +81,7 @@ async def retry(call: Call, body: api.RetryRequest) -> Struct:
     api.DropAnswer,
 )
 def drop(call: Call, body: api.DropRequest) -> Struct:
-    return api.DropAnswer("ok", call.services.drop(list(dict.fromkeys(body.ids))))
+    return api.DropAnswer("ok", call.services.store.queue.drop(list(dict.fromkeys(body.ids))))
 
 
 # -- activity.flag, which status lines and spinners watch --

@@ -111,7 +111,7 @@ def test_no_byte_of_forgotten_words_is_left_in_the_database_or_its_log(life: Lif
 
 def test_a_small_file_need_not_be_written_anew_for_it(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is freed is overwritten at once; else every forgetting would end with the whole file rewritten."""
-    monkeypatch.setattr(secure_delete, "_rewrite", _not_needed)
+    monkeypatch.setattr(secure_delete, "vacuum", _not_needed)
     for number in range(6):
         life.turn("s1", CANARY if number == 2 else "harmless")
     life.indexing.catch_up()

@@ -16,7 +16,7 @@ from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref, span
 from claude_mem.model.structs import replace
-from claude_mem.store.sqlite import Store, statistics, vector_index
+from claude_mem.store.sqlite import Store, vector_index
 from claude_mem.store.values import Arrival, ForgetPlan
 
 SHOP = "/gone/code/shop"
@@ -148,8 +148,7 @@ def test_a_project_without_sessions_does_not_exist(store: Store, work: Work) -> 
     assert library.project(f"{SHOP}/web") is None
     assert [each.root for each in store.projects.all()] == [SHOP]
     assert store.statistics.facets(None).projects == ("shop",)
-    with store.readers.read() as db:
-        assert statistics.memory_figures(db)["projects"] == 1
+    assert store.statistics.figures()["projects"] == 1
     work.at("s2", plain(f"{SHOP}/web"))
     assert work.projects() == {SHOP: 2}
 

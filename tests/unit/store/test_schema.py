@@ -6,49 +6,50 @@ from pathlib import Path
 
 import pytest
 
+from claude_mem.model.errors import StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.store.sqlite.database_files import DatabaseHeader
 from claude_mem.store.sqlite.schema import (
     FIRST_RELEASE,
-    Create,
-    Foreign,
     Migration,
-    TooNew,
-    TooOld,
-    Upgrade,
     load_migrations,
-    migration_plan,
+    require_readable,
 )
 
 KNOWN = tuple(Migration(FIRST_RELEASE + n, "abc"[n - 1], "") for n in (1, 2, 3))
 
 
+def readable(found: DatabaseHeader | None) -> DatabaseHeader | None:
+    return require_readable(Path("some.db"), found, KNOWN)
+
+
 def test_nothing_is_created_whole() -> None:
-    assert migration_plan(None, KNOWN) == Create()
+    assert readable(None) is None
 
 
 def test_a_database_without_tables_is_as_good_as_nothing() -> None:
-    assert migration_plan(DatabaseHeader(ours=False, version=0, empty=True), KNOWN) == Create()
+    assert readable(DatabaseHeader(ours=False, version=0, empty=True)) is None
 
 
 def test_somebody_elses_tables_are_left_alone_whatever_version_they_claim() -> None:
-    assert migration_plan(DatabaseHeader(ours=False, version=2, empty=False), KNOWN) == Foreign()
+    with pytest.raises(StoreForeign):
+        readable(DatabaseHeader(ours=False, version=2, empty=False))
 
 
 @pytest.mark.parametrize("lacks", [0, 1, 2, 3])
 def test_an_older_database_is_brought_up_to_date(lacks: int) -> None:
     found = DatabaseHeader(ours=True, version=FIRST_RELEASE + 3 - lacks, empty=False)
-    assert migration_plan(found, KNOWN) == Upgrade()
+    assert readable(found) == found
 
 
 @pytest.mark.parametrize("version", [0, 1, FIRST_RELEASE - 1])
 def test_a_database_from_before_the_first_release_is_left_alone(version: int) -> None:
-    assert migration_plan(DatabaseHeader(ours=True, version=version, empty=False), KNOWN) == TooOld()
+    with pytest.raises(StoreTooOld):
+        readable(DatabaseHeader(ours=True, version=version, empty=False))
 
 
 def test_a_database_from_the_future_is_left_alone() -> None:
-    assert (
-        migration_plan(DatabaseHeader(ours=True, version=FIRST_RELEASE + 4, empty=False), KNOWN) == TooNew()
-    )
+    with pytest.raises(StoreTooNew):
+        readable(DatabaseHeader(ours=True, version=FIRST_RELEASE + 4, empty=False))
 
 
 def test_migrations_are_read_in_their_order(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.contracts.store_contract import Events, arrivals
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.store.sqlite import Store
-from claude_mem.store.sqlite.statistics import News, NewsMarks, news_since
+from claude_mem.store.sqlite.statistics import News, NewsMarks
 
 
 @pytest.fixture
@@ -21,8 +21,7 @@ def store(open_store: Callable[[], Store]) -> Iterator[Store]:
 
 
 def news(store: Store, marks: NewsMarks | None) -> News:
-    with store.readers.read() as db:
-        return news_since(db, marks)
+    return store.statistics.news(marks)
 
 
 def test_news_are_told_once_and_by_project(store: Store, events: Events) -> None:

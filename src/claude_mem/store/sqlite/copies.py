@@ -151,18 +151,13 @@ def _is_from_before(one: Copy, wanted: ForgetRequest) -> bool:
 
 def _may_hold(one: Copy, wanted: ForgetRequest) -> bool:
     path = one.path
+    known = schema.migrations()
     with translated(path):
-        says = database_files.read_header(path)
+        says = schema.require_readable(path, database_files.read_header(path), known)
     if says is None:
         return False
-    readable = schema.readable()
-    if not says.ours:
-        raise StoreForeign(str(path), "it holds somebody else's tables")
-    if says.version >= readable.stop:
-        raise StoreTooNew(str(path), found=says.version, known=readable[-1])
-    if says.version < readable.start:
-        raise StoreTooOld(str(path), found=says.version, oldest=readable.start)
-    if says.version < readable[-1] or wanted.selection.file or is_plain(path.with_name(path.name + "-wal")):
+    is_older, log = says.version < schema.newest(known), path.with_name(path.name + "-wal")
+    if is_older or wanted.selection.file or is_plain(log):
         return True  # to be seen in a copy that can be brought up to date
     with closing(open_sealed(path)) as db, translated(path):
         if one.aside is not None:  # a backup was read through when it was made

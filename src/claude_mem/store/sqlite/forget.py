@@ -8,6 +8,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,18 +22,13 @@ from claude_mem.model.refs import KINDS, MemoryKind, Ref, memory_key
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import injections, secure_delete, text_index, vector_index
 from claude_mem.store.sqlite.arrivals import session_digest
-from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute
+from claude_mem.store.sqlite.connection import Part, Readers, Value, Writer, execute, transaction
 from claude_mem.store.sqlite.memory_filters import memories_of_file
 from claude_mem.store.sqlite.observations import entitle
 from claude_mem.store.sqlite.page_scan import PageScan
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.sqlite.vector_index import EMBEDDED
 from claude_mem.store.values import ForgetPlan, ForgetRequest, Forgotten, MemoryIdentity, Selection
-
-# Which memories a person's words select to be forgotten. All that is said must hold.
-#
-# Words are looked for here and not by SQLite, which tells small letters from capitals outside of ASCII.
-
 
 IDS_AT_ONCE = 256
 TABLES: dict[MemoryKind, str] = {
@@ -48,7 +44,8 @@ _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def forget_plan(db: sqlite3.Connection, selection: Selection) -> ForgetPlan:
-    """By file only as far as the index is: see to it first that it is in step."""
+    """Which memories a selection means: all that it says must hold. By file only as far as the index is: see
+    to it first that it is in step."""
     narrow = selection.refs or selection.file or selection.text
     if not narrow and selection.since is None and selection.until is None:
         return ForgetPlan(sessions=tuple(_sessions(db, selection)))
@@ -95,6 +92,7 @@ def _ids(
 
 
 def _holding(db: sqlite3.Connection, kind: MemoryKind, ids: Iterator[int], text: str) -> Iterator[int]:
+    """Looked for here and not by SQLite, which tells small letters from capitals outside of ASCII."""
     wanted = spellings(text)
     for some in slices(ids, IDS_AT_ONCE):
         for row in execute(db, f"words_of_{TABLES[kind]}", ids=json.dumps(some)):
@@ -127,13 +125,6 @@ def slices(values: Iterable[int], size: int) -> Iterator[Sequence[int]]:
         yield some
 
 
-# What is selected to be forgotten here, found again in a copy of the database.
-#
-# A copy may have been made before, or by another life of the database: after a restore numbers are given out
-# again. So a memory is the same only if its session and its time are; and what was selected by words is
-# looked for once more, for a copy may still hold what was let go of here.
-
-
 def identities(db: sqlite3.Connection, refs: Sequence[Ref]) -> list[MemoryIdentity]:
     found = []
     for kind, table in TABLES.items():
@@ -144,10 +135,14 @@ def identities(db: sqlite3.Connection, refs: Sequence[Ref]) -> list[MemoryIdenti
 
 
 def forget_plan_in_copy(db: sqlite3.Connection, wanted: ForgetRequest) -> ForgetPlan:
-    """In the copy that `db` has open."""
+    """In the copy that `db` has open. It may have been made before, or by another life of the database: after
+    a restore numbers are given out again. So a memory is the same only if its session and its time are; and
+    what was selected by words is looked for once more: a copy may still hold what was let go of here."""
     there = set(identities(db, [trace.ref for trace in wanted.traces]))
     refs = {trace.ref for trace in wanted.traces if trace in there}
-    sessions = [one for one in wanted.sessions if _holds(db, one)]
+    sessions = [
+        one for one in wanted.sessions if execute(db, "session_to_forget", session=one).fetchone() is not None
+    ]
     selection = wanted.selection
     if wanted.project_key is not None:
         row = execute(db, "project_by_key", given=wanted.project_key).fetchone()
@@ -159,20 +154,8 @@ def forget_plan_in_copy(db: sqlite3.Connection, wanted: ForgetRequest) -> Forget
     return ForgetPlan(refs=tuple(sorted(refs)), sessions=tuple(dict.fromkeys(sessions)))
 
 
-def _holds(db: sqlite3.Connection, session: str) -> bool:
-    return execute(db, "session_to_forget", session=session).fetchone() is not None
-
-
-# What goes with a memory that is forgotten: its words, its vector and its traces, in one transaction.
-#
-# Many are forgotten in several transactions, none so long that others notice.
-#
-# Forgetting a memory removes that memory: an observation goes, and what it was made of stays unless that is
-# selected too. An event keeps its row, emptied, so that a second delivery is still known; it goes only with
-# its whole session.
-
-
 AT_ONCE = 100
+"""Many are forgotten in several transactions, none so long that others notice."""
 
 
 class Deleted(Struct):
@@ -186,6 +169,8 @@ class Deleted(Struct):
 
 
 def delete_memories(db: sqlite3.Connection, refs: Sequence[Ref], now: int) -> Deleted:
+    """An observation goes, and what it was made of stays unless that is selected too. An event keeps its row,
+    emptied, so that a second delivery is still known; it goes only with its whole session."""
     gone = Deleted(refs=list(refs))
     ids = _by_kind(refs)
     _unindex(db, refs, ids, gone)
@@ -242,10 +227,8 @@ def _unindex(db: sqlite3.Connection, refs: Sequence[Ref], ids: dict[MemoryKind, 
     memory_keys = []
     for kind in EMBEDDED:
         for row in execute(db, f"places_of_{TABLES[kind]}", ids=ids[kind]):
-            try:
+            with suppress(OverflowError):  # it has no place in the indexes
                 memory_keys.append(memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])))
-            except OverflowError:
-                continue  # it has no place in the indexes
     (vectors,) = execute(db, "count_vectors_at", spots=json.dumps(memory_keys)).fetchone()
     gone.counts["vector"] += vectors
     vector_index.take_out(db, memory_keys)
@@ -276,14 +259,12 @@ def _empty(db: sqlite3.Connection, ids: str, now: int, gone: Deleted) -> None:
         execute(db, "take_back_leases", session_id=session_id)
 
 
-# What recall changes in the store, on one SQLite file: kept, pinned, forgotten, told.
-
-
-class Deletion:
-    """Deletes memories for good. Any thread may call it; any call may block. Raises StoreError."""
+class Deletion(Part):
+    """Deletes memories for good."""
 
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
-        self._readers, self._writer, self._clock = readers, writer, clock
+        super().__init__(readers, writer)
+        self._clock = clock
 
     def plan(self, selection: Selection) -> ForgetPlan:
         """What would go."""
@@ -324,23 +305,16 @@ class Deletion:
         secure_delete.overwrite_deleted(
             self._writer, lambda: interrupted or edited or page_scan.is_in(self._path())
         )
-        return Forgotten(
-            sessions=counts["session"],
-            observations=counts["observation"],
-            summaries=counts["summary"],
-            prompts=counts["prompt"],
-            evidence=counts["evidence"],
-            vectors=counts["vector"],
-        )
+        kinds = ("session", "observation", "summary", "prompt", "evidence", "vector")
+        return Forgotten(*(counts[kind] for kind in kinds))
 
     def finish_forgetting(self) -> bool:
         """What a kill has interrupted; at a worker's start. Whether there was anything to finish."""
         with self._readers.read() as db:
             unfinished = secure_delete.is_unfinished(db)
         if unfinished:
-            secure_delete.overwrite_deleted(
-                self._writer, lambda: True
-            )  # what to look for is not known any more
+            # What to look for is not known any more.
+            secure_delete.overwrite_deleted(self._writer, lambda: True)
         return unfinished
 
     def _path(self) -> Path:
@@ -349,7 +323,11 @@ class Deletion:
 
     def _strike_out(self, gone: frozenset[str]) -> None:
         with self._readers.read() as db:
-            rewordings = injections.naming(db, gone)
+            rewordings = injections.rewordings(db, gone)
         for start in range(0, len(rewordings), AT_ONCE):
-            some = rewordings[start : start + AT_ONCE]
-            self._writer.run(partial(injections.reword, rewordings=some))
+            self._change_all(rewordings[start : start + AT_ONCE])
+
+    @transaction
+    def _change_all(self, db: sqlite3.Connection, changes: Sequence[injections.Change]) -> None:
+        for statement, values in changes:
+            execute(db, statement, **values)

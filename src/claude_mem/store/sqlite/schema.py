@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import assert_never
 
 from msgspec import Struct
 
@@ -38,29 +37,6 @@ class Migration(Struct, frozen=True):
     sql: str
 
 
-class Create(Struct, frozen=True):
-    """There is nothing yet."""
-
-
-class Upgrade(Struct, frozen=True):
-    """It is ours, and lacks some migrations or none."""
-
-
-class TooOld(Struct, frozen=True):
-    """It is ours, from before the first release. Hands off."""
-
-
-class TooNew(Struct, frozen=True):
-    """It is ours, from a version that knows more than this one. Hands off."""
-
-
-class Foreign(Struct, frozen=True):
-    """It is somebody else's. Hands off."""
-
-
-Plan = Create | Upgrade | TooOld | TooNew | Foreign
-
-
 def load_migrations(folder: Path) -> tuple[Migration, ...]:
     """The migrations in a folder of `0011_name.sql` files, which must count up from the first release without
     a gap."""
@@ -82,17 +58,20 @@ def newest(migrations: Sequence[Migration]) -> int:
     return FIRST_RELEASE + len(migrations)
 
 
-def migration_plan(found: DatabaseHeader | None, migrations: Sequence[Migration]) -> Plan:
-    """What is to be done with a database (None: there is none)."""
+def require_readable(
+    path: Path, found: DatabaseHeader | None, migrations: Sequence[Migration]
+) -> DatabaseHeader | None:
+    """What a database of ours says that these migrations bring up to date; None: there is none yet. Of any
+    other hands off: raises StoreForeign, StoreTooOld or StoreTooNew."""
     if found is None or (found.empty and not found.ours):
-        return Create()
+        return None
     if not found.ours:
-        return Foreign()
+        raise StoreForeign(str(path), "it holds somebody else's tables")
     if found.version < FIRST_RELEASE:
-        return TooOld()
+        raise StoreTooOld(str(path), found=found.version, oldest=FIRST_RELEASE)
     if found.version > newest(migrations):
-        return TooNew()
-    return Upgrade()
+        raise StoreTooNew(str(path), found=found.version, known=newest(migrations))
+    return found
 
 
 def migrations() -> tuple[Migration, ...]:
@@ -115,31 +94,19 @@ def open_current(path: Path, *, clock: Clock, backups: Path) -> sqlite3.Connecti
     known = migrations()
     with translated(path):
         found = database_files.read_header(path)
-    match migration_plan(found, known):
-        case Create():
-            create(path, script(), newest(known))
-            return open_writer(path)
-        case Foreign():
-            raise StoreForeign(str(path), "it holds somebody else's tables")
-        case TooOld():
-            assert found is not None
-            raise StoreTooOld(str(path), found=found.version, oldest=FIRST_RELEASE)
-        case TooNew():
-            assert found is not None
-            raise StoreTooNew(str(path), found=found.version, known=newest(known))
-        case Upgrade():
-            path.chmod(0o600)
-            db = open_writer(path)
-            with translated(path, db):
-                # Asked again: only SQLite's checksums tell whether the log's last transaction is whole.
-                (version,) = db.execute("PRAGMA user_version").fetchone()
-                if version < newest(known):
-                    backup.before_migration(path, backups, clock(), version, newest(known))
-                for migration in known[version - FIRST_RELEASE :]:
-                    apply(db, migration.sql, migration.version)
-            return db
-        case never:
-            assert_never(never)
+    if require_readable(path, found, known) is None:
+        create(path, script(), newest(known))
+        return open_writer(path)
+    path.chmod(0o600)
+    db = open_writer(path)
+    with translated(path, db):
+        # Asked again: only SQLite's checksums tell whether the log's last transaction is whole.
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version < newest(known):
+            backup.before_migration(path, backups, clock(), version, newest(known))
+        for migration in known[version - FIRST_RELEASE :]:
+            apply(db, migration.sql, migration.version)
+    return db
 
 
 def create(path: Path, script: str, version: int) -> None:

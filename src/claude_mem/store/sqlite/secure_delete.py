@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable
 
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.store.sqlite import connection
-from claude_mem.store.sqlite.connection import Writer, empty_log, execute
+from claude_mem.store.sqlite.connection import Writer, empty_log, execute, vacuum
 
 PAGES = 64
 """Of the index, rewritten in one transaction: a few milliseconds each."""
@@ -43,7 +42,7 @@ def overwrite_deleted(writer: Writer, is_left: Callable[[], bool]) -> None:
     merge(writer)
     cut_off(writer)
     if is_left():
-        writer.alone(_rewrite)
+        writer.alone(vacuum)
         cut_off(writer)
     writer.run(lambda db: execute(db, "forget_derived", name=NOTE))
 
@@ -70,7 +69,3 @@ def _merge(db: sqlite3.Connection, pages: int) -> bool:
     before = db.total_changes
     execute(db, "merge_words", pages=pages)
     return db.total_changes - before >= 2
-
-
-def _rewrite(db: sqlite3.Connection) -> None:
-    connection.vacuum(db)

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from msgspec import Struct, field
 
-from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreTooOld
+from claude_mem.model.errors import StoreError, StoreForeign
 from claude_mem.model.jobs import QueueFigures
 from claude_mem.model.refs import ObservationType, Ref, ref_at, span
 from claude_mem.model.structs import replace
@@ -26,10 +26,8 @@ from claude_mem.store.sqlite import (
     text_index,
     vector_index,
 )
-from claude_mem.store.sqlite.connection import Readers, execute, open_reader, translated
+from claude_mem.store.sqlite.connection import Part, Value, columns, execute, open_reader, translated
 from claude_mem.store.values import ChangedFile, DatabaseSize, Facets, InjectionCount, Spending
-
-# Sums up what was captured, what became of it and what it cost, from outside: the worker need not run.
 
 
 class Today(Struct, frozen=True):
@@ -69,28 +67,24 @@ def count_since(path: Path, since: int, now: int) -> Tally:
         for kind, provider, observations in execute(db, "tally_observations", since=since):
             by_type[kind] += observations
             by_provider[provider] += observations
+        injections = execute(db, "tally_injections", since=since).fetchall()
+        sessions, prompts, events, sightings, summaries = (
+            int(execute(db, f"tally_{what}", since=since).fetchone()[0])
+            for what in ("sessions", "prompts", "events", "sightings", "summaries")
+        )
         return Tally(
-            sessions=_number(db, "tally_sessions", since),
-            prompts=_number(db, "tally_prompts", since),
-            events=_number(db, "tally_events", since),
+            sessions=sessions,
+            prompts=prompts,
+            events=events,
             by_type=dict(by_type.most_common()),
             by_provider=dict(by_provider.most_common()),
-            seen_again=_number(db, "tally_sightings", since),
-            summaries=_number(db, "tally_summaries", since),
-            told={
-                row["event"]: InjectionTotals(row["times"], row["tokens"])
-                for row in execute(db, "tally_injections", since=since)
-            },
+            seen_again=sightings,
+            summaries=summaries,
+            told={row["event"]: InjectionTotals(row["times"], row["tokens"]) for row in injections},
             queue=queue.figures(db),
             spending=queue.spending_since(db, since),
-            today=spent_today(db, now),
+            today=Today(**queue.spent_today(db, now)),
         )
-
-
-def spent_today(db: sqlite3.Connection, now: int) -> Today:
-    midnight = now - now % queue.DAY_MS
-    day = execute(db, "spent_between", since=midnight, until=midnight + queue.DAY_MS).fetchone()
-    return Today(day["tokens"], day["usd"])
 
 
 def last_observation_at(db: sqlite3.Connection) -> int | None:
@@ -98,21 +92,12 @@ def last_observation_at(db: sqlite3.Connection) -> int | None:
     return None if at is None else int(at)
 
 
-def _number(db: sqlite3.Connection, query: str, since: int) -> int:
-    (found,) = execute(db, query, since=since).fetchone()
-    return int(found)
-
-
-# A look at a database from outside: nothing is made, migrated or changed, whatever state it is in.
-
-
-DAY_MS = 24 * 60 * 60 * 1000
-LOOK_BACK_MS = 35 * DAY_MS
-
-SOMEBODY_ELSES = "it holds somebody else's tables"
+LOOK_BACK_MS = 35 * queue.DAY_MS
 
 
 class Survey(Struct, frozen=True):
+    """A look at a database from outside: nothing is made, migrated or changed, whatever state it is in."""
+
     path: Path
     exists: bool = False
     bytes: int = 0
@@ -151,31 +136,21 @@ def survey_database(path: Path, backups: Path, now: int, *, thorough: bool = Tru
 def foreign_owner(path: Path) -> str | None:
     """That the file is somebody else's, as a sentence; None: it is not, or cannot be told."""
     try:
-        found = database_files.read_header(path)
+        schema.require_readable(path, database_files.read_header(path), schema.migrations())
+    except StoreForeign as error:
+        return str(error)
     except (StoreError, OSError):
         return None
-    is_foreign = found is not None and isinstance(
-        schema.migration_plan(found, schema.migrations()), schema.Foreign
-    )
-    return str(StoreForeign(str(path), SOMEBODY_ELSES)) if is_foreign else None
+    return None
 
 
 def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int, thorough: bool) -> Survey:
     path = facts.path
     with translated(path):
-        found = database_files.read_header(path)
+        found = schema.require_readable(path, database_files.read_header(path), known)
         if found is None:
             return facts
         size = path.stat().st_size
-    match schema.migration_plan(found, known):
-        case schema.Foreign():
-            raise StoreForeign(str(path), SOMEBODY_ELSES)
-        case schema.TooOld():
-            raise StoreTooOld(str(path), found=found.version, oldest=schema.FIRST_RELEASE)
-        case schema.TooNew():
-            raise StoreTooNew(str(path), found=found.version, known=schema.newest(known))
-        case schema.Create():
-            return facts
     facts = replace(facts, exists=True, bytes=size, schema=found.version)
     if found.version < schema.newest(known):
         return facts  # older: the worker migrates it at its next start, until then our queries do not fit
@@ -189,7 +164,7 @@ def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int,
             figures=queue.figures(db),
             last_event_at=queue.last_event_at(db),
             last_observation_at=last_observation_at(db),
-            spent_today=spent_today(db, now),
+            spent_today=Today(**queue.spent_today(db, now)),
             unindexed=text_index.unindexed_count(db),
             unembedded=vector_index.unembedded_count(db),
             room=retention.room(db, path),
@@ -198,21 +173,18 @@ def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int,
 
 def _grows(size: int, kept: Sequence[backup.Backup], now: int) -> float | None:
     """By the oldest copy of the last weeks: a single day says little, and a year ago is another time."""
-    then = [one for one in kept if DAY_MS <= now - _at(one) <= LOOK_BACK_MS]
+    then = [one for one in kept if queue.DAY_MS <= now - _at(one) <= LOOK_BACK_MS]
     if not then:
         return None
     try:
         before = then[-1].path.stat().st_size
     except OSError:
         return None
-    return (size - before) / ((now - _at(then[-1])) / DAY_MS)
+    return (size - before) / ((now - _at(then[-1])) / queue.DAY_MS)
 
 
 def _at(one: backup.Backup) -> int:
     return int(one.at.timestamp() * 1000)
-
-
-# What is new since some marks: which projects have more to tell, which sessions are being compacted.
 
 
 class NewsMarks(Struct, frozen=True):
@@ -228,42 +200,6 @@ class News(Struct, frozen=True):
     compacted: tuple[tuple[int, str], ...] = ()  # project, session
 
 
-def news_since(db: sqlite3.Connection, marks: NewsMarks | None) -> News:
-    last = NewsMarks(**{name: _last(db, name) for name in ("observation", "summary", "event", "session")})
-    if marks is None or last == marks:
-        return News(last)
-    projects = execute(
-        db,
-        "projects_with_news",
-        observation=marks.observation,
-        summary=marks.summary,
-        session=marks.session,
-    )
-    compacted = execute(db, "compacted_since", after=marks.event).fetchall()
-    return News(
-        last,
-        tuple(row["project_id"] for row in projects),
-        tuple((row["project_id"], row["claude_session_id"]) for row in compacted),
-    )
-
-
-def memory_figures(db: sqlite3.Connection) -> dict[str, Any]:
-    row = execute(db, "memory_figures").fetchone()
-    told = execute(db, "injection_figures").fetchall()
-    return {
-        **{name: row[name] for name in ("projects", "sessions", "prompts", "observations", "summaries")},
-        "injected": {each["event"]: {"times": each["times"], "tokens": each["tokens"]} for each in told},
-    }
-
-
-def _last(db: sqlite3.Connection, name: str) -> int:
-    (last,) = execute(db, f"last_{'evidence' if name == 'event' else name}").fetchone()
-    return int(last)
-
-
-# What the viewer's pages show beside memories, on one SQLite file: figures, and where memories come from.
-
-
 LOOKED_AT = 20_000
 """Of a project's memories of files, the last so many."""
 OF_CONCEPTS = 2_000
@@ -272,14 +208,25 @@ MOST_PROJECTS = 500
 _TYPES = json.dumps(get_args(ObservationType))
 
 
-class Statistics:
-    def __init__(self, readers: Readers) -> None:
-        self._readers = readers
-
+class Statistics(Part):
     def news(self, since: NewsMarks | None) -> News:
         """Which projects have something new, and which sessions were compacted. None: all of it is new."""
         with self._readers.read() as db:
-            return news_since(db, since)
+            last = NewsMarks(
+                observation=text_index.last_id(db, "observation"),
+                summary=text_index.last_id(db, "summary"),
+                event=text_index.last_id(db, "evidence"),
+                session=execute(db, "last_session").fetchone()[0],
+            )
+            if since is None or last == since:
+                return News(last)
+            projects = execute(db, "projects_with_news", **columns(since)).fetchall()
+            compacted = execute(db, "compacted_since", after=since.event).fetchall()
+        return News(
+            last,
+            tuple(row["project_id"] for row in projects),
+            tuple((row["project_id"], row["claude_session_id"]) for row in compacted),
+        )
 
     def unindexed(self) -> int:
         """How many rows the full-text index is behind, at most."""
@@ -289,7 +236,12 @@ class Statistics:
     def figures(self) -> dict[str, Any]:
         """How much is remembered, and how much of it sessions were told."""
         with self._readers.read() as db:
-            return memory_figures(db)
+            row = execute(db, "memory_figures").fetchone()
+            told = execute(db, "injection_figures").fetchall()
+        return {
+            **{name: row[name] for name in ("projects", "sessions", "prompts", "observations", "summaries")},
+            "injected": {each["event"]: {"times": each["times"], "tokens": each["tokens"]} for each in told},
+        }
 
     def activity(self, project_id: int, since: int) -> dict[str, dict[str, int]]:
         days: dict[str, dict[str, int]] = {}
@@ -300,62 +252,46 @@ class Statistics:
         return days
 
     def types(self, project_id: int) -> dict[str, int]:
-        with self._readers.read() as db:
-            found = execute(db, "types_of_project", project_id=project_id, types=_TYPES)
-            return {row["type"]: row["times"] for row in found}
+        found = self._rows("types_of_project", project_id=project_id, types=_TYPES)
+        return {row["type"]: row["times"] for row in found}
 
     def changed_files(self, project_id: int, limit: int) -> list[ChangedFile]:
         first, last = span(project_id)
-        with self._readers.read() as db:
-            found = execute(db, "changed_files", first=first, last=last, most=LOOKED_AT, limit=limit)
-            return [ChangedFile(row["path"], row["changes"], ref_at(row["spot"])) for row in found]
+        found = self._rows("changed_files", first=first, last=last, most=LOOKED_AT, limit=limit)
+        return [ChangedFile(row["path"], row["changes"], ref_at(row["spot"])) for row in found]
 
     def facets(self, project_id: int | None) -> Facets:
-        of = "all" if project_id is None else "project"
+        of: dict[str, Value] = {"limit": MOST, "project_id": project_id}
+        concepts = "concepts_of_all" if project_id is None else "concepts_of_project"
         with self._readers.read() as db:
-            projects = execute(db, "project_names", limit=MOST_PROJECTS).fetchall()
-            branches = execute(db, "branches_of", project_id=project_id, limit=MOST).fetchall()
-            clients = execute(db, "clients_of", project_id=project_id, limit=MOST).fetchall()
-            parameters = {} if project_id is None else {"project_id": project_id}
-            concepts = execute(db, f"concepts_of_{of}", most=OF_CONCEPTS, limit=MOST, **parameters).fetchall()
-        return Facets(
-            tuple(row["name"] for row in projects),
-            tuple(row["branch"] for row in branches),
-            tuple(row["client"] for row in clients),
-            tuple(row["concept"] for row in concepts if isinstance(row["concept"], str)),
-        )
+            return Facets(
+                tuple(row["name"] for row in execute(db, "project_names", limit=MOST_PROJECTS)),
+                tuple(row["branch"] for row in execute(db, "branches_of", **of)),
+                tuple(row["client"] for row in execute(db, "clients_of", **of)),
+                tuple(
+                    row["concept"]
+                    for row in execute(db, concepts, most=OF_CONCEPTS, **of)
+                    if isinstance(row["concept"], str)
+                ),
+            )
 
     def tool_uses(self, session_db_id: int, tool_use_ids: Sequence[str]) -> list[Ref]:
-        with self._readers.read() as db:
-            found = execute(
-                db,
-                "events_of_tools",
-                session_id=session_db_id,
-                tool_use_ids=json.dumps(list(tool_use_ids)),
-                limit=MOST,
-            )
-            return [Ref("evidence", row["id"]) for row in found]
+        ids = json.dumps(list(tool_use_ids))
+        found = self._rows("events_of_tools", session_id=session_db_id, tool_use_ids=ids, limit=MOST)
+        return [Ref("evidence", row["id"]) for row in found]
 
     def superseded(self, id: int) -> list[Ref]:
-        with self._readers.read() as db:
-            found = execute(db, "superseded_by_it", id=id, limit=MOST)
-            return [Ref("observation", row["id"]) for row in found]
+        return [Ref("observation", row["id"]) for row in self._rows("superseded_by_it", id=id, limit=MOST)]
 
     def prompt(self, session_db_id: int, number: int) -> Ref | None:
-        with self._readers.read() as db:
-            row = execute(db, "prompt_of", session_id=session_db_id, prompt_number=number).fetchone()
+        row = self._row("prompt_of", session_id=session_db_id, prompt_number=number)
         return Ref("prompt", row["id"]) if row else None
 
     def times_injected(self, ref: Ref) -> int:
-        with self._readers.read() as db:
-            return int(execute(db, "times_injected", named=f'"{ref}"').fetchone()[0])
+        return self._number("times_injected", named=f'"{ref}"')
 
     def injected(self, since: int, project: str | None) -> list[InjectionCount]:
-        with self._readers.read() as db:
-            return [
-                InjectionCount(**row) for row in execute(db, "injected_by_day", since=since, project=project)
-            ]
+        return [InjectionCount(**row) for row in self._rows("injected_by_day", since=since, project=project)]
 
     def uses_asked_about(self, since: int, project: str | None) -> int:
-        with self._readers.read() as db:
-            return int(execute(db, "uses_asked_about", since=since, project=project).fetchone()[0])
+        return self._number("uses_asked_about", since=since, project=project)

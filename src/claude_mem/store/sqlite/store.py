@@ -46,7 +46,7 @@ class Store:
         self.injections = Injections(readers, writer)
         self.deletion = Deletion(readers, writer, clock)
         self.transfer = Transfer(readers, writer, clock)
-        self.statistics = Statistics(readers)
+        self.statistics = Statistics(readers, writer)
         self.text_index = TextIndex(readers, writer)
         self.vectors = VectorTable(readers, writer)
         self.embeddings = EmbeddingProgress(readers, writer)

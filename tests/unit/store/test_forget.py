@@ -139,7 +139,7 @@ def test_what_is_forgotten_while_it_is_being_indexed_is_not_indexed(
         assert drafts is not None
         assert len(drafts.entries) == 2
         keeping.deletion.forget(ForgetPlan(refs=(gone,)))
-        store.writer.run(lambda db: text_index._write(db, drafts))
+        store.text_index._write(drafts)
         store.text_index.catch_up()
         with store.readers.read() as db:
             match = "SELECT COUNT(*) FROM memory_text WHERE memory_text MATCH ?"

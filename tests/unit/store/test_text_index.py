@@ -105,7 +105,7 @@ def test_what_changed_while_it_was_being_read_is_not_written_but_read_again(
         text_index.put_back(db, [Ref("observation", 1)])
 
     store.writer.run(reword)
-    store.writer.run(lambda db: text_index._write(db, drafts))
+    index._write(drafts)
     assert finds(store, "heron") == 0
     index.catch_up()
     assert (finds(store, "heron"), finds(store, "egret")) == (0, 1)
@@ -123,7 +123,7 @@ def test_two_who_read_the_same_write_it_once(
     assert drafts is not None
     index.catch_up()
     before = content(store)
-    store.writer.run(lambda db: text_index._write(db, drafts))
+    index._write(drafts)
     assert content(store) == before
 
 

@@ -9,12 +9,8 @@ from msgspec import Struct
 
 from claude_mem.model.clock import Clock
 from claude_mem.store.sqlite import forget
-from claude_mem.store.sqlite.connection import Readers, Writer, execute, vacuum
+from claude_mem.store.sqlite.connection import Part, Readers, Value, Writer, transaction, vacuum
 from claude_mem.store.values import DatabaseSize
-
-# How much evidence there is, and which goes when it is too old or too much: the raw text of what was done,
-# never what was learnt of it, and never what nobody has observed yet.
-
 
 WEIGHED_AT_ONCE = 5_000
 EMPTIED_AT_ONCE = 200
@@ -28,38 +24,32 @@ class Evidence(Struct, frozen=True):
         return Evidence(self.events + other.events, self.characters + other.characters)
 
 
-class EvidenceRetention:
-    """Any thread may call it; any call may block. Raises StoreError."""
+class EvidenceRetention(Part):
+    """How much evidence there is, and which goes when it is too old or too much: the raw text of what was
+    done, never what was learned of it, and never what nobody has observed yet."""
 
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
-        self._readers, self._writer, self._clock = readers, writer, clock
+        super().__init__(readers, writer)
+        self._clock = clock
         self._expired_until = 0  # sessions before it were looked at; anew once in a worker's life
 
     def weigh(self) -> Evidence:
         """All of it. Reads all there is, a part at a time: no log has to be kept for it."""
-        with self._readers.read() as db:
-            (last,) = execute(db, "last_evidence").fetchone()
+        last = self._number("last_evidence")
         total = Evidence()
         for after in range(0, last, WEIGHED_AT_ONCE):
-            with self._readers.read() as db:
-                row = execute(
-                    db, "evidence_between", after=after, upto=min(last, after + WEIGHED_AT_ONCE)
-                ).fetchone()
-            total += Evidence(row["events"], row["characters"])
+            total += self._weighed("evidence_between", after=after, upto=min(last, after + WEIGHED_AT_ONCE))
         return total
 
     def expired(self, before: int) -> Evidence:
         """That of sessions from before some time."""
-        with self._readers.read() as db:
-            row = execute(db, "count_expired", before=before).fetchone()
-        return Evidence(row["events"], row["characters"])
+        return self._weighed("count_expired", before=before)
 
     def expire(self, before: int, limit: int = 500) -> int:
         """Empty settled events of sessions from before this time of their words; how many. 0: none
         is left."""
         after = self._expired_until
-        with self._readers.read() as db:
-            rows = execute(db, "expired_events", after=after, before=before, limit=limit).fetchall()
+        rows = self._rows("expired_events", after=after, before=before, limit=limit)
         self._expired_until = rows[-1]["updated_at_epoch"] if rows else max(after, before)
         ids = [row["id"] for row in rows]
         return self._writer.run(lambda db: forget.expire(db, ids, self._clock())) if ids else 0
@@ -68,29 +58,26 @@ class EvidenceRetention:
         """Empty the oldest until so many characters are gone."""
         gone, after = Evidence(), 0
         while gone.characters < excess:
-            with self._readers.read() as db:
-                rows = execute(db, "oldest_evidence", after=after, limit=EMPTIED_AT_ONCE).fetchall()
+            rows = self._rows("oldest_evidence", after=after, limit=EMPTIED_AT_ONCE)
             if not rows:
                 break
             after = rows[-1]["updated_at_epoch"]
-            gone += self._writer.run(lambda db: _empty(db, rows, excess - gone.characters, self._clock()))  # noqa: B023
+            gone += self._empty(rows, excess - gone.characters)
         return gone
 
+    @transaction
+    def _empty(self, db: sqlite3.Connection, rows: list[sqlite3.Row], excess: int) -> Evidence:
+        ids, characters = [], 0
+        for row in rows:
+            if characters >= excess:
+                break
+            ids.append(row["id"])
+            characters += row["characters"]
+        return Evidence(forget.expire(db, ids, self._clock()), characters)
 
-def _empty(db: sqlite3.Connection, rows: list[sqlite3.Row], excess: int, now: int) -> Evidence:
-    ids, characters = [], 0
-    for row in rows:
-        if characters >= excess:
-            break
-        ids.append(row["id"])
-        characters += row["characters"]
-    return Evidence(forget.expire(db, ids, now), characters)
-
-
-# The room a database takes, and how what is unused in it is given back without anybody waiting for long.
-#
-# A database of this version gives pages back from its end, a few at a time. One that an older version made
-# must be written anew once for that: done at once where it is small, else when somebody asks for it.
+    def _weighed(self, query: str, **asked: Value) -> Evidence:
+        (row,) = self._rows(query, **asked)
+        return Evidence(**row)
 
 
 PAGES = 128
@@ -108,11 +95,15 @@ AT_ONCE_BYTES = 64 << 20
 _INCREMENTAL = 2
 
 
-class FileSpace:
-    """Any thread may call it; any call may block. Raises StoreError."""
+class FileSpace(Part):
+    """The room a database takes, and how what is unused in it is given back without anybody waiting for long.
+
+    A database of this version gives pages back from its end, a few at a time. One that an older version made
+    must be written anew once for that: done at once where it is small, else when somebody asks for it."""
 
     def __init__(self, path: Path, readers: Readers, writer: Writer) -> None:
-        self._path, self._readers, self._writer = path, readers, writer
+        super().__init__(readers, writer)
+        self._path = path
 
     def room(self) -> DatabaseSize:
         with self._readers.read() as db:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from claude_mem.model.full_text import beginning, is_only_a_beginning
 from claude_mem.model.refs import KINDS, MemoryKind, Ref, idf
-from claude_mem.store.sqlite.connection import Readers, Writer, execute
+from claude_mem.store.sqlite.connection import Part, execute, transaction
 from claude_mem.store.sqlite.text_document import VERSION, TextDocument, document_of, names, placed
 from claude_mem.store.values import TextMatch, TextQuery
 
@@ -36,11 +36,8 @@ class _Drafts(Struct, frozen=True):
     entries: list[TextDocument]
 
 
-class TextIndex:
+class TextIndex(Part):
     """One at a time: its owner is one loop of the worker, or a caller who has just added something."""
-
-    def __init__(self, readers: Readers, writer: Writer) -> None:
-        self._readers, self._writer = readers, writer
 
     def prepare(self) -> None:
         """Begin anew if the index was made by another version's rules."""
@@ -49,8 +46,14 @@ class TextIndex:
         if made_by != VERSION:
             self.rebuild()
 
-    def rebuild(self) -> None:
-        self._writer.run(_clear)
+    @transaction
+    def rebuild(self, db: sqlite3.Connection) -> None:
+        execute(db, "clear_words")
+        execute(db, "clear_files")
+        for kind in KINDS:
+            execute(db, "set_derived", name=f"text_upto_{kind}", value="0")
+        execute(db, "set_derived", name="text_version", value=VERSION)
+        _next_generation(db)
 
     def step(self) -> int:
         """Index some of what is new; how many rows that were. 0: it is in step."""
@@ -58,12 +61,20 @@ class TextIndex:
             drafts = _draft(db)
         if drafts is None:
             return 0
-        self._writer.run(lambda db: _write(db, drafts))
+        self._write(drafts)
         return max(1, len(drafts.entries))
 
     def catch_up(self) -> None:
         while self.step():
             pass
+
+    @transaction
+    def _write(self, db: sqlite3.Connection, drafts: _Drafts) -> None:
+        if _generation(db) != drafts.generation or _mark(db, drafts.kind) != drafts.after:
+            return  # something was forgotten or changed meanwhile, or another was faster: looked at again
+        for made in drafts.entries:
+            _add(db, made)
+        execute(db, "set_derived", name=f"text_upto_{drafts.kind}", value=str(drafts.upto))
 
 
 def unindexed_count(db: sqlite3.Connection) -> int:
@@ -73,19 +84,26 @@ def unindexed_count(db: sqlite3.Connection) -> int:
 
 def take_out(db: sqlite3.Connection, refs: Sequence[Ref]) -> None:
     """Before rows are deleted or changed, in the same transaction: their words leave the index."""
-    for ref in refs:
-        if ref.id <= _mark(db, ref.kind):
-            for made in _entries(ref.kind, _rows(db, ref.kind, ref.id - 1, ref.id, 1)):
-                _remove(db, made)
+    for made in _indexed(db, refs):
+        # As they were told then: seen from a working directory that may have become known only later.
+        files = [(row["path"], row["how"]) for row in execute(db, "files_of", spot=made.memory_key)]
+        key = made.memory_key
+        execute(db, "remove_words", spot=key, title=made.title, body=made.body, names=names(files))
+        execute(db, "remove_files", spot=key)
     _next_generation(db)
 
 
 def put_back(db: sqlite3.Connection, refs: Sequence[Ref]) -> None:
     """After rows were changed, in the same transaction."""
+    for made in _indexed(db, refs):
+        _add(db, made)
+
+
+def _indexed(db: sqlite3.Connection, refs: Sequence[Ref]) -> Iterator[TextDocument]:
+    """The documents of those that the index has come to."""
     for ref in refs:
         if ref.id <= _mark(db, ref.kind):
-            for made in _entries(ref.kind, _rows(db, ref.kind, ref.id - 1, ref.id, 1)):
-                _add(db, made)
+            yield from _entries(ref.kind, _rows(db, ref.kind, ref.id - 1, ref.id, 1))
 
 
 def _draft(db: sqlite3.Connection) -> _Drafts | None:
@@ -105,35 +123,11 @@ def _entries(kind: MemoryKind, rows: Sequence[sqlite3.Row]) -> Iterator[TextDocu
             yield document_of(kind, row)
 
 
-def _write(db: sqlite3.Connection, drafts: _Drafts) -> None:
-    if _generation(db) != drafts.generation or _mark(db, drafts.kind) != drafts.after:
-        return  # something was forgotten or changed meanwhile, or another was faster: looked at again
-    for made in drafts.entries:
-        _add(db, made)
-    execute(db, "set_derived", name=f"text_upto_{drafts.kind}", value=str(drafts.upto))
-
-
 def _add(db: sqlite3.Connection, made: TextDocument) -> None:
     execute(db, "add_words", spot=made.memory_key, title=made.title, body=made.body, names=made.names)
     for path, how in made.files:
         folder, base = placed(path)
         execute(db, "add_file", base=base, spot=made.memory_key, path=path, folder=folder, how=how)
-
-
-def _remove(db: sqlite3.Connection, made: TextDocument) -> None:
-    # As they were told then: seen from a working directory that may have become known only later.
-    files = [(row["path"], row["how"]) for row in execute(db, "files_of", spot=made.memory_key)]
-    execute(db, "remove_words", spot=made.memory_key, title=made.title, body=made.body, names=names(files))
-    execute(db, "remove_files", spot=made.memory_key)
-
-
-def _clear(db: sqlite3.Connection) -> None:
-    execute(db, "clear_words")
-    execute(db, "clear_files")
-    for kind in KINDS:
-        execute(db, "set_derived", name=f"text_upto_{kind}", value="0")
-    execute(db, "set_derived", name="text_version", value=VERSION)
-    _next_generation(db)
 
 
 def _rows(db: sqlite3.Connection, kind: MemoryKind, after: int, upto: int, limit: int) -> list[sqlite3.Row]:
@@ -162,8 +156,7 @@ def derived(db: sqlite3.Connection, name: str) -> str | None:
     return None if row is None else str(row["value"])
 
 
-# Full-text matching at a bounded cost: rare words first, and no more matches weighed than there is time
-# for.
+# Full-text matching at a bounded cost: rare words first, and no more matches weighed than there is time for.
 #
 # Counting matches costs a thirtieth of weighing them, so every word is counted first. Frequent words add
 # little to BM25 and would take nearly all of its time; they are left out as soon as the rarer ones fill the

@@ -1,16 +1,21 @@
-"""The shelf of the built-in vectors: their bytes, in the same file as the rows they are made of."""
+"""The built-in vectors, in the same file as the rows they are made of; and how far any backend's vectors are.
+
+The second is true also of a backend that keeps its vectors elsewhere. A mark for each kind says up to which
+id there are vectors (ids only grow). What was forgotten is noted in the transaction that forgot it, until the
+backend has forgotten it too, however long it is out of reach.
+"""
 
 from __future__ import annotations
 
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
 from claude_mem.model.refs import MemoryKind, Ref, memory_key, ref_at, session_at, span
-from claude_mem.store.sqlite.connection import Readers, Value, Writer, execute, queries
+from claude_mem.store.sqlite.connection import Part, Readers, Value, Writer, execute, queries, transaction
 from claude_mem.store.sqlite.text_index import derived, last_id
 
 EMBEDDED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
@@ -22,23 +27,24 @@ SHARES: dict[MemoryKind, int] = {"observation": 2, "summary": 4, "prompt": 4}
 REMOVED_AT_ONCE = 5_000
 
 
-class VectorTable:
-    """Any thread may call it; any call may block. Raises StoreError."""
-
-    def __init__(self, readers: Readers, writer: Writer) -> None:
-        self._readers, self._writer = readers, writer
-
-    def put(self, blobs: Mapping[int, bytes]) -> list[int]:
+class VectorTable(Part):
+    @transaction
+    def put(self, db: sqlite3.Connection, blobs: Mapping[int, bytes]) -> list[int]:
         """Those whose memory exists, in one transaction with the look at it; says which."""
-        return self._writer.run(lambda db: [place for place, blob in blobs.items() if _keep(db, place, blob)])
+        kept = []
+        for place, blob in blobs.items():
+            ref, session_id = ref_at(place), session_at(place)
+            row = {"spot": place, "vector": blob, "kind": ref.kind, "id": ref.id, "session_id": session_id}
+            if db.execute(queries()["keep_vector"], row).rowcount > 0:
+                kept.append(place)
+        return kept
 
     def remove(self, memory_keys: Sequence[int]) -> None:
-        self._writer.run(lambda db: remove(db, memory_keys))
+        self._change("remove_vectors", spots=json.dumps(list(memory_keys)))
 
     def blobs(self, memory_keys: Sequence[int]) -> dict[int, bytes]:
-        with self._readers.read() as db:
-            found = execute(db, "vectors_at", spots=json.dumps(list(memory_keys)))
-            return {row["spot"]: row["vector"] for row in found}
+        found = self._rows("vectors_at", spots=json.dumps(list(memory_keys)))
+        return {row["spot"]: row["vector"] for row in found}
 
     def newest(
         self, within: tuple[int, int] | None, limit: int, at_once: int
@@ -51,24 +57,12 @@ class VectorTable:
                     yield [(row["spot"], row["vector"]) for row in rows]
 
     def count(self) -> int:
-        with self._readers.read() as db:
-            (kept,) = execute(db, "count_vectors").fetchone()
-            return int(kept)
+        return self._number("count_vectors")
 
     def clear(self) -> None:
         """Not in one transaction: those who write meanwhile do not wait for it."""
-        while self._writer.run(lambda db: execute(db, "remove_some_vectors", limit=REMOVED_AT_ONCE).rowcount):
+        while self._change("remove_some_vectors", limit=REMOVED_AT_ONCE):
             pass
-
-
-def remove(db: sqlite3.Connection, memory_keys: Sequence[int]) -> None:
-    execute(db, "remove_vectors", spots=json.dumps(list(memory_keys)))
-
-
-def _keep(db: sqlite3.Connection, place: int, blob: bytes) -> bool:
-    ref = ref_at(place)
-    row = {"spot": place, "vector": blob, "kind": ref.kind, "id": ref.id, "session_id": session_at(place)}
-    return db.execute(queries()["keep_vector"], row).rowcount > 0
 
 
 def _recent(db: sqlite3.Connection, limit: int) -> list[tuple[int, int]]:
@@ -82,18 +76,11 @@ def _recent(db: sqlite3.Connection, limit: int) -> list[tuple[int, int]]:
 
 def _session_of(db: sqlite3.Connection, kind: MemoryKind, last: int) -> int:
     """In which session the last so many of a kind begin."""
-    (newest,) = execute(db, f"last_{kind}").fetchone()
+    newest = last_id(db, kind)
     if newest < last:
         return 0
     row = execute(db, f"session_of_{kind}", id=newest - last + 1).fetchone()
     return 0 if row is None else int(row["session_id"])
-
-
-# How far the vectors are: what they are of, which memories have none yet, which must go with their memories.
-#
-# True for every backend, also one that keeps its vectors elsewhere. A mark for each kind says up to which id
-# there are vectors (ids only grow). What was forgotten is noted in the transaction that forgot it, until the
-# backend has forgotten it too, however long it is out of reach.
 
 
 MOST_CHARACTERS = 4_000
@@ -115,11 +102,9 @@ class Unembedded(Struct, frozen=True):
     again: Mapping[str, str] = field(default_factory=dict)  # notes that are settled then
 
 
-class EmbeddingProgress:
-    """Any thread may call it; any call may block. Raises StoreError."""
-
+class EmbeddingProgress(Part):
     def __init__(self, readers: Readers, writer: Writer) -> None:
-        self._readers, self._writer = readers, writer
+        super().__init__(readers, writer)
         self._shelf = VectorTable(readers, writer)
         self._read_at: str | None = None
 
@@ -133,33 +118,37 @@ class EmbeddingProgress:
         """From the first memory on, under a new stamp, with the vectors of before gone from this file.
         In this order: killed on the way, it is begun once more."""
         stamp = secrets.token_hex(8)
-        self._writer.run(lambda db: execute(db, "forget_vector_notes"))
+        self._change("forget_vector_notes")
         self._shelf.clear()
-        self._writer.run(lambda db: _record(db, maker, stamp))
+        self._record(maker, stamp)
         return stamp
+
+    @transaction
+    def _record(self, db: sqlite3.Connection, maker: str, stamp: str) -> None:
+        execute(db, "set_derived", name="vectors_made_by", value=maker)
+        execute(db, "set_derived", name="vectors_stamp", value=stamp)
 
     def unembedded(self, limit: int) -> Unembedded | None:
         """Some of those that have none yet, observations first; None: all have."""
         with self._readers.read() as db:
             self._read_at = derived(db, FOLLOWED)
-            if again := _again(db, limit):
-                return again
+            some: dict[str, Value] = {"most": MOST_CHARACTERS, "limit": limit}
+            if rows := execute(db, "embedded_anew", **some).fetchall():
+                texts = _texts("observation", (row for row in rows if row["id"] is not None))
+                return Unembedded(texts, {}, {row["name"]: row["value"] for row in rows})
             for kind in EMBEDDED:
-                after = _mark(db, kind)
-                parameters: dict[str, Value] = {"after": after, "limit": limit}
-                if kind != "summary":
-                    parameters["most"] = MOST_CHARACTERS
-                rows = execute(db, f"unembedded_{kind}", **parameters).fetchall()
+                rows = execute(db, f"unembedded_{kind}", **some, after=_mark(db, kind)).fetchall()
                 if rows:
-                    placed = [(_place(kind, row), _words(kind, row)) for row in rows]
-                    texts = [(place, words) for place, words in placed if place is not None and words]
-                    return Unembedded(texts, {kind: rows[-1]["id"]})
+                    return Unembedded(_texts(kind, rows), {kind: rows[-1]["id"]})
         return None
 
-    def embedded(self, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None:
-        self._writer.run(
-            lambda db: _settle(db, marks if derived(db, FOLLOWED) == self._read_at else {}, again)
-        )
+    @transaction
+    def embedded(
+        self, db: sqlite3.Connection, marks: Mapping[MemoryKind, int], again: Mapping[str, str]
+    ) -> None:
+        _advance(db, marks if derived(db, FOLLOWED) == self._read_at else {})
+        for name, value in again.items():
+            execute(db, "settle_again", name=name, value=value)
 
     def waiting(self) -> int:
         """How many memories have no vector (ids may have gaps, so: at most)."""
@@ -168,13 +157,12 @@ class EmbeddingProgress:
 
     def forgotten(self) -> tuple[str, list[int]] | None:
         """Some of the vectors that must go, and the name of the note that says so."""
-        with self._readers.read() as db:
-            note = execute(db, "forgotten_vectors").fetchone()
+        note = self._row("forgotten_vectors")
         return None if note is None else (note["name"], json.loads(note["value"]))
 
     def settle(self, note: str) -> None:
         """Its vectors are gone."""
-        self._writer.run(lambda db: execute(db, "forget_derived", name=note))
+        self._change("forget_derived", name=note)
 
 
 def unembedded_count(db: sqlite3.Connection) -> int:
@@ -191,7 +179,7 @@ def take_out(db: sqlite3.Connection, memory_keys: Sequence[int]) -> None:
     """In the transaction that forgets memories: ours are gone with it, other backends' are noted."""
     for start in range(0, len(memory_keys), FORGOTTEN_AT_ONCE):
         some = list(memory_keys[start : start + FORGOTTEN_AT_ONCE])
-        remove(db, some)
+        execute(db, "remove_vectors", spots=json.dumps(some))
         execute(db, "set_derived", name=f"vectors_forgotten_{some[0]}", value=json.dumps(some))
 
 
@@ -201,10 +189,8 @@ def move(db: sqlite3.Connection, refs: Sequence[Ref], session_id: int, gone: int
     moved = [ref for ref in refs if ref.kind in EMBEDDED]
     try:
         begin = Ref(EMBEDDED[0], 0)
-        first, by = (
-            memory_key(gone, session_id, begin),
-            memory_key(into, session_id, begin) - memory_key(gone, session_id, begin),
-        )
+        first = memory_key(gone, session_id, begin)
+        by = memory_key(into, session_id, begin) - first
         last = memory_key(gone, session_id + 1, begin) - 1
     except OverflowError:
         return  # the indexes have no place for them; a vector that is left behind finds what it is of
@@ -237,23 +223,9 @@ def follow(db: sqlite3.Connection, ref: Ref, project_id: int, before: int) -> No
         _advance(db, {ref.kind: ref.id - 1})
 
 
-def _record(db: sqlite3.Connection, maker: str, stamp: str) -> None:
-    execute(db, "set_derived", name="vectors_made_by", value=maker)
-    execute(db, "set_derived", name="vectors_stamp", value=stamp)
-
-
-def _again(db: sqlite3.Connection, limit: int) -> Unembedded | None:
-    rows = execute(db, "embedded_anew", most=MOST_CHARACTERS, limit=limit).fetchall()
-    there = [row for row in rows if row["id"] is not None]
-    placed = [(_place("observation", row), _words("observation", row)) for row in there]
-    texts = [(place, words) for place, words in placed if place is not None and words]
-    return Unembedded(texts, {}, {row["name"]: row["value"] for row in rows}) if rows else None
-
-
-def _settle(db: sqlite3.Connection, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None:
-    _advance(db, marks)
-    for name, value in again.items():
-        execute(db, "settle_again", name=name, value=value)
+def _texts(kind: MemoryKind, rows: Iterable[sqlite3.Row]) -> list[tuple[int, str]]:
+    placed = [(_place(kind, row), _words(kind, row)) for row in rows]
+    return [(place, words) for place, words in placed if place is not None and words]
 
 
 def _advance(db: sqlite3.Connection, marks: Mapping[MemoryKind, int]) -> None:

@@ -18,16 +18,11 @@ PAYLOADS = {
     "cleanup": '"reason":"other"',
     "hook": '"hook_event_name":"Stop"',
 }
+SOURCES = ("startup", "resume", "clear", "compact")
 
 
 def add(commands: Commands) -> None:
-    _add_hooks(commands)
-    _add_mcp(commands)
-    _add_context(commands)
-
-
-def _add_hooks(commands: Commands) -> None:
-    parser = commands.add(
+    hooks = commands.add(
         "hooks",
         more=(
             "For those who edit their settings by hand; `claude-mem install` writes them for\n"
@@ -36,43 +31,10 @@ def _add_hooks(commands: Commands) -> None:
         example="claude-mem hooks > hooks.json",
         run=_run_hooks,
     )
-    parser.add_argument(
-        "--agent", choices=sorted(FOLDERS), default=AGENT, help=f"for which agent (default: {AGENT})"
-    )
+    which = f"for which agent (default: {AGENT})"
+    hooks.add_argument("--agent", choices=sorted(FOLDERS), default=AGENT, help=which)
     for verb, payload in PAYLOADS.items():
         _add_verb(commands, verb, payload)
-
-
-def _add_verb(commands: Commands, verb: str, payload: str) -> None:
-    parser = commands.add(
-        verb,
-        more=(
-            "Reads one JSON object from stdin, records it and prints the hook's answer.\n"
-            "Always exits 0, so that the agent is never blocked; `claude-mem doctor` reports\n"
-            "what failed."
-        ),
-        example=f'echo \'{{"session_id":"s1",{payload}}}\' |\n  claude-mem {verb}',
-        run=lambda _: _help(parser),
-    )
-    parser.add_argument(
-        "--agent", metavar="NAME", default=AGENT, help=f"the agent that runs the hook (default: {AGENT})"
-    )
-
-
-def _run_hooks(chosen: argparse.Namespace) -> int:
-    from claude_mem.agents import base
-
-    output.print_json(base.load(chosen.agent).hooks(launcher.this_machine()))
-    return 0
-
-
-def _help(parser: argparse.ArgumentParser) -> int:
-    """Nothing was piped in. Even so 0: to a client, 2 would mean that we block its agent."""
-    parser.print_help()
-    return 0
-
-
-def _add_mcp(commands: Commands) -> None:
     commands.add(
         "mcp",
         more=(
@@ -84,20 +46,7 @@ def _add_mcp(commands: Commands) -> None:
         example="claude-mem mcp > mcp.json",
         run=_run_mcp,
     )
-
-
-def _run_mcp(_: argparse.Namespace) -> int:
-    """Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used."""
-    output.print_json({"mcpServers": {launcher.SERVER: launcher.mcp_server(launcher.this_machine())}})
-    return OK
-
-
-NOTHING = "No previous sessions found for this project."
-SOURCES = ("startup", "resume", "clear", "compact")
-
-
-def _add_context(commands: Commands) -> None:
-    parser = commands.add(
+    context = commands.add(
         "context",
         more=(
             "In a terminal, with a flag, or with no input (</dev/null) it prints the context.\n"
@@ -111,14 +60,47 @@ def _add_context(commands: Commands) -> None:
         ),
         run=_run_context,
     )
-    filter_flags.project(parser)
-    parser.add_argument(
-        "--source", choices=SOURCES, default="startup", help="how the session starts (default: startup)"
+    filter_flags.project(context)
+    how = "how the session starts (default: startup)"
+    context.add_argument("--source", choices=SOURCES, default="startup", help=how)
+    json_flag(context)
+
+
+def _add_verb(commands: Commands, verb: str, payload: str) -> None:
+    def run(_: argparse.Namespace) -> int:
+        """Nothing was piped in. Even so 0: to a client, 2 would mean that we block its agent."""
+        parser.print_help()
+        return OK
+
+    parser = commands.add(
+        verb,
+        more=(
+            "Reads one JSON object from stdin, records it and prints the hook's answer.\n"
+            "Always exits 0, so that the agent is never blocked; `claude-mem doctor` reports\n"
+            "what failed."
+        ),
+        example=f'echo \'{{"session_id":"s1",{payload}}}\' |\n  claude-mem {verb}',
+        run=run,
     )
-    json_flag(parser)
+    which = f"the agent that runs the hook (default: {AGENT})"
+    parser.add_argument("--agent", metavar="NAME", default=AGENT, help=which)
+
+
+def _run_hooks(args: argparse.Namespace) -> int:
+    from claude_mem.agents import base
+
+    output.print_json(base.load(args.agent).hooks(launcher.this_machine()))
+    return OK
+
+
+def _run_mcp(_: argparse.Namespace) -> int:
+    """Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used."""
+    output.print_json({"mcpServers": {launcher.SERVER: launcher.mcp_server(launcher.this_machine())}})
+    return OK
 
 
 def _run_context(args: argparse.Namespace) -> int:
     where = {"project": args.project} if args.project else {"cwd": filter_flags.here()}
     found = request("GET", "/api/context/inject", {**where, "source": args.source, "format": "json"})
-    return output.result(found, clean(str(found["text"])).rstrip() or NOTHING, as_json=args.json)
+    text = clean(str(found["text"])).rstrip() or "No previous sessions found for this project."
+    return output.result(found, text, as_json=args.json)

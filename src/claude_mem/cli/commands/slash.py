@@ -17,7 +17,7 @@ from typing import Any
 
 from claude_mem.cli import filter_flags, output, status
 from claude_mem.cli.client import request
-from claude_mem.cli.commands import OK, Commands
+from claude_mem.cli.commands import OK, Commands, run
 from claude_mem.cli.commands.pause import SESSION_VARIABLE
 from claude_mem.cli.output import clean
 from claude_mem.cli.status import QuickStatus
@@ -61,7 +61,10 @@ def _run(args: argparse.Namespace) -> int:
 def answer(verb: str, rest: str) -> None:
     match verb:
         case "" | "status":
-            _status()
+            try:
+                print("\n".join(slash_lines(os.environ.get(SESSION_VARIABLE, ""))))
+            except ClaudeMemError as error:  # the worker has gone since, or is of another version
+                print(error)
         case "search" if rest:
             _command("search", "--slash", "--limit", str(RESULTS), "--", rest)
         case "show" if rest:
@@ -81,8 +84,6 @@ def answer(verb: str, rest: str) -> None:
 
 
 def _command(*words: str) -> None:
-    from claude_mem.cli.commands import run
-
     run(list(words))
 
 
@@ -92,8 +93,7 @@ def _forget(words: list[str]) -> None:
         _command("forget", "--yes", "--", *ids)
         return
     _command("forget", "--dry-run", "--", *words)
-    which = " ".join(words)
-    print(f"Nothing was deleted. To delete it permanently: /mem forget {which} yes")
+    print(f"Nothing was deleted. To delete it permanently: /mem forget {' '.join(words)} yes")
 
 
 def _switch(verb: str, rest: str) -> None:
@@ -103,13 +103,6 @@ def _switch(verb: str, rest: str) -> None:
         _command(verb, "--slash")
     else:
         _command(verb, "--slash", "--session")
-
-
-def _status() -> None:
-    try:
-        print("\n".join(slash_lines(os.environ.get(SESSION_VARIABLE, ""))))
-    except ClaudeMemError as error:  # the worker has gone since it was looked at, or is of another version
-        print(error)
 
 
 SLASH_S = 2.0
@@ -160,11 +153,9 @@ def _remembered(seen: QuickStatus, here: Path | None) -> str:
     project = _project(here) if here else None
     if project is None:
         return "No memories of this project yet."
-    counts = (
-        output.plural(project["observations"], "memory", "memories"),
-        output.plural(project["sessions"], "session"),
-    )
-    return f"This project, {clean(str(project['name']))}: {counts[0]} from {counts[1]}."
+    memories = output.plural(project["observations"], "memory", "memories")
+    sessions = output.plural(project["sessions"], "session")
+    return f"This project, {clean(str(project['name']))}: {memories} from {sessions}."
 
 
 def _project(here: Path) -> dict[str, Any] | None:

@@ -101,20 +101,13 @@ def _run_export(args: argparse.Namespace) -> int:
 
 def _refuse_files(query: list[str]) -> None:
     """Nobody who types a file's name wants all of memory on the screen."""
-    named = next((word for word in query if _is_file(word)), None)
-    if named is None:
-        return
-    words = [*(word for word in query if word != named), "-o", named]
-    raise UsageError(
-        f"{named!r} looks like a file. Did you mean: claude-mem export {shlex.join(words)}? "
-        "To search for it, add: -o -"
-    )
-
-
-def _is_file(word: str) -> bool:
-    if " " in word:  # a sentence that names one
-        return False
-    return word.endswith(FILES) or ("/" in word and Path(word).expanduser().parent.is_dir())
+    for named in (word for word in query if " " not in word):  # not a sentence that names one
+        if named.endswith(FILES) or ("/" in named and Path(named).expanduser().parent.is_dir()):
+            words = [*(word for word in query if word != named), "-o", named]
+            raise UsageError(
+                f"{named!r} looks like a file. Did you mean: claude-mem export {shlex.join(words)}? "
+                "To search for it, add: -o -"
+            )
 
 
 def _write(args: argparse.Namespace, file: IO[bytes]) -> Counter[str]:
@@ -139,15 +132,11 @@ def _lines(args: argparse.Namespace, counts: Counter[str], ticker: Progress) -> 
     if args.markdown:
         query["kind"] = UNDERSTOOD
     for line in stream_lines("/api/export", query):
-        counts[_kind(line)] += 1
+        # Which kind a record is of is said first, so that nobody has to read the rest of it.
+        counts[line[len(b'{"kind":"') : 64].partition(b'"')[0].decode(errors="replace")] += 1
         ticker.show(f"{counts.total():,} records")
         yield line
     del counts["claude-mem"]  # the head says what the file is, and is no memory
-
-
-def _kind(line: bytes) -> str:
-    """Which kind a record is of: said first, so that nobody has to read the rest of it."""
-    return line[len(b'{"kind":"') : 64].partition(b'"')[0].decode(errors="replace")
 
 
 LONGEST_LINE = 8 << 20
@@ -156,7 +145,10 @@ LONGEST_LINE = 8 << 20
 def _run_import(args: argparse.Namespace) -> int:
     sent = Sent("line")
     with ExitStack() as stack:
-        source = _source(args.file, stack)
+        path = Path(args.file).expanduser()
+        if args.file != "-" and path.is_dir():
+            raise UsageError(f"{path} is a folder.")
+        source = sys.stdin.buffer if args.file == "-" else stack.enter_context(path.open("rb"))
         absorb = stack.enter_context(_rehearsing(args.own)) if args.dry_run else client.posted(own=args.own)
         progress = stack.enter_context(Progress("Checking ..." if args.dry_run else "Importing ..."))
         try:
@@ -168,15 +160,6 @@ def _run_import(args: argparse.Namespace) -> int:
                 output.message(f"Interrupted. Imported so far: {imported}. Run it again to continue.")
             raise
     return _report(args, sent)
-
-
-def _source(name: str, stack: ExitStack) -> IO[bytes]:
-    if name == "-":
-        return sys.stdin.buffer
-    path = Path(name).expanduser()
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder.")
-    return stack.enter_context(path.open("rb"))
 
 
 @contextmanager

@@ -219,7 +219,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> facts.Facts:
         "database": Question(lambda: _database(chosen, time.time())),
         "observing": Question(lambda: _observing(chosen)),
         "recall": Question(lambda: _recall(chosen)),
-        "drops": Question(lambda: _drops(data_dir)),
+        "drops": Question(lambda: _drops(data_dir / paths.DROPS)),
         "disk": Question(lambda: _disk(data_dir)),
         "paused": Question(lambda: pause_switches.look(data_dir)),
         "connected": Question(lambda: connection_facts(chosen)),
@@ -299,9 +299,8 @@ def _spool(chosen: Settings, now: float) -> facts.Spool:
                     names.append(entry.name)
                     size += entry.stat(follow_symlinks=False).st_size
     try:
-        last, _, _, most_files, most_bytes = spool_writer.parse_ledger(
-            chosen.place(paths.LEDGER).read_bytes()
-        )
+        ledger = chosen.place(paths.LEDGER).read_bytes()
+        last, _, _, most_files, most_bytes = spool_writer.parse_ledger(ledger)
     except FileNotFoundError:
         last, most_files, most_bytes = 0, chosen.spool_max_files, chosen.spool_max_bytes
     aside = chosen.place(paths.ASIDE)
@@ -322,11 +321,8 @@ def _named_at(name: str) -> float:
     return int(digits) / 1e9 if digits.isdigit() else time.time()
 
 
-def _drops(data_dir: Path) -> dict[str, int]:
-    try:
-        return drop_counters.parse((data_dir / paths.DROPS).read_bytes())
-    except FileNotFoundError:
-        return drop_counters.parse(b"")
+def _drops(path: Path) -> dict[str, int]:
+    return drop_counters.parse(path.read_bytes() if path.exists() else b"")
 
 
 def _database(chosen: Settings, now: float) -> facts.Database:
@@ -336,27 +332,20 @@ def _database(chosen: Settings, now: float) -> facts.Database:
         return None if at_ms is None else now - at_ms / 1000
 
     seen = wiring.survey(chosen)
-    figures = seen.figures
+    same = ("exists", "bytes", "schema", "known_schema", "problem", "checked", "grows", "backups")
+    queue = None
+    if (counts := seen.figures) is not None:
+        oldest = age(counts.oldest_ready_at)
+        queue = facts.Queue(counts.ready, counts.leased, counts.parked, counts.done, oldest)
     return facts.Database(
-        exists=seen.exists,
-        bytes=seen.bytes,
-        schema=seen.schema,
-        known_schema=seen.known_schema,
-        problem=seen.problem,
-        checked=seen.checked,
-        figures=None
-        if figures is None
-        else facts.Queue(
-            figures.ready, figures.leased, figures.parked, figures.done, age(figures.oldest_ready_at)
-        ),
+        **{name: getattr(seen, name) for name in same},
+        figures=queue,
         last_event_age_s=age(seen.last_event_at),
         last_observation_age_s=age(seen.last_observation_at),
         spent_tokens=seen.spent_today.tokens if seen.spent_today else None,
         spent_usd=seen.spent_today.usd if seen.spent_today else None,
         free=seen.room.free if seen.room else None,
         log=seen.room.log if seen.room else 0,
-        grows=seen.grows,
-        backups=seen.backups,
         newest_backup_age_s=age(seen.newest_backup_at),
     )
 

@@ -14,6 +14,7 @@ from claude_mem.cli.commands import OK, USAGE, WRONG, terminal_width
 TYPE_CHECKING = False  # without typing, and json and threading when used: `version` comes this way
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
     from typing import IO
 
 PATIENCE_S = 1.0
@@ -78,6 +79,12 @@ def size(count: float) -> str:
             return f"{int(count)} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} TiB"
+
+
+def short_path(path: Path) -> str:
+    """`~/projects/shop` in place of the whole path."""
+    home = path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)
 
 
 def plural(count: int, one: str, more: str | None = None) -> str:

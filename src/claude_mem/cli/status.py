@@ -15,7 +15,6 @@ from claude_mem.hook.notices import age
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from claude_mem.cli.commands import Commands
@@ -71,15 +70,11 @@ def _look_at_switches(seen: QuickStatus, session: str) -> None:
     for switch in (pause.ALL, pause.path(session)) if session else (pause.ALL,):
         if paths.is_there(switch):
             seen.paused = switch
-            seen.since = _since(switch)
+            try:
+                seen.since = posix.lstat(switch).st_mtime
+            except OSError:
+                seen.since = None  # it cannot be looked at, and so counts as set
             return
-
-
-def _since(switch: str) -> float | None:
-    try:
-        return posix.lstat(switch).st_mtime
-    except OSError:
-        return None  # it cannot be looked at, and so counts as set
 
 
 def _problem() -> str | None:
@@ -181,12 +176,8 @@ def add(commands: Commands) -> None:
         "statusline",
         more=HELP,
         example='echo \'{"session_id":"s1"}\' | claude-mem statusline',
-        run=_run_statusline,
+        run=lambda _: main(),
     )
-
-
-def _run_statusline(_: argparse.Namespace) -> int:
-    return main()
 
 
 def main() -> int:

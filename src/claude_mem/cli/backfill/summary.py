@@ -27,7 +27,9 @@ PROJECTS_SHOWN = 8
 def scan_text(
     seen: Scan, costs: Sequence[Estimate], commits: Commits | None, args: argparse.Namespace
 ) -> str:
-    lines = [f"Found in {_short(seen.folder)}: {output.plural(len(seen.found.transcripts), 'session')}"]
+    lines = [
+        f"Found in {output.short_path(seen.folder)}: {output.plural(len(seen.found.transcripts), 'session')}"
+    ]
     lines[0] += f", {_span(seen.found.transcripts)}." if seen.found.transcripts else "."
     for count, what in (
         (len(seen.live), "captured live; they are skipped"),
@@ -139,7 +141,7 @@ def _projects(transcripts: Sequence[Transcript]) -> list[str]:
         by_root.setdefault(root_of(each.cwd or "unknown"), []).append(each)
     shown = list(by_root.items())
     lines = [
-        f"  {_short(Path(root))}: {output.plural(len(some), 'session')}, "
+        f"  {output.short_path(Path(root))}: {output.plural(len(some), 'session')}, "
         f"{_size(sum(each.size for each in some))}"
         for root, some in shown[:PROJECTS_SHOWN]
     ]
@@ -170,11 +172,6 @@ def _span(transcripts: Sequence[Transcript]) -> str:
 
 def _size(count: int) -> str:
     return f"{count / 1e6:,.1f} MB"
-
-
-def _short(path: Path) -> str:
-    home = Path.home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)
 
 
 BAR_WIDTH = 24

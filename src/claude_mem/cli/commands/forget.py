@@ -53,7 +53,14 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    return forget(_selection(args), args)
+    names = ("session", "project", "file", "since", "until", "text")
+    given = {"ids": args.refs} | {name: getattr(args, name) for name in names}
+    selection: dict[str, object] = {name: value for name, value in given.items() if value}
+    if not selection:
+        raise UsageError(
+            "Specify what to delete: an ID, --session, --project, --file, --since, --until or --text."
+        )
+    return forget(selection, args)
 
 
 def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
@@ -80,17 +87,6 @@ def _touched(found: dict[str, Any], args: argparse.Namespace) -> list[dict[str, 
     """What lies elsewhere and would be rewritten or removed; exports only if that was said."""
     lying = found.get("elsewhere") or []
     return [one for one in lying if one["done"] == "holds" and (one["kind"] != "export" or args.also_exports)]
-
-
-def _selection(args: argparse.Namespace) -> dict[str, object]:
-    names = ("session", "project", "file", "since", "until", "text")
-    given = {"ids": args.refs} | {name: getattr(args, name) for name in names}
-    selection: dict[str, object] = {name: value for name, value in given.items() if value}
-    if not selection:
-        raise UsageError(
-            "Specify what to delete: an ID, --session, --project, --file, --since, --until or --text."
-        )
-    return selection
 
 
 def _say(told: dict[str, Any], *, as_data: bool) -> int:

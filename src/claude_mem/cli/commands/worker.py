@@ -100,15 +100,14 @@ def add(commands: Commands) -> None:
         ("restart", "restart the worker, even if it hangs", _restart),
     ):
         json_flag(verbs.add(name, purpose, example=f"claude-mem worker {name}", run=run))
-    json_flag(
-        verbs.add(
-            "status",
-            "show whether the worker is running, and its queue",
-            more="Exits 1 unless it is running.",
-            example="claude-mem worker status --json",
-            run=_report,
-        )
+    status = verbs.add(
+        "status",
+        "show whether the worker is running, and its queue",
+        more="Exits 1 unless it is running.",
+        example="claude-mem worker status --json",
+        run=_report,
     )
+    json_flag(status)
     foreground = verbs.add(
         "run",
         "run the worker in the foreground",
@@ -116,27 +115,21 @@ def add(commands: Commands) -> None:
         example="claude-mem worker run",
         run=_run,
     )
-    foreground.add_argument(
-        "--from-hook", action="store_true", help="exit quietly if another worker is running"
-    )
-    logs_of = verbs.add(
-        "logs", "print the worker's log", example="claude-mem worker logs -n 100 -f", run=_logs
-    )
-    logs_of.add_argument(
-        "-n", type=up_to(10**9, least=0), default=20, metavar="N", help="the last N lines (default: 20)"
-    )
-    logs_of.add_argument("-f", action="store_true", help="follow the log")
+    quiet = "exit quietly if another worker is running"
+    foreground.add_argument("--from-hook", action="store_true", help=quiet)
+    logs = verbs.add("logs", "print the worker's log", example="claude-mem worker logs -n 100 -f", run=_logs)
+    number, last = up_to(10**9, least=0), "the last N lines (default: 20)"
+    logs.add_argument("-n", type=number, default=20, metavar="N", help=last)
+    logs.add_argument("-f", action="store_true", help="follow the log")
 
 
 def _start(args: argparse.Namespace) -> int:
-
     with output.waiting("Starting the worker ..."):
         control.start(client.load_settings().data_dir)
     return _report(args)
 
 
 def _stop(args: argparse.Namespace) -> int:
-
     data_dir = settings.data_directory()  # a worker can be stopped whatever settings.json holds
     with output.waiting("Waiting for the worker to finish its current job ..."):
         was_running = control.stop(data_dir)
@@ -148,7 +141,6 @@ def _stop(args: argparse.Namespace) -> int:
 
 
 def _restart(args: argparse.Namespace) -> int:
-
     data_dir = client.load_settings().data_dir
     with output.waiting("Restarting the worker ..."):
         control.stop(data_dir)

@@ -109,13 +109,12 @@ def _kept(data_dir: Path) -> str:
 
 def next_steps(chosen: Settings, provider: str, *, client: bool) -> list[str]:
     begin = "start a new session" if client else "install Claude Code and start a session"
-    is_default = chosen.data_dir == Path.home() / ".claude-mem"
-    look = "/mem in a session, or claude-mem search" + (
-        "" if is_default else ", with CLAUDE_MEM_DATA_DIR set"
-    )
+    look = "/mem in a session, or claude-mem search"
+    if chosen.data_dir != Path.home() / ".claude-mem":
+        look += ", with CLAUDE_MEM_DATA_DIR set"
     return [
         f"Next    {begin}: it will be remembered. To import past sessions: claude-mem backfill.",
-        f"Data    {_short(chosen.data_dir)}, readable only by you. To search it: {look}.",
+        f"Data    {output.short_path(chosen.data_dir)}, readable only by you. To search it: {look}.",
         "Pause   claude-mem off, and on again. One session: /mem off in it, or CLAUDE_MEM_OFF=1 before it.",
         f"Model   {_cost(chosen, provider)}",
         "Undo    claude-mem uninstall; your memory stays. To check that it works: claude-mem doctor",
@@ -131,10 +130,6 @@ def _cost(chosen: Settings, provider: str) -> str:
     if not limits:  # 0 is none
         return f"{whose} ({provider}), with no daily limit: you set CLAUDE_MEM_DAILY_TOKENS and _USD to 0."
     return f"{whose} ({provider}): at most {' or '.join(limits)} a day, then offline, which is free."
-
-
-def _short(path: Path) -> str:
-    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
 def add(commands: Commands) -> None:
@@ -169,9 +164,8 @@ def _install(args: argparse.Namespace) -> int:
 
 def _connect(chosen: Settings, args: argparse.Namespace) -> int:
     here = client_paths.place_here(chosen, args.scope)
-    moved = [
-        each for each in connections.connections(chosen) if not _is_it(each, here, plugin=not args.settings)
-    ]
+    connected = connections.connections(chosen)
+    moved = [each for each in connected if not _is_it(each, here, plugin=not args.settings)]
     undone = [(each, connections.undo_plan(each)) for each in moved]
     left = {path: text for each, how in undone for path, text in connections.texts_after(how, each).items()}
 
@@ -188,9 +182,8 @@ def _connect(chosen: Settings, args: argparse.Namespace) -> int:
         return _dry_run([*(how for _, how in undone), planned], args)
     if moved or not planned.is_empty:
         for each, how in undone:
-            output.message(
-                f"Currently connected {each.made.mode}; that is removed first:\n{plan_summary(how)}"
-            )
+            mode = each.made.mode
+            output.message(f"Currently connected {mode}; that is removed first:\n{plan_summary(how)}")
         output.message(plan_summary(planned))
         if wanted.take_over:
             output.message(f"  replace another claude-mem ({theirs}); --beside keeps it enabled")

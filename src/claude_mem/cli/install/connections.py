@@ -96,17 +96,11 @@ def connect(journal: Journal, place: ClientPaths, planned: Plan, *, by_plugin: b
             journal.write(change.path, change.after, is_new=change.before is None)
     for step in planned.steps:
         if said := journal.ask(place, step):
-            raise ClaudeMemError(
-                f"Claude Code refused `claude {' '.join(step.words[:3])}`: {said}\n"
-                "Nothing was changed."
-                + (" To install without a plugin: claude-mem install --settings" if by_plugin else "")
-            )
-    kept = made.files[str(place.settings)]
-    by_client = replace(kept, after=file_changes.read_text(place.settings))
-    journal.write(
-        place.record,
-        client_paths.record_text(replace(made, files={**made.files, str(place.settings): by_client})),
-    )
+            hint = " To install without a plugin: claude-mem install --settings" if by_plugin else ""
+            raise ClaudeMemError(f"{_refusal(step, said)}\nNothing was changed.{hint}")
+    by_client = replace(made.files[str(place.settings)], after=file_changes.read_text(place.settings))
+    made = replace(made, files={**made.files, str(place.settings): by_client})
+    journal.write(place.record, client_paths.record_text(made))
 
 
 def undo_plan(connected: Connection) -> Plan:
@@ -139,11 +133,7 @@ def undo_plan(connected: Connection) -> Plan:
 def disconnect(journal: Journal, connected: Connection, how: Plan) -> list[str]:
     """Returns what the client refused to do. No error: what it has not got cannot be taken away."""
     place, made = connected.place, connected.made
-    refused = [
-        f"Claude Code refused `claude {' '.join(step.words[:3])}`: {said}"
-        for step in how.steps
-        if (said := journal.ask(place, step))
-    ]
+    refused = [_refusal(step, said) for step in how.steps if (said := journal.ask(place, step))]
     folders = made.folders
     for path in plugin_files(place):
         folders += tuple(str(each) for each in path.parents if each.is_relative_to(place.marketplace))
@@ -155,6 +145,10 @@ def disconnect(journal: Journal, connected: Connection, how: Plan) -> list[str]:
     if connected.is_recorded:
         journal.remove(place.record, folders)
     return refused
+
+
+def _refusal(step: Step, said: str) -> str:
+    return f"Claude Code refused `claude {' '.join(step.words[:3])}`: {said}"
 
 
 def texts_after(how: Plan, connected: Connection) -> dict[Path, str | None]:

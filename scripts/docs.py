@@ -45,19 +45,18 @@ SETTINGS = """\
 # Settings
 
 Each setting is a key of `settings.json` in the data directory, and an environment variable of the same name,
-which wins. After a change: `claude-mem worker restart`.
+which takes precedence. After a change, run `claude-mem worker restart`.
 
-Nothing in the file or the environment stops claude-mem:
+Invalid settings never stop claude-mem:
 
-- A key that is not a setting is ignored, and stays in the file: the TypeScript claude-mem shares it.
-- A value that cannot be used is replaced by the default, or by what the setting names below under "If it
-  cannot be read". The next session start tells you, once.
-- If the file cannot be used at all (it is not JSON, larger than 1 MiB, or no file), defaults apply. What can
-  be read of excluded projects, excluded files and secret patterns still applies. No model is asked until the
-  file is corrected, or the environment names the provider and its address. The file is not overwritten.
+- An unknown key is ignored and stays in the file, which the TypeScript claude-mem shares.
+- An invalid value is replaced by the default, or by the value listed below under "If it cannot be read". The
+  next session start reports it, once.
+- If the file as a whole cannot be used (not JSON, larger than 1 MiB, or not a file), the defaults apply.
+  Readable entries of excluded projects, excluded files and secret patterns still apply. No model is used
+  until you fix the file, or the environment sets the provider and its URL. The file is not overwritten.
 
-`claude-mem doctor` and the worker's log list all of these. The viewer and the HTTP API refuse to save a bad
-value.
+`claude-mem doctor` and the worker's log list all of these. The viewer and the HTTP API reject invalid values.
 
 ```json
 {
@@ -68,7 +67,7 @@ value.
 """
 
 SWITCHES = """\
-## Variables that are no settings
+## Other variables
 
 | variable | means |
 |---|---|
@@ -76,11 +75,11 @@ SWITCHES = """\
 | `CLAUDE_MEM_OFF` | anything but empty, `0` or `false`: hooks record nothing |
 | `CLAUDE_MEM_OBSERVER` | set by claude-mem for agents it runs itself: their hooks record nothing |
 
-## Variables of others
+## Variables of the providers
 
-A provider takes these when no setting says otherwise, from the environment the worker was started in.
+Used if the setting is not set, from the environment in which the worker was started.
 
-| variable | stands in for the setting |
+| variable | instead of the setting |
 |---|---|
 | {keys} | `CLAUDE_MEM_API_KEY` |
 | {addresses} | `CLAUDE_MEM_BASE_URL` |

@@ -1,4 +1,4 @@
-"""Projects: their pages, their figures and costs, what their next session is told, and their upkeep."""
+"""Projects: their pages, figures and costs, the context of their next session, and maintenance."""
 
 from __future__ import annotations
 

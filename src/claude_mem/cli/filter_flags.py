@@ -1,4 +1,4 @@
-"""The flags that narrow a question, the same for every command that asks one."""
+"""The filter flags, the same for every command that searches."""
 
 from __future__ import annotations
 

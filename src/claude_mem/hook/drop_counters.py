@@ -1,4 +1,4 @@
-"""Counts what could not be kept, in a file that can be written on a full disk.
+"""Counts events that could not be stored, in a file that can be written on a full disk.
 
 One line of fixed width per reason, made in full when the file is made and afterwards changed in place:
 

@@ -1,4 +1,4 @@
-"""Finds what a session's start is told. The worker renders it ahead of time, so no worker is needed then.
+"""Finds the context for a session's start. The worker renders it ahead of time, so none is needed then.
 
     context/<SHA-1 of the working directory>     what is worth knowing there
     context/s-<SHA-1 of the session's id>        that session's own memory, for when it was compacted

@@ -1,4 +1,4 @@
-"""The hook's end of the line to the worker: wakes it, starts one if there is none, and asks it.
+"""The hook's connection to the worker: wakes it, starts one if there is none, and queries it.
 
     {"type":"wake","version":…}                        nothing comes back, and nothing is waited for
     {"type":"ask","version":…,"event":…,"payload":…}   ->   {"type": "answer", "context": "…"}

@@ -1,4 +1,4 @@
-"""The memory of the TypeScript claude-mem, as records of ours. Pure: it is handed rows.
+"""Converts the TypeScript claude-mem's memory to records. Pure: the caller passes the rows.
 
 Its schema grew through more than fifty versions, so a column is read if it is there. What is read nobody
 scrubbed: every text goes through `clean`.

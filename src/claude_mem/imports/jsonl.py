@@ -1,4 +1,4 @@
-"""Lines of JSON that nobody wrote for us: any object with a text becomes an observation.
+"""Imports JSON lines from any tool: every object with a text becomes an observation.
 
 Its words are somebody else's, so they are marked as such. `Fields` reads the values of any foreign row: a
 text, a list, a number or a time.

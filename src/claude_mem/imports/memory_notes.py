@@ -1,4 +1,4 @@
-"""The notes that Claude Code's agent keeps for itself, as memory: one observation a section.
+"""Imports the notes of Claude Code's agent (MEMORY.md): one observation per section.
 
 They are `memory/MEMORY.md` in a project's folder of the client's, and the files beside it that it links to.
 CLAUDE.md is none of them: that is instructions, and the client reads it itself.

@@ -1,1 +1,1 @@
-"""Who can be asked to observe. A provider is one file here and one row of `registry`."""
+"""The model providers. Each is one file here and one row of `registry`."""

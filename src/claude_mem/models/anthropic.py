@@ -1,4 +1,4 @@
-"""Asks Anthropic's Messages API, with the instructions marked for its prompt cache."""
+"""Calls Anthropic's Messages API, with the instructions marked for its prompt cache."""
 
 from __future__ import annotations
 

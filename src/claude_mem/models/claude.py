@@ -1,4 +1,4 @@
-"""Asks Claude through the Agent SDK, with the user's own Claude Code login: a fresh conversation each time.
+"""Calls Claude through the Agent SDK, with the user's own Claude Code login: a fresh conversation each time.
 
 One call, one child process: batches are stateless, so a conversation that is kept only grows (docs/adr/0005).
 The child has no tools, no MCP, no settings, no hooks, an empty directory to stand in, and leaves no

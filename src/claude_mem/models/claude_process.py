@@ -1,4 +1,4 @@
-"""The claude command: where it is, why it cannot be used, and that no child of ours outlives who asked it.
+"""The claude command: finds it, checks that it is usable, and makes sure that no child process outlives us.
 
 Finding it is cheap, so that `auto` and `doctor` can ask: the SDK is looked for, not imported; credentials are
 seen, not read.

@@ -1,4 +1,4 @@
-"""What a failed call means: wait, try again, or pause until somebody changes something.
+"""Maps a failed call to an outcome: wait, retry, or pause until the user fixes something.
 
 By status and error type alone, never by wording: what a server writes changes with its version and may quote
 the prompt. For the same reason nothing of its text goes into a reason but an error type that looks like one.

@@ -1,4 +1,4 @@
-"""Asks any server that speaks OpenAI's chat completions: OpenRouter, Ollama, LM Studio, vLLM, Gemini."""
+"""Calls any server with OpenAI's chat completions API: OpenRouter, Ollama, LM Studio, vLLM, Gemini."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call cost in US dollars, for the models whose price is known; for others nobody guesses.
+"""The price of a call in US dollars, for models whose price is known; others are not estimated.
 
 The table is Anthropic's own, as Claude Code 2.1.325 carries it. Prices are per million tokens.
 """

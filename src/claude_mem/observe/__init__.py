@@ -1,4 +1,4 @@
-"""From events to memory: when a batch goes out, what is asked about it, and what is read in the answer.
+"""From events to memory: when a batch is sent, how its prompt is built, and how the reply is parsed.
 
 `policy` says when; `tool_calls` reads each call once; `prompt` builds the question (`mode`, `event_text`,
 `shell`); `reply` reads the answer, `evidence` corrects it by what the tools themselves show; `observer` puts

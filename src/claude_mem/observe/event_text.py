@@ -1,4 +1,4 @@
-"""How one event is told to a model: what was done in a line, and as much of the outcome as it is worth."""
+"""Formats one event for a model: one line for what was done, and the useful part of the outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns a batch into an outcome: asks the model within its budget, or does without one."""
+"""Turns a batch into an outcome, with a model within its budget, or offline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds what a model is asked about a batch. Pure: the same batch gives the same bytes.
+"""Builds the prompt for a batch. Pure: the same batch gives the same bytes.
 
 The instructions depend on mode, verbosity and language alone, so that providers can cache them. Everything
 that comes from the session stands below them as quoted data, divided by a mark made of the data's own hash:

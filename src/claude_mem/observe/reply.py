@@ -1,4 +1,4 @@
-"""What a model's reply says: memory, an explicit nothing, or something that is not in our grammar.
+"""Parses a model's reply: memory, an explicit nothing, or an unexpected format.
 
 Total: any text is read, in time linear in its length. Permissive inside a block, strict about confirming: a
 reply without a usable block and without an explicit "nothing" is Unreadable, so its batch is kept.

@@ -1,4 +1,4 @@
-"""Projects of which nothing is recorded, and which are told nothing, by their directories.
+"""Excluded projects, by directory: nothing is recorded in them and nothing is injected.
 
     ~/clients/*, /srv/secret, **/vault     with a slash: that directory, and all below it
     payroll, *-private                     without: a project's name, which is its directory's

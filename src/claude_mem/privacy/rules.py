@@ -1,4 +1,4 @@
-"""Reads what `settings.json` says of privacy: excluded projects and files, and further secrets.
+"""Reads the privacy rules in `settings.json`: excluded projects and files, and secret patterns.
 
 An entry that cannot be read costs the user that entry, never the others: also where the file is not JSON,
 what can be read of these three holds. Hooks and the worker read them here, so that they cannot disagree.

@@ -1,4 +1,4 @@
-"""The hook's slow path: parses a payload, cut or not, and says what of it may be recorded.
+"""The hook's slow path: parses a payload, cut or not, and returns what may be recorded.
 
 Only suspicious, over-long or unusual payloads come here; `json` and `re` cost more than the rest of the hook.
 No number and no byte that an agent can send makes it fail.

@@ -1,4 +1,4 @@
-"""Tells whether a payload may hold anything to hide: a search over its bytes that every hook makes.
+"""Checks whether a payload may contain anything to hide: a byte search that every hook runs.
 
 Few payloads go on to `scrub`, so what the search needs is spelled out here and nothing is imported. A test
 compares it with what the scrubbing modules know.

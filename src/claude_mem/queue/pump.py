@@ -1,4 +1,4 @@
-"""Takes what waits, when the policy says so, to an observer, and settles what came of it.
+"""Passes queued batches to an observer when the policy says so, and settles the outcome.
 
 One step is one batch. What a provider says about itself (wait, log in, out of order) holds back all sessions,
 not only the one that asked; what a batch does holds back that batch alone.

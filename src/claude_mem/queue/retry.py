@@ -1,4 +1,4 @@
-"""What becomes of a batch after an attempt. Pure: a day of retries tests in microseconds."""
+"""What happens to a batch after an attempt. Pure: a day of retries is tested in microseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hands what a caller reported to the store, in the words of a hook's payload, and says what became of it."""
+"""Stores events reported over HTTP, in the format of a hook's payload, and returns the outcome."""
 
 from __future__ import annotations
 

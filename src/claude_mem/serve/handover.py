@@ -1,4 +1,4 @@
-"""Decides when a newer version takes the worker over, so that it happens once and never back and forth.
+"""When a newer version takes over the worker: once, and never back and forth.
 
 An upgraded hook tells its version with every wake. A worker that hears of a newer one stops between jobs and
 starts its own interpreter once more: after an upgrade in place that is the new version. If it is still the

@@ -1,4 +1,4 @@
-"""Decides who is the worker of a data directory: whoever holds the record lock on `worker.lock`.
+"""The worker's lock: the worker of a data directory is the process that holds `worker.lock`.
 
 The kernel frees the lock when its holder dies and names the holder when asked, so nobody is ever judged by a
 number in a file. A record lock has one trap: closing *any* descriptor of the file in the holding process

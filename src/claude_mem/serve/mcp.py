@@ -1,4 +1,4 @@
-"""Serves MCP at `/mcp`: one message in, one answer out, and nothing kept between two.
+"""Serves MCP at `/mcp`: one message in, one response out, no state in between.
 
 The protocol itself is the official SDK's (`mcp_server`). It costs most of a second and 56 MiB to import, so
 that is left to the first message, and to a thread. Whoever asked before a restart may go on asking after it:

@@ -1,4 +1,4 @@
-"""Speaks MCP by the official SDK. Importing this file is what costs; only `mcp` does, when somebody asks.
+"""MCP with the official SDK. Importing this file is expensive; only `mcp` does, for the first message.
 
 The low-level server, since the other one sets up the process's logging, and offers prompts and resources
 we have none of. Server and transport are made anew for every message: that takes microseconds, and leaves

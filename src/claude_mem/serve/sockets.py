@@ -1,4 +1,4 @@
-"""The worker's sockets: opened, and healed when somebody deletes or replaces their files."""
+"""The worker's sockets: opened, and reopened if their files are deleted or replaced."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who embeds text, and who keeps the vectors. All of it optional: full text answers alone."""
+"""Embedding models and vector backends. All optional: without them, search uses full text only."""

@@ -1,4 +1,4 @@
-"""What Claude Code is told to run, in its settings or as a plugin; and the hooks of another claude-mem."""
+"""The hooks registered with Claude Code, in its settings or as a plugin; and those of another claude-mem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a settings file of Claude Code: text in, text out, nothing of the user's own lost."""
+"""Edits a Claude Code settings file: text in, text out; the user's own entries are preserved."""
 
 from __future__ import annotations
 

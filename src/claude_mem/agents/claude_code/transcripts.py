@@ -1,4 +1,4 @@
-"""What a session's transcript tells: the events its hooks would have sent, in order, at their times.
+"""Reads a transcript as the events that its hooks would have sent, in order, at their times.
 
 A line belongs to the session it names, and an event is named after its line. Clients copy lines: a fork and,
 in older ones, every resumed session begins with the lines of the one before, under a new session's name but

@@ -1,4 +1,4 @@
-"""`claude-mem stats`: what was captured, what became of it, what of it was told, and what it cost."""
+"""`claude-mem stats`: how much was captured, observed and injected, and what it cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`claude-mem demo`: a recorded session goes through the real thing, and you see what became of it."""
+"""`claude-mem demo`: replays a recorded session through the real hooks and worker, and shows the result."""
 
 from __future__ import annotations
 

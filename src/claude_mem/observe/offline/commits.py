@@ -1,4 +1,4 @@
-"""What a commit says: its subject, its body, its place. The best summary there is."""
+"""Parses a commit: subject, body, branch and hash. The best summary there is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which commands with effects beyond the files are told: installs, forges, clusters, deletions."""
+"""Observations from commands with effects beyond files: installs, forges, clusters, deletions."""
 
 from __future__ import annotations
 

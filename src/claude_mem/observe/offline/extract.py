@@ -1,4 +1,4 @@
-"""What of a batch is kept, in which order, and that nothing in it is told twice."""
+"""Selects and orders the observations of a batch, without duplicates."""
 
 from __future__ import annotations
 

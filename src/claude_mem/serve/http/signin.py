@@ -1,4 +1,4 @@
-"""Decides who is signed in to the viewer: a link that works once becomes a cookie that works for a month.
+"""Signing in to the viewer: a single-use link is exchanged for a cookie that lasts a month.
 
 Cookies are kept as hashes, so that who reads the file cannot come in by it; they survive the worker.
 """

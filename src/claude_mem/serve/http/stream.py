@@ -1,4 +1,4 @@
-"""Tells listeners what happens as it happens: `/stream`, as server-sent events.
+"""`/stream`: live updates as server-sent events.
 
 Each is told what came after the last it was told of, at its own pace: there is no buffer to overflow, a slow
 listener holds up nobody, and one that comes back with Last-Event-ID is merely further behind. While nobody

@@ -1,4 +1,4 @@
-"""The store on one SQLite file: events in, leased batches out, memory kept."""
+"""The store on one SQLite file: takes in events, leases batches, stores memory."""
 
 from claude_mem.store.sqlite.recovery import Recovered, Restored, recover, restore
 from claude_mem.store.sqlite.store import Store

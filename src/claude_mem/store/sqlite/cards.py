@@ -1,4 +1,4 @@
-"""Rows of memory as cards, and as all that is kept of them."""
+"""Rows of memory as cards, and in full."""
 
 from __future__ import annotations
 

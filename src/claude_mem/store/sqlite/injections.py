@@ -1,4 +1,4 @@
-"""What sessions were told, and what the rendered files hold: which memories, when, at what cost."""
+"""What was injected into sessions and rendered to files: which memories, when, at what cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts a backup in the database's place: because somebody asks for it, or because the database is damaged.
+"""Restores a backup: at the user's request, or because the database is damaged.
 What was there is moved aside, not deleted."""
 
 from __future__ import annotations

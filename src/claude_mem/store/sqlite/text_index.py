@@ -1,4 +1,4 @@
-"""Keeps the full-text index in step with the rows: what is new is added, what goes is taken out.
+"""Keeps the full-text index in step with the rows: adds new ones, removes deleted ones.
 
 The index follows the rows by a mark for each kind (ids only grow). Words are prepared while reading and
 written in a short transaction, so that no hook waits behind them; whatever was changed or forgotten in

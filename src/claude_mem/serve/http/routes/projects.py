@@ -1,4 +1,4 @@
-"""Projects: lists and pages, costs, what their next session is told, renaming, merging, cleaning up."""
+"""Projects: lists and pages, costs, the context of their next session, renaming, merging, clean-up."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def test_settings_that_cannot_be_read_keep_nobody_from_the_preview(
     (quiet.data / "settings.json").write_text("{")
     sight = viewing.look(context, quiet, "#/context")
     expect(sight.page.get_by_label("Injected at session start")).to_contain_text("pennies")
-    expect(sight.main().get_by_role("alert").filter(has_text="Mend the file")).to_be_visible()
+    expect(sight.main().get_by_role("alert").filter(has_text="Fix the file")).to_be_visible()
     expect(sight.page.get_by_label("Characters for a prompt")).to_have_value("2400")
 
 

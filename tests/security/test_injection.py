@@ -89,11 +89,11 @@ WAYS: dict[str, Callable[[str], Rendered]] = {"start": at_start, "prompt": at_pr
 # Every line that we write ourselves, and nothing else may begin a line.
 OURS = re.compile(
     r"""
-    (?:Memory\ of|History\ of|Memory\ that\ may\ bear\ on\ this\ prompt\.) .* \ Quoted\ evidence\ .*
-    | Last\ session,\ \d{4}-.*: | Left\ open,\ as\ far\ as\ was\ recorded: | Pinned: | Earlier\ work\ .*:
+    (?:Memory\ of|History\ of|Memories\ that\ may\ be\ relevant\ to\ this\ prompt\.) .* \ Quoted\ evidence\ .*
+    | Last\ session,\ \d{4}-.*: | Open\ steps,\ as\ recorded: | Pinned: | Earlier\ work\ .*:
     | \d{4}-\d\d-\d\d,\ \w+ | -\ (?:Asked|Done|Learned):\ .* | -\ .*\ \(\#s\d+,\ today\)
     | -\ \#7\ 2026-11-\d\d\ \(yesterday\)\ discovery:\ .* | -\ \#7\ \d\d:\d\d\ discovery:\ .*
-    | (?:Kept\ in\ all:\ .*)?(?:Any\ of\ them\ in|In)\ full:\ MCP\ tool.*`\.
+    | (?:In\ total:\ .*)?Full\ text:\ MCP\ tool.*`\.
     """,
     re.VERBOSE,
 )

@@ -254,7 +254,7 @@ def render_prompt(
 ) -> Rendered:
     """The best first. `words`: the prompt's, in lower case; sentences that hold some are preferred."""
     best = [hit for hit in hits if hit.card.superseded_by is None or hit.card.pinned][:MOST_HITS]
-    lines = [_prompt_line(hit, now, tz, words) for hit in best]
+    lines = [_gist_line(hit, now, tz, _LONGEST_PROMPT_LINE, words, with_files=True) for hit in best]
 
     def render(count: int) -> Rendered:
         text = "\n".join([*lines[:count], _PROMPT_FOOTER.format(best[0].card.ref)])
@@ -263,10 +263,12 @@ def render_prompt(
     return as_many_as_fit(len(lines), render, Budget(budget, budget))
 
 
-def _prompt_line(hit: Hit, now: int, tz: tzinfo, words: Collection[str]) -> str:
+def _gist_line(
+    hit: Hit, now: int, tz: tzinfo, most: int, words: Collection[str] = (), *, with_files: bool
+) -> str:
     card = hit.card
-    said = gist(card.title, card.text, _LONGEST_PROMPT_LINE, words) or label.title(card)
-    files = label.files(card, said)
+    said = gist(card.title, card.text, most, words) or label.title(card)
+    files = label.files(card, said) if with_files else ""
     head = f"- {label.name(card.ref)} {label.dated(card.created_at, now, tz)} {label.kind(card)}"
     return f"{head}: {said}{f' {files}' if files else ''}{label.marks(hit)}"
 
@@ -313,7 +315,7 @@ def _has_name(base: str, file: str) -> bool:
 def render_file(path: str, hits: Sequence[Hit], now: int, *, tz: tzinfo = UTC) -> Rendered:
     """A file's history, at most six lines; empty when nothing is worth saying."""
     told = file_lessons(hits, path, now)
-    lines = [_file_line(hit, now, tz) for hit in told]
+    lines = [_gist_line(hit, now, tz, _LONGEST_FILE_LINE, with_files=False) for hit in told]
     about = f"History of {quoted(path, 200)}."
 
     def render(count: int) -> Rendered:
@@ -322,10 +324,3 @@ def render_file(path: str, hits: Sequence[Hit], now: int, *, tz: tzinfo = UTC) -
         )
 
     return as_many_as_fit(len(lines), render, FILE_BUDGET)
-
-
-def _file_line(hit: Hit, now: int, tz: tzinfo) -> str:
-    card = hit.card
-    said = gist(card.title, card.text, _LONGEST_FILE_LINE) or label.title(card)
-    head = f"- {label.name(card.ref)} {label.dated(card.created_at, now, tz)} {label.kind(card)}"
-    return f"{head}: {said}{label.marks(hit)}"

@@ -5,7 +5,6 @@ untrusted ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
 
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model import records
@@ -17,25 +16,19 @@ from claude_mem.model.structs import replace
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver, fits
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search
-from claude_mem.store import Store
-from claude_mem.store.values import ExportSelection, ImportReport
+from claude_mem.store import Store, Transfer
+from claude_mem.store.sqlite.transfer import Scratch
+from claude_mem.store.values import ExportSelection
 
 LONGEST = 70_000  # characters of a text: what capture keeps of a field, and what it says of the rest
 LONGEST_NAME = 1_000  # of what others refer to: cut, it would be another one
 MOST_ITEMS = 200
 LONGEST_ITEM = 2_000
 NAMES = frozenset(
-    [
-        "key",
-        "name",
-        "session_id",
-        "project",
-        "effect_key",
-        "event_id",
-        "observation",
-        "supersedes",
-        "event_kind",
-    ]
+    (
+        *("key", "name", "session_id", "project", "effect_key"),
+        *("event_id", "observation", "supersedes", "event_kind"),
+    )
 )
 
 
@@ -130,24 +123,20 @@ class Exporter:
         return tuple(found)
 
 
-class Absorb(Protocol):
-    def __call__(self, records: Sequence[Record], *, own: bool) -> ImportReport: ...
-
-
 class Importer:
-    """`into` merges records in; `clean` takes out of a text what may not be kept; `import_observations`
+    """`clean` takes out of a text what may not be kept; `import_observations`
     keeps what other tools wrote, observations without a kind; `catch_up` brings the index in step."""
 
     def __init__(
         self,
         *,
-        into: Absorb,
+        transfer: Transfer | Scratch,
         clock: Callable[[], int],
         clean: Callable[[str], str],
         import_observations: Callable[[Sequence[Mapping[str, object]]], Json],
         catch_up: Callable[[], None],
     ) -> None:
-        self._into, self._clock, self._clean = into, clock, clean
+        self._transfer, self._clock, self._clean = transfer, clock, clean
         self._import_observations, self._catch_up = import_observations, catch_up
 
     def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> Json:
@@ -167,7 +156,7 @@ class Importer:
                 refused.append((place, str(why)))
             else:
                 places.append(place)
-        done = self._into(fitting, own=own)
+        done = self._transfer.absorb(fitting, own=own)
         refused += [(places[number], why) for number, why in done.refused]
         taken, known = dict(done.taken), dict(done.known)
         if plain:

@@ -142,7 +142,7 @@ def build_recall(
     embedder, vectors = indexer.embedder(), indexer.keeper(settings, store.vectors)
     truth, injection_log = GitTruth(store.memories, origin_of), InjectionLog(store.injections)
     for each in (vectors, truth, injection_log):
-        if each:
+        if each is not None:
             closing.callback(each.close)
     background = BackgroundWork(
         store=store,
@@ -222,7 +222,7 @@ def build_recall(
         ),
         exporter=Exporter(store=store, resolver=resolver, search=search, catch_up=background.catch_up),
         importer=Importer(
-            into=store.transfer.absorb,
+            transfer=store.transfer,
             clock=now,
             clean=clean,
             import_observations=writer.import_observations,

@@ -59,7 +59,7 @@ def trial_import(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes],
     """Answers lines as `POST /api/import` does."""
     with scratch(settings.database, now) as copy:
         importer = Importer(
-            into=copy.absorb,
+            transfer=copy,
             clock=now,
             clean=partial(
                 scrub_text, extra_rules=settings.secret_patterns, extra_globs=settings.exclude_paths

@@ -34,7 +34,7 @@ def leaving(memory: House) -> Callable[..., list[Any]]:
 @pytest.fixture
 def arriving(memory: House) -> Callable[..., dict[str, Any]]:
     importer = Importer(
-        into=memory.store.transfer.absorb,
+        transfer=memory.store.transfer,
         clock=memory.clock,
         clean=lambda text: text.replace("hunter2", ""),
         import_observations=memory.writing.import_observations,

@@ -17,7 +17,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
 from claude_mem.agents.claude_code import events as claude_code
@@ -41,7 +40,11 @@ from claude_mem.store.values import Accepted, Arrival
 
 
 class Absent:
-    """A part of the worker that these tests do without: whatever is asked of it is unavailable."""
+    """A part of the worker that these tests do without: whatever else than `known` is asked of it is
+    unavailable."""
+
+    def __init__(self, **known: object) -> None:
+        vars(self).update(known)
 
     def __getattr__(self, name: str) -> Any:
         def unavailable(*_: object, **__: object) -> NoReturn:
@@ -202,8 +205,8 @@ def build(settings: Settings, version: str = "0.1.0") -> Services:
         return not (folder / "session-is-busy").exists()
 
     absent: Any = Absent()
-    background: Any = SimpleNamespace(step=lambda: False, progress=lambda: RECALL_PROGRESS)
-    injector: Any = SimpleNamespace(answer=ask)
+    background: Any = Absent(step=lambda: False, progress=lambda: RECALL_PROGRESS)
+    injector: Any = Absent(answer=ask)
     parts = dict.fromkeys(Recall.__struct_fields__, absent)
     recall = Recall(**parts | {"background": background, "injector": injector})
     return Services(

@@ -10,8 +10,6 @@ from msgspec import Struct, field
 from claude_mem.model.events import Event, Origin
 from claude_mem.model.refs import Card, Ref
 
-# What the stages ask of the store. Every backend passes the contract suite in `tests/contracts`.
-
 
 class Arrival(Struct, frozen=True):
     """An event and where it happened, ready to be accepted."""
@@ -28,9 +26,6 @@ class Accepted(Struct, frozen=True):
     session_ids: tuple[int, ...] = ()  # the database ids, one for each arrival, in its order
 
 
-# What the pump, and those who watch over it, ask of the store.
-
-
 class Spending(Struct, frozen=True):
     """One day's calls of one model for one project."""
 
@@ -43,9 +38,6 @@ class Spending(Struct, frozen=True):
     cached_tokens: int
     output_tokens: int
     cost_usd: float | None  # None: not known of any of them
-
-
-# What goes out of the store as records and comes in as such, losing nothing (`model.records`).
 
 
 class ExportSelection(Struct, frozen=True):
@@ -67,21 +59,21 @@ class ImportReport(Struct, frozen=True):
     refused: tuple[tuple[int, str], ...] = ()  # the record's number, and why, as a sentence
 
 
-# What is asked of the store so that the house is kept: projects, and the room all of it takes.
-
-
-class ProjectSummary(Struct, frozen=True):
-    """A project, as somebody sees it who tidies up."""
-
+class Project(Struct, frozen=True):
     id: int
     key: str
     name: str
     root: str
-    remote: str | None = None
-    named: bool = False  # somebody gave it its name
     sessions: int = 0
     observations: int = 0
     last_at: int | None = None  # epoch milliseconds
+
+
+class ProjectSummary(Project, frozen=True):
+    """A project, as somebody sees it who tidies up."""
+
+    remote: str | None = None
+    named: bool = False  # somebody gave it its name
     last_commit: str | None = None  # on which its last session stood
     characters: int = 0  # what was said and done in it
     merged: tuple[str, ...] = ()  # the keys of those that were merged into it
@@ -94,10 +86,6 @@ class DatabaseSize(Struct, frozen=True):
     free: int  # in it, unused
     log: int  # beside it
     shrinks: bool  # what is unused can be given back in small steps
-
-
-# What recall reads and changes in the store. Every backend passes the contract suite in
-# `tests/contracts`.
 
 
 class TextQuery(Struct, frozen=True):
@@ -131,24 +119,11 @@ class FileMemory(Struct, frozen=True):
     how: str  # modified, read or (only) named
 
 
-class Project(Struct, frozen=True):
-    id: int
-    key: str
-    name: str
-    root: str
-    sessions: int = 0
-    observations: int = 0
-    last_at: int | None = None  # epoch milliseconds
-
-
 class ListPosition(Struct, frozen=True):
     """Where a list goes on: after this memory."""
 
     at: int  # epoch milliseconds
     ref: Ref
-
-
-# What recall changes in the store: what a person has kept, pinned or forgotten, what sessions were told.
 
 
 class Selection(Struct, frozen=True):
@@ -219,10 +194,6 @@ class Injection(Struct, frozen=True):
     about: str | None = None
 
 
-# What a person corrects: what the store is asked to change, and what the faces ask for. Each answer can be
-# taken back for a while.
-
-
 FieldValue = str | int | tuple[str, ...] | None
 
 
@@ -236,9 +207,6 @@ class Revision(Struct, frozen=True):
 
 class ChangedMeanwhile(Exception):
     """Somebody else has changed it since; `str()` is one sentence."""
-
-
-# What taking in the past asks of the store.
 
 
 class KnownSession(Struct, frozen=True):
@@ -269,9 +237,6 @@ class BackfillProgress(Struct, frozen=True):
     waiting: int  # events still to be observed
     tokens: int  # that sessions of the past have cost since some time
     usd: float
-
-
-# What the viewer's pages ask beside the desk's questions, and what the store is asked for them.
 
 
 class ChangedFile(Struct, frozen=True):

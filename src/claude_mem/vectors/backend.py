@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-# What recall asks of embeddings and of whoever keeps them. Every backend passes
-# `tests/contracts/vectors_contract`.
-
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -64,9 +60,6 @@ class Vectors(Protocol):
     def clear(self) -> None: ...
 
 
-# What is asked of a backend beyond `Vectors`: whether what it keeps is what was made before.
-
-
 class Keeper(Vectors, Protocol):
     """To be opened or begun before anything else is asked of it."""
 
@@ -85,11 +78,9 @@ class Keeper(Vectors, Protocol):
         ...
 
 
-# When a backend's libraries are loaded: when it is opened, in the background; never while somebody waits.
-
-
 class LazyBackend:
-    """A Keeper that becomes another one when it is opened. Until then all else raises VectorsUnavailable."""
+    """A Keeper that becomes another one when it is opened: its libraries are loaded then, in the background,
+    and never while somebody waits. Until then all else raises VectorsUnavailable."""
 
     def __init__(self, name: str, make: Callable[[], Keeper]) -> None:
         self.name = name

@@ -120,12 +120,6 @@ def _joined(one: Block, other: Block) -> Block:
     )
 
 
-# The default backend: vectors lie in the database beside their memories, and are compared in this process.
-#
-# Of a project, and of all, the newest so many are held ready to be compared; older ones still count where
-# full text has found them (`cosines`).
-
-
 MOST = 100_000
 """Of a span: 26 MB, and 7 ms a question."""
 
@@ -139,7 +133,11 @@ Span = tuple[int, int] | None
 
 
 class Builtin:
-    """A Keeper on the store's table of vectors."""
+    """The default Keeper: vectors lie in the database beside their memories, and are compared in this
+    process.
+
+    Of a project, and of all, the newest so many are held ready to be compared; older ones still count where
+    full text has found them (`cosines`)."""
 
     name = "builtin"
 

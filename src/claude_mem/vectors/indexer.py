@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from claude_mem.vectors.backend import Vector
 
 
-# Keeps the vectors in step with the memories, a batch at a time, whatever becomes of the backend.
-#
-# Nothing depends on it: while the backend or the model cannot be used, full text answers alone, the reason is
-# kept for `doctor`, and what is missing is made when they are back.
-
-
 BATCH = 128
 RETRY_MS = 30_000
 LOOK_MS = 30_000
@@ -104,15 +98,15 @@ class VectorIndexer:
         return len(memory_keys)
 
 
-# The vectors' opinion of a query: how close it is to some memories, and which others are closest to it.
-
-
 NEAREST = 200
 WIDER = 8
 """So many times as many are compared when too few of the nearest pass."""
 
 
 class Similarity:
+    """The vectors' opinion of a query: how close it is to some memories, and which others are closest to
+    it."""
+
     def __init__(self, embedder: Embedder, vectors: Vectors, nearest: int = NEAREST) -> None:
         self._embedder, self._vectors, self._nearest = embedder, vectors, nearest
         self.weight = embedder.weight
@@ -158,9 +152,6 @@ class Similarity:
             limit *= WIDER
 
 
-# Who embeds and who keeps the vectors, as the settings have it. Nothing heavy is loaded before its use.
-
-
 CHROMA = "chroma"
 """The folder in the data directory."""
 
@@ -170,7 +161,8 @@ def embedder() -> Embedder:
 
 
 def keeper(settings: Settings, shelf: VectorTable) -> Keeper | None:
-    """None: the user wants none."""
+    """Who keeps the vectors, as the settings have it; None: the user wants none. Nothing heavy is loaded
+    before its use."""
 
     def builtin() -> Keeper:
         from claude_mem.vectors.builtin import Builtin

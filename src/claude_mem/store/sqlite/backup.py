@@ -27,14 +27,11 @@ from claude_mem.store.sqlite.database_files import (
     refuse_link,
 )
 
-# Databases that were put aside, damaged or replaced: each a full copy, so only the last few are kept.
-
-
 DAMAGED = "quarantine"
 REPLACED = "replaced"
 AGAIN = "-again"
 KEEP_QUARANTINED = 3
-"""Of each kind."""
+"""Of each kind: each is a full copy of a database that was damaged or replaced."""
 
 _QUARANTINE_NAME = re.compile(rf"({DAMAGED}|{REPLACED})-(\d{{8}}-\d{{6}})((?:{AGAIN})*)")
 
@@ -79,9 +76,6 @@ def _is_directory(path: Path) -> bool:
         return False
 
 
-# Copies of the whole database: when one is due, how it is made, which ones are kept.
-
-
 DAY_MS = 24 * 60 * 60 * 1000
 KEEP_DAYS = 7
 KEEP_BEFORE_MIGRATION = 2
@@ -106,7 +100,7 @@ def make(database: Path, backups: Path, now: int) -> Path:
 def before_migration(database: Path, backups: Path, now: int, version: int, target: int) -> Path:
     name = f"claude-mem-{stamp(now)}-pre-migration-{version}-to-{target}.db"
     made = _make(database, backups, name, now)
-    for old in [one for one in find_backups(backups) if one.before_migration][KEEP_BEFORE_MIGRATION:]:
+    for old in _before_migrations(backups)[KEEP_BEFORE_MIGRATION:]:
         old.path.unlink(missing_ok=True)
     return made
 
@@ -132,8 +126,7 @@ def surplus_backups(backups: Path) -> list[Path]:
         by_day.setdefault(f"{one.at:%Y%m%d}", []).append(one)
     days = enumerate(by_day.values())
     daily = [one for number, same in days for one in same[0 if number >= KEEP_DAYS else 1 :]]
-    migrated = [one for one in find_backups(backups) if one.before_migration][KEEP_BEFORE_MIGRATION:]
-    return [one.path for one in (*daily, *migrated)]
+    return [one.path for one in (*daily, *_before_migrations(backups)[KEEP_BEFORE_MIGRATION:])]
 
 
 def find_backups(backups: Path) -> list[Backup]:
@@ -206,6 +199,10 @@ def _clear_dead_drafts(backups: Path, now: int) -> None:
 
 def _dailies(backups: Path) -> list[Backup]:
     return [one for one in find_backups(backups) if not one.before_migration]
+
+
+def _before_migrations(backups: Path) -> list[Backup]:
+    return [one for one in find_backups(backups) if one.before_migration]
 
 
 def _instant(now: int) -> datetime:

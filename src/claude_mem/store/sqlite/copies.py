@@ -26,13 +26,6 @@ from claude_mem.store.sqlite.forget import plain, spellings
 from claude_mem.store.sqlite.store import Store
 from claude_mem.store.values import CopyReport, ForgetPlan, ForgetRequest
 
-# Forgetting in the copies of the database that lie in `backups/`.
-#
-# Each copy that holds it is rewritten: a second copy is made beside it, forgotten in as the database itself
-# is (its words, its bytes), and put in the first one's place. One of an older version is brought to this
-# version's tables on the way. What is damaged cannot be rewritten, so it is removed, and that is said.
-
-
 SHOP = ".forgetting"
 """The folder a copy is rewritten in. Left over, it is of a worker that was killed: removed, begun anew."""
 
@@ -45,7 +38,12 @@ class Copy(Struct, frozen=True):
 
 
 class Copies:
-    """One at a time: its owner sees to it. Raises nothing for one copy that would keep it from the others."""
+    """Those of the database that lie in `backups/`. One at a time: its owner sees to it. Raises nothing for
+    one copy that would keep it from the others.
+
+    Each copy that holds it is rewritten: a second copy is made beside it, forgotten in as the database itself
+    is (its words, its bytes), and put in the first one's place. One of an older version is brought to this
+    version's tables on the way. What is damaged cannot be rewritten, so it is removed, and that is said."""
 
     def __init__(self, backups: Path, clock: Clock) -> None:
         self._backups, self._clock = backups, clock
@@ -187,13 +185,6 @@ def _clause(error: Exception) -> str:
     return said.rstrip(".")
 
 
-# Forgetting in files that an export has made, wherever their owner has put them.
-#
-# Such a file is its owner's: it is only looked at, unless they say otherwise. Records (JSON lines) are then
-# written anew without what is forgotten; a journal (Markdown) has no records to tell apart, so it is named
-# and left.
-
-
 KINDS = {"observation": "observation", "summary": "summary", "prompt": "prompt", "evidence": "event"}
 """What a record calls each kind of memory."""
 
@@ -204,7 +195,9 @@ Record = dict[str, Any]
 
 
 class ExportedFiles:
-    """`listed`: the file that names every file an export has made."""
+    """Such a file is its owner's, wherever they have put it: it is only looked at, unless they say otherwise.
+    Records (JSON lines) are then written anew without what is forgotten; a journal (Markdown) has no records
+    to tell apart, so it is named and left. `listed`: the file that names every file an export has made."""
 
     def __init__(self, listed: Path) -> None:
         self._listed = listed

@@ -14,9 +14,6 @@ from msgspec import Struct
 from claude_mem.model.errors import StoreDamaged, StoreForeign
 from claude_mem.store.sqlite.connection import APPLICATION_ID
 
-# Files as we keep them: for the owner's eyes only, never through a link, there after a power cut.
-
-
 _DRAFT = ".draft"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -91,9 +88,6 @@ def put_in_place(draft: Path, path: Path) -> None:
     sync(draft)
     draft.replace(path)
     sync(path.parent)
-
-
-# What is to be done with a database, decided from what it says of itself. Knows none by name.
 
 
 class DatabaseHeader(Struct, frozen=True):

@@ -35,14 +35,12 @@ from claude_mem.store.sqlite.text_document import placed
 from claude_mem.store.sqlite.text_index import EVERYWHERE
 from claude_mem.store.values import ListPosition
 
-# Which memories are about a file, by the index of files: see to it first that it is in step.
-
-
 _ALL = 2**62
 
 
 def memories_of_file(db: sqlite3.Connection, file: str, project_id: int | None) -> Iterator[tuple[Ref, str]]:
-    """Each with how it is, once for each file that is meant: a path, a folder or a glob may mean several."""
+    """Each with how it is, once for each file that is meant: a path, a folder or a glob may mean several. By
+    the index of files: see to it first that it is in step."""
     first, last = span(project_id) if project_id is not None else EVERYWHERE
     if is_glob(file) or file.endswith(("/", "\\")):
         rows = execute(db, "all_files", first=first, last=last)
@@ -66,9 +64,6 @@ def _is_same(asked: str, stored: str) -> bool:
     other way round."""
     asked, stored = (f"/{path.replace(chr(92), '/').strip('/').lower()}" for path in (asked, stored))
     return asked.endswith(stored) or stored.endswith(asked)
-
-
-# Which memories a list has, by time: put together of `conditions.sql`, however far into it somebody is.
 
 
 _ORDER: tuple[MemoryKind, ...] = ("prompt", "evidence", "observation", "summary")
@@ -115,12 +110,11 @@ def refs_of_file(
     None: nothing is named."""
     if filters.file is None:
         return among
-    found = by_kind(
-        ref for ref, how in memories_of_file(db, filters.file, filters.project_id) if how != "named"
-    )
-    return (
-        found if among is None else {kind: among.get(kind, frozenset()) & ids for kind, ids in found.items()}
-    )
+    meant = memories_of_file(db, filters.file, filters.project_id)
+    found = by_kind(ref for ref, how in meant if how != "named")
+    if among is None:
+        return found
+    return {kind: among.get(kind, frozenset()) & ids for kind, ids in found.items()}
 
 
 def by_kind(refs: Iterable[Ref]) -> RefsByKind:
@@ -134,17 +128,14 @@ def passing_rows(
     db: sqlite3.Connection, kind: MemoryKind, filters: Filters, meant: RefsByKind | None, limit: int
 ) -> list[tuple[int, int, int]]:
     """No more than `limit`, in no order: a memory's id, its session's, its project's."""
-    wanted = _wanted(kind, filters, meant)
-    parts = [queries()[f"spots_{kind}"].rstrip(";"), *_where(wanted), conditions()["no_more"]]
-    rows = db.execute(" ".join(parts), _given(kind, filters, meant) | {"limit": limit}).fetchall()
+    statement = _statement("spots", kind, _wanted(kind, filters, meant), "no_more")
+    rows = db.execute(statement, _given(kind, filters, meant) | {"limit": limit})
     return [(row["id"], row["session_id"], row["project_id"]) for row in rows]
 
 
 def _count(db: sqlite3.Connection, kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> int:
-    wanted = _wanted(kind, filters, meant)
-    statement = " ".join([queries()[f"count_{kind}"].rstrip(";"), *_where(wanted)])
-    (found,) = db.execute(statement, _given(kind, filters, meant)).fetchone()
-    return int(found)
+    statement = _statement("count", kind, _wanted(kind, filters, meant))
+    return int(db.execute(statement, _given(kind, filters, meant)).fetchone()[0])
 
 
 def _dated(
@@ -158,9 +149,8 @@ def _dated(
     if not can_be(kind, filters):
         return []
     filters, beside = _from_there(kind, filters, manner)
-    order = conditions()["newest_first" if manner.newest_first else "oldest_first"]
-    wanted = [*_wanted(kind, filters, meant), *beside]
-    statement = " ".join([queries()[f"list_{kind}"].rstrip(";"), *_where(wanted), order])
+    order = "newest_first" if manner.newest_first else "oldest_first"
+    statement = _statement("list", kind, [*_wanted(kind, filters, meant), *beside], order)
     place = manner.after
     given = _given(kind, filters, meant) | {
         "limit": manner.limit,
@@ -237,14 +227,10 @@ def _given(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> dict
     }
 
 
-def _where(names: list[str]) -> list[str]:
-    return [f"WHERE {' AND '.join(conditions()[name] for name in names)}"] if names else []
-
-
-# Which memories pass some filters, so that a search ranks, and cuts off, no others.
-#
-# Where few of a kind pass they are listed at once, along an index. Where many do, or where no index leads to
-# them, those that a search comes upon are looked up, each once.
+def _statement(what: str, kind: MemoryKind, wanted: list[str], end: str | None = None) -> str:
+    """Put together of `conditions.sql`."""
+    where = [f"WHERE {' AND '.join(conditions()[name] for name in wanted)}"] if wanted else []
+    return " ".join([queries()[f"{what}_{kind}"].rstrip(";"), *where, *([conditions()[end]] if end else [])])
 
 
 FEW = 5_000

@@ -23,8 +23,6 @@ from claude_mem.store.sqlite.database_files import (
     sync,
 )
 
-# Putting a backup in the database's place: verified first; what was there is moved aside, not deleted.
-
 
 class Restored(Struct, frozen=True):
     restored_from: Path
@@ -92,9 +90,6 @@ def _link(path: Path, second: Path) -> None:
 def _files(database: Path) -> tuple[Path, ...]:
     """The database last: as long as it has its name, whoever finds it will come to the same conclusion."""
     return tuple(database.with_name(database.name + suffix) for suffix in ("-shm", "-wal", "-journal", ""))
-
-
-# What to do with a damaged database: kept aside, replaced by the newest whole backup, and told.
 
 
 CHECK_UP_TO = 64 * 1024 * 1024

@@ -15,24 +15,24 @@ from claude_mem.model import records as model_records
 from claude_mem.model.clock import Clock
 from claude_mem.model.events import Kind, Origin
 from claude_mem.model.jobs import SessionStatus
-from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.memory import content_key
 from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED, TEXT, Record
 from claude_mem.model.refs import ObservationType, Source
 from claude_mem.store.sqlite import observations, projects
 from claude_mem.store.sqlite.connection import (
+    Part,
     Readers,
     Writer,
     array,
+    columns,
     execute,
     iso,
     open_reader,
     text,
+    transaction,
     translated,
 )
 from claude_mem.store.values import ExportSelection, ImportReport
-
-# Whether something is a record: the fields of its kind, each of its shape, none larger than what we keep.
-
 
 LONGEST = 1 << 20  # characters of a text: far more than anything that capture keeps
 MOST_ITEMS = 10_000
@@ -86,12 +86,6 @@ def _checked_text(name: str, value: object) -> str:
     return text(value)
 
 
-# What comes into the database as records: merged by what each is, so that doing it twice changes nothing.
-#
-# A stranger's (not `own`) may say anything. What it says is kept as a stranger's words, in sessions marked as
-# such; it adds nothing to a session of one's own and takes the place of no memory of one's own.
-
-
 UNNAMED = "unknown"
 """The client of a session of one's own that says nothing of it."""
 TYPES: tuple[str, ...] = get_args(ObservationType)
@@ -99,6 +93,9 @@ SOURCES: tuple[str, ...] = get_args(Source)
 
 
 def absorb(db: sqlite3.Connection, records: Sequence[Record], now: int, *, own: bool) -> ImportReport:
+    """Records are merged by what each is, so that doing it twice changes nothing. A stranger's (not `own`)
+    may say anything. What it says is kept as a stranger's words, in sessions marked as such; it adds nothing
+    to a session of one's own and takes the place of no memory of one's own."""
     taken, known, refused = Counter[str](), Counter[str](), []
     for number, record in enumerate(records):
         kind = record.get("kind") if isinstance(record, dict) else None
@@ -159,12 +156,7 @@ def _session(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 
 
 def _prompt(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
-    values = fields | _of(db, fields)
-    if execute(db, "find_prompt", **values).fetchone() is not None:
-        return False
-    _may_add(values, own)
-    execute(db, "absorb_prompt", **values)
-    return True
+    return _add_new(db, "prompt", fields | _of(db, fields), own)
 
 
 def _event(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
@@ -180,12 +172,8 @@ def _event(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
         "prompt_number": fields["prompt_number"] or 0,
         "characters": sum(len(text) for text in texts if text),
     }
-    values |= _of(db, fields)
-    if execute(db, "find_event", **values).fetchone() is not None:
-        return False
-    _may_add(values, own)
-    execute(db, "absorb_event", **values | ({} if own else {"cwd": None}))
-    return True
+    values |= _of(db, fields) | ({} if own else {"cwd": None})
+    return _add_new(db, "event", values, own)
 
 
 def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
@@ -193,7 +181,7 @@ def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
         raise Refused(f"Unknown type {fields['type']!r}. Use one of: {', '.join(TYPES)}.")
     if fields["source"] not in (None, *SOURCES):
         raise Refused(f"Unknown source {fields['source']!r}. Use one of: {', '.join(SOURCES)}.")
-    key = content_key(_observation_in(fields))
+    key = content_key(observations.observation_of(fields))
     if key is None and not fields["text"]:
         raise Refused("The observation is empty.")
     place = _of(db, fields) | _whose(db, fields["project"])
@@ -237,12 +225,7 @@ def _sighting(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 
 def _summary(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     kept = {name: array(fields[name]) for name in ("files_read", "files_edited")}
-    values = fields | kept | _of(db, fields)
-    if execute(db, "find_summary", **values).fetchone() is not None:
-        return False
-    _may_add(values, own)
-    execute(db, "absorb_summary", **values)
-    return True
+    return _add_new(db, "summary", fields | kept | _of(db, fields), own)
 
 
 _TAKE: dict[str, Callable[[sqlite3.Connection, Fields, bool], bool]] = {
@@ -274,6 +257,15 @@ def _whose(db: sqlite3.Connection, key: str | None) -> Fields:
     return {"project": row["name"], "project_id": row["id"]}
 
 
+def _add_new(db: sqlite3.Connection, kind: str, values: Fields, own: bool) -> bool:
+    """False: it is there already."""
+    if execute(db, f"find_{kind}", **values).fetchone() is not None:
+        return False
+    _may_add(values, own)
+    execute(db, f"absorb_{kind}", **values)
+    return True
+
+
 def _may_add(values: Fields, own: bool) -> None:
     """Something new. What a session here holds is what happened here: strangers have no part in it."""
     if not own and values["session_client"] != FOREIGN:
@@ -294,19 +286,6 @@ def _superseded(db: sqlite3.Connection, name: str | None, project_id: int, own: 
     return int(older["id"]) if own or foreign else None
 
 
-def _observation_in(fields: Fields) -> Observation:
-    return Observation(
-        type=fields["type"],
-        title=fields["title"],
-        subtitle=fields["subtitle"],
-        narrative=fields["narrative"],
-        facts=tuple(fields["facts"]),
-        concepts=tuple(fields["concepts"]),
-        files_read=tuple(fields["files_read"]),
-        files_modified=tuple(fields["files_modified"]),
-    )
-
-
 def _is_there(named: list[sqlite3.Row], fields: Fields, project_id: int) -> bool:
     """Of those without a key, a session may have several at a time; of the others one for each project."""
     return any(
@@ -324,15 +303,12 @@ def _named(db: sqlite3.Connection, session_id: str, at: int, key: str | None) ->
     return execute(db, "find_named_observation", session_id=session_id, at=at, content_key=key).fetchall()
 
 
-# What goes out of the database as records: in an order that two databases with the same memory share.
-#
-# Nothing is sorted that was not stored in that order: a sort would hold all of it in memory.
-
-
 AT_ONCE = 200
 
 
 def records(db: sqlite3.Connection, chosen: ExportSelection, now: int) -> Iterator[Record]:
+    """In an order that two databases with the same memory share. Nothing is sorted that was not stored in
+    that order: a sort would hold all of it in memory."""
     yield {"kind": model_records.FORMAT, "version": model_records.VERSION, "made_at": now}
     sessions = _sessions(db, chosen)
     whole = not chosen.refs
@@ -357,22 +333,11 @@ def records(db: sqlite3.Connection, chosen: ExportSelection, now: int) -> Iterat
 def _sessions(db: sqlite3.Connection, chosen: ExportSelection) -> list[int]:
     """The oldest first."""
     if chosen.refs:
-        found = execute(
-            db,
-            "sessions_of_memories",
-            observations=_some(chosen, "observation"),
-            summaries=_some(chosen, "summary"),
-            prompts=_some(chosen, "prompt"),
-        )
+        kinds = {"observations": "observation", "summaries": "summary", "prompts": "prompt"}
+        some = {name: _some(chosen, kind) for name, kind in kinds.items()}
+        found = execute(db, "sessions_of_memories", **some)
     else:
-        found = execute(
-            db,
-            "chosen_sessions",
-            project_id=chosen.project_id,
-            session=chosen.session,
-            since=chosen.since,
-            until=chosen.until,
-        )
+        found = execute(db, "chosen_sessions", **columns(chosen))
     return [row["id"] for row in found]
 
 
@@ -411,32 +376,29 @@ def _record(kind: str, row: sqlite3.Row) -> Record:
     return made
 
 
-# Memory that travels, on one SQLite file: out as records, and in again.
-
-
-class Transfer:
-    """Any thread may call it; any call may block. Raises StoreError."""
+class Transfer(Part):
+    """Memories as records, out and in again."""
 
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
-        self._readers, self._writer, self._clock = readers, writer, clock
+        super().__init__(readers, writer)
+        self._clock = clock
 
     def records(self, chosen: ExportSelection) -> Iterator[Record]:
         with self._readers.read() as db:
             yield from records(db, chosen, self._clock())
 
-    def absorb(self, records: Sequence[Record], *, own: bool) -> ImportReport:
-        return self._writer.run(lambda db: absorb(db, records, self._clock(), own=own))
-
-
-# A copy of the database to try something on: nobody sees it, and nothing of it outlives its use.
+    @transaction
+    def absorb(self, db: sqlite3.Connection, records: Sequence[Record], *, own: bool) -> ImportReport:
+        return absorb(db, records, self._clock(), own=own)
 
 
 class Scratch:
+    """A copy of the database to try something on: nobody sees it, and nothing of it outlives its use."""
+
     def __init__(self, db: sqlite3.Connection, clock: Clock) -> None:
         self._db, self._clock = db, clock
 
     def absorb(self, records: Sequence[Record], *, own: bool) -> ImportReport:
-        """As `Portable.absorb`."""
         self._db.execute("BEGIN")
         absorbed = absorb(self._db, records, self._clock(), own=own)
         self._db.execute("COMMIT")

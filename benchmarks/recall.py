@@ -208,7 +208,7 @@ def _unnoted(injection: Injection) -> None:
 
 def recent(library: Memories, project_id: int, session: Session) -> list[Card]:
     before = Filters(project_id=project_id, kinds=("observation", "summary"), until=session.started)
-    return library.listed(before, limit=50)
+    return library.list_cards(before, limit=50)
 
 
 def as_many_tokens(cards: list[Card], tokens: int, now: int) -> list[Card]:

@@ -50,7 +50,7 @@ class Read:
     def listed(self, **asked: Any) -> list[str]:
         names = ("limit", "offset", "newest_first")
         how: dict[str, Any] = {"limit": 100} | {name: asked.pop(name) for name in names if name in asked}
-        return [str(card.ref) for card in self.library.listed(Filters(**asked), **how)]
+        return [str(card.ref) for card in self.library.list_cards(Filters(**asked), **how)]
 
     def found(self, query: str, within: tuple[int, int] | None = None) -> set[str]:
         matched = self.library.match(TextQuery(*expressions(query)), within).matched
@@ -114,7 +114,7 @@ class LibraryContract(Ground):
         assert "e3" not in turn.listed(kinds=("evidence",))
 
     def test_a_whole_memory_has_its_columns_with_lists_as_lists(self, turn: Read) -> None:
-        whole = turn.library.whole([Ref("observation", 1), Ref("summary", 1)])
+        whole = turn.library.details([Ref("observation", 1), Ref("summary", 1)])
         card, columns = whole[Ref("observation", 1)]
         assert (columns["narrative"], columns["files_modified"], columns["provider"]) == (
             "by cents",
@@ -237,24 +237,24 @@ class LibraryContract(Ground):
 
     def test_a_file_is_found_by_its_path_the_end_of_it_or_a_longer_one(self, turn: Read) -> None:
         for asked in ("src/Till.py", "till.py", "/home/a/shop/src/Till.py", "src\\till.py"):
-            (touching,) = turn.library.touching(asked, Filters(), 10)
+            (touching,) = turn.library.of_file(asked, Filters(), 10)
             assert (str(touching.card.ref), touching.how) == ("e2", "modified")
-        assert turn.library.touching("ill.py", Filters(), 10) == []
-        assert turn.library.touching("src", Filters(), 10) == []
-        assert turn.library.touching("src/Till.py", Filters(999), 10) == []
+        assert turn.library.of_file("ill.py", Filters(), 10) == []
+        assert turn.library.of_file("src", Filters(), 10) == []
+        assert turn.library.of_file("src/Till.py", Filters(999), 10) == []
 
     def test_a_files_memories_are_the_newest_first_and_no_more_than_asked_for(self, read: Read) -> None:
         for number in range(4):
             read.keep(f"t{number}", session=f"s{number}", at=NOON + number, files_read=("src/x.py",))
-        touching = read.library.touching("x.py", Filters(read.project()), 2)
+        touching = read.library.of_file("x.py", Filters(read.project()), 2)
         assert [str(each.card.ref) for each in touching] == ["4", "3"]
-        touched = read.library.touched("x.py", Filters(read.project(), until=NOON + 3), 2)
+        touched = read.library.keys_of_file("x.py", Filters(read.project(), until=NOON + 3), 2)
         assert [(str(ref_at(place)), how) for place, how in touched] == [("3", "read"), ("2", "read")]
 
     def test_files_beside_are_those_in_a_folder_and_below_it(self, read: Read) -> None:
         read.keep("one", files_modified=("src/a.py", "src/deep/b.py", "src0/c.py", "srcs/d.py", "a/src/e.py"))
         (session,) = {card.session_db_id for card in read.library.cards([Ref("observation", 1)])}
-        found = read.library.beside("Src", read.project())
+        found = read.library.in_folder("Src", read.project())
         assert {path for _, path in found} == {"src/a.py", "src/deep/b.py"}
         assert {place for place, _ in found} == {memory_key(read.project(), session, Ref("observation", 1))}
 

@@ -49,7 +49,7 @@ class Travelling:
         return self.portable.absorb(records, own=own)
 
     def cards(self, **asked: Any) -> list[Card]:
-        return self.library.listed(Filters(**asked), limit=100)
+        return self.library.list_cards(Filters(**asked), limit=100)
 
     def observe(
         self, *observations: Observation, summary: Summary | None = None, session: str = "s1"

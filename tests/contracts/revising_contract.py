@@ -26,7 +26,7 @@ class Corrected:
         return self.revising.revise([Revision(ref.id, values)])
 
     def columns(self, ref: Ref) -> dict[str, Any]:
-        return self.read.library.whole([ref])[ref][1]
+        return self.read.library.details([ref])[ref][1]
 
 
 class RevisingContract(Ground):
@@ -105,9 +105,9 @@ class RevisingContract(Ground):
         for newest_first in (True, False):
             whole = corrected.read.listed(newest_first=newest_first)
             assert len(whole) >= 5
-            cards = corrected.read.library.listed(Filters(), limit=100, newest_first=newest_first)
+            cards = corrected.read.library.list_cards(Filters(), limit=100, newest_first=newest_first)
             for place, card in enumerate(cards):
-                rest = corrected.read.library.listed(
+                rest = corrected.read.library.list_cards(
                     Filters(),
                     limit=100,
                     newest_first=newest_first,

@@ -40,5 +40,5 @@ class TestSqlitePortable(PortableContract):
         project = ours.library.project(ORIGIN.key)
         assert project is not None
         ids = ours.store.sessions.last_summaries(project.id, "", 10)
-        whole = ours.library.whole([Ref("summary", id) for id in ids])
+        whole = ours.library.details([Ref("summary", id) for id in ids])
         return [columns["next_steps"] for _, columns in whole.values()]

@@ -33,7 +33,7 @@ class WorkContract(Ground):
     # What waits
 
     def test_nothing_waits_in_an_empty_store(self, store: Store) -> None:
-        assert list(store.queue.gathered()) == []
+        assert list(store.queue.backlogs()) == []
 
     def test_what_waits_in_a_session_is_summed_up(self, store: Store, events: Events) -> None:
         prompt, tool = events.prompt("twelve chars"), events.tool(at=NOON - 5)
@@ -41,7 +41,7 @@ class WorkContract(Ground):
         assert tool.tool is not None
         size = len("twelve chars") + len(tool.tool.input or "") + len(tool.tool.response or "")
         (session_id, _same) = store.inbox.accept(arrivals(prompt, tool)).session_ids
-        assert list(store.queue.gathered()) == [
+        assert list(store.queue.backlogs()) == [
             SessionBacklog(session_id, 2, size, oldest_at=NOON - 5, newest_at=NOON + 1, turn_ended=False)
         ]
 
@@ -49,29 +49,29 @@ class WorkContract(Ground):
         store.inbox.accept(
             arrivals(events.make(Kind.STOP, text="five5"), events.tool(private=True, text="hidden"))
         )
-        assert [one.characters for one in store.queue.gathered()] == [5]
+        assert [one.characters for one in store.queue.backlogs()] == [5]
 
     def test_sessions_come_in_the_order_of_their_oldest_events(self, store: Store, events: Events) -> None:
         store.inbox.accept(arrivals(*(events.tool(session) for session in ("b", "a", "c", "a", "b"))))
-        assert [one.session_id for one in store.queue.gathered()] == [_id(store, name) for name in "bac"]
+        assert [one.session_id for one in store.queue.backlogs()] == [_id(store, name) for name in "bac"]
 
     def test_a_compaction_does_not_wait_for_the_turns_end(self, store: Store, events: Events) -> None:
         """What the session did so far is to be remembered before its start after the compaction."""
         store.inbox.accept(arrivals(events.tool("a"), events.make(Kind.PRE_COMPACT, "a", note="auto")))
-        assert [one.turn_ended for one in store.queue.gathered()] == [True]
+        assert [one.turn_ended for one in store.queue.backlogs()] == [True]
 
     def test_a_turn_has_ended_when_a_stop_waits(self, store: Store, events: Events) -> None:
         store.inbox.accept(
             arrivals(events.tool("open"), events.tool("ended"), events.make(Kind.STOP, "ended"))
         )
-        assert [one.turn_ended for one in store.queue.gathered()] == [True, False], "and it comes first"
+        assert [one.turn_ended for one in store.queue.backlogs()] == [True, False], "and it comes first"
 
     def test_many_sessions_in_the_middle_of_a_turn_do_not_hide_one_whose_turn_has_ended(
         self, store: Store, events: Events
     ) -> None:
         late = [events.make(Kind.STOP, "ended"), events.tool("over"), events.make(Kind.SESSION_END, "over")]
         store.inbox.accept(arrivals(*(events.tool(f"s{number}") for number in range(120)), *late))
-        first, second, *rest = store.queue.gathered()
+        first, second, *rest = store.queue.backlogs()
         assert [first.session_id, second.session_id] == [_id(store, "ended"), _id(store, "over")]
         assert rest[0].session_id == _id(store, "s0")
         assert [one.turn_ended for one in (first, second, rest[0])] == [True, True, False]
@@ -84,7 +84,7 @@ class WorkContract(Ground):
         store.queue.postpone(_lease(store), NOON + HOUR, "busy", failed=True)
         store.sessions.fail(_id(store, "aborted"))
         store.inbox.accept(arrivals(events.tool("due")))
-        assert [one.session_id for one in store.queue.gathered()] == [_id(store, "due"), _id(store, "waits")]
+        assert [one.session_id for one in store.queue.backlogs()] == [_id(store, "due"), _id(store, "waits")]
 
     def test_a_turn_has_ended_when_its_session_has(self, store: Store, events: Events) -> None:
         store.inbox.accept(
@@ -92,18 +92,18 @@ class WorkContract(Ground):
         )
         store.inbox.accept(arrivals(events.make(Kind.SESSION_END, "over", at=NOON + HOUR)))
         store.sessions.interrupt_silent(before=NOON + HOUR)
-        assert [one.turn_ended for one in store.queue.gathered()] == [True, True, False]
+        assert [one.turn_ended for one in store.queue.backlogs()] == [True, True, False]
 
     def test_what_somebody_holds_does_not_wait(self, store: Store, events: Events) -> None:
         store.inbox.accept(arrivals(events.tool("a"), events.tool("b")))
         _lease(store)
         store.inbox.accept(arrivals(events.tool("a")))
-        assert [one.session_id for one in store.queue.gathered()] == [_id(store, "b")]
+        assert [one.session_id for one in store.queue.backlogs()] == [_id(store, "b")]
 
     def test_what_was_postponed_says_for_how_long_and_how_often(self, store: Store, events: Events) -> None:
         store.inbox.accept(arrivals(events.tool(), events.tool()))
         store.queue.postpone(_lease(store, 1), NOON + HOUR, "busy", failed=True)
-        (waiting,) = store.queue.gathered()
+        (waiting,) = store.queue.backlogs()
         assert (waiting.events, waiting.attempts, waiting.due_at) == (2, 1, NOON + HOUR)
 
     def test_many_sessions_that_must_wait_do_not_hide_one_that_is_due(
@@ -113,7 +113,7 @@ class WorkContract(Ground):
         for number in range(120):
             store.queue.postpone(_lease(store), NOON + HOUR - number, "busy", failed=True)
         store.inbox.accept(arrivals(events.tool("due")))
-        first, second, *_ = store.queue.gathered()
+        first, second, *_ = store.queue.backlogs()
         assert first.session_id == _id(store, "due")
         assert second.due_at == NOON + HOUR - 119, "the soonest of those that wait"
 
@@ -124,7 +124,7 @@ class WorkContract(Ground):
         clock.now = NOON + 1000 * DAY
         store.queue.postpone(_lease(store), clock.now + HOUR, "busy", failed=True)
         clock.now = NOON
-        assert len(store.queue.gathered()) == 1
+        assert len(store.queue.backlogs()) == 1
 
     # Handing out
 
@@ -154,12 +154,12 @@ class WorkContract(Ground):
         (aborted,) = store.inbox.accept(arrivals(events.tool("aborted"))).session_ids
         store.inbox.accept(arrivals(events.tool("other")))
         store.sessions.fail(aborted)
-        assert [one.session_id for one in store.queue.gathered()] == [_id(store, "other")]
+        assert [one.session_id for one in store.queue.backlogs()] == [_id(store, "other")]
         assert store.queue.lease(10, aborted) is None
         assert _lease(store).session_id == _id(store, "other")
         assert store.queue.lease(10) is None
         store.inbox.accept(arrivals(events.prompt("back", "aborted")))
-        assert [one.events for one in store.queue.gathered()] == [2]
+        assert [one.events for one in store.queue.backlogs()] == [2]
         assert len(_lease(store).jobs) == 2
 
     def test_no_two_leases_share_a_number(self, store: Store, events: Events) -> None:

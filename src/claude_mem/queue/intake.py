@@ -32,7 +32,7 @@ from claude_mem.privacy.private_turns import MemoryMarks
 from claude_mem.queue import spool_reader
 from claude_mem.queue.ingest import Ingest
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Store
+from claude_mem.store import Store
 from claude_mem.store.values import (
     Accepted,
     Arrival,

@@ -71,7 +71,7 @@ class Pump:
         past = self._past if self._past.acquire(blocking=False) else None
         try:
             soonest = held
-            for gathered in self._work.gathered():
+            for gathered in self._work.backlogs():
                 if held is not None and not gathered.offline:
                     continue
                 at = self._due_at(gathered, now)

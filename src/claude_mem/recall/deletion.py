@@ -89,13 +89,15 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         if plan.refs:
             return self.store.memories.cards(plan.refs[:SAMPLE])
         of = [Filters(session=session, kinds=UNDERSTOOD) for session in plan.sessions[:SAMPLE]]
-        return [card for filters in of for card in self.store.memories.listed(filters, limit=SAMPLE)][:SAMPLE]
+        return [card for filters in of for card in self.store.memories.list_cards(filters, limit=SAMPLE)][
+            :SAMPLE
+        ]
 
     def _counts(self, plan: ForgetPlan) -> dict[str, int]:
         """With what is in the sessions that go as a whole."""
         kinds = Counter(ref.kind for ref in plan.refs)
         for session in plan.sessions:
-            kinds.update(self.store.memories.counted(session))
+            kinds.update(self.store.memories.count_by_kind(session))
         return {
             "sessions": len(plan.sessions),
             "observations": kinds["observation"],

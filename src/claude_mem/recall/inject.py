@@ -168,7 +168,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         observed = Filters(project_id=project.id, kinds=("observation",), wrong=False)
         hits = [
             self._hit(each.card)
-            for each in self.store.memories.touching(short, observed, LOOKED_AT)
+            for each in self.store.memories.of_file(short, observed, LOOKED_AT)
             if each.card.session != session
             and each.card.ref not in known
             and paths.is_about(each.card, path, short)
@@ -198,14 +198,14 @@ class Injector(Struct, frozen=True, kw_only=True):
         own = self._own(session)
         ids = self.store.sessions.last_summaries(project.id, session, SUMMARIES)
         refs = [Ref("summary", id) for id in ids]
-        whole = self.store.memories.whole(refs)
+        whole = self.store.memories.details(refs)
         last, earlier = render.last_sessions(
             [render.last_session(*whole[ref]) for ref in refs if ref in whole]
         )
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
-        pinned = self.store.memories.listed(replace(standing, pinned=True), limit=LOOKED_AT)
-        recent = self.store.memories.listed(standing, limit=LOOKED_AT)
+        pinned = self.store.memories.list_cards(replace(standing, pinned=True), limit=LOOKED_AT)
+        recent = self.store.memories.list_cards(standing, limit=LOOKED_AT)
         sessions, observations = self.store.sessions.figures(project.id)
         work = WorkContext(files, self.origin_of(project.root).branch if project.root else None)
         return StartMaterial(
@@ -225,8 +225,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         if not session:
             return []
         of_it = Filters(session=session, kinds=("summary",))
-        cards = self.store.memories.listed(of_it, limit=1)
-        whole = self.store.memories.whole([card.ref for card in cards])
+        cards = self.store.memories.list_cards(of_it, limit=1)
+        whole = self.store.memories.details([card.ref for card in cards])
         return [replace(render.last_session(card, columns), goes_on=True) for card, columns in whole.values()]
 
     def _current(self, cards: Collection[Card], session: str, work: WorkContext) -> list[Hit]:

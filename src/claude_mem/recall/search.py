@@ -120,15 +120,15 @@ class Search:
 
     def _touched(self, path: str, filters: Filters, passing: MemoryFilter | None) -> dict[int, str]:
         """Where more is known of a file than is looked at, what passes is looked for on its own."""
-        found = dict(self._memories.touched(path, Filters(filters.project_id), MOST_OF_A_FILE))
+        found = dict(self._memories.keys_of_file(path, Filters(filters.project_id), MOST_OF_A_FILE))
         if passing is not None and len(found) >= MOST_OF_A_FILE:
-            found |= self._memories.touched(path, filters, MOST_OF_A_FILE)
+            found |= self._memories.keys_of_file(path, filters, MOST_OF_A_FILE)
         return found
 
     def _beside(self, folder: str, filters: Filters, passing: MemoryFilter | None) -> list[tuple[int, str]]:
-        found = self._memories.beside(folder, filters.project_id, limit=MOST_BESIDE)
+        found = self._memories.in_folder(folder, filters.project_id, limit=MOST_BESIDE)
         if passing is not None and len(found) >= MOST_BESIDE:
-            found += self._memories.beside(folder, filters.project_id, passing, limit=MOST_BESIDE)
+            found += self._memories.in_folder(folder, filters.project_id, passing, limit=MOST_BESIDE)
         return found
 
     def _hits(

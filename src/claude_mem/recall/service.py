@@ -81,7 +81,9 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         understood = _understood(filters)
         self._index_files(understood)
         after = json_shapes.parse_cursor(page.cursor)
-        return self.store.memories.listed(understood, limit=page.limit + 1, offset=page.offset, after=after)
+        return self.store.memories.list_cards(
+            understood, limit=page.limit + 1, offset=page.offset, after=after
+        )
 
     def timeline(
         self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
@@ -92,7 +94,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             filters = replace(filters, project_id=middle.card.project_id)
         filters = _understood(_right(filters))
         self._index_files(filters)
-        listed, itself = self.store.memories.listed, middle.card.ref if middle else None
+        listed, itself = self.store.memories.list_cards, middle.card.ref if middle else None
         earlier = [
             card for card in listed(replace(filters, until=at + 1), limit=before + 1) if card.ref != itself
         ]
@@ -110,7 +112,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     def details(self, refs: Sequence[str]) -> Json:
         asked = [(text, Ref.parse(str(text))) for text in refs]
-        whole = self.store.memories.whole([ref for _, ref in asked if ref is not None])
+        whole = self.store.memories.details([ref for _, ref in asked if ref is not None])
         results = []
         for ref in dict.fromkeys(ref for _, ref in asked if ref in whole):
             card, columns = whole[ref]
@@ -141,7 +143,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         filters = _right(self.resolver.filters(narrowing))
         self.catch_up()
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
-        touching = self.store.memories.touching
+        touching = self.store.memories.of_file
         chosen = touching(path.strip(), _understood(filters), limit) or touching(path.strip(), filters, limit)
         results = [json_shapes.result(self._hit(each.card)) | {"how": each.how} for each in chosen]
         return {"path": path, "results": results}
@@ -207,7 +209,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             self.catch_up()
 
     def _details(self, refs: Sequence[Ref]) -> list[Json]:
-        found = self.store.memories.whole(refs)
+        found = self.store.memories.details(refs)
         whole = [found[ref] for ref in refs if ref in found]
         return [json_shapes.detail(self._hit(card), columns) for card, columns in whole]
 
@@ -219,7 +221,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     def provenance(self, ref: str) -> Json:
         meant = Ref.parse(ref)
-        found = self.store.memories.whole([meant]) if meant else {}
+        found = self.store.memories.details([meant]) if meant else {}
         if meant is None or not found:
             raise NotFound(f"No memory with id {ref}.")
         card, columns = found[meant]
@@ -279,7 +281,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         since = self.clock() - days * DAY_MS
         activity = self.store.statistics.activity(project.id, since)
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
-        pinned = self.store.memories.listed(replace(standing, pinned=True), limit=PINNED)
+        pinned = self.store.memories.list_cards(replace(standing, pinned=True), limit=PINNED)
         sessions = self.store.sessions.sessions(Filters(project_id=project.id), limit=SESSIONS)
         return {
             "project": self._figures(project, sessions),
@@ -340,7 +342,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     def _next_steps(self, project_id: int) -> list[Json]:
         refs = [Ref("summary", id) for id in self.store.sessions.last_summaries(project_id, "", NEXT_STEPS)]
-        whole = self.store.memories.whole(refs)
+        whole = self.store.memories.details(refs)
         return [
             {
                 "ref": str(ref),

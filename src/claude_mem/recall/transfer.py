@@ -117,7 +117,7 @@ class Exporter:
         found: list[Ref] = []
         passed = 0
         every = replace(filters, file=None)  # by the rows: the index may be behind
-        while cards := self._store.memories.listed(every, limit=PAGE, offset=passed, newest_first=False):
+        while cards := self._store.memories.list_cards(every, limit=PAGE, offset=passed, newest_first=False):
             found += [card.ref for card in cards if fits(card, filters)]
             passed += len(cards)
         return tuple(found)

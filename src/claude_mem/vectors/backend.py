@@ -36,8 +36,19 @@ class Embedder(Protocol):
         ...
 
 
-class Vectors(Protocol):
-    """Keeps vectors by key (see `model.refs.memory_key`). All methods block and raise VectorsUnavailable."""
+class Keeper(Protocol):
+    """Keeps vectors by key (see `model.refs.memory_key`); to be opened or begun before anything else is asked
+    of it. All methods block and raise VectorsUnavailable."""
+
+    name: str
+
+    def open(self, stamp: str) -> bool:
+        """Go on with the vectors of this stamp; False: it keeps none under it."""
+        ...
+
+    def begin(self, stamp: str, before: str | None) -> None:
+        """Keep none, under a new stamp; those of the stamp before are of no use any more."""
+        ...
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
         """Add or replace. Durable on return."""
@@ -58,20 +69,6 @@ class Vectors(Protocol):
     def count(self) -> int: ...
 
     def clear(self) -> None: ...
-
-
-class Keeper(Vectors, Protocol):
-    """To be opened or begun before anything else is asked of it."""
-
-    name: str
-
-    def open(self, stamp: str) -> bool:
-        """Go on with the vectors of this stamp; False: it keeps none under it."""
-        ...
-
-    def begin(self, stamp: str, before: str | None) -> None:
-        """Keep none, under a new stamp; those of the stamp before are of no use any more."""
-        ...
 
     def close(self) -> None:
         """Let go of what it holds; nothing is asked of it from here on."""

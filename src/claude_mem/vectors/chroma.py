@@ -105,13 +105,6 @@ def _sentence(error: BaseException) -> str:
     return " ".join(str(error).split())[:200].rstrip(" .?!") or type(error).__name__
 
 
-# The second backend, for those who want it: Chroma, in a folder of its own or behind an address.
-#
-# It is given vectors and keys, never words. Its client knows no deadline, so one thread of ours talks to
-# it: who has waited long enough leaves, and while an answer is out, or shortly after a failure, nobody else
-# waits.
-
-
 PREFIX = "claude-mem-"
 OPENING_S = 10.0
 CHANGING_S = 10.0
@@ -128,7 +121,11 @@ REFUSALS = (InvalidArgumentError, InvalidDimensionException, NotFoundError)
 
 
 class Chroma:
-    """A Keeper. One of both is given: a folder, or a server's address."""
+    """The second Keeper, for those who want it, in a folder of its own or behind an address.
+
+    It is given vectors and keys, never words. Its client knows no deadline, so one thread of ours talks to
+    it: who has waited long enough leaves, and while an answer is out, or shortly after a failure, nobody else
+    waits."""
 
     name = "chroma"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from claude_mem.model.errors import StoreError
 from claude_mem.settings import Settings
 from claude_mem.store import EmbeddingProgress, MemoryFilter
-from claude_mem.vectors.backend import Embedder, Keeper, LazyBackend, Vectors, VectorsUnavailable
+from claude_mem.vectors.backend import Embedder, Keeper, LazyBackend, VectorsUnavailable
 from claude_mem.vectors.embed import WordLlama
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Similarity:
     """The vectors' opinion of a query: how close it is to some memories, and which others are closest to
     it."""
 
-    def __init__(self, embedder: Embedder, vectors: Vectors, nearest: int = NEAREST) -> None:
+    def __init__(self, embedder: Embedder, vectors: Keeper, nearest: int = NEAREST) -> None:
         self._embedder, self._vectors, self._nearest = embedder, vectors, nearest
         self.weight = embedder.weight
 

@@ -38,7 +38,7 @@ from claude_mem.serve.retention import Retention
 from claude_mem.serve.services import Recall, Services
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import session_notice, summarized
-from claude_mem.store.sqlite import Store
+from claude_mem.store import Store
 from claude_mem.store.sqlite.copies import Copies, ExportedFiles
 from claude_mem.vectors import indexer
 from claude_mem.vectors.indexer import Similarity, VectorIndexer

@@ -20,7 +20,7 @@ from claude_mem.observe.policy import due_at
 from claude_mem.observe.tool_calls import ReadEvent
 from claude_mem.queue.pump import Pump
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Store
+from claude_mem.store import Store
 
 
 def choice(settings: Settings) -> Choice:

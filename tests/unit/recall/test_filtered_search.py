@@ -223,8 +223,8 @@ def test_a_path_leads_to_what_passes_however_much_else_was_done_there(memory: Ho
     copied(memory, memory.keep("Other", session="crowd", indexed=False, **asked), BESIDE + 10)
     memory.indexing.catch_up()
     decisions = Filters(project_id=1, types=("decision",))
-    touched = memory.library.touched("shop/till.py", decisions, 5)
-    beside = memory.library.beside("src/shop", 1, memory.library.passing(decisions))
+    touched = memory.library.keys_of_file("shop/till.py", decisions, 5)
+    beside = memory.library.in_folder("src/shop", 1, memory.library.passing(decisions))
     assert [(ref_at(place), how) for place, how in touched] == [(needle, "modified")]
     assert [(ref_at(place), path) for place, path in beside] == [(needle, "src/shop/till.py")]
 
@@ -234,15 +234,15 @@ class Counting(Memories):
 
     touched_times = beside_times = 0
 
-    def touched(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
+    def keys_of_file(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
         self.touched_times += 1
-        return super().touched(path, filters, limit)
+        return super().keys_of_file(path, filters, limit)
 
-    def beside(
+    def in_folder(
         self, folder: str, project_id: int | None, passing: MemoryFilter | None = None, *, limit: int = BESIDE
     ) -> list[tuple[int, str]]:
         self.beside_times += 1
-        return super().beside(folder, project_id, passing, limit=limit)
+        return super().in_folder(folder, project_id, passing, limit=limit)
 
 
 def test_a_filtered_search_asks_once_about_a_file_of_which_little_is_known(memory: House) -> None:

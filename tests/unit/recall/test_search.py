@@ -195,7 +195,7 @@ def varied(memory: House) -> House:
 )
 def test_filters(varied: House, filters: dict[str, Any], found: set[str]) -> None:
     assert set(varied.found("pelican", **filters)) == found
-    listed = varied.library.listed(Filters(**filters), limit=100)
+    listed = varied.library.list_cards(Filters(**filters), limit=100)
     assert {str(card.ref) for card in listed if "pelican" in card.title} == found, "and without a query"
 
 

@@ -145,7 +145,7 @@ class TestArriving:
         memory.keep("mine", session="s1")
         for own, count in ((False, 1), (True, 2)):
             arriving({"title": f"A heron {own}", "project": "shop", "session": "s1"}, own=own)
-            assert memory.library.counted("s1")["observation"] == count
+            assert memory.library.count_by_kind("s1")["observation"] == count
 
     @pytest.mark.parametrize("version", [2, "1", None])
     def test_a_newer_format_is_refused_whole(

@@ -108,7 +108,7 @@ def test_the_indexes_go_with_what_is_another_sessions_now(store: Store, settle: 
     index.catch_up()
     here = memory_key(1, 2, Ref("observation", 1))
     library = store.memories
-    assert [each.card.session for each in library.touching("keys.py", Filters(1), 10)] == ["older"]
+    assert [each.card.session for each in library.of_file("keys.py", Filters(1), 10)] == ["older"]
     found = library.match(TextQuery(("timeout",), ()), None).matched
     assert [list(each.scores) for each in found] == [[here]]
     assert [place for rows in vectors.newest(None, 10, 10) for place, _ in rows] == [here]
@@ -331,7 +331,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_a_page_far_down_reads_the_rows_of_that_page_alone(library: Memories, read: list[int]) -> None:
-    found = library.listed(Filters(), limit=5, offset=50)
+    found = library.list_cards(Filters(), limit=5, offset=50)
     assert [card.title for card in found] == [f"thing {number}" for number in (9, 8, 7, 6, 5)]
     assert len(read) == 5
 
@@ -339,7 +339,7 @@ def test_a_page_far_down_reads_the_rows_of_that_page_alone(library: Memories, re
 def test_of_a_file_that_everybody_has_only_the_cards_asked_for_are_made(
     library: Memories, read: list[int]
 ) -> None:
-    found = library.touching("__init__.py", Filters(1), 3)
+    found = library.of_file("__init__.py", Filters(1), 3)
     assert [each.card.title for each in found] == ["thing 59", "thing 58", "thing 57"]
     assert len(read) == 3
 
@@ -348,15 +348,15 @@ def test_files_of_other_folders_do_not_hide_the_one_asked_for(
     library: Memories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library_module, "OF_FILE", 1)
-    (found,) = library.touching("dir_0/__init__.py", Filters(1), 3)
+    (found,) = library.of_file("dir_0/__init__.py", Filters(1), 3)
     assert found.card.title == "thing 58", "the newest is of the other folder"
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(library: Memories) -> None:
-    assert len(library.touching("__init__.py", Filters(), 100)) == 60
-    assert len(library.touching("dir_1/__init__.py", Filters(), 100)) == 30
-    assert len(library.beside("src/dir_1", 1)) == 30
-    assert library.beside("src/dir%1", 1) == []
+    assert len(library.of_file("__init__.py", Filters(), 100)) == 60
+    assert len(library.of_file("dir_1/__init__.py", Filters(), 100)) == 30
+    assert len(library.in_folder("src/dir_1", 1)) == 30
+    assert library.in_folder("src/dir%1", 1) == []
 
 
 def test_a_search_without_filters_asks_nothing_about_what_is_marked_wrong(

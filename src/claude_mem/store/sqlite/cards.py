@@ -32,7 +32,7 @@ def cards(db: sqlite3.Connection, refs: Sequence[Ref]) -> list[Card]:
     return [make(row) for make, row in _rows(db, refs)]
 
 
-def whole(db: sqlite3.Connection, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
+def details(db: sqlite3.Connection, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
     """With every column of theirs, the JSON ones read."""
     found = {}
     for make, row in _rows(db, refs):

@@ -49,19 +49,18 @@ class Copies:
         self._backups, self._clock = backups, clock
 
     def look(self, wanted: ForgetRequest) -> list[CopyReport]:
-        return [
-            lying for one in find_copies(self._backups) if (lying := _report_of_copy(one, wanted)) is not None
-        ]
+        reports = (_report_of_copy(one, wanted) for one in find_copies(self._backups))
+        return [report for report in reports if report is not None]
 
     def forget(self, wanted: ForgetRequest) -> list[CopyReport]:
         clear_drafts_of_copies(self._backups)
-        done = []
+        reports = []
         for one in find_copies(self._backups):
-            lying = _report_of_copy(one, wanted)
-            if lying is not None:
-                rewritten = self._attempt(one, wanted) if lying.done == "holds" else lying
-                done += [rewritten] if rewritten else []
-        return done
+            report = _report_of_copy(one, wanted)
+            if report is not None and report.done == "holds":
+                report = self._attempt(one, wanted)
+            reports.append(report)
+        return [report for report in reports if report is not None]
 
     def _attempt(self, one: Copy, wanted: ForgetRequest) -> CopyReport | None:
         shop = self._backups / f"{SHOP}-{os.getpid()}-{secrets.token_hex(4)}"
@@ -235,7 +234,7 @@ def _report_of_export(path: Path, wanted: ForgetRequest) -> CopyReport | None:
             with path.open(encoding="utf-8", errors="replace") as file:
                 holds = any(line != left for line, left in _sifted(file, wanted, _Lost()))
             return CopyReport(str(path), "export", "holds") if holds else None
-        words = spellings(wanted.selection.text) if wanted.selection.text else set()
+        words = _spellings(wanted)
         with path.open(encoding="utf-8", errors="replace") as file:
             holds = not words or any(one in plain(line) for line in file for one in words)
         return CopyReport(str(path), "export", "holds", _BY_A_PERSON) if holds else None
@@ -259,6 +258,10 @@ def _rewrite_export(path: Path, lying: CopyReport, wanted: ForgetRequest) -> Cop
     return CopyReport(str(path), "export", "rewritten")
 
 
+def _spellings(wanted: ForgetRequest) -> set[str]:
+    return spellings(wanted.selection.text) if wanted.selection.text else set()
+
+
 def _is_records(path: Path) -> bool:
     with path.open("rb") as file:
         first = file.read(HEAD).partition(b"\n")[0]
@@ -279,7 +282,7 @@ class _Lost:
 
 def _sifted(lines: Iterable[str], wanted: ForgetRequest, lost: _Lost) -> Iterator[tuple[str, str]]:
     """Each line, and what is left of it: itself, another, or nothing."""
-    words = spellings(wanted.selection.text) if wanted.selection.text else set()
+    words = _spellings(wanted)
     doomed = {(KINDS[trace.ref.kind], trace.session, trace.at) for trace in wanted.traces}
     sessions = frozenset(wanted.sessions)
     whole = wanted.project_key if not _is_narrowed(wanted) else None
@@ -346,18 +349,13 @@ def _note(record: Record, lost: _Lost) -> None:
 def _texts_in(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from _texts_in(one)
-    elif isinstance(value, list):
-        for one in value:
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
             yield from _texts_in(one)
 
 
 def _is_narrowed(wanted: ForgetRequest) -> bool:
     """Not all of a project is meant."""
     said = wanted.selection
-    return bool(said.refs or said.session or said.file or said.text) or (said.since, said.until) != (
-        None,
-        None,
-    )
+    is_timed = said.since is not None or said.until is not None
+    return is_timed or bool(said.refs or said.session or said.file or said.text)

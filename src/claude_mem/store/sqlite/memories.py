@@ -141,12 +141,12 @@ class Memories(Part):
         with self._readers.read() as db:
             return cards.cards(db, refs)
 
-    def whole(self, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
+    def details(self, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
         """With all the columns they have."""
         with self._readers.read() as db:
-            return cards.whole(db, refs)
+            return cards.details(db, refs)
 
-    def listed(
+    def list_cards(
         self,
         filters: Filters,
         *,
@@ -185,20 +185,20 @@ class Memories(Part):
         with self._readers.read() as db:
             return {kind: text_index.last_id(db, kind) for kind in KINDS}
 
-    def touched(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
+    def keys_of_file(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
         """The keys of a file's memories, the newest first, and how each is about it (see `FileMemory`): one
         path is the other's, or the end of it."""
         with self._readers.read() as db:
             return list(_of_file(db, path, filters, limit).values())
 
-    def touching(self, path: str, filters: Filters, limit: int) -> list[FileMemory]:
+    def of_file(self, path: str, filters: Filters, limit: int) -> list[FileMemory]:
         """The same, with their cards."""
         with self._readers.read() as db:
             found = _of_file(db, path, filters, limit)
             by_ref = {card.ref: card for card in cards.cards(db, list(found))}
         return [FileMemory(by_ref[ref], how) for ref, (_, how) in found.items() if ref in by_ref]
 
-    def beside(
+    def in_folder(
         self, folder: str, project_id: int | None, passing: MemoryFilter | None = None, *, limit: int = BESIDE
     ) -> list[tuple[int, str]]:
         """Keys of the memories of files in a folder and below it, and the files' paths."""
@@ -215,7 +215,7 @@ class Memories(Part):
                 ]
         return found[:limit]
 
-    def counted(self, session: str) -> dict[MemoryKind, int]:
+    def count_by_kind(self, session: str) -> dict[MemoryKind, int]:
         """How much of each kind a session (the client's own id) has."""
         with self._readers.read() as db:
             row = execute(db, "count_of_session", session=session).fetchone()

@@ -55,7 +55,7 @@ class Queue(Part):
         super().__init__(readers, writer)
         self._clock = clock
 
-    def gathered(self) -> list[SessionBacklog]:
+    def backlogs(self) -> list[SessionBacklog]:
         """What waits in each session that nobody holds: those that are due by the time of their oldest job,
         then those that must wait, the soonest first. Of many sessions the first few dozen."""
         now = self._clock()

@@ -59,13 +59,13 @@ class Store:
         """Make, migrate or recover the database as needed. Raises StoreForeign and StoreTooNew with the file
         untouched, StoreUnavailable when it cannot be written; never for damage (see `recovered`)."""
         private_directory(path.parent)
+        recovered = None
         try:
             db = _open_whole(path, clock, backups)
         except StoreDamaged as damage:
             recovered = recovery.recover(path, clock=clock, backups=backups, detail=damage.detail)
             db = _open_whole(path, clock, backups)
-            return cls(path, db, clock=clock, backups=backups, recovered=recovered)
-        return cls(path, db, clock=clock, backups=backups, recovered=None)
+        return cls(path, db, clock=clock, backups=backups, recovered=recovered)
 
     def close(self) -> None:
         """Finish what is being written, then let go of the file."""

@@ -110,7 +110,7 @@ def open_a_refused_edit(sight: Sight) -> str:
     open_edit(sight)
     sight.page.get_by_label("Title", exact=True).fill("  ")
     sight.page.get_by_role("button", name="Save").click()
-    expect(sight.page.get_by_role("alert")).to_contain_text("needs a title")
+    expect(sight.page.get_by_role("alert")).to_contain_text("title")
     return "Edit this memory"
 
 

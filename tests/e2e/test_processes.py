@@ -38,6 +38,7 @@ def questions(mem: Mem, into: Path) -> list[tuple[str, ...]]:
     return [
         ("version",),
         ("install", "--settings", "--dry-run"),
+        ("uninstall", "--dry-run"),
         ("search", "login"),
         ("timeline", ref),
         ("show", ref),

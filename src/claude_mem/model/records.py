@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from claude_mem.model.memory import Observation, content_key
+
 FORMAT = "claude-mem"
 VERSION = 1
 
@@ -134,9 +136,22 @@ REQUIRED: dict[str, tuple[str, ...]] = {
 }
 
 
-def name_of(session_id: str, at: int, content_key: str | None) -> str:
+def content_key_of(record: Mapping[str, Any]) -> str | None:
+    """The content key of an observation that travels as a record."""
+    return content_key(
+        Observation(
+            type=record["type"],
+            title=record.get("title"),
+            narrative=record.get("narrative"),
+            facts=tuple(record.get("facts", ())),
+            files_modified=tuple(record.get("files_modified", ())),
+        )
+    )
+
+
+def name_of(session_id: str, at: int, key: str | None) -> str:
     """What an observation goes by."""
-    return f"{session_id}/{at}/{content_key or '-'}"
+    return f"{session_id}/{at}/{key or '-'}"
 
 
 def parse_name(name: str) -> tuple[str, int, str | None] | None:

@@ -37,7 +37,9 @@ class CostReport:
         self._instructions = instructions
 
     def cost(self, project: str, *, days: int) -> Json:
-        """The days are those of UTC, as the budget's are; today is the last of them."""
+        """`project`: a name or a key. The days are those of UTC, as the budget's are; today is the last."""
+        known = self._store.memories.project(project) if project else None
+        project = known.name if known else project
         now = self._clock()
         since = now - now % DAY_MS - (days - 1) * DAY_MS
         rows = [row for row in self._store.queue.spending(since) if not project or row.project == project]

@@ -89,7 +89,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         }
 
     def _prompt_preview(self, project: Project, session: str, prompt: str) -> Json:
-        considered = self.considered(project, session, project.root, prompt[:LONGEST_PROMPT])
+        considered = self.considered(project, session, project.root, prompt)
         rendered = self.told_at(prompt, [hit for hit, told in considered if told])
         return {
             **_rendered_json(rendered),
@@ -149,7 +149,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     def considered(
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
     ) -> list[tuple[Hit, bool]]:
-        """What a prompt brings to mind, the best first, and whether it is worth telling."""
+        """What a prompt brings to mind, the best first, and whether it is worth injecting."""
         if not rules.is_worth_searching(prompt):
             return []
         filters = Filters(
@@ -246,9 +246,6 @@ class Injector(Struct, frozen=True, kw_only=True):
     def _hit(self, card: Card) -> Hit:
         marks, _ = self.truth(card)
         return Hit(card, 0.0, marks=marks)
-
-
-LONGEST_PROMPT = 20_000
 
 
 def _rendered_json(told: Rendered) -> Json:

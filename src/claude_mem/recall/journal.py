@@ -14,8 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from claude_mem.model.memory import Observation, content_key
-from claude_mem.model.records import FOREIGN, Record, name_of
+from claude_mem.model.records import FOREIGN, Record, content_key_of, name_of
 from claude_mem.recall import label
 from claude_mem.recall.fence import points, quoted
 
@@ -138,14 +137,7 @@ def _noted(observations: list[Record], replaced: set[str]) -> Iterator[str]:
 
 
 def _name(record: Mapping[str, Any]) -> str:
-    said = Observation(
-        type=record["type"],
-        title=record.get("title"),
-        narrative=record.get("narrative"),
-        facts=tuple(record.get("facts", ())),
-        files_modified=tuple(record.get("files_modified", ())),
-    )
-    return name_of(record["session_id"], record["at"], content_key(said))
+    return name_of(record["session_id"], record["at"], content_key_of(record))
 
 
 def _line(text: str, cap: int | None = None) -> str:

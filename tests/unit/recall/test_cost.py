@@ -11,7 +11,7 @@ from claude_mem.model.jobs import Spent
 from claude_mem.recall.cost import CostReport
 from claude_mem.settings import Settings
 from claude_mem.store import Store
-from claude_mem.store.values import InjectionCount, Spending
+from claude_mem.store.values import InjectionCount, Project, Spending
 
 NOON = 1_769_860_800_000  # 2026-01-31T12:00:00Z
 
@@ -31,6 +31,7 @@ class Ledgers:
         raise AssertionError(name)
 
 
+MILL = Project(2, "/home/ada/mill", "mill", "/home/ada/mill")
 SPENT = [
     Spending("2026-01-30", "shop", "anthropic", "haiku", 3, 3_000, 600, 400, 0.02),
     Spending("2026-01-31", "shop", "anthropic", "haiku", 1, 1_000, 0, 100, 0.01),
@@ -52,8 +53,10 @@ def costing() -> CostReport:
         return Spent(daily_tokens=1_650, daily_usd=0.01)
 
     queue = SimpleNamespace(spending=spending, spent=spent)
+    known = {"mill": MILL, MILL.key: MILL}
+    memories = SimpleNamespace(project=known.get)
     return CostReport(
-        store=cast(Store, SimpleNamespace(queue=queue, statistics=Ledgers())),
+        store=cast(Store, SimpleNamespace(queue=queue, statistics=Ledgers(), memories=memories)),
         clock=lambda: NOON,
         settings=Settings(Path("data"), daily_tokens=5_000, daily_usd=2.0),
         instructions=800,
@@ -101,3 +104,4 @@ def test_one_project_is_told_alone(costing: CostReport) -> None:
     assert cost["total"]["cost_usd"] is None
     assert cost["batching"]["saved_usd"] is None
     assert sum(day["times"] for day in cost["injected"]) == 2
+    assert costing.cost(MILL.key, days=3) == cost, "by its key as by its name"

@@ -9,6 +9,7 @@ import pytest
 from tests.contracts.store_contract import HOUR, NOON, arrivals
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
+from claude_mem.api.filters import SearchFilters
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.fence import fenced
@@ -308,3 +309,12 @@ def test_a_compaction_in_mid_turn_puts_the_sessions_own_work_before_the_last_ses
     told = memory.injector.start(memory.project(), "now").text
     assert "The heron is tame" in told
     assert "The zebra is painted" not in told.partition("The heron is tame")[0]
+
+
+def test_a_prompts_preview_is_what_is_injected_however_long_the_prompt(memory: House) -> None:
+    memory.keep("The heron nests on the roof", session="s1")
+    text = " " * 25_000 + "where does the heron nest?"
+    preview = memory.injector.preview(SearchFilters(project="shop"), text, {})["prompt"]
+    injected = prompt(memory, text)
+    assert "heron" in injected
+    assert preview["text"] == injected

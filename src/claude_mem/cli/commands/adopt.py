@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,8 +17,7 @@ from claude_mem.cli import client, output
 from claude_mem.cli.client import Sent, kind_counts, pages, request
 from claude_mem.cli.commands import OK, Commands, UsageError, change_flags
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.model.memory import Observation, content_key
-from claude_mem.model.records import Record
+from claude_mem.model.records import Record, content_key_of
 from claude_mem.settings import Settings
 
 if TYPE_CHECKING:
@@ -172,7 +171,9 @@ def _notes(given: Path | None, chosen: Settings, *, starting: bool) -> Source:
         with _unless(starting), suppress(UsageError):  # there is no such session yet
             text = str(request("GET", "/api/export", {"session": session}, starts=starting).get("text", ""))
             records = [json.loads(line) for line in text.splitlines() if line]
-            return {key for each in records if each["kind"] == "observation" and (key := _content_key(each))}
+            return {
+                key for each in records if each["kind"] == "observation" and (key := content_key_of(each))
+            }
         return frozenset()
 
     path, report = given or transcript_files.projects_folder(os.environ), ImportReport()
@@ -224,14 +225,3 @@ def _unless(starting: bool) -> Iterator[None]:
     except ClaudeMemError:
         if starting:
             raise
-
-
-def _content_key(record: dict[str, Any]) -> str | None:
-    return content_key(
-        Observation(
-            record["type"],
-            title=record.get("title"),
-            narrative=record.get("narrative"),
-            facts=tuple(record.get("facts", ())),
-        )
-    )

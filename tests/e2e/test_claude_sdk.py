@@ -28,6 +28,11 @@ from claude_mem.models import claude_process
 from claude_mem.models.claude import ClaudeModel
 from claude_mem.models.registry import Prompt, Reply
 
+# The SDK's subprocess transport may be collected after its event loop was closed;
+# asyncio complains then, whatever we do.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
 PROMPT = Prompt("Instructions.", "Evidence.")
 PATIENCE_S = 120
 AGAIN = pytest.mark.prove  # the real client takes seconds each time; `make test` asks it once

@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PARALLEL := --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test prove lint docs pictures bench fuzz install lock clean tools
+.PHONY: help demo test prove attack lint docs pictures bench fuzz install lock clean tools
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ test: lint tools ## lint, types, layers, docs, and the tests that a change must 
 prove: $(ALL) tools ## every test there is: all pages, all of the real client, torture, full Hypothesis
 	@echo "== every test"
 	@$(PY) -m pytest $(PARALLEL) --hypothesis-profile full
+
+attack: $(ALL) tools ## everything in tests/security, and the stolen cookie in a real browser
+	@$(PY) -m pytest $(PARALLEL) tests/security tests/browser/test_stolen_cookie.py
 
 pictures: $(DEV) tools ## make docs/demo.md and all pictures again
 	@$(PY) scripts/demo.py
@@ -63,7 +66,7 @@ install: ## install the command claude-mem for daily use
 lock: ## pin the newest dependencies, with their hashes, in requirements/
 	@set -e; python="$$(bash scripts/find-python.sh "$(PYTHON)")"; "$$python" -m venv --clear $(LOCKER)
 	@$(LOCKER)/bin/python -m pip --disable-pip-version-check --quiet --quiet install pip-tools
-	@for lock in "run" "dev --extra dev" "prove --extra dev --extra chroma"; do \
+	@for lock in "run" "dev --extra dev" "prove --extra dev --extra chroma --extra onnx"; do \
 		set -e; set -- $$lock; name=$$1; shift; echo "requirements/$$name.txt"; \
 		CUSTOM_COMPILE_COMMAND="make lock" $(LOCKER)/bin/python -m piptools compile --quiet --upgrade \
 			--generate-hashes --all-build-deps --allow-unsafe --strip-extras "$$@" \

@@ -14,17 +14,39 @@ from claude_mem.agents.claude_code.events import KINDS
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, ToolCall
 from claude_mem.model.structs import replace
 from claude_mem.privacy import tags
-from claude_mem.queue.intake import PastIntake
+from claude_mem.queue.backfill import Backfill
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Store
-from claude_mem.store.values import Arrival
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import NewEvent
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-CODE = ("oh-my-posh", "context-evaluator")
+CODE = (
+    "oh-my-posh",
+    "context-evaluator",
+    "entire-cli",
+    "clustercockpit-cc-backend",
+    "eitatech-gatomia-vscode",
+    "entityprocess-agentv",
+    "savekirk-session-bridge",
+)
+POOLED = "pooled"
+"""All of them as one project."""
 ROOT = "/home/user/project"
 
-_PATH_FIRST = re.compile(r"\s*(\S(?:.*?\S)?)(?:\s{3,}|\n|$)")
+_PATH_FIRST = re.compile(r"\s*(\S[^\t\n]{0,200}?\.\w{1,8}(?=\s|$)|\S(?:.*?\S)?(?=\s{3,}|\n|$))")
 _ROOTS = ("D:/oh-my-posh", "/Users/cedricteyton/Code/agents-md-evaluator")
+_FILE_TOOLS = {
+    "read": "Read",
+    "view": "Read",
+    "read_file": "Read",
+    "edit": "Edit",
+    "replace": "Edit",
+    "multiedit": "MultiEdit",
+    "notebookedit": "NotebookEdit",
+    "write": "Write",
+    "write_file": "Write",
+    "create": "Write",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +54,7 @@ class Question:
     text: str
     gold: frozenset[str]  # sessions
     project: str
+    type: str = ""  # of a natural one: why, fix, where, left, tried, how, task
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +63,7 @@ class Session:
     started: int
     events: list[tuple[str, str]]
     touched: frozenset[str] = frozenset()
+    roots: tuple[str, ...] = _ROOTS  # where it worked
 
 
 @dataclass(slots=True)
@@ -58,6 +82,7 @@ def code(name: str) -> Corpus:
             _ms(each["started"]),
             [(kind, text) for kind, text in each["events"]],
             frozenset(each["files_touched"]),
+            (*_ROOTS, *(each.get("cwds") or ())),
         )
         for each in read
     ]
@@ -69,7 +94,25 @@ def code(name: str) -> Corpus:
         ]
         for kind in ("commit_queries", "file_queries")
     }
+    with (DATA / "codemem" / "questions.jsonl").open(encoding="utf-8") as file:
+        natural = [each for each in map(json.loads, file) if each["corpus"] == name]
+    for each in natural:
+        kind = "negatives" if each["type"] == "negative" else "natural"
+        gold = frozenset(each["gold_session_ids"])
+        questions.setdefault(kind, []).append(Question(each["question"], gold, name, each["type"]))
     return Corpus(name, {name: sessions}, questions)
+
+
+def pooled(corpora: Iterable[Corpus]) -> Corpus:
+    sessions: list[Session] = []
+    questions: dict[str, list[Question]] = {}
+    for corpus in corpora:
+        sessions += corpus.sessions[corpus.name]
+        for kind, some in corpus.questions.items():
+            asked = [Question(each.text, each.gold, POOLED, each.type) for each in some]
+            questions.setdefault(kind, []).extend(asked)
+    sessions.sort(key=lambda session: session.started)
+    return Corpus(POOLED, {POOLED: sessions}, questions)
 
 
 def locomo() -> Corpus:
@@ -99,7 +142,7 @@ def _turn(date: str, turn: dict[str, str]) -> str:
 
 
 def fill(
-    store: Store,
+    store: SqliteStore,
     project: str,
     sessions: Iterable[Session],
     *,
@@ -112,13 +155,13 @@ def fill(
     for session in sessions:
         events = map(_told_by_its_own_end, _events(session)) if tasks_speak else _events(session)
         heard = (event for event in events if not as_hooks_see_it or event.kind is not Kind.SUBAGENT_STOP)
-        store.inbox.accept([Arrival(event, origin) for event in heard])
+        store.events.accept([NewEvent(event, origin) for event in heard])
 
 
-def backfill(store: Store, project: str, sessions: Iterable[Session]) -> None:
+def backfill(store: SqliteStore, project: str, sessions: Iterable[Session]) -> None:
     """As if all of it were told long after: the newest first, by the way of `claude-mem backfill`."""
     origin = Origin(key=f"bench/{project}", name=project, root="")
-    listener = PastIntake(Settings(store.path.parent), store, lambda _: origin, lambda _: True)
+    listener = Backfill(Settings(store.path.parent), store, lambda _: origin, lambda _: True)
     for session in sorted(sessions, key=lambda session: session.started, reverse=True):
         lines = [_line(_told_by_its_own_end(event)) for event in _events(session)]
         listener.take(b"\n".join(lines), offline=True)
@@ -154,6 +197,13 @@ def _line(event: Event) -> bytes:
     return json.dumps(told).encode()
 
 
+def heard(session: Session) -> list[tuple[str, str]]:
+    """What hooks hear of it: of the agent's words, the last before a prompt."""
+    following = [*(kind for kind, _ in session.events[1:]), "prompt"]
+    pairs = zip(session.events, following, strict=True)
+    return [(kind, text) for (kind, text), after in pairs if kind != "text" or after == "prompt"]
+
+
 def _events(session: Session) -> Iterator[Event]:
     following = [*(kind for kind, _ in session.events[1:]), "prompt"]
     for number, ((kind, text), after) in enumerate(zip(session.events, following, strict=True)):
@@ -166,26 +216,27 @@ def _events(session: Session) -> Iterator[Event]:
             session=session.id,
             cwd=ROOT,
             agent_id=None if is_tool or said is Kind.STOP else "on-the-way",
-            tool=tool_call(text, f"toolu_{number}") if is_tool else None,
+            tool=tool_call(text, f"toolu_{number}", session.roots) if is_tool else None,
             text=None if is_tool else text,
         )
 
 
-def tool_call(text: str, use_id: str) -> ToolCall:
+def tool_call(text: str, use_id: str, roots: tuple[str, ...] = _ROOTS) -> ToolCall:
     """The corpus tells a tool use as its name and its inputs, one after the other."""
     name, _, rest = text.partition(" ")
     given: dict[str, str] = {}
-    if name in ("Read", "Edit", "Write", "MultiEdit", "NotebookEdit") and (path := _PATH_FIRST.match(rest)):
-        given["file_path"] = _local(path[1])
+    if name.lower() in _FILE_TOOLS and (path := _PATH_FIRST.match(rest)):
+        name = _FILE_TOOLS[name.lower()]
+        given["file_path"] = _local(path[1], roots)
         rest = rest[path.end() :]
     if rest.strip():
         given["input"] = rest.strip()
     return ToolCall(name, json.dumps(given, ensure_ascii=False), None, use_id)
 
 
-def _local(path: str) -> str:
+def _local(path: str, roots: tuple[str, ...]) -> str:
     path = path.replace("\\", "/")
-    root = next((root for root in _ROOTS if path.startswith(f"{root}/")), None)
+    root = next((root for root in roots if path.startswith(f"{root}/")), None)
     return f"{ROOT}{path[len(root) :]}" if root else path
 
 

@@ -31,14 +31,15 @@ from claude_mem.agents.claude_code import transcripts
 from claude_mem.git import Origins
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import Spent
-from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.observe import mode
 from claude_mem.observe.observer import Observer, ObserverOptions
 from claude_mem.observe.offline import Offline
 from claude_mem.observe.policy import due_at
+from claude_mem.providers import anthropic
+from claude_mem.providers.registry import Access
 from claude_mem.queue.pump import Pump
-from claude_mem.store.sqlite import Store
-from claude_mem.store.values import Arrival
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import NewEvent
 from measure import table
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"
@@ -136,15 +137,15 @@ def observed(found: Sequence[Event]) -> list[Request]:
 
     with tempfile.TemporaryDirectory() as folder, ModelServer(answer) as server:
         place = Path(folder)
-        with Store.open(place / "claude-mem.db", clock=clock, backups=place / "backups") as store:
-            model = AnthropicModel(api_key="k", base_url=server.url, model="scripted", clock=clock)
+        with SqliteStore.open(place / "claude-mem.db", clock=clock, backups=place / "backups") as store:
+            model = anthropic.build(Access(api_key="k", base_url=server.url, model="scripted"), clock=clock)
             options = ObserverOptions(mode.load("code", []))
             observer = Observer(model, Offline().observe, options, lambda _: Spent(), tell)
             pump = Pump(store.queue, observer.observe, due_at, clock, tell)
             origins = Origins(clock)
             for event in found:
                 run(pump, clock, event.at)
-                store.inbox.accept([Arrival(event, origins.of(event.cwd))])
+                store.events.accept([NewEvent(event, origins.of(event.cwd))])
             run(pump, clock, clock.now + DAY_MS)
             left = store.queue.figures()
         if left.ready or left.parked:

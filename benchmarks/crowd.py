@@ -25,7 +25,7 @@ from claude_mem.git import Origins
 from claude_mem.hook import paths
 from claude_mem.serve.services import Recall
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.vectors import builtin
 from claude_mem.vectors.embed import WordLlama
@@ -134,13 +134,13 @@ def recalling(data: Path) -> Iterator[Recall]:
             drain=lambda: 0,
             instructions="",
         )
-        while assembled.background.step():
+        while assembled.background.step() or assembled.background.embed():
             pass
         yield assembled
 
 
-def _opened(data: Path) -> Store:
-    return Store.open(data / paths.DATABASE, clock=lambda: NOW, backups=data / paths.BACKUPS)
+def _opened(data: Path) -> SqliteStore:
+    return SqliteStore.open(data / paths.DATABASE, clock=lambda: NOW, backups=data / paths.BACKUPS)
 
 
 def _per_second(indexing: TextIndex) -> float:
@@ -241,8 +241,8 @@ def _random_vectors(path: Path) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous = OFF")
     db.execute("BEGIN")
-    spots = db.execute("SELECT id FROM memory_text_docsize ORDER BY id")
-    while some := spots.fetchmany(20_000):
+    memory_keys = db.execute("SELECT id FROM memory_text_docsize ORDER BY id")
+    while some := memory_keys.fetchmany(20_000):
         vectors = made.standard_normal((len(some), 256), dtype=np.float32)
         packed = map(builtin.packed, vectors)
         db.executemany(

@@ -68,8 +68,8 @@ def drawn(title: str, *, ways: Sequence[str], whole: str, part: str, tasks: Sequ
         f"<style>{STYLE}</style>",
         _text(16, 24, title, "title"),
         *_legend(ways, whole, part),
-        _text(WIDTH - 72, TOP - 6, "all", "note", "end"),
-        _text(WIDTH - 16, TOP - 6, "half", "note", "end"),
+        _text(WIDTH - 72, TOP - 6, whole, "note", "end"),
+        _text(WIDTH - 16, TOP - 6, part, "note", "end"),
     ]
     for tick in range(low, 101, STEP):
         lines.append(_line("grid", at(tick), TOP, at(tick), bottom))

@@ -5,22 +5,22 @@ from __future__ import annotations
 import re
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import corpora
 from claude_mem.model.full_text import STOP_WORDS
-from claude_mem.model.refs import Card, Filters, MemoryKind
+from claude_mem.model.refs import Card, Filters
 from claude_mem.recall.search import Search
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Store
-from claude_mem.store.sqlite.memories import Memories
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.vectors.backend import Embedder
 from claude_mem.vectors.builtin import Builtin
-from claude_mem.vectors.embed import WordLlama
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
-from claude_mem.wiring import observer
+from claude_mem.wiring import assembly
 from corpora import Corpus, Question
 
 MOST = 100
@@ -33,18 +33,23 @@ Finder = Callable[[Question], list[str]]
 class Filled:
     """A corpus in a store, with its indexes made."""
 
-    store: Store
-    library: Memories
-    near: Similarity
+    store: SqliteStore
+    near: dict[str, Similarity]  # by the embedder's name
     clock: Callable[[], int]
 
-    def search(self, *, vectors: bool) -> Search:
-        return Search(self.library, self.clock, self.near if vectors else None, no_git)
+    def search(self, embedder: str | None) -> Search:
+        """None: full text alone."""
+        return Search(self.store.memories, self.clock, self.near[embedder] if embedder else None, no_git)
 
 
 @contextmanager
 def filled(
-    corpus: Corpus, *, as_hooks_see_it: bool = False, tasks_speak: bool = False, backfilled: bool = False
+    corpus: Corpus,
+    embedders: Sequence[Embedder] = (),
+    *,
+    as_hooks_see_it: bool = False,
+    tasks_speak: bool = False,
+    backfilled: bool = False,
 ) -> Iterator[Filled]:
     now = max(session.started for sessions in corpus.sessions.values() for session in sessions) + 1
 
@@ -53,7 +58,7 @@ def filled(
 
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        with Store.open(home / "claude-mem.db", clock=clock, backups=home / "backups") as store:
+        with SqliteStore.open(home / "claude-mem.db", clock=clock, backups=home / "backups") as store:
             for project, sessions in corpus.sessions.items():
                 if backfilled:
                     corpora.backfill(store, project, sessions)
@@ -62,49 +67,93 @@ def filled(
                         store, project, sessions, as_hooks_see_it=as_hooks_see_it, tasks_speak=tasks_speak
                     )
             settings = Settings(home, provider="offline")
-            pump = observer.assemble(settings, store, mode=observer.mode_of(settings), tell=print).pump
-            while (
-                corpus.name in corpora.CODE and store.queue.figures().ready
-            ):  # a conversation has nothing to observe
+            pump = assembly.assemble(settings, store, mode=assembly.mode_of(settings), tell=print).pump
+            # A conversation has nothing to observe.
+            while corpus.name in (*corpora.CODE, corpora.POOLED) and store.queue.figures().ready:
                 pump.step()
             store.text_index.catch_up()
-            embedder, vectors = WordLlama(), Builtin(store.vectors)
-            embedding = VectorIndexer(store.embeddings, vectors, embedder)
-            while embedding.step(clock()):
-                pass
-            yield Filled(store, store.memories, Similarity(embedder, vectors), clock)
+            yield Filled(store, {each.name: _embedded(store, home, each, now) for each in embedders}, clock)
 
 
-def ours(corpus: Filled, *, vectors: bool, kinds: tuple[MemoryKind, ...] = ()) -> Finder:
-    search = corpus.search(vectors=vectors)
+def _embedded(store: SqliteStore, home: Path, embedder: Embedder, now: int) -> Similarity:
+    """Each embedder's vectors in a copy of the store: one has room for one model's."""
+    with closing(sqlite3.connect(store.path)) as db:
+        db.execute("VACUUM INTO ?", (str(home / f"{embedder.weight}.db"),))
+    copy = SqliteStore.open(home / f"{embedder.weight}.db", clock=lambda: now, backups=home / "backups")
+    vectors = Builtin(copy.vectors)
+    embedding = VectorIndexer(copy.embeddings, vectors, embedder)
+    while embedding.step(now):
+        pass
+    return Similarity(embedder, vectors)
+
+
+def ours(corpus: Filled, embedder: str | None) -> Finder:
+    search = corpus.search(embedder)
 
     def find(question: Question) -> list[str]:
-        project = corpus.library.project(question.project)
+        project = corpus.store.projects.find(question.project)
         assert project is not None
-        found = search(question.text, Filters(project_id=project.id, kinds=kinds), MOST)
+        found = search(question.text, Filters(project_id=project.id), MOST)
         return list(dict.fromkeys(hit.card.session for hit in found.hits))
 
     return find
 
 
-def plain(corpus: Corpus) -> Finder:
-    """The baseline: SQLite's own full text with stemming, stop words dropped, any word, one row an event; a
-    session stands where its best event does."""
-    tables: dict[str, sqlite3.Connection] = {}
-    for project, sessions in corpus.sessions.items():
-        db = tables[project] = sqlite3.connect(":memory:")
-        db.execute("CREATE VIRTUAL TABLE t USING fts5(session UNINDEXED, text, tokenize='porter unicode61')")
-        rows = ((session.id, text) for session in sessions for _, text in session.events)
-        db.executemany("INSERT INTO t VALUES (?, ?)", rows)
+Rows = Iterable[tuple[str, str]]
+"""Sessions and texts."""
 
-    def find(question: Question) -> list[str]:
-        words = [word.lower() for word in re.findall(r"\w+", question.text)]
-        telling = [word for word in words if word not in STOP_WORDS] or words
-        expression = " OR ".join(f'"{word}"' for word in telling)
-        asked = "SELECT session FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT 2000"
-        return list(dict.fromkeys(row[0] for row in tables[question.project].execute(asked, (expression,))))
 
-    return find
+class Plain:
+    """The baselines: SQLite's own full text with stemming, stop words dropped, any word."""
+
+    def __init__(self, corpus: Corpus, *, as_hooks_see_it: bool = False) -> None:
+        self._lists = {
+            project: _lists([(s.id, corpora.heard(s) if as_hooks_see_it else s.events) for s in sessions])
+            for project, sessions in corpus.sessions.items()
+        }
+
+    def best_event(self, question: Question) -> list[str]:
+        """One row an event; a session stands where its best event does."""
+        events, _, _ = self._lists[question.project]
+        return list(dict.fromkeys(session for session, _ in _asked(events, question.text)))
+
+    def fusion(self, question: Question) -> list[str]:
+        """Reciprocal ranks (k = 60) of four lists: all events; prompts and replies; whole sessions of those;
+        the sum over the best 60 of those."""
+        events, said, whole = (_asked(db, question.text) for db in self._lists[question.project])
+        summed: Counter[str] = Counter()
+        for session, score in said[:60]:
+            summed[session] += score  # type: ignore[assignment]  # a Counter adds up any number
+        lists = [list(dict.fromkeys(session for session, _ in found)) for found in (events, said, whole)]
+        fused: dict[str, float] = {}
+        for each in (*lists, [session for session, _ in summed.most_common()]):
+            for rank, session in enumerate(each, 1):
+                fused[session] = fused.get(session, 0.0) + 1 / (60 + rank)
+        return sorted(fused, key=lambda session: -fused[session])
+
+
+def _lists(sessions: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> tuple[sqlite3.Connection, ...]:
+    events = [(session, text) for session, told in sessions for _, text in told]
+    said = [(session, text) for session, told in sessions for kind, text in told if kind != "tool"]
+    whole = [
+        (session, "\n".join(text for kind, text in told if kind != "tool")) for session, told in sessions
+    ]
+    return _table(events), _table(said), _table(whole)
+
+
+def _table(rows: Rows) -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE t USING fts5(session UNINDEXED, text, tokenize='porter unicode61')")
+    db.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    return db
+
+
+def _asked(db: sqlite3.Connection, question: str) -> list[tuple[str, float]]:
+    words = [word.lower() for word in re.findall(r"\w+", question)]
+    telling = [word for word in words if word not in STOP_WORDS] or words
+    expression = " OR ".join(f'"{word}"' for word in telling)
+    asked = "SELECT session, -bm25(t) FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT 2000"
+    return db.execute(asked, (expression,)).fetchall()
 
 
 def no_git(card: Card) -> tuple[tuple[str, ...], float]:

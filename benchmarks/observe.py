@@ -1,6 +1,7 @@
 """How fast the offline observer reads real sessions, beside a `json.loads` of the same bytes, and its yield.
 
     python benchmarks/observe.py [FOLDER OF TRANSCRIPTS]
+    python benchmarks/observe.py --ablate             what each part of a memory brings in findability
 
 Every transcript is replayed into the events its hooks would have reported, cut at each Stop, and observed.
 The baseline parses the same tool inputs and answers and does nothing with them. Target: 500 events a second.
@@ -9,18 +10,23 @@ The baseline parses the same tool inputs and answers and does nothing with them.
 from __future__ import annotations
 
 import json
+import re
+import sqlite3
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import corpora
+import judge
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.memory import Batch, Memory
-from claude_mem.observe.offline import Offline, file_names, findings, outline
+from claude_mem.observe.offline import Offline, file_kinds, message
 from claude_mem.observe.tool_calls import read_all
 from measure import machine, table
 
@@ -102,7 +108,7 @@ def _batch(events: list[Event], request: str | None) -> Batch:
 
 
 def observed(found: list[Batch]) -> list[Memory]:
-    for remembered in (findings.statements, outline._by_kind, outline._kind, file_names.nature):
+    for remembered in (message.statements, file_kinds.kind):
         remembered.cache_clear()  # each round as cold as a first one
     observer = Offline()
     recorded: tuple[str, ...] = ()
@@ -138,5 +144,56 @@ def row(name: str, events: int, uses: int, kept: int, observing: float, parsing:
     return (name, str(events), str(uses), str(kept), density, *speeds)
 
 
+PARTS = ("title", "subtitle", "narrative", "facts", "files_modified", "files_read", "summaries")
+
+
+def ablate() -> int:
+    """any@5 of sessions by plain BM25 over what the observer made of them: all, all but one part, and one
+    part alone. The questions are the commits and files of the two corpora that have both."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "memories.json"
+        judge.observe(out)
+        memories = json.loads(out.read_text(encoding="utf-8"))
+    variants = {"all": PARTS, "title": ("title",), **{f"all but {p}": tuple(set(PARTS) - {p}) for p in PARTS}}
+    rows = []
+    for name, parts in variants.items():
+        texts = _texts(memories, parts)
+        size = sum(map(len, texts.values())) // 1000
+        rows.append((name, *(f"{value:.1f}" for value in _findable(texts)), f"{size:,} k"))
+    asked = [f"{corpus[:12]}, {kind}" for corpus in corpora.CODE for kind in ("commits", "files")]
+    print(table(("memory", *asked, "characters"), rows))
+    return 0
+
+
+def _texts(memories: dict[str, dict[str, Any]], parts: tuple[str, ...]) -> dict[str, str]:
+    """By session: the words of those parts of all its turns' memories."""
+    found: dict[str, list[str]] = {}
+    for id, memory in memories.items():
+        said = found.setdefault(id.rpartition("/")[0], [])
+        for observation in memory["observations"]:
+            said += [str(observation[part] or "") for part in parts if part != "summaries"]
+        said += [str(each) for each in memory["summaries"]] if "summaries" in parts else []
+    return {session: " ".join(said) for session, said in found.items()}
+
+
+def _findable(texts: dict[str, str]) -> Iterator[float]:
+    for name in corpora.CODE:
+        db = sqlite3.connect(":memory:")
+        db.execute("CREATE VIRTUAL TABLE memory USING fts5(session UNINDEXED, said, tokenize='porter')")
+        mine = [(id.rpartition("/")[2], said) for id, said in texts.items() if id.startswith(f"{name}/")]
+        db.executemany("INSERT INTO memory VALUES (?, ?)", mine)
+        for questions in corpora.code(name).questions.values():
+            hits = sum(bool(_first(db, each.text) & {gold[:13] for gold in each.gold}) for each in questions)
+            yield 100 * hits / len(questions)
+
+
+def _first(db: sqlite3.Connection, question: str, most: int = 5) -> set[str]:
+    words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question))
+    query = "SELECT session FROM memory WHERE memory MATCH ? ORDER BY rank LIMIT ?"
+    return {session for (session,) in db.execute(query, (words, most))} if words else set()
+
+
 if __name__ == "__main__":
+    if "--ablate" in sys.argv:
+        sys.exit(ablate())
     sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else TRANSCRIPTS))

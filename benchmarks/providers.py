@@ -25,9 +25,9 @@ from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 from tests.harness.model_script import Request, Say
 from tests.harness.model_server import ModelServer
 
-from claude_mem.models.anthropic import AnthropicModel
-from claude_mem.models.claude import ENVIRONMENT, ClaudeModel
-from claude_mem.models.registry import Prompt, Reply
+from claude_mem.providers import anthropic
+from claude_mem.providers.claude import ENVIRONMENT, ClaudeModel
+from claude_mem.providers.registry import Access, Prompt, Reply
 from measure import machine, table
 
 SYSTEM = "Write down what is worth remembering of these events. " * 80  # 4 kB: the fixed instructions
@@ -98,7 +98,7 @@ def prompt(n: int) -> Prompt:
 
 
 def over_http(bench: Bench) -> None:
-    model = AnthropicModel(base_url=bench.server.url, api_key="dummy")
+    model = anthropic.build(Access(base_url=bench.server.url, api_key="dummy"))
     for n in range(bench.batches):
         began = time.perf_counter()
         assert isinstance(model.ask(prompt(n), deadline_s=60), Reply)

@@ -1,19 +1,18 @@
-"""Does the right memory come up? Measured on real coding work and on long conversations, beside plain BM25.
+"""Does the right memory come up, and only when it is needed? On real coding work and on long conversations.
 
-    python benchmarks/recall.py                       all of it, about three minutes
-    python benchmarks/recall.py --quick               every fifth LoCoMo question
+    python benchmarks/recall.py                       all of it, about half an hour
+    python benchmarks/recall.py --quick               the six projects alone, every third question
     python benchmarks/recall.py --plot docs/images    and draw it
+    python benchmarks/recall.py --sentence FOLDER     and with a sentence model (ONNX file and tokenizer)
+    python benchmarks/recall.py --backfilled          only what becomes of sessions imported later
 
 A question counts as answered at k when one of the sessions that hold the answer is among the first k found.
-The store holds what ours would: prompts, raw evidence, and what the offline observer made of them; plain
-BM25 has the same text.
+The store holds what ours would: prompts, raw evidence, and what the offline observer made of them. The
+baselines have the same text: plain BM25 over events, and the plain fusion of four such lists. "live" is what
+hooks hear: of the agent's words only the last of each turn.
 
-Constants were chosen on the odd half of the questions. What is to be reported is the other half; it and all
-questions are held against each target.
-
-What to know about two targets: of context-evaluator's commits two have a right session that says none of
-the question's words (of one, another session's prompt is that very commit); of oh-my-posh's files a quarter
-are named in no session that counts as right, for a command changed them.
+What may be chosen is chosen with each project left out, on the other projects, and its figures are those of
+the project left out (`chosen`).
 """
 
 from __future__ import annotations
@@ -21,31 +20,35 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
+from statistics import mean
 
 import corpora
 import dots
 from claude_mem.model.events import Origin
-from claude_mem.model.refs import Card, Filters, Hit, MemoryKind
-from claude_mem.recall import render
+from claude_mem.recall import fuse, rank
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import Injector
-from claude_mem.store.sqlite.memories import Memories
 from claude_mem.store.values import Injection
-from corpora import Corpus, Question, Session
-from finders import Filled, Finder, filled, no_git, ours, plain
+from claude_mem.vectors.backend import Embedder
+from claude_mem.vectors.embed import WordLlama
+from claude_mem.vectors.sentence import OnnxFolder
+from corpora import Corpus, Question
+from finders import Filled, Finder, Plain, filled, no_git, ours
 
-TARGETS = {
-    ("LoCoMo", "questions"): {"any@5": 93.0, "any@10": 97.5},
-    ("oh-my-posh", "commits"): {"any@5": 95.0, "MRR": 80.0},
-    ("context-evaluator", "commits"): {"any@5": 98.0},
-    ("oh-my-posh", "files"): {"any@5": 98.0},
-    ("context-evaluator", "files"): {"any@5": 98.0},
+TARGETS = {"any@5": 95.0, "MRR": 85.0}
+PROMPT_TARGETS = {"right": 80.0, "precise": 70.0, "silent": 95.0}
+ABLATIONS: dict[str, tuple[object, str, object]] = {
+    "whole sessions by length alone (k1 = 0.5)": (fuse, "SATURATION", 0.5),
+    "whole sessions without their length": (fuse, "BY_LENGTH", 0.0),
+    "without phrases": (fuse, "PHRASE", 0.0),
+    "without recency": (rank, "RECENT", 0.0),
 }
-MEMORY: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
+CHOICES = {"SATURATION": (2.0, 5.0, 10.0), "BY_LENGTH": (0.5, 0.75, 0.9)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +62,15 @@ class Figures:
     def mrr(self) -> float:
         return 100 * sum(1 / rank for rank in self.ranks if rank) / max(1, len(self.ranks))
 
-    @property
-    def tuned(self) -> Figures:
-        """The odd half, on which constants were chosen."""
-        return Figures(self.ranks[1::2])
+    def all(self) -> tuple[float, ...]:
+        return self.any_at(1), self.any_at(5), self.any_at(10), self.mrr
 
-    @property
-    def reported(self) -> Figures:
-        """The other half."""
-        return Figures(self.ranks[::2])
 
-    def value(self, name: str) -> float:
-        return self.mrr if name == "MRR" else self.any_at(int(name.removeprefix("any@")))
+@dataclass(frozen=True, slots=True)
+class PromptFigures:
+    right: float  # of 100 questions, those for which a right session's memory is injected
+    precise: float  # of 100 memories injected, those of a right session
+    silent: float  # of 100 negatives, those for which nothing is injected
 
 
 def measure(find: Finder, questions: Sequence[Question]) -> Figures:
@@ -81,94 +81,42 @@ def measure(find: Finder, questions: Sequence[Question]) -> Figures:
     return Figures(ranks)
 
 
-def report(
-    corpus: Corpus, kind: str, questions: Sequence[Question], ways: dict[str, Finder]
-) -> dict[str, Figures]:
-    targets = TARGETS[corpus.name, kind]
-    sessions = sum(map(len, corpus.sessions.values()))
-    print(f"\n{corpus.name}, {kind}: {len(questions)} questions, {sessions} sessions")
-    print(f"  {'':28} any@1   any@5  any@10     MRR   any@5: odd half  other half")
+def report(title: str, questions: Sequence[Question], ways: Mapping[str, Finder]) -> dict[str, Figures]:
+    print(f"\n{title}: {len(questions)} questions\n  {'':28} any@1   any@5  any@10     MRR")
     every: dict[str, Figures] = {}
     for name, find in ways.items():
-        began = time.perf_counter()
+        began = time.process_time()
         found = every[name] = measure(find, questions)
-        each_ms = (time.perf_counter() - began) * 1000 / len(questions)
-        values = (found.any_at(1), found.any_at(5), found.any_at(10), found.mrr)
-        shown = "".join(f"{value:8.1f}" for value in values)
-        halves = f"{found.tuned.any_at(5):15.1f}  {found.reported.any_at(5):10.1f}"
-        print(f"  {name:26}{shown}   {halves}  ({each_ms:.0f} ms each)")
-    for name, wanted in targets.items():
-        half, all_ = found.reported.value(name), found.value(name)
-        print(
-            f"  target {name} >= {wanted}: other half {half:.2f}, {_met(half >= wanted)};"
-            f" all questions {all_:.2f}, {_met(all_ >= wanted)}"
-        )
+        each_ms = (time.process_time() - began) * 1000 / max(1, len(questions))
+        print(f"  {name:26}{_shown(found.all())}  ({each_ms:.0f} ms of processor time each)", flush=True)
     return every
 
 
-def _met(is_met: bool) -> str:
-    return "met" if is_met else "MISSED"
+def _shown(values: Sequence[float]) -> str:
+    return "".join(f"{value:8.1f}" for value in values)
 
 
-def plotted(every: dict[tuple[str, str], dict[str, Figures]]) -> str:
-    tasks = [
-        dots.Task(
-            name,
-            f"{len(ways['ours'].ranks):,} {kind}",
-            TARGETS[name, kind]["any@5"],
-            [dots.Dot(found.any_at(5), found.reported.any_at(5)) for found in ways.values()],
-        )
-        for (name, kind), ways in every.items()
-    ]
-    return dots.drawn(
-        "A right session is among the first five (any@5)",
-        ways=list(next(iter(every.values()))),
-        whole="all questions",
-        part="the half no constant was tuned on",
-        tasks=tasks,
-    )
+def averaged(title: str, every: Sequence[Mapping[str, Figures]]) -> None:
+    print(f"\n{title}, average of {len(every)} projects\n  {'':28} any@1   any@5  any@10     MRR")
+    for name in every[0]:
+        values = [mean(column) for column in zip(*(each[name].all() for each in every), strict=True)]
+        print(f"  {name:26}{_shown(values)}")
+    last = {"any@5": values[1], "MRR": values[3]}
+    print("  " + ", ".join(_against(name, last[name], wanted) for name, wanted in TARGETS.items()))
 
 
-def report_observed(corpus: Corpus, raw: Filled) -> None:
-    """Only what the offline observer made of it, and the prompts: no raw text of tools is searched."""
-    print(f"\n{corpus.name}: the offline observer's memory and the prompts, instead of raw text")
-    with filled(corpus, as_hooks_see_it=True) as memory:
-        for kind, questions in corpus.questions.items():
-            first, second = ours(raw, vectors=True), ours(memory, vectors=True, kinds=MEMORY)
-            with_raw, without = measure(first, questions).any_at(5), measure(second, questions).any_at(5)
-            met = _met(without >= with_raw - 5)
-            print(f"  {kind:10} any@5 {with_raw:5.1f} -> {without:5.1f} (at most 5 lower: {met})")
-        report_injection(corpus, memory)
+def _against(name: str, found: float, wanted: float) -> str:
+    return f"{name} >= {wanted:g}: {'met' if found >= wanted else 'MISSED'}"
 
 
-def report_backfilled(corpus: Corpus) -> None:
-    """The same sessions, told long after they were: what is found must not suffer."""
-    print(f"\n{corpus.name}: backfilled, instead of captured as it happened")
-    with filled(corpus, tasks_speak=True) as raw, filled(corpus, backfilled=True) as memory:
-        for kind, questions in corpus.questions.items():
-            live = measure(ours(raw, vectors=True), questions)
-            past = measure(ours(memory, vectors=True), questions)
-            for name in ("any@5", "any@10", "MRR"):
-                met = _met(past.value(name) >= live.value(name) - 2)
-                shown = f"{live.value(name):5.1f} -> {past.value(name):5.1f}"
-                print(f"  {kind:10} {name:7} {shown} (at most 2 lower: {met})")
-
-
-def report_injection(corpus: Corpus, memory: Filled) -> None:
-    """Each session's first prompt, asked of what was remembered before it: how much of what it is told is
-    about files that the session then touched? Beside the newest memories, as many as have as many tokens."""
-    ((name, sessions),) = corpus.sessions.items()
-    project = memory.library.project(name)
+def prompted(corpus: Corpus, memory: Filled, embedder: str, step: int) -> PromptFigures:
+    project = memory.store.projects.find(corpus.name)
     assert project is not None
-    occasions = Injector(
+    injector = Injector(
         store=memory.store,
-        search=memory.search(vectors=True),
+        search=memory.search(embedder),
         resolver=FilterResolver(
-            store=memory.store,
-            clock=memory.clock,
-            zone=lambda: UTC,
-            key_of=str,
-            facts_of=lambda _root: None,
+            store=memory.store, clock=memory.clock, zone=lambda: UTC, key_of=str, facts_of=lambda _root: None
         ),
         truth=no_git,
         origin_of=lambda cwd: Origin(key=cwd, name=cwd, root=""),
@@ -177,85 +125,198 @@ def report_injection(corpus: Corpus, memory: Filled) -> None:
         zone=lambda: UTC,
         note=_unnoted,
     )
-    right = told = newest_right = newest_told = asked = answered = 0
-    for session in sessions:
-        prompt = next((text for kind, text in session.events if kind == "prompt"), "")
-        if not session.touched or not prompt:
-            continue
-        asked += 1
-        found = occasions.prompted(project, session.id, corpora.ROOT, prompt, session.started)
-        if not found.refs:
-            continue
-        answered += 1
-        injected = memory.library.cards(found.refs)
-        told += len(injected)
-        right += sum(is_about(card, session.touched) for card in injected)
-        newest = as_many_tokens(recent(memory.library, project.id, session), found.tokens, memory.clock())
-        newest_told += len(newest)
-        newest_right += sum(is_about(card, session.touched) for card in newest)
-    ours_, theirs = 100 * right / max(1, told), 100 * newest_right / max(1, newest_told)
-    ratio = ours_ / theirs if theirs else float("inf")
-    print(f"  injection: {answered} of {asked} first prompts were answered, with {told} memories.")
-    print(
-        f"             about files then touched: {ours_:.1f} %, of the newest as many {theirs:.1f} %: "
-        f"{ratio:.2f} x (at least 2: {_met(ratio >= 2)})"
+
+    def injected(question: Question) -> list[bool]:
+        _, considered = injector.considered(project, "", corpora.ROOT, question.text)
+        return [hit.card.session in question.gold for hit, is_injected in considered if is_injected]
+
+    found = [injected(question) for question in corpus.questions["natural"][::step]]
+    told = [is_right for each in found for is_right in each]
+    quiet = [not injected(question) for question in corpus.questions["negatives"]]
+    figures = PromptFigures(
+        100 * mean(map(any, found)), 100 * mean(told) if told else 100.0, 100 * mean(quiet)
     )
+    print(
+        f"  at the prompt: a right session for {figures.right:.1f} of 100 questions, "
+        f"{figures.precise:.1f} of 100 memories right ({len(told) / len(found):.1f} each), "
+        f"{figures.silent:.1f} of 100 negatives silent",
+        flush=True,
+    )
+    return figures
 
 
 def _unnoted(injection: Injection) -> None:
     del injection
 
 
-def recent(library: Memories, project_id: int, session: Session) -> list[Card]:
-    before = Filters(project_id=project_id, kinds=("observation", "summary"), until=session.started)
-    return library.list_cards(before, limit=50)
+@contextmanager
+def changed(module: object, name: str, value: object) -> Iterator[None]:
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
 
 
-def as_many_tokens(cards: list[Card], tokens: int, now: int) -> list[Card]:
-    """The first of them, told as we tell ours, until they cost as much."""
-    chosen: list[Card] = []
-    for card in cards:
-        chosen.append(card)
-        hits = [Hit(each, 0.0) for each in chosen]
-        if render.render_prompt(hits, now=now, budget=10**6).tokens >= tokens:
-            break
-    return chosen
+def ablated(memory: Filled, questions: Sequence[Question], embedder: str) -> dict[str, Figures]:
+    """Each constant without its effect, and vectors without theirs."""
+    every = {"as it is": measure(ours(memory, embedder), questions)}
+    every["without vectors"] = measure(ours(memory, None), questions)
+    for name, (module, constant, value) in ABLATIONS.items():
+        with changed(module, constant, value):
+            every[name] = measure(ours(memory, embedder), questions)
+    return every
 
 
-def is_about(card: Card, touched: Iterable[str]) -> bool:
-    files = {file.replace("\\", "/").lower() for file in card.files}
-    return any(
-        file == each.lower() or file.endswith(f"/{each.lower()}") for file in files for each in touched
+Choice = tuple[float, ...]
+
+
+def tried(memory: Filled, questions: Sequence[Question], embedder: str) -> dict[Choice, Figures]:
+    """Every choice of the constants that may be chosen."""
+    found: dict[Choice, Figures] = {}
+    for saturation in CHOICES["SATURATION"]:
+        for by_length in CHOICES["BY_LENGTH"]:
+            with changed(fuse, "SATURATION", saturation), changed(fuse, "BY_LENGTH", by_length):
+                found[saturation, by_length] = measure(ours(memory, embedder), questions)
+    return found
+
+
+def chosen(every: Mapping[str, Mapping[Choice, Figures]]) -> None:
+    """For each project the choice that is best on the others, and its figures on the one left out."""
+    print(f"\n{' and '.join(CHOICES)}, chosen with the project left out\n  {'':42} any@5     MRR")
+    left_out = []
+    for name, own in every.items():
+        others = [figures for other, figures in every.items() if other != name]
+        best = max(own, key=lambda choice: mean(figures[choice].mrr for figures in others))
+        left_out.append(own[best])
+        print(f"  {name:28}{best!s:14}{_shown((own[best].any_at(5), own[best].mrr))}")
+    print(f"  {'average':42}{_shown((mean(f.any_at(5) for f in left_out), mean(f.mrr for f in left_out)))}")
+
+
+def report_backfilled(corpus: Corpus, embedder: Embedder) -> None:
+    """The same sessions, told long after they were: what is found must not suffer."""
+    print(f"\n{corpus.name}: backfilled, instead of captured as it happened")
+    with (
+        filled(corpus, [embedder], tasks_speak=True) as raw,
+        filled(corpus, [embedder], backfilled=True) as memory,
+    ):
+        for kind in ("natural", "commits"):
+            questions = corpus.questions.get(kind, [])
+            live = measure(ours(raw, embedder.name), questions)
+            past = measure(ours(memory, embedder.name), questions)
+            for name, was, now in (("any@5", live.any_at(5), past.any_at(5)), ("MRR", live.mrr, past.mrr)):
+                met = "met" if now >= was - 2 else "MISSED"
+                print(f"  {kind:10} {name:7} {was:5.1f} -> {now:5.1f} (at most 2 lower: {met})")
+
+
+def plotted(full: Mapping[str, Mapping[str, Figures]], live: Mapping[str, Mapping[str, Figures]]) -> str:
+    ways = ["plain BM25", "plain fusion", "ours"]
+    tasks = [
+        dots.Task(
+            name[:22],
+            f"{len(found['ours'].ranks)} questions",
+            TARGETS["any@5"],
+            [dots.Dot(found[way].any_at(5), live[name][way].any_at(5)) for way in ways],
+        )
+        for name, found in full.items()
+    ]
+    return dots.drawn(
+        "A right session is among the first five (any@5)", ways=ways, whole="full", part="live", tasks=tasks
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="every fifth LoCoMo question")
+    parser.add_argument("--quick", action="store_true", help="the six projects, every third question")
     parser.add_argument("--plot", type=Path, metavar="FOLDER", help="write recall-quality.svg there")
-    parser.add_argument("--backfilled", action="store_true", help="only what becomes of sessions told later")
+    parser.add_argument("--sentence", type=Path, metavar="FOLDER", help="and with this sentence model")
+    parser.add_argument("--backfilled", action="store_true", help="only what becomes of imported sessions")
     args = parser.parse_args()
     if not corpora.DATA.is_dir():
         sys.exit(f"The corpora are not there: {corpora.DATA.name} is not beside the project.")
-    every: dict[tuple[str, str], dict[str, Figures]] = {}
-    codes = map(corpora.code, corpora.CODE)
-    for corpus in codes if args.backfilled else (*codes, corpora.locomo()):
-        with filled(corpus) as raw:
-            for kind, questions in () if args.backfilled else corpus.questions.items():
-                step = 5 if args.quick and corpus.name == "LoCoMo" else 1
-                ways = {
-                    "plain BM25, best event": plain(corpus),
-                    "ours, full text alone": ours(raw, vectors=False),
-                    "ours": ours(raw, vectors=True),
-                }
-                every[corpus.name, kind] = report(corpus, kind, questions[::step], ways)
-            if corpus.name in corpora.CODE:
-                report_backfilled(corpus)
-                if not args.backfilled:
-                    report_observed(corpus, raw)
+    static = WordLlama()
+    static.embed(["loaded"])
+    codes = [corpora.code(name) for name in corpora.CODE]
+    if args.backfilled:
+        for corpus in codes[:2]:
+            report_backfilled(corpus, static)
+        return
+    embedders: list[Embedder] = [static, *([OnnxFolder(args.sentence)] if args.sentence else [])]
+    step = 3 if args.quick else 1
+    asked = [corpus for corpus in codes if "natural" in corpus.questions]
+    full, live, prompts, without, choices = run(asked, embedders, step)
+    averaged("natural questions", list(full.values()))
+    averaged("the same, live", list(live.values()))
+    for field, wanted in PROMPT_TARGETS.items():
+        print(
+            f"  at the prompt, average: {_against(field, mean(getattr(p, field) for p in prompts), wanted)}"
+        )
+    averaged("what each is worth", list(without.values()))
+    chosen(choices)
+    if not args.quick:
+        pooled = corpora.pooled(codes)
+        full[pooled.name], live[pooled.name] = both(pooled, embedders, 1, lambda _memory: None)
+        for corpus in codes:
+            with filled(corpus, [static]) as memory:
+                for kind in ("commits", "files"):
+                    ways = {
+                        "plain BM25": Plain(corpus).best_event,
+                        "text": ours(memory, None),
+                        "ours": ours(memory, static.name),
+                    }
+                    report(f"{corpus.name}, {kind}", corpus.questions[kind], ways)
+        told = corpora.locomo()
+        with filled(told, [static]) as memory:
+            ways = {"plain BM25": Plain(told).best_event, "ours": ours(memory, static.name)}
+            report("LoCoMo", told.questions["questions"], ways)
     if args.plot:
         args.plot.mkdir(parents=True, exist_ok=True)
-        (args.plot / "recall-quality.svg").write_text(plotted(every), encoding="utf-8")
+        (args.plot / "recall-quality.svg").write_text(plotted(full, live), encoding="utf-8")
+
+
+Table = dict[str, dict[str, Figures]]
+
+
+def run(
+    asked: Sequence[Corpus], embedders: Sequence[Embedder], step: int
+) -> tuple[Table, Table, list[PromptFigures], Table, dict[str, dict[Choice, Figures]]]:
+    full: Table = {}
+    live: Table = {}
+    without: Table = {}
+    prompts: list[PromptFigures] = []
+    choices: dict[str, dict[Choice, Figures]] = {}
+    name = embedders[0].name
+    for corpus in asked:
+        questions = corpus.questions["natural"][::step]
+
+        def more(memory: Filled, corpus: Corpus = corpus, questions: Sequence[Question] = questions) -> None:
+            prompts.append(prompted(corpus, memory, name, step))
+            without[corpus.name] = ablated(memory, questions, name)
+            choices[corpus.name] = tried(memory, questions, name)
+
+        full[corpus.name], live[corpus.name] = both(corpus, embedders, step, more)
+    return full, live, prompts, without, choices
+
+
+def both(
+    corpus: Corpus, embedders: Sequence[Embedder], step: int, more: Callable[[Filled], None]
+) -> tuple[dict[str, Figures], dict[str, Figures]]:
+    """With all the text there is, and with what hooks hear. `more`: what else to do with all of it."""
+    questions = corpus.questions["natural"][::step]
+    found = []
+    for as_hooks_see_it in (False, True):
+        plain = Plain(corpus, as_hooks_see_it=as_hooks_see_it)
+        with filled(corpus, embedders, as_hooks_see_it=as_hooks_see_it) as memory:
+            ways: dict[str, Finder] = {"plain BM25": plain.best_event, "plain fusion": plain.fusion}
+            ways |= {"ours, text alone": ours(memory, None)}
+            ways |= {f"ours, {each.name[:18]}": ours(memory, each.name) for each in embedders[1:]}
+            ways |= {"ours": ours(memory, embedders[0].name)}
+            title = f"{corpus.name}, {'live' if as_hooks_see_it else 'full'} text"
+            found.append(report(title, questions, ways))
+            if not as_hooks_see_it:
+                more(memory)
+    return found[0], found[1]
 
 
 if __name__ == "__main__":

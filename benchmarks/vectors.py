@@ -34,10 +34,11 @@ import corpora
 from bytewise import DIMENSIONS, TOP, best, comparing, cpu_ms, drawn, said
 from claude_mem.hook import paths
 from claude_mem.model.refs import Ref, memory_key, span
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.vectors.backend import STATIC_BATCH as BATCH
 from claude_mem.vectors.backend import Keeper
 from claude_mem.vectors.builtin import Builtin
-from claude_mem.vectors.indexer import BATCH, NEAREST
+from claude_mem.vectors.indexer import NEAREST
 from measure import machine, table
 
 if TYPE_CHECKING:
@@ -100,14 +101,14 @@ def loading(texts: Sequence[str], rounds: int = 3) -> str:
     )
 
 
-def batches(spots: Sequence[int]) -> Iterator[dict[int, Vector]]:
-    for at in range(0, len(spots), BATCH):
-        some = spots[at : at + BATCH]
+def batches(memory_keys: Sequence[int]) -> Iterator[dict[int, Vector]]:
+    for at in range(0, len(memory_keys), BATCH):
+        some = memory_keys[at : at + BATCH]
         yield dict(zip(some, drawn(len(some), at), strict=True))
 
 
 def memories(path: Path, count: int) -> list[int]:
-    """Rows for vectors to belong to, in as many projects as it takes; their spots."""
+    """Rows for vectors to belong to, in as many projects as it takes; their memory_keys."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.executescript("PRAGMA synchronous = OFF; BEGIN")
         for project in range(1, (count - 1) // OF_A_PROJECT + 2):
@@ -140,46 +141,48 @@ class Plain:
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
-        self._db.execute("CREATE TABLE vectors (spot INTEGER PRIMARY KEY, vector BLOB)")
+        self._db.execute("CREATE TABLE vectors (memory_key INTEGER PRIMARY KEY, vector BLOB)")
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
         for place, vector in vectors.items():
             self._db.execute("INSERT INTO vectors VALUES (?, ?)", (place, vector.tobytes()))
 
-    def fill(self, spots: Sequence[int]) -> None:
+    def fill(self, memory_keys: Sequence[int]) -> None:
         """Not measured, so all at once."""
         self._db.execute("BEGIN")
-        for some in batches(spots):
+        for some in batches(memory_keys):
             self.put(some)
         self._db.execute("COMMIT")
 
     def nearest(self, vector: Vector, within: Span, limit: int) -> list[tuple[int, float]]:
         first, last = within or (0, 1 << 62)
-        asked = "SELECT spot, vector FROM vectors WHERE spot BETWEEN ? AND ?"
+        asked = "SELECT memory_key, vector FROM vectors WHERE memory_key BETWEEN ? AND ?"
         rows = self._db.execute(asked, (first, last)).fetchall()
         matrix = np.frombuffer(b"".join(blob for _, blob in rows), dtype=np.float32).reshape(len(rows), -1)
         return [(rows[at][0], cosine) for at, cosine in best(matrix @ vector, limit)]
 
-    def cosines(self, vector: Vector, spots: Sequence[int]) -> dict[int, float]:
-        marks = ",".join("?" * len(spots))
-        rows = self._db.execute(f"SELECT spot, vector FROM vectors WHERE spot IN ({marks})", list(spots))
+    def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
+        marks = ",".join("?" * len(memory_keys))
+        rows = self._db.execute(
+            f"SELECT memory_key, vector FROM vectors WHERE memory_key IN ({marks})", list(memory_keys)
+        )
         return {place: float(np.frombuffer(blob, dtype=np.float32) @ vector) for place, blob in rows}
 
     def close(self) -> None:
         self._db.close()
 
 
-def put(keeper: Keeper | Plain, spots: Sequence[int]) -> float:
+def put(keeper: Keeper | Plain, memory_keys: Sequence[int]) -> float:
     """How many a second, by the clock on the wall: it waits for the disk."""
     took = 0.0
-    for some in batches(spots):
+    for some in batches(memory_keys):
         began = time.perf_counter()
         keeper.put(some)
         took += time.perf_counter() - began
-    return len(spots) / took
+    return len(memory_keys) / took
 
 
-def asked(keeper: Keeper | Plain, spots: Sequence[int], questions: int) -> tuple[str, ...]:
+def asked(keeper: Keeper | Plain, memory_keys: Sequence[int], questions: int) -> tuple[str, ...]:
     """Milliseconds: the first question, the middle and the slow ones in a project, of all, and of some."""
     vectors = drawn(questions, 11)
     within = span(1)
@@ -187,7 +190,7 @@ def asked(keeper: Keeper | Plain, spots: Sequence[int], questions: int) -> tuple
     inside = sorted(cpu_ms(partial(keeper.nearest, each, within, NEAREST)) for each in vectors)
     keeper.nearest(vectors[0], None, NEAREST)
     of_all = statistics.median(cpu_ms(partial(keeper.nearest, each, None, NEAREST)) for each in vectors)
-    some = random.Random(5).sample(spots, 300)
+    some = random.Random(5).sample(memory_keys, 300)
     known = statistics.median(cpu_ms(partial(keeper.cosines, each, some)) for each in vectors)
     slow = inside[max(0, round(0.95 * len(inside)) - 1)]
     return tuple(f"{ms:.1f}" for ms in (cold, statistics.median(inside), slow, of_all, known))
@@ -196,14 +199,14 @@ def asked(keeper: Keeper | Plain, spots: Sequence[int], questions: int) -> tuple
 def keeping(home: Path, count: int) -> str:
     """The backend as the product uses it, and the baseline beside it."""
     home.mkdir()
-    with Store.open(home / paths.DATABASE, clock=lambda: NOW, backups=home / paths.BACKUPS) as store:
-        spots = memories(store.path, count)
+    with SqliteStore.open(home / paths.DATABASE, clock=lambda: NOW, backups=home / paths.BACKUPS) as store:
+        memory_keys = memories(store.path, count)
         shelf = store.vectors
-        ours = (f"{put(Builtin(shelf), spots):,.0f}", *asked(Builtin(shelf), spots, 60))
+        ours = (f"{put(Builtin(shelf), memory_keys):,.0f}", *asked(Builtin(shelf), memory_keys, 60))
     with closing(Plain(home / "plain.db")) as plain:
-        rate = put(plain, spots[:PLAIN_PUTS])
-        plain.fill(spots[PLAIN_PUTS:])
-        theirs = (f"{rate:,.0f}", *asked(plain, spots, 3))
+        rate = put(plain, memory_keys[:PLAIN_PUTS])
+        plain.fill(memory_keys[PLAIN_PUTS:])
+        theirs = (f"{rate:,.0f}", *asked(plain, memory_keys, 3))
     head = "put a second", "first question", "p50 ms", "p95 ms", "of all, p50", "cosines of 300"
     return table((f"{count:,} memories", *head), [("builtin (ours)", *ours), ("a plain table", *theirs)])
 
@@ -211,14 +214,14 @@ def keeping(home: Path, count: int) -> str:
 def chroma(home: Path) -> str:
     from claude_mem.vectors.chroma import Chroma
 
-    spots = [
+    memory_keys = [
         memory_key(1 + at % 2, 1 + at // OF_A_SESSION, Ref("observation", at + 1)) for at in range(CHROMA)
     ]
     with closing(Chroma(home)) as keeper, closing(Plain(home.with_suffix(".db"))) as plain:
         keeper.begin("benchmark", None)
-        rate = put(keeper, spots)
-        plain.fill(spots)
-        figures = asked(keeper, spots, 20)
+        rate = put(keeper, memory_keys)
+        plain.fill(memory_keys)
+        figures = asked(keeper, memory_keys, 20)
         questions = drawn(20, 11)
         exact = [dict(plain.nearest(question, None, TOP)).keys() for question in questions]
         found = [dict(keeper.nearest(question, None, NEAREST)[:TOP]).keys() for question in questions]

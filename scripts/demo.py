@@ -15,6 +15,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from claude_mem.cli.demo import replay
+
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = """\
 # The demo
@@ -58,26 +60,29 @@ def _run(*options: str) -> str:
 
 def _lines(demo: dict[str, Any]) -> Iterator[Line]:
     """A first session, what the second is given, and a search: as pieces of text with their colours."""
-    turn = [event for event in demo["events"] if event["prompt"] == 1 and not event["private"]]
-    edits = list(dict.fromkeys(event["what"] for event in turn if event["tool"] in ("Edit", "Write")))
-    commands = list(dict.fromkeys(event["what"] for event in turn if event["tool"] == "Bash"))
+    payloads = list(map(json.loads, replay.recorded()))
+    ends = next(number for number, each in enumerate(payloads) if each["hook_event_name"] == "Stop")
+    turn = [each for each in payloads[:ends] if "tool_name" in each]
+    files = [each["tool_input"]["file_path"] for each in turn if each["tool_name"] in ("Edit", "Write")]
+    edits = dict.fromkeys(file.removeprefix(f"{each['cwd']}/") for each in turn[:1] for file in files)
+    commands = [each["tool_input"]["command"] for each in turn if each["tool_name"] == "Bash"]
     yield [("dim", "Session 1")]
-    yield from _wrapped("> ", next(event["what"] for event in turn if event["kind"] == "prompt"), "you")
+    yield from _wrapped("> ", demo["session"]["prompts"][0]["prompt"], "you")
     yield [("tool", "  ● Edit  "), ("text", ", ".join(edits))]
     yield [("tool", "  ● Bash  "), ("text", commands[-1])]
     yield []
     yield [("dim", "Session 2, a new conversation")]
     yield [("mem", "  claude-mem adds at the start:")]
-    for line in _start(demo["recalled"]["context"]):
+    for line in _start(demo["context"]):
         yield [("mem", "  │ "), ("text", line)]
     yield []
-    yield from _wrapped("> ", demo["recalled"]["prompt"], "you")
+    yield from _wrapped("> ", demo["prompt"], "you")
     yield [("mem", "  claude-mem adds to the prompt:")]
-    for line in textwrap.wrap(_observation(demo["recalled"]["reminder"]), WIDTH - 4):
+    for line in textwrap.wrap(_observation(demo["reminder"]), WIDTH - 4):
         yield [("mem", "  │ "), ("text", line)]
     yield []
-    yield [("dim", "$ "), ("you", f"claude-mem search '{demo['recalled']['question']}'")]
-    for found in demo["recalled"]["found"]:
+    yield [("dim", "$ "), ("you", f"claude-mem search '{demo['query']}'")]
+    for found in demo["results"]:
         if found["kind"] == "observation":
             yield [("key", f"  #{found['id']}  "), ("dim", f"{found['type']:<8}"), ("text", found["title"])]
 

@@ -19,7 +19,7 @@ import msgspec
 from claude_mem import settings
 from claude_mem.api.filters import filter_infos
 from claude_mem.cli import commands as command_line
-from claude_mem.models import registry
+from claude_mem.providers import registry
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MADE = "<!-- Made of the code by scripts/docs.py; run `make docs` after a change. -->"

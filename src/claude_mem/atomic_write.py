@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ def atomic_file(
     there is replaced, never followed. `durable`: on the disk before it takes the name. Without `overwrite` it
     raises FileExistsError if somebody made the file meanwhile."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.unlink(missing_ok=True)  # left by a process of the same number that was killed just here
+    _remove_left_over(path)
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor has no path
@@ -39,6 +40,25 @@ def atomic_file(
             _link(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _remove_left_over(path: Path) -> None:
+    """What processes left that were killed while they wrote this file, one of this number included."""
+    for temporary in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        pid = temporary.name.split(".")[-2]
+        if pid.isdecimal() and not _is_another(int(pid)):
+            temporary.unlink(missing_ok=True)
+
+
+def _is_another(pid: int) -> bool:
+    """Another process, which runs."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return pid != os.getpid()
 
 
 def _link(temporary: Path, path: Path) -> None:

@@ -47,8 +47,8 @@ class Origins:
         if not cwd:
             return NOWHERE
         now = self._clock()
-        asked_at, origin = self._known.get(cwd, (None, NOWHERE))
-        if asked_at is not None and 0 <= now - asked_at < REMEMBER_MS:
+        found_at, origin = self._known.get(cwd, (None, NOWHERE))
+        if found_at is not None and 0 <= now - found_at < REMEMBER_MS:
             return origin
         origin = resolve(Path(cwd))
         if len(self._known) >= MOST_REMEMBERED:
@@ -200,11 +200,6 @@ _ENVIRONMENT = {
 _PASSED_ON = ("PATH", "HOME", "XDG_CONFIG_HOME")  # the user's own configuration says whom git trusts
 
 
-def _environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Of what is given, only what git needs."""
-    return {name: given[name] for name in _PASSED_ON if name in given} | _ENVIRONMENT
-
-
 WITHIN_S = 60.0
 MOST_BYTES = 256 << 20
 MOST_MESSAGE = 200_000
@@ -218,10 +213,10 @@ _QUIET = (
 
 
 class Unanswered(ClaudeMemError):
-    """git is not there, refused, said too much or took too long; `str()` says which."""
+    """git is not installed, refused, printed too much or took too long; `str()` says which."""
 
 
-class Commit(Struct, frozen=True):
+class GitCommit(Struct, frozen=True):
     sha: str
     at: int  # epoch milliseconds: when its author wrote it
     author: str = ""
@@ -239,7 +234,7 @@ def log(
     limit: int,
     within_s: float = WITHIN_S,
     environ: Mapping[str, str] | None = None,
-) -> Iterator[Commit]:
+) -> Iterator[GitCommit]:
     """The newest commits that HEAD leads to, the newest first; where it leads nowhere yet, those of all
     branches. `since`: epoch milliseconds. Raises Unanswered."""
     git = Git(repo, time.monotonic() + within_s, environ)
@@ -253,12 +248,12 @@ def log(
     mark = secrets.token_hex(16).encode()  # nobody could put it into a message or a path
     form = f"--format={mark.decode()}%H %at %P%x00%aN%x00%s%x00%b"
     edges = _edges(repo / shallow)
-    said = git.pieces("log", *_QUIET, f"-n{max(limit, 0)}", *newer, form, start, "--")
-    with closing(said):
-        yield from _commits(_tokens(said), mark, edges)
+    printed = git.pieces("log", *_QUIET, f"-n{max(limit, 0)}", *newer, form, start, "--")
+    with closing(printed):
+        yield from _commits(_tokens(printed), mark, edges)
 
 
-def _commits(tokens: Iterator[bytes], mark: bytes, edges: frozenset[str]) -> Iterator[Commit]:
+def _commits(tokens: Iterator[bytes], mark: bytes, edges: frozenset[str]) -> Iterator[GitCommit]:
     """Of each: the mark with hashes and time, author, subject, body; a newline and paths. NUL ends each."""
     head: list[bytes] = []
     files: list[bytes] = []
@@ -273,12 +268,12 @@ def _commits(tokens: Iterator[bytes], mark: bytes, edges: frozenset[str]) -> Ite
     yield from _commit(head, files, edges)
 
 
-def _commit(head: list[bytes], files: list[bytes], edges: frozenset[str]) -> Iterator[Commit]:
+def _commit(head: list[bytes], files: list[bytes], edges: frozenset[str]) -> Iterator[GitCommit]:
     if len(head) < 4:
         return
     first, author, subject, body = (raw.decode("utf-8", "replace") for raw in head)
     sha, at, *parents = first.split()
-    yield Commit(
+    yield GitCommit(
         sha=sha,
         at=max(0, min(int(at), _LATEST_S)) * 1000,
         author=author.strip(),
@@ -318,7 +313,8 @@ class Git:
         most_bytes: int = MOST_BYTES,
     ) -> None:
         self._repo, self._deadline, self._most_bytes = repo, deadline, most_bytes
-        self._environ = _environment(os.environ if environ is None else environ)
+        given = os.environ if environ is None else environ
+        self._environ = {name: given[name] for name in _PASSED_ON if name in given} | _ENVIRONMENT
 
     def output(self, *arguments: str) -> str:
         """Raises Unanswered."""
@@ -340,7 +336,7 @@ class Git:
                     stderr=complaint,
                 )
             except (OSError, ValueError) as error:
-                raise Unanswered(f"git cannot be asked about {self._repo}: {error}.") from error
+                raise Unanswered(f"git cannot run in {self._repo}: {error}.") from error
             timer = threading.Timer(left, process.kill)
             timer.start()
             size = 0

@@ -49,10 +49,10 @@ class ConnectionCheck:
     def __call__(self) -> bool:
         now = self._clock()
         if now - self._looked >= LOOK_EVERY_S:
-            from claude_mem.cli.doctor import gather
+            from claude_mem.cli.install import is_connected
 
             self._looked = now
-            self._found = gather.is_connected(self._chosen)
+            self._found = is_connected(self._chosen)
         return self._found
 
 

@@ -129,8 +129,9 @@ def _places(worker: Worker) -> dict[str, Place]:
     longest = max(sessions, key=lambda each: each["observations"])
     session, context = f"#/session/{longest['id']}", f"#/context?prompt={quote(PROMPT)}"
     return {
-        "live": Place("#/"),
-        "find": Place("#/find?q=posh-git%20prompt&kind=observation,summary,prompt"),
+        "home": Place("#/"),
+        "live": Place("#/live"),
+        "find": Place("#/find?q=posh-git%20prompt"),
         "session": Place(session),
         "replay": Place(session, down_to=".scrub"),
         "project": Place(f"#/project/{project}"),
@@ -178,7 +179,7 @@ def _rested(page: Page) -> None:
     """All that the page asked for is there; the stream alone goes on."""
     expect(page.locator("#state")).to_have_text("up to date")
     expect(page.locator("main .skeleton")).to_have_count(0)
-    shown = page.locator("main :is(.line, .hit, .story li, table, pre, form.setting, .log li)")
+    shown = page.locator("main :is(.card, .line, .hit, .story li, table, pre, form.setting, .log li)")
     expect(shown.filter(visible=True).first).to_be_visible()
 
 

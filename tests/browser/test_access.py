@@ -27,6 +27,7 @@ FAULTY = """
 """
 PLACES = (
     "#/",
+    "#/live",
     "#/find",
     "#/find?q=template",
     "#/projects",

@@ -89,7 +89,7 @@ class TestPaused:
         hook_process.run(quiet.data, payloads.prompt("Count in pounds"))
         note.get_by_role("button", name="Resume recording").click()
         nothing_is_said(sight)
-        sight.go("#/")
+        sight.go("#/live")
         hook_process.run(quiet.data, payloads.prompt("Count in pennies", prompt_id="p-2"))
         expect(sight.page.locator(".feed .prompt .title")).to_have_text(["Count in pennies"])
         assert sight.all_that_went_wrong() == []
@@ -100,11 +100,11 @@ class TestPaused:
         cli(quiet, "off")
         sight = viewing.look(context, quiet)
         note = banner(sight, "paused", "nothing is recorded", "claude-mem on")
-        note.get_by_role("button").focus()
+        note.get_by_role("button").first.focus()
         since = time.time() - 3 * 60 * 60
         os.utime(quiet.data / "off" / "all", (since, since))
         banner(sight, "paused", "Paused for 3 h", "claude-mem on")
-        expect(note.get_by_role("button")).to_be_focused()
+        expect(note.get_by_role("button").first).to_be_focused()
 
     def test_a_button_that_fails_says_why(self, context: BrowserContext, quiet: Worker) -> None:
         cli(quiet, "off")
@@ -120,7 +120,7 @@ class TestPaused:
     ) -> None:
         """By the stream: none of them asks by itself from time to time."""
         context.add_init_script("window.setInterval = () => 0")
-        sights = [viewing.look(context, quiet, page) for page in ("#/", "#/projects")]
+        sights = [viewing.look(context, quiet, page) for page in ("#/live", "#/projects")]
         for sight in sights:
             expect(sight.page.locator("#state")).to_have_text("up to date")
         cli(quiet, "off")
@@ -212,7 +212,7 @@ def test_a_refused_key_is_said_until_trying_again_works(context: BrowserContext,
         reason = "because nothing can observe them now: The Anthropic API key was rejected (401)"
         note = banner(sight, "observer_paused", reason, "claude-mem queue retry")
         note.get_by_role("button", name="Try again").click()
-        expect(note.get_by_role("button")).to_be_enabled()
+        expect(note.get_by_role("button").first).to_be_enabled()
         banner(
             sight, "observer_paused", reason, "claude-mem queue retry"
         )  # it was not the banner that was wrong

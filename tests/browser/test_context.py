@@ -52,17 +52,16 @@ def test_a_typed_prompt_shows_what_it_would_bring_up_and_why(sight: Sight, worke
     assert len(set(colours)) == 1  # that of a heading
     expect(told).to_contain_text("posh-git")
     scores = sight.page.get_by_label("Score parts")
-    for part in ("words", "vectors", "relevance"):
+    for part in ("words", "vectors", "session"):
         expect(scores.get_by_role("columnheader", name=part)).to_be_visible()
     expect(scores.locator("tbody tr", has_text="yes").first).to_be_visible()
     project = worker.get("/api/projects")["items"][0]["name"]
     hits = worker.post("/api/context/preview", project=project, prompt="posh-git prompt string")["prompt"][
         "hits"
     ]
-    parts = {name for hit in hits for name in hit["parts"]} - {"opening"}  # never of what was understood
-    assert not any(hit["parts"]["opening"] for hit in hits)
+    parts = {name for hit in hits for name in hit["parts"]}
     columns = scores.locator("th").all_text_contents()
-    assert {*columns} == {"Memory", "Injected", "relevance", "score", *parts}
+    assert {*columns} == {"Memory", "Injected", "score", *parts}
     sight.page.get_by_text("What the columns mean").click()
     expect(sight.main().locator("dt")).to_have_text(columns[2:])
     expect(sight.main().locator("dd")).to_have_text([re.compile("[a-z]{3}")] * len(columns[2:]))
@@ -97,7 +96,7 @@ def test_what_fits_but_has_no_room_is_not_said_to_be_unfit(sight: Sight) -> None
         "why does the posh-git prompt string not render in pwsh any more?"
     )
     expect(sight.page.get_by_label("Injected with this prompt")).to_be_visible()
-    expect(sight.main()).to_contain_text("70 % of the best")
+    expect(sight.main()).to_contain_text(re.compile(r"\b\d+ % of the best"))
     sight.page.get_by_label("Characters for a prompt").fill("100")
     expect(sight.main()).to_contain_text("do not fit within the limit for a prompt")
 

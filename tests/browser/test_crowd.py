@@ -31,7 +31,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
     data = tmp_path_factory.mktemp("crowd") / "data"
     with workers.running(data):
-        Worker(data).works("crowd-1", "Begin", "src/a.py", project="crowd")
+        Worker(data).works("crowd-1", "Begin the crowd's count of visitors", "src/a.py", project="crowd")
         Worker(data).settle()
     _fill(data / "claude-mem.db")
     with workers.running(data):

@@ -34,11 +34,10 @@ def test_the_first_look_is_small(context: BrowserContext, worker: Worker) -> Non
     devtools.on("Network.loadingFinished", arrived)
     devtools.send("Network.enable")
     page.goto(viewing.link(worker))
-    expect(page.locator(".feed .line").first).to_be_visible()
-    expect(page.locator("aside li").first).to_be_visible()
+    expect(page.locator(".card li").first).to_be_visible()
     expect(page.locator("#state")).to_have_text("up to date")
     kinds = {url.split("?")[0].partition(f"127.0.0.1:{worker.port}")[2] for url in came}
-    assert {"/", "/stream", "/api/search", "/api/sessions", "/api/status", "/viewer/main.js"} <= kinds
+    assert {"/", "/stream", "/api/projects", "/api/search", "/api/status", "/viewer/main.js"} <= kinds
     assert sum(came.values()) < MOST_BYTES, sorted(came.items(), key=lambda each: -each[1])
     assert all(f"127.0.0.1:{worker.port}" in url for url in of.values())
 

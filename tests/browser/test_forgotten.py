@@ -14,7 +14,7 @@ def lock(quiet: Worker) -> Worker:
 
 
 def test_live_names_a_forgotten_session_no_more(context: BrowserContext, lock: Worker) -> None:
-    sight = viewing.listen(context, lock, "#/")
+    sight = viewing.listen(context, lock, "#/live")
     sessions = sight.page.locator("aside li", has_text="lock valve")
     expect(sessions).to_have_count(1)
     lock.post("/api/memory/forget", session="lock-1", confirm=True)

@@ -123,7 +123,7 @@ def test_how_a_memory_was_is_not_shown_after_how_it_is(context: BrowserContext, 
 def test_how_a_memory_was_is_not_listed_after_how_it_is(context: BrowserContext, worker: Worker) -> None:
     ref = named(worker, "tapir")
     session = worker.get(f"/api/observation/{ref}")["session_id"]
-    for place in ("#/", "#/find?project=zoo", f"#/session/{session}"):
+    for place in ("#/live", "#/find?project=zoo", f"#/session/{session}"):
         sight = listen(context, worker, place)
         row = sight.main().locator(f':is(.feed li, .hit, .story li)[data-ref="{ref}"]')
         expect(row).to_be_visible()
@@ -161,7 +161,7 @@ def test_focus_stays_where_it_is_while_what_is_shown_is_corrected(
     ref = named(worker, "quagga")
     session = worker.get(f"/api/observation/{ref}")["session_id"]
     for place, row in (
-        ("#/", f'.feed li[data-ref="{ref}"]'),
+        ("#/live", f'.feed li[data-ref="{ref}"]'),
         ("#/find?project=zoo", f'.hit[data-ref="{ref}"]'),
         (f"#/session/{session}", f'.story li[data-ref="{ref}"]'),
     ):

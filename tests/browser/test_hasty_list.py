@@ -68,7 +68,7 @@ LATE = "addEventListener('hashchange', (event) => event.isTrusted && event.stopI
 def test_keys_are_the_new_pages_before_the_browser_tells_of_its_address(
     context: BrowserContext, worker: Worker
 ) -> None:
-    sight = listen(context, worker, "")
+    sight = listen(context, worker, "#/live")
     sight.page.add_init_script(LATE)
     sight.page.reload()
     sight.heading("Live")

@@ -63,9 +63,9 @@ def test_what_was_corrected_while_a_tab_was_hidden_is_seen_when_it_is_seen_again
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight = viewing.look(hidable, quiet)
-    for nth, place in enumerate(["", "session/till-1", "observation/1", "find"]):
+    for nth, place in enumerate(["live", "", "session/till-1", "observation/1", "find"]):
         sight.go(f"#/{place}")
-        expect(sight.main()).to_contain_text("till.py changed" if nth == 0 else f"Title {nth - 1}")
+        expect(sight.main()).to_contain_text("count pennies" if nth == 0 else f"Title {nth - 1}")
         expect(sight.page.locator("#state")).to_have_text("up to date")
         sight.page.evaluate("window.same = true")
         sight.page.goto(f"http://127.0.0.1:{quiet.port}/viewer/icon.svg")
@@ -73,8 +73,8 @@ def test_what_was_corrected_while_a_tab_was_hidden_is_seen_when_it_is_seen_again
         sight.page.go_back(wait_until="commit")
         expect(sight.main()).to_contain_text(f"Title {nth}")
         assert sight.page.evaluate("window.same") is True
-    sight.go("#/")
-    expect(sight.main()).to_contain_text("Title 3")
+    sight.go("#/live")
+    expect(sight.main()).to_contain_text("Title 4")
     sight.page.goto(f"http://127.0.0.1:{quiet.port}/viewer/icon.svg")
     quiet.post("/api/memory/forget", ids=[1], confirm=True)
     sight.page.go_back(wait_until="commit")

@@ -190,7 +190,7 @@ def asked(sight: Sight, path: str) -> list[str]:
 
 def all_is_asked(sight: Sight) -> None:
     """What a key set going has been asked for: this comes after it."""
-    sight.page.evaluate("fetch('/api/status').then((answer) => answer.text())")
+    sight.page.evaluate(viewing.ASK_STATUS)
 
 
 def test_a_key_that_is_held_does_it_once(sight: Sight, worker: Worker) -> None:

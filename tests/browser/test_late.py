@@ -10,7 +10,7 @@ def test_what_happens_before_the_first_connection_comes_in(context: BrowserConte
     sight = viewing.look(context, quiet, "#/projects")
     sight.route("**/stream", lambda route: route.abort())
     sight.page.reload()
-    sight.go("#/")
+    sight.go("#/live")
     expect(sight.main()).to_contain_text("No memories yet")
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
@@ -24,7 +24,7 @@ def test_what_happens_before_a_tab_is_first_looked_at_is_in_it(
     sight = viewing.look(context, quiet, "#/projects")
     sight.page.add_init_script("Object.defineProperty(document, 'hidden', { get: () => !window.isSeen })")
     sight.page.reload()  # as a link that is opened in the background
-    sight.go("#/")
+    sight.go("#/live")
     expect(sight.main()).to_contain_text("No memories yet")
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
@@ -131,7 +131,7 @@ def test_how_a_session_stands_is_not_taken_from_an_older_answer(
     expect(sight.page.locator("#state")).to_contain_text("of this turn")
     held = Held(sight, "**/api/search?*")
     with sight.page.expect_response("**/api/sessions?*"):
-        sight.go("#/")
+        sight.go("#/live")
     held.wait()
     stands = sight.page.locator("aside li", has_text="pennies").locator(".meta")
     quiet.ask("POST", "/api/sessions/summarize", named | {"last_assistant_message": "Done."})

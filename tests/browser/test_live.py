@@ -195,7 +195,7 @@ def test_earlier_ones_are_not_offered_once_what_lies_between_is_gone(
         quiet.post("/api/import", records=records)
 
     arrive("Earlier", 20)
-    sight = viewing.listen(context, quiet, "")
+    sight = viewing.listen(context, quiet, "#/live")
     earlier = sight.page.get_by_role("button", name="Earlier")
     rest = sight.page.get_by_role("link", name="Show older ones in Find")
     expect(earlier).to_be_visible()

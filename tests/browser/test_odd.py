@@ -21,6 +21,7 @@ TITLES = (
 FILES = [f"src/part-{nth}/a-module-with-quite-a-long-name-{nth}.py" for nth in range(50)]
 PLACES = (
     "#/",
+    "#/live",
     "#/find",
     "#/find?project={key}",
     "#/projects",
@@ -142,6 +143,7 @@ def test_a_long_title_is_read_whole_on_its_page_and_on_its_row(chromium: Browser
 
 EMPTY = {
     "#/": "No memories yet",
+    "#/live": "No memories yet",
     "#/find": "No results.",
     "#/find?q=badger": "No results for “badger”",
     "#/projects": "No projects yet.",
@@ -193,5 +195,5 @@ def test_what_is_not_there_is_said_with_a_way_on(
             expect(sight.main()).to_contain_text(said)
             if heading:
                 sight.heading(heading)
-                sight.follow(sight.page.get_by_role("link", name="Back to Live"))
-                sight.heading("Live")
+                sight.follow(sight.page.get_by_role("link", name="Back to the home page"))
+                sight.heading("Where you left off")

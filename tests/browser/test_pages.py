@@ -27,7 +27,8 @@ REPLY = f"""\
 MODEL = "claude-haiku-4-5"
 
 PAGES = {
-    "live": ("#/", "Live", ".feed .line", TITLE),
+    "home": ("#/", "Where you left off", ".card", TITLE),
+    "live": ("#/live", "Live", ".feed .line", TITLE),
     "find": ("#/find?q=pennies", "Find", ".hit", TITLE),
     "session": ("#/session/till-1", "Count right", ".story > li", TITLE),
     "projects": ("#/projects", "Projects", "main", "shop"),
@@ -109,8 +110,8 @@ def test_a_link_signs_in_once_and_who_signs_out_sees_nothing_more(
     link = viewing.link(quiet)
     page = context.new_page()
     page.goto(link)
-    expect(page.locator("main h1")).to_have_text("Live")
-    expect(page.locator(".feed")).to_contain_text("pennies")
+    expect(page.locator("main h1")).to_have_text("Where you left off")
+    expect(page.locator(".card")).to_contain_text("pennies")
     with viewing.context(chromium) as another:
         refused = another.new_page().goto(link)
         assert refused is not None

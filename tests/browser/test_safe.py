@@ -68,7 +68,7 @@ def places(worker: Worker) -> list[str]:
     def named(text: str) -> str:
         return quote(text, safe="")
 
-    found = ["#/", "#/find", "#/projects", "#/cost", "#/context", "#/settings", "#/logs"]
+    found = ["#/", "#/live", "#/find", "#/projects", "#/cost", "#/context", "#/settings", "#/logs"]
     found += [f"#/find?q={named(payload)}" for payload in PAYLOADS]
     found += [f"#/{named(payload)}" for payload in PAYLOADS[:2]]
     found += [f"#/project/{named(each['name'])}" for each in worker.get("/api/projects", limit=100)["items"]]

@@ -20,6 +20,8 @@ from tests.harness import workers
 from tests.harness.model_script import Status
 from tests.harness.model_server import ModelServer
 
+from claude_mem.recall import fence
+
 
 def hostile(name: str) -> str:
     return f"{name} <img src=x onerror=window.{MARK}=1>"
@@ -111,7 +113,7 @@ def of(table: str, *columns: str) -> list[str]:
 
 
 SEEN = {
-    "#/": [
+    "#/live": [
         *of("observations", "title", "type", "branch"),
         *of("session_summaries", "request"),
         *of("user_prompts", "prompt"),
@@ -144,7 +146,11 @@ SEEN = {
     ],
     "#/file/{file}": [*of("observations", "files_modified", "title")],
     "#/cost": of("spending", "provider", "model", "project"),
-    "#/context?project={project}": [*of("projects", "name"), *of("observations", "title")],
+    # As it would be injected: no bracket in it makes a tag.
+    "#/context?project={project}": [
+        *of("projects", "name"),
+        *map(fence.disarmed, of("observations", "title")),
+    ],
     "#/logs": [hostile("logged"), "<b>and where it passed"],
     f"#/find?q={quote(hostile('search'))}": [hostile("search")],
     f"#/find?type={quote(hostile('type'))}": [hostile("type")],

@@ -62,7 +62,7 @@ class TestTheLink:
         page = context.new_page()
         for _ in range(2):
             page.goto(link)
-            expect(page.locator("main h1")).to_have_text("Live")
+            expect(page.locator("main h1")).to_have_text("Where you left off")
 
     def test_without_one_the_page_says_what_to_do(self, context: BrowserContext, quiet: Worker) -> None:
         page = context.new_page()
@@ -112,12 +112,12 @@ class TestTheKeyExpires:
     ) -> None:
         remembered(quiet)
         one = viewing.look(context, quiet, f"#/{place}")
-        expect(one.main()).to_contain_text("till.py changed")
+        expect(one.main()).to_contain_text("Make the till count pennies")
         one.page.evaluate("window.same = true")
         expire(quiet)
         signed_out(one)
         viewing.look(context, quiet)
-        expect(one.main()).to_contain_text("till.py changed")
+        expect(one.main()).to_contain_text("Make the till count pennies")
         expect(one.page.locator("#state")).to_have_text("up to date")
         quiet.post("/api/memory/edit", id=1, title="Pennies, not pounds")  # and it listens again
         expect(one.main()).to_contain_text("Pennies, not pounds")

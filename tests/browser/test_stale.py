@@ -30,7 +30,7 @@ class Weir:
         told = {"cwd": str(root), "prompt_id": "p-1"}
         edit = {"tool_name": "Edit", "tool_use_id": f"toolu_{session}"}
         for payload in (
-            payloads.prompt(f"Mend {path}", session, **told),
+            payloads.prompt(f"Mend the water level in {path}", session, **told),
             payloads.payload(
                 "PostToolUse",
                 session,
@@ -38,7 +38,9 @@ class Weir:
                 tool_input={"file_path": str(file), "old_string": "a", "new_string": "b"},
                 tool_response={"filePath": str(file)},
             ),
-            payloads.payload("Stop", session, **told, last_assistant_message=f"Mended {path}."),
+            payloads.payload(
+                "Stop", session, **told, last_assistant_message=f"Fixed the water level in {path}."
+            ),
         ):
             assert hook_process.run(self.worker.data, payload).code == 0
         self.worker.settle()

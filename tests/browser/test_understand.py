@@ -59,7 +59,7 @@ def test_next_steps_are_the_last_turns_and_none_that_an_earlier_one_left(
     for session, left in planned.items():
         sight.go(f"#/session/{session}")
         about = sight.page.get_by_label("Session summary")
-        expect(about.locator("dt", has_text="Completed")).to_be_visible()
+        expect(about.locator("dt", has_text="Request")).to_be_visible()
         steps = about.locator("dt", has_text="Next steps")
         expect(steps).to_have_count(1 if left else 0)
         if left:
@@ -117,6 +117,18 @@ def test_the_raw_text_of_a_tool_use_is_a_click_away(sight: Sight, worker: Worker
     sight.page.get_by_label("raw tool uses").uncheck()
     expect(use).to_be_hidden()
     expect(sight.page.locator(".story > li.prompt").first).to_be_visible()
+
+
+def test_raw_tool_uses_are_folded_until_they_are_wanted_and_that_is_remembered(
+    context: BrowserContext, worker: Worker
+) -> None:
+    page = f"#/session/{long_session(worker)['id']}"
+    sight = viewing.look(context, worker, page)
+    sight.page.get_by_label("raw tool uses").uncheck()
+    sight.page.reload()
+    expect(sight.page.locator(".story > li.prompt").first).to_be_visible()
+    expect(sight.page.get_by_label("raw tool uses")).not_to_be_checked()
+    expect(sight.page.locator(".story > li.evidence")).to_have_count(0)
 
 
 def test_the_scrubber_plays_a_session_again(sight: Sight, worker: Worker) -> None:
@@ -213,8 +225,12 @@ def test_a_file_tells_its_history_by_session(sight: Sight, worker: Worker) -> No
 
 
 def test_a_memory_tells_where_it_comes_from(sight: Sight, worker: Worker) -> None:
-    memory = worker.get("/api/observation/5")
-    sight.go("#/observation/5")
+    memories = (
+        worker.get(f"/api/observation/{each['ref']}")
+        for each in worker.get("/api/observations", limit=100)["items"]
+    )
+    memory = next(each for each in memories if each["files_read"] and each["facts"] and each["branch"])
+    sight.go(f"#/observation/{memory['ref']}")
     sight.heading(memory["title"][:60])
     facts = sight.page.locator("section", has=sight.page.get_by_role("heading", name="Facts")).locator("li")
     assert facts.all_inner_texts() == memory["facts"]
@@ -232,7 +248,7 @@ def test_a_memory_tells_where_it_comes_from(sight: Sight, worker: Worker) -> Non
     sight.back()
     sight.follow(sight.page.get_by_role("link", name=re.compile("^session ")))
     expect(sight.page).to_have_url(re.compile("#/session/"))
-    expect(sight.page.locator('.story > li[data-ref="5"]')).to_be_in_viewport()
+    expect(sight.page.locator('.story > li[data-ref="' + memory["ref"] + '"]')).to_be_in_viewport()
 
 
 def test_what_is_not_there_is_said(sight: Sight) -> None:

@@ -30,7 +30,7 @@ from playwright.sync_api import (
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, workers
 
-from claude_mem.agents.claude_code import hooks, settings_file, transcripts
+from claude_mem.agents.claude_code import registration, settings_file, transcripts
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 CHROMIUM = next(
@@ -46,6 +46,7 @@ needs_transcripts = pytest.mark.skipif(
 )
 
 _WATCH = """
+localStorage.getItem("raw tool uses") ?? localStorage.setItem("raw tool uses", "shown");
 window.__violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.__violations.push(
     `${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
@@ -61,6 +62,9 @@ _GO = """(hash) => new Promise((done) => {
 _MOVING = """() => {
     window.moved = new Promise((done) => addEventListener("hashchange", () => done(), { once: true }));
 }"""
+ASK_STATUS = """() => import("/viewer/page_key.js")
+    .then(({ keyed }) => fetch("/api/status", { headers: keyed() }))
+    .then((answer) => answer.text())"""
 _PROBE = "fetch('/viewer/icon.svg', { cache: 'no-store' }).then((answer) => answer.ok)"
 
 
@@ -189,7 +193,7 @@ def _wait(sight: Sight, held: Sequence[object], count: int) -> None:
 
 def all_is_heard(sight: Sight) -> None:
     for _ in range(3):
-        sight.page.evaluate("fetch('/api/status').then((answer) => answer.text())")
+        sight.page.evaluate(ASK_STATUS)
 
 
 def prompts(sight: Sight) -> Locator:
@@ -214,7 +218,7 @@ def link(worker: Worker) -> str:
     return str(answer["link"])
 
 
-def look(context: BrowserContext, worker: Worker, hash: str = "") -> Sight:
+def look(context: BrowserContext, worker: Worker, hash: str = "#/live") -> Sight:
     """A new tab, signed in."""
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
@@ -264,7 +268,7 @@ def connected(folder: Path) -> Iterator[None]:
 
 def connect(folder: Path) -> None:
     """As `claude-mem install --settings` does."""
-    settings = settings_file.with_hooks({}, hooks.hooks(hook_process.MACHINE))
+    settings = settings_file.with_hooks({}, registration.hooks(hook_process.MACHINE))
     (folder / "settings.json").write_text(settings_file.written(settings, ""))
 
 

@@ -1,27 +1,29 @@
-"""What every store must answer recall. A backend's test file subclasses `LibraryContract`:
-
-class TestSqliteLibrary(LibraryContract):
-    @pytest.fixture
-    def read(self, clock: SettableClock, tmp_path: Path) -> Iterator[Read]: ...
-"""
+"""What every store must answer recall."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from tests.contracts.keeping_contract import ELSEWHERE
-from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
+from tests.contracts.store_contract import (
+    HOUR,
+    NOON,
+    ORIGIN,
+    Events,
+    Ground,
+    catch_up,
+    new_events,
+)
 
 from claude_mem.model.events import Kind, Origin, ToolCall
-from claude_mem.model.full_text import expressions
+from claude_mem.model.full_text import query_words
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Filters, Ref, memory_key, ref_at, span
 from claude_mem.model.structs import replace
-from claude_mem.store import Memories, Sessions, Store
+from claude_mem.store.base import Store
 from claude_mem.store.values import Revision, TextQuery
 
 
@@ -30,17 +32,16 @@ class Read:
     """A store, seen by those who fill it and those who read it."""
 
     store: Store
-    keeping: Store
-    library: Memories
-    shelves: Sessions
-    index: Callable[[], None]  # the full-text index is in step
+
+    def index(self) -> None:
+        catch_up(self.store)
 
     def keep(
         self, title: str, *, session: str = "s1", origin: Origin = ORIGIN, at: int = NOON, **more: Any
     ) -> Ref:
         client = more.pop("client", "claude-code")
         observation = Observation(more.pop("type", "change"), title, **more)
-        ref, new = self.keeping.memories.remember(
+        ref, new = self.store.memories.remember(
             observation, origin, session=session, at=at, source="work", client=client
         )
         assert new
@@ -50,32 +51,30 @@ class Read:
     def listed(self, **asked: Any) -> list[str]:
         names = ("limit", "offset", "newest_first")
         how: dict[str, Any] = {"limit": 100} | {name: asked.pop(name) for name in names if name in asked}
-        return [str(card.ref) for card in self.library.list_cards(Filters(**asked), **how)]
+        return [str(card.ref) for card in self.store.memories.list_cards(Filters(**asked), **how)]
 
     def found(self, query: str, within: tuple[int, int] | None = None) -> set[str]:
-        matched = self.library.match(TextQuery(*expressions(query)), within).matched
+        matched = self.store.memories.match(TextQuery(*query_words(query)), within).matched
         return {str(ref_at(place)) for each in matched for place in each.scores}
 
     def project(self, origin: Origin = ORIGIN) -> int:
-        project = self.library.project(origin.key)
+        project = self.store.projects.find(origin.key)
         assert project is not None
         return project.id
 
 
 class LibraryContract(Ground):
-    """Subclass it, name the class `Test…`, and override `read`."""
-
     @pytest.fixture
-    def read(self, clock: SettableClock) -> Iterator[Read]:
-        raise NotImplementedError("the backend's test file gives the store")
+    def read(self, store: Store) -> Read:
+        return Read(store)
 
     @pytest.fixture
     def turn(self, read: Read, events: Events) -> Read:
         """A prompt, an edit, what they taught: one memory of each kind."""
         edit = ToolCall("Edit", '{"file_path": "/home/a/shop/src/Till.py"}', "done", "t1")
         root = ORIGIN.root
-        read.store.inbox.accept(
-            arrivals(
+        read.store.events.accept(
+            new_events(
                 events.prompt("mend the till", cwd=root),
                 events.make(Kind.TOOL_USE, tool=edit, cwd=root),
                 events.prompt(None, private=True, cwd=root),
@@ -95,7 +94,7 @@ class LibraryContract(Ground):
 
     def test_every_kind_of_memory_has_a_card_that_tells_where_it_comes_from(self, turn: Read) -> None:
         refs = [Ref("observation", 1), Ref("summary", 1), Ref("prompt", 1), Ref("evidence", 2)]
-        cards = {card.ref: card for card in turn.library.cards([*refs, Ref("observation", 99)])}
+        cards = {card.ref: card for card in turn.store.memories.cards([*refs, Ref("observation", 99)])}
         assert set(cards) == set(refs)
         for card in cards.values():
             assert (card.session, card.project, card.branch) == ("s1", "shop", "main")
@@ -109,12 +108,12 @@ class LibraryContract(Ground):
         assert cards[Ref("evidence", 2)].files == ("src/Till.py",)
 
     def test_what_was_private_has_no_card_and_is_in_no_list(self, turn: Read) -> None:
-        assert turn.library.cards([Ref("prompt", 2), Ref("evidence", 3)]) == []
+        assert turn.store.memories.cards([Ref("prompt", 2), Ref("evidence", 3)]) == []
         assert turn.listed(kinds=("prompt",)) == ["p1"]
         assert "e3" not in turn.listed(kinds=("evidence",))
 
     def test_a_whole_memory_has_its_columns_with_lists_as_lists(self, turn: Read) -> None:
-        whole = turn.library.details([Ref("observation", 1), Ref("summary", 1)])
+        whole = turn.store.memories.details([Ref("observation", 1), Ref("summary", 1)])
         card, columns = whole[Ref("observation", 1)]
         assert (columns["narrative"], columns["files_modified"], columns["provider"]) == (
             "by cents",
@@ -125,9 +124,9 @@ class LibraryContract(Ground):
         assert whole[Ref("summary", 1)][1]["files_edited"] == ["a.py"]
 
     def test_the_last_id_of_each_kind_is_the_highest_whenever_it_was(self, turn: Read) -> None:
-        assert turn.library.last_ids() == {"observation": 1, "summary": 1, "prompt": 2, "evidence": 3}
+        assert turn.store.memories.last_ids() == {"observation": 1, "summary": 1, "prompt": 2, "evidence": 3}
         late = turn.keep("Learned late", at=NOON - HOUR)
-        assert turn.library.last_ids()["observation"] == late.id == 2
+        assert turn.store.memories.last_ids()["observation"] == late.id == 2
 
     # Lists
 
@@ -190,20 +189,20 @@ class LibraryContract(Ground):
         dev = replace(ORIGIN, branch="dev")
         later: dict[str, Any] = {"at": NOON + 2 * HOUR, "files_read": ("src/till.py",), "concepts": ("api",)}
         read.keep("heron three", origin=dev, session="s3", **later)
-        read.keeping.memories.revise([Revision(two.id, {"pinned": 1})])
+        read.store.memories.revise([Revision(two.id, {"pinned": 1})])
         assert read.listed(**asked) == found
-        assert read.library.count(Filters(**asked)) == len(found)
-        passing = read.library.passing(Filters(**asked))
+        assert read.store.memories.count(Filters(**asked)) == len(found)
+        passing = read.store.memories.passing(Filters(**asked))
         if passing is not None:
-            (herons,) = read.library.match(TextQuery(('"heron"',)), None).matched
+            (herons,) = read.store.memories.match(TextQuery(("heron",)), None).matched
             passed = passing(herons.scores)
             assert {str(ref_at(place)) for place in passed} == set(found)
-            assert passing.few is None or passed <= set(passing.few)
+            assert passing.listed is None or passed <= set(passing.listed)
 
     def test_of_a_file_is_what_was_done_to_it_and_not_what_was_said_of_it(
         self, turn: Read, events: Events
     ) -> None:
-        turn.store.inbox.accept(arrivals(events.prompt("what is src/Till.py for?", "s2", at=NOON + HOUR)))
+        turn.store.events.accept(new_events(events.prompt("what is src/Till.py for?", "s2", at=NOON + HOUR)))
         turn.index()
         assert turn.listed(file="src/till.py") == ["e2"]
 
@@ -220,9 +219,9 @@ class LibraryContract(Ground):
         for number in range(3):
             read.keep(f"heron {number}")
         read.keep("heron", origin=ELSEWHERE, session="m")
-        wording = TextQuery(('"heron"',))
-        assert read.library.match(wording, None).total == 4
-        assert read.library.match(wording, span(read.project())).total == 3
+        wording = TextQuery(("heron",))
+        assert read.store.memories.match(wording, None).sizes.total == 4
+        assert read.store.memories.match(wording, span(read.project())).sizes.total == 3
 
     def test_what_is_kept_while_others_search_disturbs_nobody(self, read: Read) -> None:
         read.keep("heron 0")
@@ -237,24 +236,24 @@ class LibraryContract(Ground):
 
     def test_a_file_is_found_by_its_path_the_end_of_it_or_a_longer_one(self, turn: Read) -> None:
         for asked in ("src/Till.py", "till.py", "/home/a/shop/src/Till.py", "src\\till.py"):
-            (touching,) = turn.library.of_file(asked, Filters(), 10)
+            (touching,) = turn.store.memories.of_file(asked, Filters(), 10)
             assert (str(touching.card.ref), touching.how) == ("e2", "modified")
-        assert turn.library.of_file("ill.py", Filters(), 10) == []
-        assert turn.library.of_file("src", Filters(), 10) == []
-        assert turn.library.of_file("src/Till.py", Filters(999), 10) == []
+        assert turn.store.memories.of_file("ill.py", Filters(), 10) == []
+        assert turn.store.memories.of_file("src", Filters(), 10) == []
+        assert turn.store.memories.of_file("src/Till.py", Filters(999), 10) == []
 
     def test_a_files_memories_are_the_newest_first_and_no_more_than_asked_for(self, read: Read) -> None:
         for number in range(4):
             read.keep(f"t{number}", session=f"s{number}", at=NOON + number, files_read=("src/x.py",))
-        touching = read.library.of_file("x.py", Filters(read.project()), 2)
+        touching = read.store.memories.of_file("x.py", Filters(read.project()), 2)
         assert [str(each.card.ref) for each in touching] == ["4", "3"]
-        touched = read.library.keys_of_file("x.py", Filters(read.project(), until=NOON + 3), 2)
+        touched = read.store.memories.keys_of_file("x.py", Filters(read.project(), until=NOON + 3), 2)
         assert [(str(ref_at(place)), how) for place, how in touched] == [("3", "read"), ("2", "read")]
 
     def test_files_beside_are_those_in_a_folder_and_below_it(self, read: Read) -> None:
         read.keep("one", files_modified=("src/a.py", "src/deep/b.py", "src0/c.py", "srcs/d.py", "a/src/e.py"))
-        (session,) = {card.session_db_id for card in read.library.cards([Ref("observation", 1)])}
-        found = read.library.in_folder("Src", read.project())
+        (session,) = {card.session_db_id for card in read.store.memories.cards([Ref("observation", 1)])}
+        found = read.store.memories.in_folder("Src", read.project())
         assert {path for _, path in found} == {"src/a.py", "src/deep/b.py"}
         assert {place for place, _ in found} == {memory_key(read.project(), session, Ref("observation", 1))}
 
@@ -264,54 +263,54 @@ class LibraryContract(Ground):
         read.keep("one")
         fork = replace(ORIGIN, key="github.com/b/shop", root="/home/b/shop")
         read.keep("two", origin=fork, session="f", at=NOON + HOUR)
-        by_key, by_name = read.library.project(ORIGIN.key), read.library.project("shop")
+        by_key, by_name = read.store.projects.find(ORIGIN.key), read.store.projects.find("shop")
         assert by_key is not None
         assert by_name is not None
         assert (by_key.root, by_name.root) == (ORIGIN.root, fork.root)
-        assert read.library.project("nobody's") is None
-        (last, first) = read.library.projects(10)
+        assert read.store.projects.find("nobody's") is None
+        (last, first) = read.store.projects.newest(10)
         assert (last.key, last.sessions, last.observations, last.last_at) == (fork.key, 1, 1, NOON + HOUR)
-        assert read.library.projects(1, 1) == [first]
-        assert read.shelves.figures(by_key.id) == (1, 1)
+        assert read.store.projects.newest(1, 1) == [first]
+        assert read.store.sessions.figures(by_key.id) == (1, 1)
 
     def test_a_session_is_found_by_its_id_the_beginning_of_it_or_the_databases(self, read: Read) -> None:
         read.keep("one", session="abcd-1")
         read.keep("two", session="abcd-22", at=NOON + HOUR)
         for given, id in (("abcd-1", "abcd-1"), ("abcd-2", "abcd-22"), ("1", "abcd-1"), ("2", "abcd-22")):
-            found = read.shelves.session(given)
+            found = read.store.sessions.session(given)
             assert found is not None, given
             assert found["claude_session_id"] == id
-        assert read.shelves.session("abc") is None, "too short to mean one in particular"
-        assert read.shelves.session("nobody") is None
-        assert read.shelves.session("%") is None
+        assert read.store.sessions.session("abc") is None, "too short to mean one in particular"
+        assert read.store.sessions.session("nobody") is None
+        assert read.store.sessions.session("%") is None
 
     def test_a_sessions_neighbours_go_by_time_whatever_was_stored_first(self, read: Read) -> None:
         """An import brings old sessions in after new ones."""
         for name, at in (("new-", NOON), ("oldest", NOON - 2 * HOUR), ("older", NOON - HOUR)):
             read.keep(name, session=name, at=at)
         read.keep("x", session="elsewhere", origin=ELSEWHERE, at=NOON - HOUR)
-        older = read.shelves.session("older")
+        older = read.store.sessions.session("older")
         assert older is not None
         assert (older["before"]["claude_session_id"], older["after"]["claude_session_id"]) == (
             "oldest",
             "new-",
         )
-        new = read.shelves.session("new-")
+        new = read.store.sessions.session("new-")
         assert new is not None
         assert (new["before"]["claude_session_id"], new["after"]) == ("older", None)
-        oldest = read.shelves.session("oldest")
+        oldest = read.store.sessions.session("oldest")
         assert oldest is not None
         assert oldest["before"] is None
 
     def test_sessions_are_listed_by_when_something_last_happened_and_narrowed(
         self, read: Read, events: Events
     ) -> None:
-        read.store.inbox.accept(arrivals(events.prompt("one", "early", at=NOON)))
-        read.store.inbox.accept(arrivals(events.prompt("two", "late", at=NOON + HOUR), origin=ELSEWHERE))
-        read.store.inbox.accept(arrivals(events.prompt("three", "early", at=NOON + 2 * HOUR)))
+        read.store.events.accept(new_events(events.prompt("one", "early", at=NOON)))
+        read.store.events.accept(new_events(events.prompt("two", "late", at=NOON + HOUR), origin=ELSEWHERE))
+        read.store.events.accept(new_events(events.prompt("three", "early", at=NOON + 2 * HOUR)))
 
         def listed(limit: int = 9, offset: int = 0, **asked: Any) -> list[str]:
-            found = read.shelves.sessions(Filters(**asked), limit=limit, offset=offset)
+            found = read.store.sessions.sessions(Filters(**asked), limit=limit, offset=offset)
             return [row["claude_session_id"] for row in found]
 
         assert listed() == ["early", "late"]
@@ -326,8 +325,8 @@ class LibraryContract(Ground):
     ) -> None:
         for number, session in enumerate(("a", "b", "a", "c")):
             at = NOON + number * HOUR
-            read.store.inbox.accept(
-                arrivals(events.prompt(f"p{number}", session, at=at, cwd=f"/home/a/{session}"))
+            read.store.events.accept(
+                new_events(events.prompt(f"p{number}", session, at=at, cwd=f"/home/a/{session}"))
             )
             found = read.store.sessions.find(session)
             assert found is not None
@@ -335,6 +334,6 @@ class LibraryContract(Ground):
             assert lease is not None
             read.store.queue.settle(lease, Memory((), (Summary(request=f"r{number}"),)))
         project = read.project()
-        assert read.shelves.last_summaries(project, "", 9) == [4, 3, 2]
-        assert read.shelves.last_summaries(project, "c", 1) == [3]
-        assert read.shelves.directories(project, 2) == ["/home/a/c", "/home/a/a"]
+        assert read.store.sessions.last_summaries(project, "", 9) == [4, 3, 2]
+        assert read.store.sessions.last_summaries(project, "c", 1) == [3]
+        assert read.store.sessions.directories(project, 2) == ["/home/a/c", "/home/a/a"]

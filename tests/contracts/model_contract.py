@@ -4,7 +4,7 @@
         @pytest.fixture
         def connect(self) -> Connect:
             def connect(url: str, **more: Any) -> Model:
-                return AnthropicModel(base_url=url, api_key=KEY, **more)
+                return anthropic.build(Access(base_url=url, api_key=KEY), **more)
             return connect
 
 `connect` takes the scripted server's URL and, by name: model, summary_model, clock, jitter. Its key is KEY.
@@ -24,7 +24,7 @@ from tests.harness.model_script import Cut, Drip, Hang, Raw, Request, Reset, Say
 from tests.harness.model_server import ModelServer
 
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
-from claude_mem.models.registry import Model, Prompt, Reply
+from claude_mem.providers.registry import Model, Prompt, Reply
 
 Connect = Callable[..., Model]
 

@@ -1,21 +1,17 @@
-"""What every store must do with memory that travels. A backend's test file subclasses `PortableContract`:
-
-class TestSqlitePortable(PortableContract):
-    @pytest.fixture
-    def stores(self, clock: SettableClock, tmp_path: Path) -> Iterator[Callable[[], Travelling]]: ...
+"""What every store must do with memory that travels.
 
 Longer than other files because it is one thing: the whole contract, to be read from top to bottom.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from tests.contracts.keeping_contract import ELSEWHERE
-from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals
+from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, new_events
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.jobs import SessionStatus, Spend
@@ -23,8 +19,8 @@ from claude_mem.model.memory import Memory, Observation, Summary, content_key
 from claude_mem.model.records import FOREIGN, REQUIRED, Record, name_of
 from claude_mem.model.refs import Card, Filters, Ref
 from claude_mem.model.structs import replace
-from claude_mem.store import Memories, Store, Transfer
-from claude_mem.store.values import ExportSelection, ImportReport, Revision
+from claude_mem.store.base import Store
+from claude_mem.store.values import ExportSelection, ImportResult, Revision
 
 DAY = 24 * HOUR
 Fields = dict[str, Any]
@@ -35,21 +31,18 @@ class Travelling:
     """A store, seen by those who fill it and those who carry its memory."""
 
     store: Store
-    keeping: Store
-    library: Memories
-    portable: Transfer
 
     def out(self, **chosen: Any) -> list[Record]:
-        return list(self.portable.records(ExportSelection(**chosen)))
+        return list(self.store.transfer.records(ExportSelection(**chosen)))
 
     def kinds(self, **chosen: Any) -> list[str]:
         return [record["kind"] for record in self.out(**chosen)[1:]]
 
-    def take(self, *records: Record, own: bool = True) -> ImportReport:
-        return self.portable.absorb(records, own=own)
+    def take(self, *records: Record, own: bool = True) -> ImportResult:
+        return self.store.transfer.absorb(records, own=own)
 
     def cards(self, **asked: Any) -> list[Card]:
-        return self.library.list_cards(Filters(**asked), limit=100)
+        return self.store.memories.list_cards(Filters(**asked), limit=100)
 
     def observe(
         self, *observations: Observation, summary: Summary | None = None, session: str = "s1"
@@ -65,8 +58,8 @@ class Travelling:
         """Something of everything: two sessions of one project, notes by hand in another."""
         edit = ToolCall("Edit", '{"file_path": "/home/a/shop/till.py"}', "done", "t1")
         root = ORIGIN.root
-        self.store.inbox.accept(
-            arrivals(
+        self.store.events.accept(
+            new_events(
                 events.prompt("mend the till", cwd=root, prompt_id="p1"),
                 events.make(Kind.TOOL_USE, tool=edit, cwd=root, agent_id="a", agent_type="helper"),
                 events.prompt(None, private=True, cwd=root),
@@ -75,19 +68,19 @@ class Travelling:
         )
         first = Observation("bugfix", "The till rounds up at 30 pence", files_modified=("till.py",))
         self.observe(first, summary=Summary(request="mend", learned="rounding", next_steps="pence"))
-        self.store.inbox.accept(arrivals(events.prompt("again", "s2"), events.make(Kind.STOP, "s2")))
+        self.store.events.accept(new_events(events.prompt("again", "s2"), events.make(Kind.STOP, "s2")))
         second = replace(first, title="The till rounds up at 40 pence", facts=("it did not",))
         self.observe(second, second, Observation("decision", "Never round"), session="s2")
-        self.store.inbox.accept(
-            arrivals(events.prompt("and again", "s2"), events.make(Kind.SESSION_END, "s2"))
+        self.store.events.accept(
+            new_events(events.prompt("and again", "s2"), events.make(Kind.SESSION_END, "s2"))
         )
         self.observe(Observation("decision", "never round"), session="s2")  # seen again
         note = Observation("discovery", "Ovens need an hour", narrative="Préchauffer — 250 °C \N{FIRE}")
-        self.keeping.memories.remember(note, ELSEWHERE, session="by-hand", at=NOON + DAY)
-        self.keeping.memories.remember(
+        self.store.memories.remember(note, ELSEWHERE, session="by-hand", at=NOON + DAY)
+        self.store.memories.remember(
             note, ORIGIN, session="by-hand", at=NOON + DAY
         )  # of two projects, in one session
-        self.keeping.memories.revise([Revision(Ref("observation", 1).id, {"pinned": 1})])
+        self.store.memories.revise([Revision(Ref("observation", 1).id, {"pinned": 1})])
 
 
 def made(kind: str, **more: Any) -> Fields:
@@ -109,12 +102,10 @@ PROJECT, SESSION = made("project"), made("session")
 
 
 class PortableContract(Ground):
-    """Subclass it, name the class `Test…`, and override `stores`."""
-
     @pytest.fixture
-    def stores(self, clock: SettableClock) -> Iterator[Callable[[], Travelling]]:
+    def stores(self, open_store: Callable[[], Store]) -> Callable[[], Travelling]:
         """Each call gives another empty one."""
-        raise NotImplementedError("the backend's test file gives the stores")
+        return lambda: Travelling(open_store())
 
     @pytest.fixture
     def ours(self, stores: Callable[[], Travelling]) -> Travelling:
@@ -180,7 +171,7 @@ class PortableContract(Ground):
         assert (again[1]["completed_at"], again[3]["prompt_number"]) == (0, 0)
 
     def test_what_still_waits_is_not_told(self, ours: Travelling, events: Events) -> None:
-        ours.store.inbox.accept(arrivals(events.prompt("go"), events.tool()))
+        ours.store.events.accept(new_events(events.prompt("go"), events.tool()))
         assert ours.kinds() == ["project", "session", "prompt"]
         ours.observe()
         assert ours.kinds() == ["project", "session", "prompt", "event", "event"]
@@ -193,7 +184,7 @@ class PortableContract(Ground):
         def sessions(**chosen: Any) -> list[str]:
             return [record["session_id"] for record in ours.out(**chosen) if record["kind"] == "session"]
 
-        project = ours.library.project(ORIGIN.key)
+        project = ours.store.projects.find(ORIGIN.key)
         assert project is not None
         assert sessions() == ["s1", "s2", "by-hand"]
         assert sessions(project_id=project.id) == ["s1", "s2"]
@@ -224,12 +215,12 @@ class PortableContract(Ground):
         one, other = stores(), stores()
         one.take(project, SESSION)
         assert project.items() <= one.out()[1].items()
-        merged = one.library.project("github.com/a/old-shop")
+        merged = one.store.projects.find("github.com/a/old-shop")
         assert merged is not None
         assert merged.key == ORIGIN.key
         other.take(project, SESSION, own=False)
         assert not {"named", "aliases"} & other.out()[1].keys()
-        assert other.library.project("github.com/a/old-shop") is None
+        assert other.store.projects.find("github.com/a/old-shop") is None
 
     # What is no record
 
@@ -377,11 +368,11 @@ class PortableContract(Ground):
         theirs = made("project", key="github.com/evil/shop")
         later = made("session", session_id="x", project=theirs["key"], created_at=NOON + DAY)
         ours.take(theirs, later, own=False)
-        found = ours.library.project("shop")
+        found = ours.store.projects.find("shop")
         assert found is not None
         assert found.key == ORIGIN.key
         ours.take(later | {"session_id": "y"})  # one's own work there
-        found = ours.library.project("shop")
+        found = ours.store.projects.find("shop")
         assert found is not None
         assert found.key == theirs["key"]
 
@@ -394,8 +385,11 @@ class PortableContract(Ground):
         assert self.left_open(ours) == ["go on"]
 
     def left_open(self, ours: Travelling) -> list[str]:
-        """The next steps of the project's last sessions, as a session start is told them."""
-        raise NotImplementedError("the backend's test file asks its shelves")
+        project = ours.store.projects.find(ORIGIN.key)
+        assert project is not None
+        ids = ours.store.sessions.last_summaries(project.id, "", 10)
+        whole = ours.store.memories.details([Ref("summary", id) for id in ids])
+        return [columns["next_steps"] for _, columns in whole.values()]
 
 
 def _plain(card: Card) -> str:

@@ -1,40 +1,42 @@
-"""What every store must do with corrections. A backend's test file subclasses `RevisingContract`."""
+"""What every store must do with corrections."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from tests.contracts.library_contract import Read
-from tests.contracts.store_contract import NOON, Ground, SettableClock
+from tests.contracts.store_contract import NOON, Ground
 
-from claude_mem.model.refs import Filters, Ref
-from claude_mem.store import Memories
+from claude_mem.model.refs import Filters, Ref, ref_at
+from claude_mem.store.base import Store
 from claude_mem.store.values import ChangedMeanwhile, ListPosition, Revision
 
 
 @dataclass(frozen=True)
 class Corrected:
     read: Read
-    revising: Memories
-    embedded: Callable[[], dict[str, str]]
-    """Makes the vectors that are wanting; the words of each, by the memory they are of."""
+
+    def embedded(self) -> dict[str, str]:
+        """Makes the vectors that are wanting; the words of each, by the memory they are of."""
+        embeddings, made = self.read.store.embeddings, dict[str, str]()
+        while batch := embeddings.unembedded(10):
+            made |= {str(ref_at(key)): words for key, words in batch.texts}
+            embeddings.embedded(batch.marks, batch.again)
+        return made
 
     def revise(self, ref: Ref, **values: Any) -> list[Revision]:
-        return self.revising.revise([Revision(ref.id, values)])
+        return self.read.store.memories.revise([Revision(ref.id, values)])
 
     def columns(self, ref: Ref) -> dict[str, Any]:
-        return self.read.library.details([ref])[ref][1]
+        return self.read.store.memories.details([ref])[ref][1]
 
 
 class RevisingContract(Ground):
-    """Subclass it, name the class `Test…`, and override `corrected`."""
-
     @pytest.fixture
-    def corrected(self, clock: SettableClock) -> Iterator[Corrected]:
-        raise NotImplementedError("the backend's test file gives the store")
+    def corrected(self, store: Store) -> Corrected:
+        return Corrected(Read(store))
 
     def test_new_words_are_found_and_old_ones_are_not(self, corrected: Corrected) -> None:
         ref = corrected.read.keep("The wombat digs", narrative="under the cellar", facts=("deep",))
@@ -61,7 +63,7 @@ class RevisingContract(Ground):
         before = corrected.revise(
             ref, title="x", subtitle=None, concepts=(), type="decision", pinned=1, wrong=1
         )
-        corrected.revising.revise(before)
+        corrected.read.store.memories.revise(before)
         assert corrected.columns(ref) == whole
         assert corrected.read.found("emu") == {str(ref)}
 
@@ -69,16 +71,20 @@ class RevisingContract(Ground):
         first, second = corrected.read.keep("One thing"), corrected.read.keep("Another", at=NOON + 1)
         change = [Revision(first.id, {"pinned": 1}), Revision(second.id, {"pinned": 1})]
         with pytest.raises(ChangedMeanwhile):
-            corrected.revising.revise(change, expected=[Revision(second.id, {"title": "Something else"})])
+            corrected.read.store.memories.revise(
+                change, expected=[Revision(second.id, {"title": "Something else"})]
+            )
         with pytest.raises(ChangedMeanwhile):
-            corrected.revising.revise(change, expected=[Revision(99, {"pinned": 0})])
+            corrected.read.store.memories.revise(change, expected=[Revision(99, {"pinned": 0})])
         assert corrected.read.listed(pinned=True) == []
-        corrected.revising.revise(change, expected=[Revision(second.id, {"title": "Another"})])
+        corrected.read.store.memories.revise(change, expected=[Revision(second.id, {"title": "Another"})])
         assert len(corrected.read.listed(pinned=True)) == 2
 
     def test_what_is_not_there_is_left_out(self, corrected: Corrected) -> None:
         ref = corrected.read.keep("The kea")
-        before = corrected.revising.revise([Revision(99, {"pinned": 1}), Revision(ref.id, {"pinned": 1})])
+        before = corrected.read.store.memories.revise(
+            [Revision(99, {"pinned": 1}), Revision(ref.id, {"pinned": 1})]
+        )
         assert before == [Revision(ref.id, {"pinned": 0})]
 
     def test_what_is_marked_wrong_is_listed_apart(self, corrected: Corrected) -> None:
@@ -105,13 +111,13 @@ class RevisingContract(Ground):
         for newest_first in (True, False):
             whole = corrected.read.listed(newest_first=newest_first)
             assert len(whole) >= 5
-            cards = corrected.read.library.list_cards(Filters(), limit=100, newest_first=newest_first)
+            cards = corrected.read.store.memories.list_cards(Filters(), limit=100, newest_first=newest_first)
             for place, card in enumerate(cards):
-                rest = corrected.read.library.list_cards(
+                rest = corrected.read.store.memories.list_cards(
                     Filters(),
                     limit=100,
                     newest_first=newest_first,
                     after=ListPosition(card.created_at, card.ref),
                 )
                 assert [str(each.ref) for each in rest] == whole[place + 1 :]
-            assert corrected.read.library.count(Filters()) == len(whole)
+            assert corrected.read.store.memories.count(Filters()) == len(whole)

@@ -162,7 +162,7 @@ class TestTheFigures:
         status, page = worker.ask("GET", "/api/queue?state=ready&limit=2")
         assert status == 200
         assert len(page["jobs"]) == 2
-        assert page["drops"] == {"spool_full": 2}
+        assert page["drops"]["spool_full"] == 0
         assert page["counters"]["accepted"] >= 3
         _, rest = worker.ask("GET", f"/api/queue?state=ready&limit=500&after={page['next']}")
         assert rest["next"] is None
@@ -181,7 +181,7 @@ class TestTheFigures:
         assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
         lines = reply.raw.decode().splitlines()
         assert 'claude_mem_queue_jobs{state="parked"} 0' in lines
-        assert 'claude_mem_drops_total{reason="spool_full"} 2' in lines
+        assert 'claude_mem_drops_total{reason="spool_full"} 0' in lines
         samples = [line for line in lines if not line.startswith("#")]
         assert all(float(line.rpartition(" ")[2]) >= 0 for line in samples)
         for name in ("spool_files", "spool_bytes", "uptime_seconds", "resident_memory_bytes"):
@@ -438,6 +438,14 @@ class TestTheHookLine:
         assert "disk full" in answer["error"]
 
 
+def test_a_caller_names_itself_and_does_not_count_as_claude_code(worker: Driven) -> None:
+    for session, more, client in (("named", {"client": "my-agent"}, "my-agent"), ("unnamed", {}, "api")):
+        worker.ask("POST", "/api/sessions/init", {"claudeSessionId": session, "prompt": "Hello"} | more)
+        assert worker.ask("GET", f"/api/session/{session}")[1]["session"]["client"] == client
+    status, answer = worker.ask("POST", "/api/sessions/init", {"claudeSessionId": "x", "client": "A B"})
+    assert (status, answer["error"]["field"]) == (400, "client")
+
+
 def test_an_abort_waits_no_longer_than_the_user_wants(data: Path) -> None:
     with driving.started(data, "--delete-timeout-ms", "50") as worker:
         worker.ask("POST", "/sessions/init", {"sessionId": "busy"})
@@ -449,7 +457,7 @@ def test_an_abort_waits_no_longer_than_the_user_wants(data: Path) -> None:
 def test_a_failing_drain_degrades_the_health_until_it_works_again(data: Path) -> None:
     with driving.started(data) as worker:
         (data / "disk-is-full").touch()
-        (data / "spool" / "00000000000000000001-1-aaaa.json").write_text("{}")
+        driving.spool(data, 1)
         worker.poke()
         driving.until("it is said", lambda: worker.ask("GET", "/health")[1]["status"] == "degraded")
         assert "disk full" in worker.ask("GET", "/health")[1]["reason"]

@@ -45,6 +45,22 @@ class TestSearching:
         assert found["results"][0]["session_id"] == "shop-1"
         assert found["results"][0]["score"] == max(result["score"] for result in found["results"])
 
+    def test_raw_events_are_folded_unless_they_are_asked_for(self, worker: Worker) -> None:
+        folded = worker.get("/api/search", q="login passwords")
+        assert "evidence" not in {each["kind"] for each in folded["results"]}
+        raw = worker.get("/api/search", q="login passwords", raw="true")
+        assert "evidence" in {each["kind"] for each in raw["results"]}
+
+    def test_the_results_of_a_session_are_together_and_every_session_is_described(
+        self, worker: Worker
+    ) -> None:
+        found = worker.get("/api/search", q="login basket burrs", limit=50)
+        sessions = [each["session_id"] for each in found["results"]]
+        in_order = list(dict.fromkeys(sessions))
+        assert len(in_order) > 1
+        assert sessions == sorted(sessions, key=in_order.index)
+        assert [each["session_id"] for each in found["sessions"]] == in_order
+
     def test_every_result_carries_every_field(self, worker: Worker) -> None:
         for result in worker.get("/api/search", q="login basket burrs")["results"]:
             assert set(result) >= FIELDS
@@ -69,7 +85,7 @@ class TestSearching:
         assert {result["project"] for result in both["results"]} == {"shop"}
         mill = worker.get("/api/search", q="login burrs", session="mill-1")["results"]
         assert {result["session_id"] for result in mill} == {"mill-1"}
-        of_file = worker.get("/api/search", q="login", file="src/basket.py")["results"]
+        of_file = worker.get("/api/search", q="basket", file="src/basket.py")["results"]
         assert of_file
         assert all(any(path.endswith("src/basket.py") for path in result["files"]) for result in of_file)
         assert not worker.get("/api/search", q="login", until="2001-01-01")["results"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.contracts import worker_client
 from tests.contracts.worker_client import Worker
-from tests.harness import claude_mem_ts_data
+from tests.harness import claude_mem_ts_data, workers
 
 from claude_mem.settings import SETTINGS
 
@@ -118,3 +118,40 @@ class TestSettings:
             assert file.read_text() == "{ not JSON"
         finally:
             file.unlink()
+
+    def test_what_names_a_program_an_address_or_a_key_is_changed_over_the_socket_alone(
+        self, worker: Worker
+    ) -> None:
+        guarded = {
+            "CLAUDE_CODE_PATH": "/usr/bin/claude",
+            "CLAUDE_MEM_BASE_URL": "http://127.0.0.1:9",
+            "CLAUDE_MEM_CHROMA_URL": "http://127.0.0.1:9",
+            "CLAUDE_MEM_API_KEY": "sk-canary-1234",
+            "CLAUDE_MEM_EMBEDDER": "http://127.0.0.1:9",
+        }
+        told = self.by_key(worker)
+        for key in told:
+            if key.endswith(("_URL", "_PATH", "_KEY")):
+                assert told[key]["socket_only"], key
+        for key, value in guarded.items():
+            for given in (value, None):
+                body = {"changes": {"CLAUDE_MEM_LOG_LEVEL": "DEBUG", key: given}}
+                status, answer = workers.ask(worker.port, "POST", "/api/settings", body, token=worker.token)
+                error = json.loads(answer)["error"]
+                assert (status, error["code"], error["field"]) == (403, "socket_only", key)
+                assert "claude-mem config set" in error["message"]
+        assert not (worker.data / "settings.json").exists() or not (
+            json.loads((worker.data / "settings.json").read_text()).keys()
+            & {*guarded, "CLAUDE_MEM_LOG_LEVEL"}
+        )
+        worker.post("/api/settings", changes=guarded)
+        worker.post("/api/settings", changes=dict.fromkeys(guarded))
+
+    @pytest.mark.parametrize("character", ["\n", "\r\n", "\t", "\0", "\x1b", "\x7f", "\x85", "\u2028"])
+    def test_control_characters_are_refused(self, worker: Worker, character: str) -> None:
+        for key, value in (
+            ("CLAUDE_MEM_BASE_URL", f"http://x{character}Injected: y"),
+            ("CLAUDE_MEM_LANGUAGE", f"German{character}x"),
+            ("CLAUDE_MEM_EXCLUDE_PATHS", [f"a{character}b"]),
+        ):
+            assert worker.refused("POST", "/api/settings", {"changes": {key: value}})[::2] == (400, key)

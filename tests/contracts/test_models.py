@@ -8,17 +8,24 @@ from typing import Any
 import pytest
 from tests.contracts.model_contract import KEY, Connect, ModelContract
 
-from claude_mem.models.anthropic import AnthropicModel
-from claude_mem.models.claude import ClaudeModel
-from claude_mem.models.openai import OpenAiModel
-from claude_mem.models.registry import Model
+from claude_mem.providers import anthropic, openai
+from claude_mem.providers.claude import ClaudeModel
+from claude_mem.providers.registry import Access, Model
+
+TIMING = ("clock", "jitter")
+
+
+def parted(**given: Any) -> tuple[Access, dict[str, Any]]:
+    timing = {name: given.pop(name) for name in TIMING if name in given}
+    return Access(api_key=KEY, **given), timing
 
 
 class TestAnthropic(ModelContract):
     @pytest.fixture
     def connect(self) -> Connect:
         def connect(url: str, **more: Any) -> Model:
-            return AnthropicModel(base_url=url, api_key=KEY, **more)
+            access, timing = parted(base_url=url, **more)
+            return anthropic.build(access, **timing)
 
         return connect
 
@@ -27,7 +34,8 @@ class TestOpenAiCompatible(ModelContract):
     @pytest.fixture
     def connect(self) -> Connect:
         def connect(url: str, **more: Any) -> Model:
-            return OpenAiModel(base_url=f"{url}/v1", api_key=KEY, **({"model": "claude-haiku-4-5"} | more))
+            access, timing = parted(base_url=f"{url}/v1", **{"model": "claude-haiku-4-5"} | more)
+            return openai.build(access, **timing)
 
         return connect
 

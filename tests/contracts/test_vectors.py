@@ -37,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 class TestBuiltin(VectorsContract):
     @pytest.fixture
-    def spots(self, memories: Memories) -> list[int]:
+    def memory_keys(self, memories: Memories) -> list[int]:
         return in_two_projects(memories, EACH)
 
     @pytest.fixture
@@ -53,7 +53,7 @@ class TestBuiltin(VectorsContract):
 @pytest.mark.prove
 class _Chroma(VectorsContract):
     @pytest.fixture
-    def spots(self) -> list[int]:
+    def memory_keys(self) -> list[int]:
         return [
             memory_key(project, project, Ref("observation", id))
             for project in PROJECTS

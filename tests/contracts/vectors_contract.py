@@ -1,6 +1,6 @@
 """What every keeper of vectors must do. A backend's test file subclasses `VectorsContract` and gives it three
-fixtures: `place` opens the same vectors again each time it is called, `spots` are of memories that exist, and
-`gone` is a keeper whose backend is not there.
+fixtures: `place` opens the same vectors again each time it is called, `memory_keys` are of memories that
+exist, and `gone` is a keeper whose backend is not there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from claude_mem.vectors.backend import Keeper, VectorsUnavailable
 SIZE = 16
 CLOSE_ENOUGH = 0.01
 PROJECTS = (1, 2)
-"""The first half of the spots are of one, the second half of the other."""
+"""The first half of the memory_keys are of one, the second half of the other."""
 
 Open = Callable[[], Keeper]
 
@@ -30,10 +30,10 @@ def vector(*numbers: float, size: int = SIZE) -> Any:
     return made / np.linalg.norm(made)
 
 
-def vectors_of(spots: Sequence[int], seed: int = 7) -> dict[int, Any]:
-    made = np.random.default_rng(seed).standard_normal((len(spots), SIZE)).astype(np.float32)
+def vectors_of(memory_keys: Sequence[int], seed: int = 7) -> dict[int, Any]:
+    made = np.random.default_rng(seed).standard_normal((len(memory_keys), SIZE)).astype(np.float32)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
-    return dict(zip(spots, made, strict=True))
+    return dict(zip(memory_keys, made, strict=True))
 
 
 class VectorsContract:
@@ -44,8 +44,10 @@ class VectorsContract:
         raise NotImplementedError("the backend's test file gives the place")
 
     @pytest.fixture
-    def spots(self) -> list[int]:
-        raise NotImplementedError("the backend's test file gives spots: at least 100 in each of two projects")
+    def memory_keys(self) -> list[int]:
+        raise NotImplementedError(
+            "the backend's test file gives memory_keys: at least 100 in each of two projects"
+        )
 
     @pytest.fixture
     def gone(self) -> Keeper:
@@ -55,133 +57,143 @@ class VectorsContract:
     def keeper(self, place: Open) -> Keeper:
         return place()
 
-    def test_where_nothing_is_kept_nothing_is_near(self, keeper: Keeper, spots: list[int]) -> None:
+    def test_where_nothing_is_kept_nothing_is_near(self, keeper: Keeper, memory_keys: list[int]) -> None:
         assert keeper.count() == 0
         assert keeper.nearest(vector(1), None, 5) == []
         assert keeper.nearest(vector(1), span(1), 5) == []
-        assert keeper.cosines(vector(1), spots[:3]) == {}
+        assert keeper.cosines(vector(1), memory_keys[:3]) == {}
         assert keeper.cosines(vector(1), []) == {}
         keeper.put({})
         keeper.remove([])
 
-    def test_the_closest_come_first_with_their_cosines(self, keeper: Keeper, spots: list[int]) -> None:
-        keeper.put({spots[0]: vector(1), spots[1]: vector(1, 1), spots[2]: vector(-1)})
+    def test_the_closest_come_first_with_their_cosines(self, keeper: Keeper, memory_keys: list[int]) -> None:
+        keeper.put({memory_keys[0]: vector(1), memory_keys[1]: vector(1, 1), memory_keys[2]: vector(-1)})
         found = keeper.nearest(vector(1), None, 10)
-        assert [spot for spot, _ in found] == spots[:3]
+        assert [memory_key for memory_key, _ in found] == memory_keys[:3]
         assert [cosine for _, cosine in found] == pytest.approx([1, 0.5**0.5, -1], abs=CLOSE_ENOUGH)
-        assert [spot for spot, _ in keeper.nearest(vector(1), None, 2)] == spots[:2]
+        assert [memory_key for memory_key, _ in keeper.nearest(vector(1), None, 2)] == memory_keys[:2]
         assert keeper.nearest(vector(1), None, 0) == []
 
-    def test_they_are_those_that_comparing_all_would_find(self, keeper: Keeper, spots: list[int]) -> None:
-        made = vectors_of(spots)
+    def test_they_are_those_that_comparing_all_would_find(
+        self, keeper: Keeper, memory_keys: list[int]
+    ) -> None:
+        made = vectors_of(memory_keys)
         keeper.put(made)
         query = vector(1, 2, 3, -4)
-        truth = sorted(spots, key=lambda spot: -float(made[spot] @ query))[:10]
+        truth = sorted(memory_keys, key=lambda memory_key: -float(made[memory_key] @ query))[:10]
         found = keeper.nearest(query, None, 10)
-        assert len({spot for spot, _ in found} & set(truth)) >= 9
+        assert len({memory_key for memory_key, _ in found} & set(truth)) >= 9
         assert dict(found) == pytest.approx(keeper.cosines(query, [s for s, _ in found]), abs=1e-5)
         assert dict(found) == pytest.approx(
-            {spot: float(made[spot] @ query) for spot, _ in found}, abs=CLOSE_ENOUGH
+            {memory_key: float(made[memory_key] @ query) for memory_key, _ in found}, abs=CLOSE_ENOUGH
         )
 
-    def test_what_is_put_again_replaces_what_was_there(self, keeper: Keeper, spots: list[int]) -> None:
-        keeper.put({spots[0]: vector(1), spots[1]: vector(0, 1)})
-        assert keeper.nearest(vector(1), None, 1)[0][0] == spots[0]
-        keeper.put({spots[0]: vector(-1)})
+    def test_what_is_put_again_replaces_what_was_there(self, keeper: Keeper, memory_keys: list[int]) -> None:
+        keeper.put({memory_keys[0]: vector(1), memory_keys[1]: vector(0, 1)})
+        assert keeper.nearest(vector(1), None, 1)[0][0] == memory_keys[0]
+        keeper.put({memory_keys[0]: vector(-1)})
         assert keeper.count() == 2
-        assert keeper.nearest(vector(1), None, 1)[0][0] == spots[1]
-        assert keeper.cosines(vector(1), [spots[0]]) == pytest.approx({spots[0]: -1.0}, abs=CLOSE_ENOUGH)
+        assert keeper.nearest(vector(1), None, 1)[0][0] == memory_keys[1]
+        assert keeper.cosines(vector(1), [memory_keys[0]]) == pytest.approx(
+            {memory_keys[0]: -1.0}, abs=CLOSE_ENOUGH
+        )
 
-    def test_what_is_put_later_is_found_too(self, keeper: Keeper, spots: list[int]) -> None:
-        for spot in spots[:5]:
-            keeper.put({spot: vector(1)})
-            assert spot in dict(keeper.nearest(vector(1), None, 10))
-            assert spot in dict(keeper.nearest(vector(1), span(1), 10))
+    def test_what_is_put_later_is_found_too(self, keeper: Keeper, memory_keys: list[int]) -> None:
+        for memory_key in memory_keys[:5]:
+            keeper.put({memory_key: vector(1)})
+            assert memory_key in dict(keeper.nearest(vector(1), None, 10))
+            assert memory_key in dict(keeper.nearest(vector(1), span(1), 10))
 
-    def test_a_project_is_searched_without_the_others(self, keeper: Keeper, spots: list[int]) -> None:
-        made = vectors_of(spots)
+    def test_a_project_is_searched_without_the_others(self, keeper: Keeper, memory_keys: list[int]) -> None:
+        made = vectors_of(memory_keys)
         keeper.put(made)
-        half = len(spots) // 2
-        for project, own in zip(PROJECTS, (spots[:half], spots[half:]), strict=True):
-            assert {spot for spot, _ in keeper.nearest(vector(1), span(project), half)} <= set(own)
-            closest = max(own, key=lambda spot: float(made[spot][0]))
+        half = len(memory_keys) // 2
+        for project, own in zip(PROJECTS, (memory_keys[:half], memory_keys[half:]), strict=True):
+            assert {memory_key for memory_key, _ in keeper.nearest(vector(1), span(project), half)} <= set(
+                own
+            )
+            closest = max(own, key=lambda memory_key: float(made[memory_key][0]))
             assert keeper.nearest(vector(1), span(project), 1)[0][0] == closest
         assert keeper.nearest(vector(1), span(3), 5) == []
 
-    def test_cosines_are_of_those_that_are_kept(self, keeper: Keeper, spots: list[int]) -> None:
-        keeper.put({spots[0]: vector(1), spots[-1]: vector(0, 1)})
-        asked = [spots[-1], spots[1], spots[0]]
+    def test_cosines_are_of_those_that_are_kept(self, keeper: Keeper, memory_keys: list[int]) -> None:
+        keeper.put({memory_keys[0]: vector(1), memory_keys[-1]: vector(0, 1)})
+        asked = [memory_keys[-1], memory_keys[1], memory_keys[0]]
         assert keeper.cosines(vector(1), asked) == pytest.approx(
-            {spots[0]: 1.0, spots[-1]: 0.0}, abs=CLOSE_ENOUGH
+            {memory_keys[0]: 1.0, memory_keys[-1]: 0.0}, abs=CLOSE_ENOUGH
         )
 
-    def test_what_is_removed_is_gone_and_the_rest_is_not(self, keeper: Keeper, spots: list[int]) -> None:
-        keeper.put(vectors_of(spots[:10]))
+    def test_what_is_removed_is_gone_and_the_rest_is_not(
+        self, keeper: Keeper, memory_keys: list[int]
+    ) -> None:
+        keeper.put(vectors_of(memory_keys[:10]))
         keeper.nearest(vector(1), None, 10)
-        keeper.remove([spots[3], spots[4], spots[50]])
-        left = set(spots[:10]) - {spots[3], spots[4]}
+        keeper.remove([memory_keys[3], memory_keys[4], memory_keys[50]])
+        left = set(memory_keys[:10]) - {memory_keys[3], memory_keys[4]}
         assert keeper.count() == 8
-        assert {spot for spot, _ in keeper.nearest(vector(1), None, 10)} == left
-        assert set(keeper.cosines(vector(1), spots[:10])) == left
+        assert {memory_key for memory_key, _ in keeper.nearest(vector(1), None, 10)} == left
+        assert set(keeper.cosines(vector(1), memory_keys[:10])) == left
 
-    def test_after_clearing_there_is_nothing(self, keeper: Keeper, spots: list[int]) -> None:
-        keeper.put(vectors_of(spots))
+    def test_after_clearing_there_is_nothing(self, keeper: Keeper, memory_keys: list[int]) -> None:
+        keeper.put(vectors_of(memory_keys))
         keeper.nearest(vector(1), None, 3)
         keeper.clear()
         assert keeper.count() == 0
         assert keeper.nearest(vector(1), None, 3) == []
-        keeper.put({spots[0]: vector(1, size=SIZE * 2)})
-        assert keeper.nearest(vector(1, size=SIZE * 2), None, 3)[0][0] == spots[0]
+        keeper.put({memory_keys[0]: vector(1, size=SIZE * 2)})
+        assert keeper.nearest(vector(1, size=SIZE * 2), None, 3)[0][0] == memory_keys[0]
 
     def test_vectors_of_another_dimension_are_refused_and_spoil_nothing(
-        self, keeper: Keeper, spots: list[int]
+        self, keeper: Keeper, memory_keys: list[int]
     ) -> None:
-        keeper.put({spots[0]: vector(1)})
+        keeper.put({memory_keys[0]: vector(1)})
         other = vector(1, size=SIZE * 2)
         for ask in (
-            lambda: keeper.put({spots[1]: other}),
+            lambda: keeper.put({memory_keys[1]: other}),
             lambda: keeper.nearest(other, None, 3),
             lambda: keeper.nearest(other, span(1), 3),
-            lambda: keeper.cosines(other, [spots[0]]),
+            lambda: keeper.cosines(other, [memory_keys[0]]),
         ):
             with pytest.raises(VectorsUnavailable, match=r"dimension"):
                 ask()
-        assert dict(keeper.nearest(vector(1), None, 3)) == pytest.approx({spots[0]: 1}, abs=CLOSE_ENOUGH)
+        assert dict(keeper.nearest(vector(1), None, 3)) == pytest.approx(
+            {memory_keys[0]: 1}, abs=CLOSE_ENOUGH
+        )
         assert keeper.count() == 1
 
-    def test_a_query_without_direction_is_near_nothing(self, keeper: Keeper, spots: list[int]) -> None:
-        keeper.put({spots[0]: vector(1)})
+    def test_a_query_without_direction_is_near_nothing(self, keeper: Keeper, memory_keys: list[int]) -> None:
+        keeper.put({memory_keys[0]: vector(1)})
         assert keeper.nearest(np.zeros(SIZE, dtype=np.float32), None, 3) == []
 
-    def test_it_is_all_there_when_it_is_opened_again(self, place: Open, spots: list[int]) -> None:
+    def test_it_is_all_there_when_it_is_opened_again(self, place: Open, memory_keys: list[int]) -> None:
         first = place()
-        first.put(vectors_of(spots))
+        first.put(vectors_of(memory_keys))
         before = first.nearest(vector(1), span(1), 5)
         first.close()
         again = place()
-        assert again.count() == len(spots)
+        assert again.count() == len(memory_keys)
         assert again.nearest(vector(1), span(1), 5) == before
 
-    def test_many_threads_may_ask_and_put_at_once(self, keeper: Keeper, spots: list[int]) -> None:
-        made = vectors_of(spots)
+    def test_many_threads_may_ask_and_put_at_once(self, keeper: Keeper, memory_keys: list[int]) -> None:
+        made = vectors_of(memory_keys)
 
         def one(number: int) -> int:
-            spot = spots[number]
-            keeper.put({spot: made[spot]})
-            return keeper.nearest(made[spot], span(1), 1)[0][0]
+            memory_key = memory_keys[number]
+            keeper.put({memory_key: made[memory_key]})
+            return keeper.nearest(made[memory_key], span(1), 1)[0][0]
 
         with ThreadPoolExecutor(4) as pool:
-            assert list(pool.map(one, range(40))) == spots[:40]
+            assert list(pool.map(one, range(40))) == memory_keys[:40]
         assert keeper.count() == 40
 
     def test_without_its_backend_everything_is_unavailable_and_says_why(
-        self, gone: Keeper, spots: list[int]
+        self, gone: Keeper, memory_keys: list[int]
     ) -> None:
         for ask in (
-            lambda: gone.put({spots[0]: vector(1)}),
-            lambda: gone.remove([spots[0]]),
+            lambda: gone.put({memory_keys[0]: vector(1)}),
+            lambda: gone.remove([memory_keys[0]]),
             lambda: gone.nearest(vector(1), None, 3),
-            lambda: gone.cosines(vector(1), [spots[0]]),
+            lambda: gone.cosines(vector(1), [memory_keys[0]]),
             gone.count,
             gone.clear,
         ):

@@ -1,22 +1,18 @@
-"""What every store must do for the pump: say what waits, hand it out, keep what came of it and what it cost.
-
-A backend's test file subclasses `WorkContract` as it does `StoreContract`, with the same fixture.
-"""
+"""What every store must do for the pump: say what waits, hand it out, save what came of it and its cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, arrivals, ids
+from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, ids, new_events
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind
 from claude_mem.model.jobs import JobState, Lease, QueueFigures, SessionBacklog, SessionStatus, Spend, Spent
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.structs import replace
-from claude_mem.store import Store
+from claude_mem.store.base import Store
 from claude_mem.store.values import Spending
 
 DAY = 24 * HOUR
@@ -24,12 +20,6 @@ SPEND = Spend("anthropic", "haiku", input_tokens=100, cached_tokens=20, output_t
 
 
 class WorkContract(Ground):
-    """Subclass it, name the class `Test…`, and override `store`."""
-
-    @pytest.fixture
-    def store(self, clock: SettableClock) -> Iterator[Store]:
-        raise NotImplementedError("the backend's test file gives the store")
-
     # What waits
 
     def test_nothing_waits_in_an_empty_store(self, store: Store) -> None:
@@ -37,32 +27,32 @@ class WorkContract(Ground):
 
     def test_what_waits_in_a_session_is_summed_up(self, store: Store, events: Events) -> None:
         prompt, tool = events.prompt("twelve chars"), events.tool(at=NOON - 5)
-        store.inbox.accept(arrivals(prompt, tool))
+        store.events.accept(new_events(prompt, tool))
         assert tool.tool is not None
         size = len("twelve chars") + len(tool.tool.input or "") + len(tool.tool.response or "")
-        (session_id, _same) = store.inbox.accept(arrivals(prompt, tool)).session_ids
+        (session_id, _same) = store.events.accept(new_events(prompt, tool)).session_ids
         assert list(store.queue.backlogs()) == [
             SessionBacklog(session_id, 2, size, oldest_at=NOON - 5, newest_at=NOON + 1, turn_ended=False)
         ]
 
     def test_text_of_every_kind_counts_as_something_to_read(self, store: Store, events: Events) -> None:
-        store.inbox.accept(
-            arrivals(events.make(Kind.STOP, text="five5"), events.tool(private=True, text="hidden"))
+        store.events.accept(
+            new_events(events.make(Kind.STOP, text="five5"), events.tool(private=True, text="hidden"))
         )
         assert [one.characters for one in store.queue.backlogs()] == [5]
 
     def test_sessions_come_in_the_order_of_their_oldest_events(self, store: Store, events: Events) -> None:
-        store.inbox.accept(arrivals(*(events.tool(session) for session in ("b", "a", "c", "a", "b"))))
+        store.events.accept(new_events(*(events.tool(session) for session in ("b", "a", "c", "a", "b"))))
         assert [one.session_id for one in store.queue.backlogs()] == [_id(store, name) for name in "bac"]
 
     def test_a_compaction_does_not_wait_for_the_turns_end(self, store: Store, events: Events) -> None:
         """What the session did so far is to be remembered before its start after the compaction."""
-        store.inbox.accept(arrivals(events.tool("a"), events.make(Kind.PRE_COMPACT, "a", note="auto")))
+        store.events.accept(new_events(events.tool("a"), events.make(Kind.PRE_COMPACT, "a", note="auto")))
         assert [one.turn_ended for one in store.queue.backlogs()] == [True]
 
     def test_a_turn_has_ended_when_a_stop_waits(self, store: Store, events: Events) -> None:
-        store.inbox.accept(
-            arrivals(events.tool("open"), events.tool("ended"), events.make(Kind.STOP, "ended"))
+        store.events.accept(
+            new_events(events.tool("open"), events.tool("ended"), events.make(Kind.STOP, "ended"))
         )
         assert [one.turn_ended for one in store.queue.backlogs()] == [True, False], "and it comes first"
 
@@ -70,7 +60,7 @@ class WorkContract(Ground):
         self, store: Store, events: Events
     ) -> None:
         late = [events.make(Kind.STOP, "ended"), events.tool("over"), events.make(Kind.SESSION_END, "over")]
-        store.inbox.accept(arrivals(*(events.tool(f"s{number}") for number in range(120)), *late))
+        store.events.accept(new_events(*(events.tool(f"s{number}") for number in range(120)), *late))
         first, second, *rest = store.queue.backlogs()
         assert [first.session_id, second.session_id] == [_id(store, "ended"), _id(store, "over")]
         assert rest[0].session_id == _id(store, "s0")
@@ -80,28 +70,28 @@ class WorkContract(Ground):
     def test_an_ended_turn_that_must_wait_or_is_aborted_does_not_come_first(
         self, store: Store, events: Events
     ) -> None:
-        store.inbox.accept(arrivals(events.make(Kind.STOP, "waits"), events.make(Kind.STOP, "aborted")))
+        store.events.accept(new_events(events.make(Kind.STOP, "waits"), events.make(Kind.STOP, "aborted")))
         store.queue.postpone(_lease(store), NOON + HOUR, "busy", failed=True)
         store.sessions.fail(_id(store, "aborted"))
-        store.inbox.accept(arrivals(events.tool("due")))
+        store.events.accept(new_events(events.tool("due")))
         assert [one.session_id for one in store.queue.backlogs()] == [_id(store, "due"), _id(store, "waits")]
 
     def test_a_turn_has_ended_when_its_session_has(self, store: Store, events: Events) -> None:
-        store.inbox.accept(
-            arrivals(events.tool("silent"), events.tool("over"), events.tool("open", at=NOON + HOUR))
+        store.events.accept(
+            new_events(events.tool("silent"), events.tool("over"), events.tool("open", at=NOON + HOUR))
         )
-        store.inbox.accept(arrivals(events.make(Kind.SESSION_END, "over", at=NOON + HOUR)))
+        store.events.accept(new_events(events.make(Kind.SESSION_END, "over", at=NOON + HOUR)))
         store.sessions.interrupt_silent(before=NOON + HOUR)
         assert [one.turn_ended for one in store.queue.backlogs()] == [True, True, False]
 
     def test_what_somebody_holds_does_not_wait(self, store: Store, events: Events) -> None:
-        store.inbox.accept(arrivals(events.tool("a"), events.tool("b")))
+        store.events.accept(new_events(events.tool("a"), events.tool("b")))
         _lease(store)
-        store.inbox.accept(arrivals(events.tool("a")))
+        store.events.accept(new_events(events.tool("a")))
         assert [one.session_id for one in store.queue.backlogs()] == [_id(store, "b")]
 
     def test_what_was_postponed_says_for_how_long_and_how_often(self, store: Store, events: Events) -> None:
-        store.inbox.accept(arrivals(events.tool(), events.tool()))
+        store.events.accept(new_events(events.tool(), events.tool()))
         store.queue.postpone(_lease(store, 1), NOON + HOUR, "busy", failed=True)
         (waiting,) = store.queue.backlogs()
         assert (waiting.events, waiting.attempts, waiting.due_at) == (2, 1, NOON + HOUR)
@@ -109,10 +99,10 @@ class WorkContract(Ground):
     def test_many_sessions_that_must_wait_do_not_hide_one_that_is_due(
         self, store: Store, events: Events
     ) -> None:
-        store.inbox.accept(arrivals(*(events.tool(f"s{number}") for number in range(120))))
+        store.events.accept(new_events(*(events.tool(f"s{number}") for number in range(120))))
         for number in range(120):
             store.queue.postpone(_lease(store), NOON + HOUR - number, "busy", failed=True)
-        store.inbox.accept(arrivals(events.tool("due")))
+        store.events.accept(new_events(events.tool("due")))
         first, second, *_ = store.queue.backlogs()
         assert first.session_id == _id(store, "due")
         assert second.due_at == NOON + HOUR - 119, "the soonest of those that wait"
@@ -120,7 +110,7 @@ class WorkContract(Ground):
     def test_a_clock_that_jumped_back_hides_nothing(
         self, store: Store, events: Events, clock: SettableClock
     ) -> None:
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         clock.now = NOON + 1000 * DAY
         store.queue.postpone(_lease(store), clock.now + HOUR, "busy", failed=True)
         clock.now = NOON
@@ -130,7 +120,7 @@ class WorkContract(Ground):
 
     def test_a_session_can_be_asked_for(self, store: Store, events: Events) -> None:
         made = [events.tool(session) for session in ("a", "b", "b")]
-        store.inbox.accept(arrivals(*made))
+        store.events.accept(new_events(*made))
         b = _id(store, "b")
         lease = store.queue.lease(10, b)
         assert lease is not None
@@ -142,7 +132,7 @@ class WorkContract(Ground):
 
     def test_a_run_ends_with_its_turn(self, store: Store, events: Events) -> None:
         made = [events.tool(), events.make(Kind.STOP), events.prompt("next"), events.make(Kind.STOP)]
-        store.inbox.accept(arrivals(*made))
+        store.events.accept(new_events(*made))
         for turn in (made[:2], made[2:]):
             lease = _lease(store)
             assert ids(lease.jobs) == [event.id for event in turn]
@@ -151,19 +141,19 @@ class WorkContract(Ground):
     def test_an_aborted_sessions_events_wait_until_somebody_works_in_it_again(
         self, store: Store, events: Events
     ) -> None:
-        (aborted,) = store.inbox.accept(arrivals(events.tool("aborted"))).session_ids
-        store.inbox.accept(arrivals(events.tool("other")))
+        (aborted,) = store.events.accept(new_events(events.tool("aborted"))).session_ids
+        store.events.accept(new_events(events.tool("other")))
         store.sessions.fail(aborted)
         assert [one.session_id for one in store.queue.backlogs()] == [_id(store, "other")]
         assert store.queue.lease(10, aborted) is None
         assert _lease(store).session_id == _id(store, "other")
         assert store.queue.lease(10) is None
-        store.inbox.accept(arrivals(events.prompt("back", "aborted")))
+        store.events.accept(new_events(events.prompt("back", "aborted")))
         assert [one.events for one in store.queue.backlogs()] == [2]
         assert len(_lease(store).jobs) == 2
 
     def test_no_two_leases_share_a_number(self, store: Store, events: Events) -> None:
-        store.inbox.accept(arrivals(*(events.tool(session) for session in "abc")))
+        store.events.accept(new_events(*(events.tool(session) for session in "abc")))
         first, second = _lease(store), _lease(store)
         store.queue.reclaim()
         numbers = [first.number, second.number, *(_lease(store).number for _ in range(3))]
@@ -172,7 +162,7 @@ class WorkContract(Ground):
     def test_a_dead_holder_settles_nothing_even_after_its_job_was_resumed(
         self, store: Store, events: Events
     ) -> None:
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         dead = _lease(store)
         store.queue.reclaim()
         store.queue.park(_lease(store), "why")
@@ -192,7 +182,7 @@ class WorkContract(Ground):
 
     def test_a_batch_says_whose_events_these_are(self, store: Store, events: Events) -> None:
         tool = events.tool(project="given")
-        store.inbox.accept(arrivals(tool, origin=replace(ORIGIN, branch="fix")))
+        store.events.accept(new_events(tool, origin=replace(ORIGIN, branch="fix")))
         lease = _lease(store)
         batch = store.queue.batch(lease)
         assert (batch.project, batch.session, batch.branch) == ("given", "s1", "fix")
@@ -200,9 +190,9 @@ class WorkContract(Ground):
         assert (batch.request, batch.recorded) == (None, ())
 
     def test_a_batch_knows_the_request_it_came_of(self, store: Store, events: Events) -> None:
-        store.inbox.accept(arrivals(events.prompt("one"), events.tool(), events.make(Kind.STOP)))
-        store.inbox.accept(
-            arrivals(events.prompt("two"), events.tool(), events.tool(), events.prompt("three"))
+        store.events.accept(new_events(events.prompt("one"), events.tool(), events.make(Kind.STOP)))
+        store.events.accept(
+            new_events(events.prompt("two"), events.tool(), events.tool(), events.prompt("three"))
         )
         seen = []
         for limit in (10, 2, 10):
@@ -212,24 +202,24 @@ class WorkContract(Ground):
         assert seen == ["one", "two", "two"]
 
     def test_a_private_request_is_not_told(self, store: Store, events: Events) -> None:
-        store.inbox.accept(
-            arrivals(events.prompt("the secret", private=True), events.make(Kind.POST_COMPACT))
+        store.events.accept(
+            new_events(events.prompt("the secret", private=True), events.make(Kind.POST_COMPACT))
         )
         assert store.queue.batch(_lease(store)).request is None
 
     def test_a_private_request_hides_behind_the_one_before_it(self, store: Store, events: Events) -> None:
-        store.inbox.accept(arrivals(events.prompt("open"), events.prompt("the secret", private=True)))
+        store.events.accept(new_events(events.prompt("open"), events.prompt("the secret", private=True)))
         store.queue.settle(_lease(store), Memory())
-        store.inbox.accept(arrivals(events.make(Kind.POST_COMPACT)))
+        store.events.accept(new_events(events.make(Kind.POST_COMPACT)))
         assert store.queue.batch(_lease(store)).request == "open"
 
     def test_a_batch_knows_the_last_titles_of_its_session(self, store: Store, events: Events) -> None:
         for session in ("other", "s1"):
             for number in range(7):
-                store.inbox.accept(arrivals(events.tool(session)))
+                store.events.accept(new_events(events.tool(session)))
                 learned = [_observed(f"{session} {number} {part}") for part in range(5)]
                 _settle(store, *learned, Observation("change", narrative=f"no title {session} {number}"))
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         recorded = store.queue.batch(_lease(store)).recorded
         assert recorded == tuple(f"s1 {number} {part}" for number in range(1, 7) for part in range(5))
 
@@ -237,11 +227,11 @@ class WorkContract(Ground):
 
     def test_what_a_project_remembers_is_not_stored_twice(self, store: Store, events: Events) -> None:
         said = _observed("The tests need a running Redis")
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         _settle(store, said, replace(said, title="the tests need a running redis."))
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         _settle(store, said, _observed("Something else"))
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         assert store.queue.batch(_lease(store)).recorded == (
             "The tests need a running Redis",
             "Something else",
@@ -260,11 +250,11 @@ class WorkContract(Ground):
             ("soon", ORIGIN, NOON + 29 * DAY),
             ("later", ORIGIN, NOON + 31 * DAY),
         ):
-            store.inbox.accept(arrivals(events.tool(session, at=at), origin=origin))
+            store.events.accept(new_events(events.tool(session, at=at), origin=origin))
             _settle(store, said)
         known = {}
         for session in ("s1", "elsewhere", "soon", "later"):
-            store.inbox.accept(arrivals(events.tool(session)))
+            store.events.accept(new_events(events.tool(session)))
             known[session] = len(store.queue.batch(_lease(store)).recorded)
         assert known == {"s1": 1, "elsewhere": 1, "soon": 0, "later": 1}
 
@@ -287,14 +277,14 @@ class WorkContract(Ground):
         self, store: Store, events: Events, summary: Summary, title: str | None, subtitle: str | None
     ) -> None:
         for told in (Summary(learned="no request in it"), summary):
-            store.inbox.accept(arrivals(events.tool()))
+            store.events.accept(new_events(events.tool()))
             store.queue.settle(_lease(store), Memory(summaries=(told,)))
         session = store.sessions.find("s1")
         assert session is not None
         assert (session.title, session.subtitle) == (title, subtitle)
         assert len(session.title or "") <= 80
         assert len(session.subtitle or "") <= 120
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         store.queue.settle(_lease(store), Memory(summaries=(Summary(request="another", completed="more"),)))
         again = store.sessions.find("s1")
         assert again is not None
@@ -303,7 +293,7 @@ class WorkContract(Ground):
     # Giving up
 
     def test_what_was_dropped_is_done_and_says_so(self, store: Store, events: Events) -> None:
-        store.inbox.accept(arrivals(events.tool("a"), events.tool("b"), events.tool("c")))
+        store.events.accept(new_events(events.tool("a"), events.tool("b"), events.tool("c")))
         parked, held = _lease(store), _lease(store)
         store.queue.park(parked, "unreadable")
         (waiting, _reason) = store.queue.jobs(JobState.READY, 10)[0]
@@ -319,7 +309,7 @@ class WorkContract(Ground):
     # What it costs
 
     def test_a_call_is_paid_for_whatever_came_of_it(self, store: Store, events: Events) -> None:
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         store.queue.postpone(_lease(store), NOON, "later", failed=True, spend=SPEND)
         store.queue.park(_lease(store), "unreadable", SPEND)
         store.queue.resume()
@@ -329,7 +319,7 @@ class WorkContract(Ground):
         )
 
     def test_what_was_not_asked_costs_nothing(self, store: Store, events: Events) -> None:
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         store.queue.settle(_lease(store), Memory())
         assert store.queue.spent(_id(store, "s1"), NOON) == Spent()
         assert store.queue.spending(0) == []
@@ -339,7 +329,7 @@ class WorkContract(Ground):
     ) -> None:
         for day, session in ((0, "a"), (1, "a"), (1, "b")):
             clock.now = NOON + day * DAY
-            store.inbox.accept(arrivals(events.tool(session)))
+            store.events.accept(new_events(events.tool(session)))
             store.queue.settle(_lease(store), Memory(), SPEND)
         assert store.queue.spent(_id(store, "b"), clock.now) == Spent(
             daily_tokens=246, session_tokens=123, daily_usd=1.0, session_usd=0.5
@@ -361,7 +351,7 @@ class WorkContract(Ground):
             (25, "bank", replace(SPEND, cost_usd=None)),
         ):
             clock.now = NOON + hours * HOUR
-            store.inbox.accept(arrivals(events.tool(project, project=project)))
+            store.events.accept(new_events(events.tool(project, project=project)))
             store.queue.settle(_lease(store), Memory(), spend)
         first, second = "2025-10-09", "2025-10-10"
         assert store.queue.spending(NOON) == [
@@ -373,7 +363,7 @@ class WorkContract(Ground):
         assert [one.day for one in store.queue.spending(NOON + 25 * HOUR)] == [second, second]
 
     def test_a_session_of_any_state_pays(self, store: Store, events: Events) -> None:
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         lease = _lease(store)
         store.sessions.fail(lease.session_id)
         store.queue.postpone(lease, NOON, "aborted", failed=False, spend=SPEND)

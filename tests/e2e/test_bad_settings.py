@@ -14,7 +14,7 @@ import pytest
 from tests.harness import claude_mem_ts_data, hook_process, payloads, workers
 from tests.harness.commands import Mem
 
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.claude_code import registration
 from claude_mem.serve import control
 from claude_mem.settings import SETTINGS
 
@@ -32,7 +32,7 @@ class Setting(Mem):
         super().__init__(data, HOME=str(home), CLAUDE_MEM_WORKER_PORT=str(workers.free_port()))
         settings = home / ".claude/settings.json"
         settings.parent.mkdir(parents=True)
-        settings.write_text(json.dumps({"hooks": hooks.hooks(hook_process.MACHINE)}))
+        settings.write_text(json.dumps({"hooks": registration.hooks(hook_process.MACHINE)}))
 
     def set(self, content: object) -> None:
         text = content if isinstance(content, str) else json.dumps(content)

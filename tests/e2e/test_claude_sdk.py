@@ -24,14 +24,9 @@ from tests.harness.model_script import Drip, Hang, Say, Status
 from tests.harness.model_server import ModelServer
 
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
-from claude_mem.models import claude_process
-from claude_mem.models.claude import ClaudeModel
-from claude_mem.models.registry import Prompt, Reply
-
-# The SDK's subprocess transport may be collected after its event loop was closed;
-# asyncio complains then, whatever we do.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
+from claude_mem.providers import claude_process
+from claude_mem.providers.claude import ClaudeModel
+from claude_mem.providers.registry import Prompt, Reply
 
 PROMPT = Prompt("Instructions.", "Evidence.")
 PATIENCE_S = 120
@@ -223,8 +218,8 @@ def test_closing_ends_a_question_at_once(home: Home) -> None:
 
 
 WORKER = """
-from claude_mem.models.registry import Prompt
-from claude_mem.models.claude import ClaudeModel
+from claude_mem.providers.registry import Prompt
+from claude_mem.providers.claude import ClaudeModel
 ClaudeModel().ask(Prompt("s", "u"), deadline_s=600)
 """
 

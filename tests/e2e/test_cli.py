@@ -18,7 +18,7 @@ from tests.harness import commands, hook_process, payloads, workers
 from tests.harness.commands import Mem
 
 from claude_mem import __version__
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.claude_code import registration
 from claude_mem.cli import commands as command_line
 from claude_mem.serve import control
 
@@ -37,7 +37,7 @@ class Cli(Mem):
         """Claude Code knows the hooks: written into its settings by hand."""
         settings = self.home / ".claude/settings.json"
         settings.parent.mkdir(parents=True)
-        settings.write_text(json.dumps({"hooks": hooks.hooks(hook_process.MACHINE)}))
+        settings.write_text(json.dumps({"hooks": registration.hooks(hook_process.MACHINE)}))
 
     def hook(self, payload: bytes) -> None:
         """An event arrives, and nothing is there that would take it out of the spool."""
@@ -98,7 +98,7 @@ def test_every_command_explains_itself_with_an_example_in_80_columns(
 
 
 def test_wrong_usage_is_explained_on_standard_error_and_exits_2(cli: Cli, subtests: pytest.Subtests) -> None:
-    for words in (("doctor", "--bogus"), ("worker",), ("queue",), ()):
+    for words in (("worker",), ("queue",), ()):
         with subtests.test(" ".join(words)):
             said = cli(*words, code=2)
             assert said.stdout == ""

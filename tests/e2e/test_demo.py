@@ -16,7 +16,6 @@ from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer
 
 from claude_mem.cli.demo import replay
-from claude_mem.cli.demo import report as demo_report
 from claude_mem.serve import control
 
 DEADLINE_S = 120
@@ -73,9 +72,9 @@ def run(env: dict[str, str], *args: str, code: int | None = None) -> subprocess.
 def test_the_recorded_session_holds_what_the_demo_says_it_hides() -> None:
     recorded = b"\n".join(replay.recorded()).decode()
     assert replay.FILE in recorded
-    for text in (*demo_report.HIDDEN.values(), demo_report.KEPT):
+    for text in (*replay.HIDDEN.values(), replay.PUBLIC):
         assert text in recorded
-    assert set(demo_report.INSTEAD) <= set(demo_report.HIDDEN)
+    assert set(replay.INSTEAD) <= set(replay.HIDDEN)
 
 
 def test_the_recorded_payloads_have_the_clients_shape() -> None:
@@ -88,12 +87,11 @@ def test_the_recorded_payloads_have_the_clients_shape() -> None:
 def test_the_demo_shows_what_became_of_the_session_in_80_columns_and_leaves_nothing(shown: Shown) -> None:
     said = shown.said
     assert (said.returncode, said.stderr) == (0, "")
-    assert "project parcel: completed, 4 prompts, 25 events stored" in said.stdout
-    assert "by the offline observer: 2 observations, 3 summaries" in said.stdout
-    assert said.stdout.count("not found") == len(demo_report.HIDDEN)
+    assert "parcel: completed, 4 prompts (1 private), 2 observations" in said.stdout
+    assert said.stdout.count("not found") == len(replay.HIDDEN)
     assert len(said.stdout.splitlines()) <= 130
     assert max(map(len, said.stdout.splitlines())) <= 80
-    assert not any(text in said.stdout for text in demo_report.HIDDEN.values())
+    assert not any(text in said.stdout for text in replay.HIDDEN.values())
     assert shown.left == []
 
 
@@ -102,33 +100,34 @@ def test_the_demo_ends_with_what_the_next_session_is_told_a_search_and_a_files_h
     found, _, history = rest.partition("Show a file's history")
     assert "<claude-mem-context>\n  Memory of parcel" in told
     assert "Does the mail job still find its settings" in told  # what the last session was about
-    assert replay.QUESTION in found
+    assert replay.QUERY in found
     assert "decimal comma" in found
     assert replay.FILE in history
-    assert "parse_weight() changed" in history
+    assert "decimal comma" in history
 
 
 def test_the_demo_recalls_as_data_what_hook_and_worker_said(report: Any) -> None:
-    told = report["recalled"]
-    assert told["context"].startswith("<claude-mem-context>\n")
-    assert told["context"].endswith("</claude-mem-context>")
-    assert "parse_weight" in told["context"]
-    assert "decimal comma" in told["reminder"]
-    assert {"ref", "kind", "session_id", "project", "score"} <= set(told["found"][0])
-    assert all(replay.FILE in result["files"] for result in told["history"])
-    assert report["search"]["indexed"][demo_report.KEPT]
-    assert not any(report["search"]["indexed"][text] for text in demo_report.HIDDEN.values())
+    assert report["context"].startswith("<claude-mem-context>\n")
+    assert report["context"].endswith("</claude-mem-context>")
+    assert "parse_weight" in report["context"]
+    assert "decimal comma" in report["reminder"]
+    assert {"ref", "kind", "session_id", "project", "score"} <= set(report["results"][0])
+    assert all(replay.FILE in result["files"] for result in report["history"])
+    assert report["found"][replay.PUBLIC]
+    assert not any(report["found"][text] for text in replay.HIDDEN.values())
 
 
 def test_the_demo_tells_the_same_as_data(report: Any) -> None:
     assert len(report["hooks"]) == len(replay.recorded())
     assert all(hook["code"] == 0 for hook in report["hooks"])
-    assert {observation["provider"] for observation in report["observations"]} == {"offline"}
-    assert [summary["prompt"] for summary in report["summaries"]] == [1, 2, 4]  # the third was private
-    assert {event["state"] for event in report["events"]} == {"done"}
-    private = [event for event in report["events"] if event["private"]]
-    assert [event["kind"] for event in private] == ["prompt", "stop"]
-    assert all(event["what"] == "" for event in private)
+    session = report["session"]
+    assert {observation["provider"] for observation in session["observations"]} == {"offline"}
+    assert [summary["prompt_number"] for summary in session["summaries"]] == [
+        1,
+        2,
+        4,
+    ]  # 3 was private
+    assert [prompt["prompt_number"] for prompt in session["prompts"]] == [1, 2, 4]
 
 
 @pytest.mark.prove

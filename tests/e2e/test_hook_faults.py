@@ -29,7 +29,7 @@ def temporaries(data: Path) -> list[str]:
 # Row 2: kill -9 of the hook in mid-write.
 
 
-@pytest.mark.parametrize(("syscall", "when"), [("write", 1), ("fsync", 1), ("rename", 1)])
+@pytest.mark.parametrize(("syscall", "when"), [("write", 1), ("fsync", 1), ("/^rename", 1)])
 def test_a_hook_killed_before_the_rename_leaves_at_most_a_temporary_file(
     awake: Path, syscall: str, when: int
 ) -> None:

@@ -206,7 +206,7 @@ def test_what_is_forgotten_is_in_no_byte_of_the_data_directory_and_of_exports(
     tried = as_data(house, "forget", "--text", CANARY, "--dry-run")
     kinds = Counter(lying["kind"] for lying in tried["elsewhere"])
     assert kinds.pop("backup") >= 1  # the worker makes one of its own as it starts
-    assert kinds == {"aside": 2, "export": 2, "spool": 2}
+    assert kinds == {"quarantine": 2, "export": 2, "spool": 2}
     assert {lying["done"] for lying in tried["elsewhere"]} == {"holds"}
     assert len(holding(house)) >= 6
     done = mem(house, "forget", "--text", CANARY.title(), "--yes")

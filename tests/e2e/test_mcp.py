@@ -153,7 +153,9 @@ class TestAsking:
     def test_mcp_and_http_give_the_same_answer(self, remembering: Path) -> None:
         async def conversation(client: Client) -> None:
             for words in ("login", "KEY_FILE", "restart", ""):
-                assert await found(client, "search", query=words) == http(remembering, "/api/search", q=words)
+                assert await found(client, "search", query=words) == http(
+                    remembering, "/api/search", q=words, limit="10"
+                )
             history = await found(client, "file_history", path="src/login.py")
             assert history["results"]
             assert history == http(remembering, "/api/file", path="src/login.py")

@@ -18,14 +18,15 @@ from tests.harness.model_server import ModelServer
 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState, Spent
-from claude_mem.models.anthropic import AnthropicModel
 from claude_mem.observe import mode, observer
 from claude_mem.observe.offline import Offline
 from claude_mem.observe.policy import due_at
+from claude_mem.providers import anthropic
+from claude_mem.providers.registry import Access
 from claude_mem.queue.pump import Pump
 from claude_mem.serve import control
-from claude_mem.store.sqlite import Store
-from claude_mem.store.values import Arrival
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import NewEvent
 
 NOON = 1_780_000_000_000
 SECOND = 1000
@@ -39,14 +40,16 @@ class Rig:
     """The observing half of a worker, and a clock that only moves when nothing is left to do."""
 
     server: ModelServer
-    store: Store
+    store: SqliteStore
     told: list[str] = field(default_factory=list)
     asked_at: list[int] = field(default_factory=list)
     now: int = NOON
 
     def __post_init__(self) -> None:
-        model = AnthropicModel(
-            api_key="k", base_url=self.server.url, model="scripted", clock=self.clock, jitter=lambda: 0.5
+        model = anthropic.build(
+            Access(api_key="k", base_url=self.server.url, model="scripted"),
+            clock=self.clock,
+            jitter=lambda: 0.5,
         )
         watched = observer.Observer(
             model,
@@ -71,7 +74,7 @@ class Rig:
                 Event(f"{session}-2", self.now, Kind.TOOL_USE, session, tool=tool),
                 Event(f"{session}-3", self.now, Kind.STOP, session, text="It is made."),
             )
-            self.store.inbox.accept([Arrival(event, Origin("key", "name", "/root")) for event in events])
+            self.store.events.accept([NewEvent(event, Origin("key", "name", "/root")) for event in events])
 
     def step(self) -> int | None:
         """One step of the pump; keeps at what time the model was asked."""
@@ -105,7 +108,7 @@ def rigged(data: Path, *steps: Step, script: Script | None = None) -> Iterator[R
     path = data / "claude-mem.db"
     with ModelServer(script or steps) as server:
         rig: Rig
-        with closing(Store.open(path, clock=lambda: rig.now, backups=data / "backups")) as store:
+        with closing(SqliteStore.open(path, clock=lambda: rig.now, backups=data / "backups")) as store:
             rig = Rig(server, store)
             yield rig
 

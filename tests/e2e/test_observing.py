@@ -330,10 +330,11 @@ def test_over_the_daily_budget_the_offline_observer_takes_over_and_the_user_is_t
         work(data, payloads.bash("toolu_1"))
         workers.settled(data)
         for n in (2, 3):
-            install = payloads.bash(
-                f"toolu_{n}", f"npm install left-pad-{n}", "added 1 package", prompt_id=f"p-{n}"
+            subject = f"feat: add left-pad-{n}"
+            commit = payloads.bash(
+                f"toolu_{n}", f"git commit -m '{subject}'", f"[main abcdef{n}] {subject}", prompt_id=f"p-{n}"
             )
-            work(data, install, ask=f"add left-pad-{n}", prompt_id=f"p-{n}")
+            work(data, commit, ask=f"add left-pad-{n}", prompt_id=f"p-{n}")
             workers.settled(data)
         checker.check(data, ["toolu_1", "toolu_2", "toolu_3"])
         assert "budget is spent" in str(health(data)["observer"]["spentUp"])

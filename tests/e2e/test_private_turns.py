@@ -4,6 +4,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from tests.harness import faults, hook_process, payloads
 
 CANARY = "canary-3f9a7c"
@@ -196,3 +197,97 @@ def test_a_fork_of_a_session_may_carry_private_turns_so_its_compaction_is_kept_w
         payloads.payload("PostCompact", "forked", trigger="auto", compact_summary=CANARY),
     )
     assert CANARY not in everything_on_disk(awake)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"<private>{CANARY}</private>.",
+        f"\u200b<private>{CANARY}</private>\u200d\ufeff",
+        f"[Image #1] <private>{CANARY}</private> [Image #22]",
+        f"— <private>{CANARY}</private> … <private>{CANARY}</private> 🙏",
+        f"/foo <private>{CANARY}</private>",
+        f"/plugin:foo-bar  <private>{CANARY}</private>!",
+    ],
+)
+def test_a_turn_is_private_when_no_letter_or_digit_is_left_of_what_the_user_wrote(
+    awake: Path, prompt: str
+) -> None:
+    kept = record(
+        awake,
+        payloads.prompt(prompt),
+        payloads.bash("toolu_1", command=f"echo {CANARY}", stdout=CANARY),
+        payloads.stop(f"I used {CANARY}"),
+    )
+    assert [(p["event"], p["flags"]) for p in kept] == [
+        ("UserPromptSubmit", ["private"]),
+        ("Stop", ["private"]),
+    ]
+    assert CANARY not in everything_on_disk(awake)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["/foo bar <private>x</private>", "/home/u/a.py <private>x</private>", "7 <private>x</private>"]
+)
+def test_a_turn_of_which_words_are_left_is_recorded(awake: Path, prompt: str) -> None:
+    kept = record(awake, payloads.prompt(prompt), payloads.bash("toolu_1"))
+    assert [p["event"] for p in kept] == ["UserPromptSubmit", "PostToolUse"]
+
+
+def test_what_comes_late_without_a_prompt_id_may_be_of_the_private_turn(awake: Path) -> None:
+    late = json.loads(payloads.bash("toolu_late", stdout=CANARY))
+    del late["prompt_id"]
+    kept = record(
+        awake,
+        payloads.prompt(f"<private>{CANARY}</private>", prompt_id="p-1"),
+        payloads.prompt("now in the open", prompt_id="p-2"),
+        json.dumps(late, separators=(",", ":")).encode(),
+        payloads.payload("SubagentStop", agent_type="x", last_assistant_message=CANARY),
+        payloads.bash("toolu_open", prompt_id="p-2"),
+    )
+    assert [p.get("tool_use_id") or p["event"] for p in kept] == [
+        "UserPromptSubmit",
+        "UserPromptSubmit",
+        "toolu_open",
+    ]
+    assert CANARY not in everything_on_disk(awake)
+
+
+def test_a_session_resumed_under_another_id_may_carry_private_turns(awake: Path) -> None:
+    record(
+        awake,
+        payloads.prompt(f"<private>{CANARY}</private>", "before"),
+        payloads.start("after", source="resume"),
+        payloads.payload("PostCompact", "after", trigger="auto", compact_summary=CANARY),
+    )
+    assert CANARY not in everything_on_disk(awake)
+
+
+def test_where_nothing_was_ever_private_a_resumed_sessions_compaction_is_recorded(awake: Path) -> None:
+    (awake / "private").mkdir()
+    kept = record(
+        awake,
+        payloads.start("after", source="resume"),
+        payloads.payload("PostCompact", "after", trigger="auto", compact_summary="It is about parcels."),
+    )
+    assert kept[-1]["compact_summary"] == "It is about parcels."
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"a": "<private>", "b": CANARY, "c": "</private>", "d": "open again"},
+        {"a": "<private>", "b": {"c": [CANARY, {"d": CANARY}]}, "e": "</private>", "d": "open again"},
+        {"<private>": CANARY, "</private>": "", "d": "open again"},
+    ],
+)
+def test_a_tag_that_is_opened_in_one_member_of_an_object_hides_the_next(
+    awake: Path, response: dict[str, object]
+) -> None:
+    event = payloads.payload(
+        "PostToolUse", tool_name="X", tool_input={}, tool_response=response, tool_use_id="u"
+    )
+    (kept,) = record(awake, event)
+    assert CANARY not in everything_on_disk(awake)
+    assert "open again" in str(kept["tool_response"])
+    assert kept["tool_use_id"] == "u"

@@ -24,8 +24,8 @@ from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Origin
 from claude_mem.privacy import excluded_files, scrub_payload
-from claude_mem.store.sqlite import Store
-from claude_mem.store.values import Arrival
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import NewEvent
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 
@@ -96,7 +96,7 @@ def test_nine_real_sessions_travel_to_another_machine_and_are_the_same_there(
 
 
 def _live_through_it(data: Path) -> None:
-    with Store.open(data / "claude-mem.db", clock=lambda: 0, backups=data / "backups") as store:
+    with SqliteStore.open(data / "claude-mem.db", clock=lambda: 0, backups=data / "backups") as store:
         for path in sorted(REAL.glob("*.gz")):
             arrivals = []
             for told in transcripts.read(path):
@@ -105,8 +105,8 @@ def _live_through_it(data: Path) -> None:
                 event = claude_code.parse(told.event, clean[0], id=told.id, at=told.at)
                 if event is not None:
                     origin = Origin("github.com/a/omp", "oh-my-posh", event.cwd or "", branch=told.branch)
-                    arrivals.append(Arrival(event, origin))
-            store.inbox.accept(arrivals)
+                    arrivals.append(NewEvent(event, origin))
+            store.events.accept(arrivals)
 
 
 def _observations(data: Path) -> list[tuple[object, ...]]:

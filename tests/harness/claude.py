@@ -27,7 +27,7 @@ from tests.harness import workers
 from tests.harness.model_script import Request, Say, Step
 from tests.harness.model_server import ModelServer
 
-from claude_mem.models import claude_process
+from claude_mem.providers import claude_process
 
 PATIENCE_S = 120  # far more than a run takes, also on a busy machine
 COMPACTS = "create a detailed summary of"  # how the client asks its model for a compaction

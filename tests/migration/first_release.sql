@@ -219,7 +219,7 @@ CREATE INDEX observations_superseded ON observations (superseded_by) WHERE super
 -- Only of what stands: that something was superseded a thousand times makes nothing slower to find.
 CREATE INDEX observations_by_content ON observations (project_id, content_key, created_at_epoch)
     WHERE content_key IS NOT NULL AND superseded_by IS NULL;
-CREATE INDEX observations_standing ON observations (project_id, created_at_epoch) WHERE superseded_by IS NULL;
+CREATE INDEX observations_current ON observations (project_id, created_at_epoch) WHERE superseded_by IS NULL;
 CREATE INDEX observations_pinned ON observations (project_id) WHERE pinned = 1;
 CREATE INDEX observations_wrong ON observations (project_id) WHERE wrong = 1;
 -- Lists go by time.
@@ -282,27 +282,27 @@ CREATE INDEX spending_by_session ON spending (session_id);
 
 -- From here to `derived`, all is made of the rows above and can be made again.
 
--- The words of memories, with identifiers and paths told apart (see model/full_text.py). Its rowid is a memory's spot.
+-- The words of memories, with identifiers and paths told apart (see model/full_text.py). Its rowid is a memory's key.
 CREATE VIRTUAL TABLE memory_text USING fts5(
     title, body, names, content='', tokenize='porter unicode61 remove_diacritics 2'
 );
 
 -- Which memory is about which file.
 CREATE TABLE memory_files (
-    base   TEXT NOT NULL,                       -- the last part of the path, in lower case
-    spot   INTEGER NOT NULL,
-    path   TEXT NOT NULL,
-    folder TEXT NOT NULL,                       -- the rest of it, in lower case
-    how    TEXT NOT NULL CHECK (how IN ('modified', 'read', 'named')),
-    PRIMARY KEY (base, spot, path)
+    base       TEXT NOT NULL,                   -- the last part of the path, in lower case
+    memory_key INTEGER NOT NULL,
+    path       TEXT NOT NULL,
+    folder     TEXT NOT NULL,                   -- the rest of it, in lower case
+    how        TEXT NOT NULL CHECK (how IN ('modified', 'read', 'named')),
+    PRIMARY KEY (base, memory_key, path)
 ) WITHOUT ROWID;
 
-CREATE INDEX memory_files_by_spot ON memory_files (spot);
-CREATE INDEX memory_files_by_folder ON memory_files (folder, spot);
+CREATE INDEX memory_files_by_key ON memory_files (memory_key);
+CREATE INDEX memory_files_by_folder ON memory_files (folder, memory_key);
 
 CREATE TABLE memory_vectors (
-    spot   INTEGER PRIMARY KEY,
-    vector BLOB NOT NULL                        -- of the model that `derived` names
+    memory_key INTEGER PRIMARY KEY,
+    vector     BLOB NOT NULL                    -- of the model that `derived` names
 );
 
 -- How far the indexes are, and of what they are made.

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
+from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
 from tests.migration import made_up
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.model.memory import Memory
-from claude_mem.store.sqlite import Store, database_files, schema
+from claude_mem.store.sqlite import SqliteStore, database_files, schema
 from claude_mem.store.sqlite.connection import open_writer
 
 KNOWN = made_up.MADE_UP
@@ -64,9 +64,9 @@ import sys
 from tests.migration import made_up
 made_up.install()
 from pathlib import Path
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 path = Path(sys.argv[1])
-Store.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / "backups").close()
+SqliteStore.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / "backups").close()
 """
 
 
@@ -123,8 +123,8 @@ def everything_in(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
 
 
-def open_store(path: Path) -> Store:
-    return Store.open(path, clock=SettableClock(), backups=path.parent / "backups")
+def open_store(path: Path) -> SqliteStore:
+    return SqliteStore.open(path, clock=SettableClock(), backups=path.parent / "backups")
 
 
 def open_and_be_killed(path: Path, call: str, number: int) -> bool:
@@ -238,7 +238,7 @@ def test_only_the_last_backups_before_a_migration_are_kept(tmp_path: Path) -> No
     for day in range(4):
         make_old(folder / "claude-mem.db", FIRST)
         clock = SettableClock(NOON + day * 86_400_000)
-        Store.open(folder / "claude-mem.db", clock=clock, backups=folder / "backups").close()
+        SqliteStore.open(folder / "claude-mem.db", clock=clock, backups=folder / "backups").close()
     kept = sorted(path.name[:22] for path in (folder / "backups").iterdir())
     assert kept == ["claude-mem-20251011-08", "claude-mem-20251012-08"]
 
@@ -364,7 +364,7 @@ def test_a_database_without_tables_becomes_ours(tmp_path: Path, fresh: Path) -> 
 def test_a_log_without_its_database_is_not_played_into_a_fresh_one(fresh: Path) -> None:
     wal = fresh.with_name("claude-mem.db-wal")
     with open_store(fresh) as store:
-        store.inbox.accept(arrivals(Events().tool()))
+        store.events.accept(new_events(Events().tool()))
         log = wal.read_bytes()
     fresh.unlink()
     wal.write_bytes(log)

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from tests.harness import hook_process, payloads, workers
 
-from claude_mem.privacy import secrets
+from claude_mem.privacy import secrets, vendor_tokens
 from claude_mem.serve import control
 
 PRIVATE = "canary-private-5d1f"
 ENV_FILE = "canary-dotenv-77ab"
-EXAMPLES = list(dict.fromkeys(example for *_, example in secrets.RULES))
+EXAMPLES = list(dict.fromkeys(rule[3] for rule in secrets.RULES if rule[0] not in vendor_tokens.IN_COMPANY))
 
 
 def canaries() -> list[bytes]:
@@ -40,7 +40,7 @@ def session_full_of_secrets(*, everywhere: bool) -> list[bytes]:
             payloads.failure(f"error-{n}", f"Exit code 1\n{text}"),
             payloads.stop(f"I used {text}", prompt_id=f"p-{n}"),
         ]
-        events += places if everywhere else [places[n % len(places)]]
+        events += places if everywhere else [places[n % len(places)]] * (n % 3 == 0)
     events.append(payloads.read_file("env", "/home/u/proj/.env", f"PLAIN={ENV_FILE}\n"))
     events.append(payloads.bash("cat-env", command="cat .env.production", stdout=f"PLAIN {ENV_FILE}"))
     events.append(payloads.prompt(f"<private>{PRIVATE}</private>", prompt_id="p-private"))

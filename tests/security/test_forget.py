@@ -10,13 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, new_events
 
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref
-from claude_mem.store.sqlite import Store, page_scan, secure_delete
+from claude_mem.store.sqlite import SqliteStore, page_scan, secure_delete
 from claude_mem.store.values import ForgetPlan, Injection, Revision, Selection
 
 CANARY = "zarquonvex"
@@ -29,7 +29,7 @@ class Life:
     def __init__(self, directory: Path) -> None:
         self.database = directory / "claude-mem.db"
         self.clock, self.events = SettableClock(), Events()
-        self.store = Store.open(self.database, clock=self.clock, backups=directory / "backups")
+        self.store = SqliteStore.open(self.database, clock=self.clock, backups=directory / "backups")
         self.keeping = self.store
         self.indexing = self.store.text_index
         self._random = random.Random(31)
@@ -49,7 +49,7 @@ class Life:
         )
         said = self.events.make(Kind.STOP, session, text=self.words(word, size))
         made = [self.events.make(Kind.TOOL_USE, session, tool=tool), said]
-        self.store.inbox.accept(arrivals(self.events.prompt(self.words(word, size), session), *made))
+        self.store.events.accept(new_events(self.events.prompt(self.words(word, size), session), *made))
         found = self.store.sessions.find(session)
         assert found is not None
         lease = self.store.queue.lease(50, found.id)
@@ -140,7 +140,7 @@ def test_expired_evidence_is_found_by_its_words_no_more(life: Life) -> None:
     life.turn("s1", "harmless")
     life.turn("s1", CANARY)
     life.indexing.catch_up()
-    while life.keeping.evidence.expire(NOON * 2):
+    while life.keeping.upkeep.expire_evidence(NOON * 2):
         pass
     left = life.keeping.deletion.plan(Selection(text=CANARY)).refs
     assert {ref.kind for ref in left} == {"observation", "summary", "prompt"}
@@ -183,7 +183,7 @@ def test_copies_that_sqlite_leaves_in_its_pages_are_found_and_removed(tmp_path: 
 def _grown(life: Life, seed: int) -> None:
     """Prompts of all lengths that were changed as they lay, some with the canary."""
     dice = random.Random(seed)
-    life.store.inbox.accept(arrivals(life.events.prompt("first")))
+    life.store.events.accept(new_events(life.events.prompt("first")))
 
     def work(db: sqlite3.Connection) -> None:
         add = """INSERT INTO user_prompts (session_id, prompt_number, prompt, created_at, created_at_epoch)

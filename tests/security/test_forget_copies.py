@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
+from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
 from tests.migration import made_up
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref
-from claude_mem.store.sqlite import Store, backup, copies, recovery, schema
+from claude_mem.recall.exported_files import ExportedFiles
+from claude_mem.store.sqlite import SqliteStore, backup, copies, recovery, schema
 from claude_mem.store.sqlite.connection import open_writer
-from claude_mem.store.sqlite.copies import Copies, ExportedFiles
-from claude_mem.store.values import CopyReport, ExportSelection, ForgetRequest, Selection
+from claude_mem.store.values import CopyReport, DeletionRequest, ExportSelection, Selection
 
 CANARY = "zarquonvex"
 DAY = 24 * 60 * 60 * 1000
@@ -32,12 +32,11 @@ class Home:
         self.directory = directory
         self.database, self.backups = directory / "claude-mem.db", directory / "backups"
         self.clock, self.events = SettableClock(), Events()
-        self.copies = Copies(self.backups, self.clock)
         self.exports = ExportedFiles(directory / "exports.jsonl")
         self.open()
 
     def open(self) -> None:
-        self.store = Store.open(self.database, clock=self.clock, backups=self.backups)
+        self.store = SqliteStore.open(self.database, clock=self.clock, backups=self.backups)
         self.keeping = self.store
 
     def turn(self, session: str, word: str) -> None:
@@ -47,7 +46,7 @@ class Home:
             self.events.make(Kind.TOOL_USE, session, tool=tool),
             self.events.make(Kind.STOP, session, text=f"done with {word}"),
         )
-        self.store.inbox.accept(arrivals(*made))
+        self.store.events.accept(new_events(*made))
         found = self.store.sessions.find(session)
         assert found is not None
         lease = self.store.queue.lease(9, found.id)
@@ -60,10 +59,10 @@ class Home:
         self.clock.now += DAY
         return self.store.upkeep.backup()
 
-    def wanted(self, **selection: Any) -> ForgetRequest:
+    def wanted(self, **selection: Any) -> DeletionRequest:
         selected = Selection(**selection)
         doomed = self.keeping.deletion.plan(selected)
-        return ForgetRequest(
+        return DeletionRequest(
             selected, sessions=doomed.sessions, traces=tuple(self.keeping.deletion.identities(doomed.refs))
         )
 
@@ -102,9 +101,9 @@ def done(told: list[CopyReport]) -> list[str]:
 def test_backups_are_rewritten_without_it_and_are_whole(home: Home) -> None:
     first, second = home.backed_up(), home.backed_up()
     wanted = home.wanted(text=CANARY)
-    assert done(home.copies.look(wanted)) == ["holds", "holds"]
+    assert done(home.store.copies.look(wanted)) == ["holds", "holds"]
     assert home.holding()
-    assert done(home.copies.forget(wanted)) == ["rewritten", "rewritten"]
+    assert done(home.store.copies.forget(wanted)) == ["rewritten", "rewritten"]
     assert home.holding() == []
     for path in (first, second):
         backup.verify_backup(path, schema.readable())
@@ -119,14 +118,14 @@ def test_a_backup_that_does_not_hold_it_is_not_touched(home: Home) -> None:
     content = before.read_bytes()
     home.turn("s3", "later")
     after = home.backed_up()
-    told = home.copies.forget(home.wanted(text="later"))
+    told = home.store.copies.forget(home.wanted(text="later"))
     assert [Path(lying.path) for lying in told] == [after]
     assert before.read_bytes() == content
 
 
 @pytest.mark.parametrize("by", ["session", "refs", "text", "file"])
 def test_however_it_was_selected_it_is_found_in_the_copy(home: Home, by: str) -> None:
-    home.store.inbox.accept([])
+    home.store.events.accept([])
     selections: dict[str, dict[str, Any]] = {
         "session": {"session": "s1"},
         "refs": {"refs": (Ref("observation", 1), Ref("summary", 1), Ref("prompt", 1), Ref("evidence", 2))},
@@ -136,10 +135,10 @@ def test_however_it_was_selected_it_is_found_in_the_copy(home: Home, by: str) ->
     selection = selections[by]
     if by == "file":
         tool = ToolCall("Edit", f'{{"file_path": "src/{CANARY}.py"}}', "", None)
-        home.store.inbox.accept(arrivals(home.events.make(Kind.TOOL_USE, "s2", tool=tool)))
+        home.store.events.accept(new_events(home.events.make(Kind.TOOL_USE, "s2", tool=tool)))
     home.backed_up()
     wanted = home.wanted(**selection)
-    assert done(home.copies.forget(wanted)) == ["rewritten"]
+    assert done(home.store.copies.forget(wanted)) == ["rewritten"]
     with closing(sqlite3.connect(backup.find_backups(home.backups)[0].path)) as db:
         left = db.execute(
             "SELECT COUNT(*) FROM observations WHERE title LIKE ?", (f"%{CANARY}%",)
@@ -154,7 +153,7 @@ def test_a_backup_from_before_the_first_release_is_named_and_left(home: Home) ->
     old = home.backups / "claude-mem-20250101-000000.db"
     schema.create(old, schema.script(), schema.FIRST_RELEASE - 1)
     before = old.read_bytes()
-    (report,) = home.copies.forget(home.wanted(text=CANARY))
+    (report,) = home.store.copies.forget(home.wanted(text=CANARY))
     assert (report.done, "development version" in report.note) == ("left", True)
     assert old.read_bytes() == before
 
@@ -176,7 +175,7 @@ def test_a_backup_of_an_older_version_is_rewritten_too(home: Home, monkeypatch: 
                 VALUES (1, 1, 'about {CANARY}', 't', 1), (1, 2, 'about harmless', 't', 1);"""
         )
     assert home.holding()
-    assert done(home.copies.forget(home.wanted(text=CANARY))) == ["rewritten"]
+    assert done(home.store.copies.forget(home.wanted(text=CANARY))) == ["rewritten"]
     assert home.holding() == []
     assert home.holding("harmless") == [old.name]
 
@@ -188,7 +187,7 @@ def test_a_database_that_was_replaced_is_rewritten_with_its_log(home: Home) -> N
     for path in home.directory.glob("claude-mem.db*"):
         shutil.copy(path, aside)
     assert "claude-mem.db-wal" in home.holding()
-    assert done(home.copies.forget(home.wanted(text=CANARY))) == ["rewritten"]
+    assert done(home.store.copies.forget(home.wanted(text=CANARY))) == ["rewritten"]
     assert home.holding() == []
     assert [path.name for path in aside.iterdir()] == ["claude-mem.db"]
 
@@ -200,7 +199,7 @@ def test_a_damaged_one_cannot_be_rewritten_so_it_is_removed_and_that_is_said(hom
     content = bytearray(home.database.read_bytes())
     content[4096:8192] = b"\xff" * 4096
     (aside / "claude-mem.db").write_bytes(content)
-    told = home.copies.forget(home.wanted(text=CANARY))
+    told = home.store.copies.forget(home.wanted(text=CANARY))
     assert done(told) == ["removed"]
     assert "damaged" in told[0].note
     assert not aside.exists()
@@ -210,16 +209,16 @@ def test_a_damaged_one_from_before_the_memory_was_made_stays(home: Home) -> None
     aside = home.backups / f"{backup.DAMAGED}-20200101-000000"
     aside.mkdir(parents=True)
     (aside / "claude-mem.db").write_bytes(b"no database at all" * 300)
-    assert home.copies.forget(home.wanted(refs=(Ref("observation", 1),))) == []
+    assert home.store.copies.forget(home.wanted(refs=(Ref("observation", 1),))) == []
     assert aside.exists()
-    assert done(home.copies.forget(home.wanted(text=CANARY))) == ["removed"], "of words nothing is known"
+    assert done(home.store.copies.forget(home.wanted(text=CANARY))) == ["removed"], "words are anywhere"
 
 
 def test_one_of_a_newer_version_is_left_and_named(home: Home) -> None:
     newer = home.backed_up()
     with closing(sqlite3.connect(newer)) as db:
         db.execute("PRAGMA user_version = 99")
-    told = home.copies.forget(home.wanted(text=CANARY))
+    told = home.store.copies.forget(home.wanted(text=CANARY))
     assert [(lying.path, lying.done, lying.stays) for lying in told] == [(str(newer), "left", True)]
     assert told[0].note
 
@@ -232,9 +231,10 @@ def test_numbers_that_mean_something_else_in_a_copy_take_nothing_there(home: Hom
     recovery.restore(home.database, clock=home.clock, backups=home.backups, source=first)
     home.open()
     home.turn("s4", "another")  # observation 3 of the other one
-    assert home.copies.forget(home.wanted(refs=(Ref("observation", 3),))) == []
+    assert home.store.copies.forget(home.wanted(refs=(Ref("observation", 3),))) == []
     assert home.holding("later")
-    assert done(home.copies.forget(home.wanted(refs=(Ref("observation", 1),)))) == ["rewritten", "rewritten"]
+    both = home.store.copies.forget(home.wanted(refs=(Ref("observation", 1),)))
+    assert done(both) == ["rewritten", "rewritten"]
 
 
 def test_without_room_for_a_second_copy_it_is_left_and_said(
@@ -247,7 +247,7 @@ def test_without_room_for_a_second_copy_it_is_left_and_said(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(copies, "copy", full)
-    (told,) = home.copies.forget(home.wanted(text=CANARY))
+    (told,) = home.store.copies.forget(home.wanted(text=CANARY))
     assert (told.done, told.stays) == ("left", True)
     assert "No space left" in told.note
     assert home.holding()
@@ -257,7 +257,7 @@ def test_what_a_killed_worker_left_half_made_is_removed_the_next_time(home: Home
     left = home.backups / ".forgetting-1-abcd"
     left.mkdir(parents=True)
     (left / "copy.db").write_text(CANARY)
-    assert home.copies.forget(home.wanted(text=CANARY)) == []
+    assert home.store.copies.forget(home.wanted(text=CANARY)) == []
     assert not left.exists()
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs, repeated
 
-from claude_mem.privacy import excluded_files, scrub, scrub_payload, secrets, suspect, tags
+from claude_mem.privacy import excluded_files, scrub, scrub_payload, secrets, suspect, tags, vendor_tokens
 
 HOSTILE_TAGS = [
     *(
@@ -57,7 +57,10 @@ def test_a_million_characters_of_tags_are_stripped(finish: Finish) -> None:
 
 # Rows that differ in the keyword alone share their pattern or scanner.
 RULES = list({(rule[0], rule[2], rule[3]): rule for rule in secrets.RULES}.values())
-PATTERNS = [rule for rule in RULES if rule[2]]
+PREFIXED = [
+    row[2] for row in vendor_tokens.ROWS[len(vendor_tokens.TABLE) :]
+]  # all of one shape: some will do
+PATTERNS = [rule for rule in RULES if rule[2] and rule[2] not in (*PREFIXED[:40], *PREFIXED[41:])]
 SCANNERS = [rule for rule in RULES if not rule[2]]
 RUNS = ("a", "A", "0", "-", "_", ".", "=", "/", "eyJ", "\\n", ":", "Aa0", " ")
 
@@ -85,23 +88,23 @@ def test_every_scanner_takes_steps_in_proportion_to_the_text(subtests: pytest.Su
     for rule in SCANNERS:
         for piece, prefix, suffix in cases(rule):
             with subtests.test(rule[0], keyword=rule[1], piece=piece):
-                assert_steps_grow_with_length(partial(secrets.redact, rules=(rule,)), piece, prefix, suffix)
+                assert_steps_grow_with_length(partial(secrets.find, rules=(rule,)), piece, prefix, suffix)
 
 
 @many_long_runs
 def test_every_pattern_reads_a_million_likely_characters(finish: Finish) -> None:
-    for rule in PATTERNS:
-        for piece, prefix, suffix in likely_cases(rule):
-            finish(partial(secrets.redact, rules=(rule,)), piece, prefix, suffix)
+    for number, rule in enumerate(PATTERNS):
+        for piece, prefix, suffix in likely_cases(rule)[number % 3 :: 3]:  # all of them in `make prove`
+            finish(partial(secrets.find, rules=(rule,)), piece, prefix, suffix)
 
 
 @pytest.mark.prove
 @many_long_runs
-@pytest.mark.parametrize("rules", [RULES[part::4] for part in range(4)], ids=range(4))
+@pytest.mark.parametrize("rules", [RULES[part::12] for part in range(12)], ids=range(12))
 def test_every_rule_reads_a_million_characters_of_any_kind(finish: Finish, rules: list[Rule]) -> None:
     for rule in rules:
         for piece, prefix, suffix in cases(rule):
-            finish(partial(secrets.redact, rules=(rule,)), piece, prefix, suffix)
+            finish(partial(secrets.find, rules=(rule,)), piece, prefix, suffix)
 
 
 HOSTILE = [
@@ -124,6 +127,18 @@ HOSTILE = [
         "::secret:",
         "<password>",
         "token=token:secret=password ",
+    ),
+    *(
+        "Authorization: ",
+        "Cookie: a=",
+        "%3d",
+        "&quot;",
+        "\\x41",
+        "\x1b[1m",
+        "QUtJQQ==",
+        "пароль ",
+        "密码：",
+        "sshpass -p '",
     ),
     *("://", "://a:", "://a:b", "://a:b@", ":\\/\\/a:b", "a://u:p/", "http://localhost:80/@"),
     *(
@@ -156,8 +171,15 @@ AROUND = (("", ""), ("password=a1://a:b", "-----END PRIVATE KEY-----"))
 PAYLOADS = ("<private>", "password=", "://a:b", "-----BEGIN PRIVATE KEY-----", "a", "\\", "x y ")
 
 
-def test_redacting_with_every_rule_takes_steps_in_proportion_to_the_text(subtests: pytest.Subtests) -> None:
-    for piece in HOSTILE:
+@pytest.mark.parametrize(
+    "pieces",
+    [HOSTILE[::5], pytest.param(HOSTILE, marks=pytest.mark.prove)],
+    ids=["some", "all"],
+)
+def test_redacting_with_every_rule_takes_steps_in_proportion_to_the_text(
+    subtests: pytest.Subtests, pieces: list[str]
+) -> None:
+    for piece in pieces:
         with subtests.test(piece):
             for prefix, suffix in AROUND:
                 assert_steps_grow_with_length(secrets.redact, piece, prefix, suffix)

@@ -21,11 +21,11 @@ ROUTES = [(row.method, row.path.replace("{id}", "victim")) for row in TABLE]
 NEEDING_MORE = {
     row.path.replace("{id}", "victim")
     for row in TABLE
-    if row in (*memories.routes.endpoints, *projects.routes.endpoints)
+    if row in (*memories.routes, *projects.routes)
     or row.path in ("/api/backfill", "/api/backfill/known", "/api/recording")
 }
-"""Routes that the stand-in cannot answer: it recalls nothing, and some must be told of what."""
-READS = [(method, path) for method, path in ROUTES if method == "GET"]
+"""Routes that may have to be told of what."""
+READS = [(method, path) for method, path in ROUTES if method == "GET" and path != "/stream"]
 
 Attack = tuple[str, dict[str, str], int]
 
@@ -178,7 +178,7 @@ def test_the_token_opens_every_read(worker: Driven, subtests: pytest.Subtests, h
         with subtests.test(path=path):
             reply = attacked(worker, method, path, own)
             if path in NEEDING_MORE:
-                assert reply.status in (400, 404, 503)
+                assert reply.status in (200, 400, 404)
             elif path in viewer.OPEN:
                 assert_turned_away(reply)
             else:

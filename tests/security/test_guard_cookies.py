@@ -45,14 +45,24 @@ def link(worker: Driven) -> str:
 def signed_in(worker: Driven) -> str:
     """The cookie's header."""
     reply = worker.tcp("GET", link(worker), headers={"Sec-Fetch-Site": "none"})
-    assert (reply.status, reply.headers["location"]) == (303, "/")
-    return reply.headers["set-cookie"].partition(";")[0]
+    path, _, page_key = reply.headers["location"].partition("?key=")
+    assert (reply.status, path) == (303, "/")
+    cookie = reply.headers["set-cookie"].partition(";")[0]
+    PAGE_KEYS[cookie.partition("=")[2]] = page_key
+    return cookie
+
+
+PAGE_KEYS: dict[str, str] = {}
+"""What a page sends beside its cookie."""
 
 
 def asked(worker: Driven, method: str, path: str, **headers: str) -> Reply:
     filled = {
         name.replace("_", "-"): value.replace("{port}", str(worker.port)) for name, value in headers.items()
     }
+    cookie = headers.get("Cookie", "").partition("=")[2].partition(";")[0]
+    if cookie in PAGE_KEYS and "X_Claude_Mem_Key" not in headers:
+        filled["X-Claude-Mem-Key"] = PAGE_KEYS[cookie]
     body = BODY if method == "POST" else None
     return worker.tcp(method, path, body, {"Content-Type": "application/json"} | filled)
 
@@ -87,6 +97,23 @@ def test_a_cookie_that_another_site_makes_a_browser_send_opens_nothing(
             assert reply.status == status, what
             assert_hardened(reply)
             assert_nothing_happened(worker)
+
+
+def test_a_cookie_without_its_pages_key_opens_the_viewers_files_and_nothing_else(
+    worker: Driven, subtests: pytest.Subtests
+) -> None:
+    """Another user's server on this machine is sent the cookie; what the page stores it cannot read."""
+    cookie, other = signed_in(worker), signed_in(worker)
+    own = {"Cookie": cookie, "Origin": "http://127.0.0.1:{port}", "Sec_Fetch_Site": "same-origin"}
+    wrong = ["", "A" * 43, worker.token, PAGE_KEYS[other.partition("=")[2]], cookie.partition("=")[2]]
+    for method, path in KEYED:
+        is_file = path == "/" or path.startswith("/viewer/")
+        with subtests.test(method=method, path=path):
+            reply = asked(worker, method, path, **(own | {"X_Claude_Mem_Key": ""}))
+            assert (reply.status == 401) != is_file
+        for guess in wrong if path in ("/api/prompts", "/api/settings", "/stream") else ():
+            assert asked(worker, method, path, **(own | {"X_Claude_Mem_Key": guess})).status == 401
+        assert_nothing_happened(worker)
 
 
 def test_a_change_by_cookie_must_say_where_it_comes_from(
@@ -233,7 +260,8 @@ def over_tcp(
 ) -> Iterator[http.client.HTTPConnection]:
     connection = http.client.HTTPConnection("127.0.0.1", worker.port, timeout=workers.PATIENCE_S)
     with closing(connection):
-        own = {"Cookie": cookie, "Origin": f"http://127.0.0.1:{worker.port}"}
+        page_key = PAGE_KEYS.get(cookie.partition("=")[2], "")
+        own = {"Cookie": cookie, "Origin": f"http://127.0.0.1:{worker.port}", "X-Claude-Mem-Key": page_key}
         connection.request(method, path, "{}" if method == "POST" else None, own)
         yield connection
 
@@ -241,7 +269,10 @@ def over_tcp(
 def cookie_over_tcp(worker: Worker) -> str:
     path = str(worker.post("/api/signin")["link"]).removeprefix(f"http://127.0.0.1:{worker.port}")
     with over_tcp(worker, "GET", path) as connection:
-        return str(connection.getresponse().headers["set-cookie"]).partition(";")[0]
+        headers = connection.getresponse().headers
+    cookie = str(headers["set-cookie"]).partition(";")[0]
+    PAGE_KEYS[cookie.partition("=")[2]] = str(headers["location"]).partition("?key=")[2]
+    return cookie
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import pytest
 from tests.contracts.worker_client import Worker
 from tests.e2e.test_travelling import lines, run
 from tests.harness import hook_process, payloads, workers
-from tests.security.test_poisoned_recall import CANARY, NEXT, POISON, before_reading
+from tests.security.test_poisoned_recall import CANARY, HIDDEN, NEXT, POISON, before_reading
 
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
@@ -75,10 +75,6 @@ def strangers(worker: Worker, said: str, session: str = "theirs", **more: Any) -
         },
         {"kind": "summary", "request": f"deployment notes {said}", "next_steps": said, **of},
     ]
-
-
-HIDDEN = ("another tag", "a private tag")
-"""What capture takes out of any text: none of it comes as far as memory."""
 
 
 @pytest.mark.parametrize("name", HIDDEN)

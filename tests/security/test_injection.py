@@ -15,7 +15,6 @@ from claude_mem.privacy import tags
 from claude_mem.recall.fence import SAID_OF_ALL, TAG, fenced
 from claude_mem.recall.render import (
     LastSession,
-    NextStep,
     Rendered,
     StartMaterial,
     render_file,
@@ -72,8 +71,8 @@ def poisoned(poison: str) -> Hit:
 def at_start(poison: str) -> Rendered:
     hit = poisoned(poison)
     said = LastSession(NOW, Ref("summary", 1), poison, poison, poison, poison, poison)
-    steps = (NextStep(poison, NOW, Ref("summary", 2)),)
-    return render_start(StartMaterial(poison, (said,), steps, (hit,), (hit,), 1, 1), now=NOW)
+    before = LastSession(NOW, Ref("summary", 2), poison, "", "x" + poison, "", poison)
+    return render_start(StartMaterial(poison, (said,), (before,), (hit,), (hit,), 1, 1), now=NOW)
 
 
 def at_prompt(poison: str) -> Rendered:
@@ -90,9 +89,10 @@ WAYS: dict[str, Callable[[str], Rendered]] = {"start": at_start, "prompt": at_pr
 OURS = re.compile(
     r"""
     (?:Memory\ of|History\ of|Memories\ that\ may\ be\ relevant\ to\ this\ prompt\.) .* \ Quoted\ evidence\ .*
-    | Last\ session,\ \d{4}-.*: | Open\ steps,\ as\ recorded: | Pinned: | Earlier\ work\ .*:
-    | \d{4}-\d\d-\d\d,\ \w+ | -\ (?:Asked|Done|Learned):\ .* | -\ .*\ \(\#s\d+,\ today\)
-    | -\ \#7\ 2026-11-\d\d\ \(yesterday\)\ discovery:\ .* | -\ \#7\ \d\d:\d\d\ discovery:\ .*
+    | Last\ session,\ \d{4}-.*: | Open\ items,\ as\ recorded: | Pinned:
+    | Sessions\ before\ that: | Other\ work,\ .*:
+    | -\ \d{4}-\d\d-\d\d\ \#s2:\ .* | -\ (?:Asked|Done|Learned):\ .* | -\ .*\ \(\#s\d+,\ today\)
+    | -\ \#7\ 2026-11-\d\d\ \(yesterday\)\ discovery:\ .* | -\ \#7\ \d{4}-\d\d-\d\d\ discovery:\ .*
     | (?:In\ total:\ .*)?Full\ text:\ MCP\ tool.*`\.
     """,
     re.VERBOSE,

@@ -87,8 +87,10 @@ def test_what_a_read_file_says_stays_quoted_in_the_event_that_read_it(data: Path
     (request,) = server.requests
     quoted, after = sections(told(request))
     # Every event is where it belongs: none was ended by the poison, none begun by it.
-    assert [section.head.partition(" ")[0] for section in quoted] == ["session", "request", *"1234567", "8"]
-    for section, way in zip(quoted[2:8], WAYS, strict=True):
+    kinds = [section.head.partition(" ")[0] for section in quoted]
+    assert kinds == ["session", "request", "already", *"1234567", "8"]
+    assert CANARY not in quoted[2].head + quoted[2].body
+    for section, way in zip(quoted[3:9], WAYS, strict=True):
         assert f"{CANARY} by {way}" in section.head + section.body
     assert quoted[-2].head == "7 Bash pytest -q"
     assert quoted[-1].head == "8 Assistant's last message"

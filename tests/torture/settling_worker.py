@@ -20,7 +20,7 @@ def main() -> None:
         parts = composition.build(chosen)
         store = parts.store
         while True:
-            parts.drain()
+            parts.intake.drain()
             while lease := store.queue.lease(20):
                 shown = [
                     job.event.tool.use_id for job in lease.jobs if job.event.tool and job.event.tool.use_id

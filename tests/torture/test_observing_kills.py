@@ -82,7 +82,8 @@ def torment(data: Path, env: Mapping[str, str], kills: int, kill: Kill) -> list[
     return agents
 
 
-def judge(data: Path, agents: list[Agent]) -> None:
+def judge(data: Path, agents: list[Agent], *, by_model: bool) -> None:
+    """`by_model`: it was told to remember every turn; the offline observer leaves errands out."""
     accepted = [id for agent in agents for id in agent.accepted]
     assert checker.check(data, accepted) == {"done": len(accepted), "spooled": 0}
     with closing(sqlite3.connect(data / "claude-mem.db")) as db:
@@ -91,7 +92,8 @@ def judge(data: Path, agents: list[Agent]) -> None:
         shown = db.execute("SELECT tool_use_ids FROM observations").fetchall()
     assert [turn for turn, times in Counter(summed_up).items() if times > 1] == [], "summed up twice"
     assert again == (0,), "nothing was said twice, so nothing was settled twice"
-    assert {id for (ids,) in shown for id in json.loads(ids)} == set(accepted), "all of it was observed"
+    observed = {id for (ids,) in shown for id in json.loads(ids)}
+    assert observed == set(accepted) if by_model else observed <= set(accepted), "all of it was observed"
     turns = sum(agent.turns for agent in agents)
     assert leases(data) > turns, "some were handed out in vain: those kills fell between claim and settle"
     print(f"{len(accepted)} tool uses in {turns} turns, handed out {leases(data)} times")
@@ -119,7 +121,7 @@ def test_killed_just_after_a_claim_the_offline_observer_does_each_batch_once(dat
         with suppress(subprocess.TimeoutExpired):
             worker.wait(chance.choice((0, 0, 0.001, 0.002, 0.005, 0.02)))
 
-    judge(data, torment(data, env, 40, kill))
+    judge(data, torment(data, env, 40, kill), by_model=False)
 
 
 @pytest.mark.timeout(600)
@@ -141,7 +143,7 @@ def test_killed_while_a_model_is_asked_or_has_just_answered_each_batch_is_done_o
             killed.append(worker.pid)
 
         agents = torment(data, env, kills, kill)
-    judge(data, agents)
+    judge(data, agents, by_model=True)
     with closing(sqlite3.connect(data / "claude-mem.db")) as db:
         (observed,) = db.execute("SELECT count(*) FROM observations").fetchone()
         (paid,) = db.execute("SELECT count(*) FROM spending").fetchone()

@@ -22,8 +22,8 @@ import pytest
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState
 from claude_mem.model.memory import Memory, Observation
-from claude_mem.store.sqlite import Store
-from claude_mem.store.values import Arrival
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import NewEvent
 
 pytestmark = [
     pytest.mark.prove,
@@ -43,22 +43,22 @@ from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import Spend
-from claude_mem.store.values import Arrival
-from claude_mem.store.sqlite import Store
+from claude_mem.store.values import NewEvent
+from claude_mem.store.sqlite import SqliteStore
 
 folder, leased, *new = sys.argv[1:]
 NOW = 1_760_000_000_000
-store = Store.open(Path(folder, "claude-mem.db"), clock=lambda: NOW, backups=Path(folder, "backups"))
+store = SqliteStore.open(Path(folder, "claude-mem.db"), clock=lambda: NOW, backups=Path(folder, "backups"))
 lease = store.queue.lease(int(leased))
 known = Observation("change", title="known", narrative="k")
 learned = (known, *(Observation("change", title=job.event.id, narrative="n" * 3000) for job in lease.jobs))
 tool = ToolCall("Bash", "make " + "x" * 3000, "ok " * 2000)
 events = [Event(name, NOW, Kind.TOOL_USE, "s1", tool=tool) for name in new]
-new_arrivals = [Arrival(event, Origin("key", "name", "/root")) for event in events]
+new_arrivals = [NewEvent(event, Origin("key", "name", "/root")) for event in events]
 memory = Memory(learned, (Summary(request="R"),))
 acts = {
     "settle": lambda: store.queue.settle(lease, memory, Spend("p", "m", 1, 2, 3)),
-    "accept": lambda: store.inbox.accept(new_arrivals),
+    "accept": lambda: store.events.accept(new_arrivals),
     "close": store.close,
 }
 print("opened", flush=True)
@@ -74,8 +74,10 @@ for line in sys.stdin:
 """
 
 
-def open_store(folder: Path) -> Store:
-    return Store.open(folder / "claude-mem.db", clock=lambda: 1_760_000_000_000, backups=folder / "backups")
+def open_store(folder: Path) -> SqliteStore:
+    return SqliteStore.open(
+        folder / "claude-mem.db", clock=lambda: 1_760_000_000_000, backups=folder / "backups"
+    )
 
 
 @pytest.fixture
@@ -84,13 +86,13 @@ def queued(tmp_path: Path) -> Path:
     folder = tmp_path / "queued"
     with open_store(folder) as store:
         before = Event("before", 1_760_000_000_000, Kind.TOOL_USE, "s0", tool=ToolCall("Read", "in", "out"))
-        store.inbox.accept([Arrival(before, Origin("key", "name", "/root"))])
+        store.events.accept([NewEvent(before, Origin("key", "name", "/root"))])
         lease = store.queue.lease(1)
         assert lease is not None
         store.queue.settle(lease, Memory((Observation("change", title="known", narrative="k"),)))
         for name in QUEUED:
             event = Event(name, 1_760_000_000_000, Kind.TOOL_USE, "s1", tool=ToolCall("Read", "in", "out"))
-            store.inbox.accept([Arrival(event, Origin("key", "name", "/root"))])
+            store.events.accept([NewEvent(event, Origin("key", "name", "/root"))])
     return folder
 
 
@@ -168,7 +170,7 @@ def seen_again_and_paid(folder: Path) -> tuple[int, int]:
         return sightings, calls
 
 
-def names(store: Store, state: JobState) -> list[str]:
+def names(store: SqliteStore, state: JobState) -> list[str]:
     return [job.event.id for job, _reason in store.queue.jobs(state, 100) if job.event.id != "before"]
 
 
@@ -211,7 +213,7 @@ def test_an_accept_killed_anywhere_takes_all_of_its_batch_or_none(queued: Path, 
             assert store.queue.counters()["accepted"] == len(ready) + 1
             assert remembered(folder) == []
             events = [Event(name, 0, Kind.TOOL_USE, "s1", tool=ToolCall("Bash")) for name in NEW]
-            again = store.inbox.accept([Arrival(event, Origin("key", "name", "/root")) for event in events])
+            again = store.events.accept([NewEvent(event, Origin("key", "name", "/root")) for event in events])
             assert (again.fresh, again.duplicate) == (len(NEW) - taken, taken)
             assert names(store, JobState.READY) == QUEUED + NEW
         befores, afters = befores + (not taken), afters + bool(taken)

@@ -1,6 +1,8 @@
 """A file is written whole or not at all, and over nothing that was not meant."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,16 @@ def test_without_overwrite_a_file_that_was_made_meanwhile_stays(
     with pytest.raises(FileExistsError), atomic_file(tmp_path / "x", overwrite=False) as file:
         file.write(b"second")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"x": b"first"}
+
+
+def test_a_write_removes_what_a_killed_process_left_of_the_same_file_and_nothing_of_a_living_one(
+    tmp_path: Path,
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    killed, living = tmp_path / f".a.json.{ended.pid}.tmp", tmp_path / f".a.json.{os.getppid()}.tmp"
+    others = tmp_path / f".ba.json.{ended.pid}.tmp"
+    for left in (killed, living, others):
+        left.write_text("half")
+    write_file(tmp_path / "a.json", b"whole")
+    assert sorted(tmp_path.iterdir()) == sorted([living, others, tmp_path / "a.json"])

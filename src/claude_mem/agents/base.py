@@ -1,21 +1,28 @@
-"""What an agent's folder offers: `agents/<folder>/agent.py` has one of these, named AGENT.
+"""What an agent's folder offers. Another agent is a folder with these modules and a row in `agents.FOLDERS`.
 
-agent.py        AGENT, as below
-dialect.py      to_hook, from_hook: see `hook.translate`; only where its hooks differ from Claude Code's
+agent.py         AGENT, as below
+dialect.py       to_hook, from_hook: see `hook.translate`; only where its hooks differ from Claude Code's
+installation.py  an `Installer`: what `install`, `uninstall` and `doctor` use
+transcripts.py   a `TranscriptReader`: what `backfill` uses
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec import Struct
 
 from claude_mem.agents import FOLDERS
-from claude_mem.agents.launcher import Machine
 from claude_mem.model.errors import EventUnreadable
-from claude_mem.model.events import Event
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from claude_mem.agents.file_changes import Journal, Plan
+    from claude_mem.agents.launcher import Machine
+    from claude_mem.model.events import Event, TranscriptEvent
 
 
 class Parse(Protocol):
@@ -29,24 +36,144 @@ class Parse(Protocol):
         client: str,
         private: bool = False,
     ) -> Event | None:
-        """The event that a hook reported, in the words of Claude Code's hooks; None for one that says nothing
-        worth keeping. Raises EventUnreadable."""
+        """The event that a hook reported, in the words of Claude Code's hooks; None: nothing worth recording.
+        Raises EventUnreadable."""
         ...
 
 
 class Agent(Struct, frozen=True):
     name: str  # its row in FOLDERS
+    title: str  # as people call it
     parse: Parse
-    hooks: Callable[[Machine], dict[str, Any]]
-    """What it must be told to run, as its settings have it."""
+    hooks: Callable[[Machine], dict[str, Any]]  # as its settings declare them
+    program_setting: str | None = None  # the field of Settings with the path of its program
+
+
+class Wanted(Struct, frozen=True):
+    """How the user wants to be connected."""
+
+    scope: str
+    plugin: bool = True
+    take_over: bool = True  # turn another claude-mem off
+    status_line: bool = False
+
+
+class Connection(Protocol):
+    @property
+    def how(self) -> str:
+        """In words: `as a plugin (user)`."""
+        ...
+
+    @property
+    def data_dir(self) -> Path: ...
+
+    @property
+    def is_current(self) -> bool:
+        """An install would change nothing."""
+        ...
+
+    def undo_plan(self) -> Plan: ...
+
+    def disconnect(self, journal: Journal, plan: Plan) -> list[str]:
+        """Returns what the agent's program refused to do."""
+        ...
+
+
+class Installation(Struct, frozen=True):
+    """What an install would do."""
+
+    old: Sequence[tuple[Connection, Plan]]  # connections that are removed first
+    plan: Plan
+    replaces: str  # another claude-mem that is turned off, in words
+    client: str | None  # the agent's program, if it is installed
+    connect: Callable[[Journal], None]  # raises ClaudeMemError if the program refuses
+
+
+class Installer(Protocol):
+    """A module. `program`: the user's choice, if it was set. Both raise ClaudeMemError."""
+
+    SCOPES: tuple[str, ...]
+
+    def connections(self, data_dir: Path, program: str | None) -> Sequence[Connection]: ...
+
+    def prepare(self, data_dir: Path, program: str | None, wanted: Wanted) -> Installation: ...
+
+
+class Transcript(Struct, frozen=True):
+    session: str
+    path: Path
+    size: int  # bytes, with its subagents' files
+    first_at: int  # epoch milliseconds
+    last_at: int
+    cwd: str | None  # where the session began
+    agents: tuple[Path, ...] = ()
+
+
+class FoundTranscripts(Struct, frozen=True):
+    transcripts: tuple[Transcript, ...]  # the newest first
+    unreadable: tuple[tuple[Path, str], ...] = ()  # files and folders, and why
+    others: int = 0  # files of that ending that hold no session
+
+
+class TranscriptTally(Protocol):
+    unreadable: int
+    shown: list[tuple[int, str]]  # the first unreadable lines, by number
+
+
+class TranscriptReading(Protocol):
+    @property
+    def tally(self) -> TranscriptTally:
+        """Complete when all events have been read."""
+        ...
+
+    def __iter__(self) -> Iterator[TranscriptEvent]:
+        """Raises OSError if the file cannot be opened."""
+        ...
+
+
+class TranscriptReader(Protocol):
+    """A module."""
+
+    def projects_folder(self, environ: Mapping[str, str]) -> Path:
+        """Where the agent keeps its transcripts."""
+        ...
+
+    def find(
+        self, root: Path, *, project: str | None = None, since: int | None = None
+    ) -> FoundTranscripts: ...
+
+    def read(self, path: Path, of_agents: Sequence[Path], *, over: bool) -> TranscriptReading:
+        """The events that its hooks would have sent, in the words of Claude Code's hooks; ids begin with
+        TRANSCRIPT_PREFIX. Not `over`: the last line is not the session's end."""
+        ...
+
+    def count(self, transcript: Transcript) -> tuple[int, int]:
+        """Tool uses and turns, for an estimate."""
+        ...
 
 
 def load(name: str) -> Agent:
     """Raises EventUnreadable for one that is not in the table: a newer version's, most likely."""
-    try:
-        folder = FOLDERS[name]
-    except KeyError:
-        raise EventUnreadable(
-            f"written by the hook of an agent that is not known here: {name[:40]}"
-        ) from None
-    return cast(Agent, importlib.import_module(f"claude_mem.agents.{folder}.agent").AGENT)
+    if name not in FOLDERS:
+        raise EventUnreadable(f"written by the hook of an agent that is not known here: {name[:40]}")
+    return cast(Agent, _module(name, "agent").AGENT)
+
+
+def installer(name: str) -> Installer:
+    return cast(Installer, _module(name, "installation"))
+
+
+def transcripts(name: str) -> TranscriptReader:
+    return cast(TranscriptReader, _module(name, "transcripts"))
+
+
+def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> list[tuple[Agent, Connection]]:
+    """Of all agents. Raises ClaudeMemError."""
+    agents = map(load, FOLDERS)
+    return [
+        (each, one) for each in agents for one in installer(each.name).connections(data_dir, programs(each))
+    ]
+
+
+def _module(name: str, part: str) -> Any:
+    return importlib.import_module(f"claude_mem.agents.{FOLDERS[name]}.{part}")

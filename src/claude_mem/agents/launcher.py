@@ -80,7 +80,7 @@ def is_our_server(entry: object) -> bool:
 
 
 def data_dir_of(hook: object) -> str | None:
-    """Where a hook of ours was told to record; None: the default."""
+    """Where a hook of ours records; None: the default."""
     for arg in _args(hook):
         if found := _PLACED.search(arg):
             return os.fsdecode(ast.literal_eval(found[1]))

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from claude_mem.model.refs import MemoryKind
+
 LARGEST = 2**31 - 1
 LARGEST_ID = 2**63 - 1  # of SQLite
 
@@ -36,6 +38,10 @@ Milliseconds = Annotated[int, Meta(ge=0)]
 MemoryId = Annotated[int, Meta(ge=1, le=LARGEST_ID)] | Annotated[str, Meta(min_length=1, max_length=40)]
 """`12` or 12 an observation, `s12` a summary, `p12` a prompt, `e12` evidence."""
 MemoryIds = Annotated[tuple[MemoryId, ...], Meta(max_length=500)]
+
+SESSION_ALIASES = ("session_id", "claudeSessionId", "contentSessionId", "sessionId")
+Session = Annotated[str, doc("Only this session.", "claude-session-123", aliases=SESSION_ALIASES)]
+Kinds = Annotated[tuple[MemoryKind, ...], doc("Only these kinds.", ["observation"], aliases=("kinds",))]
 
 A_MEMORY = "a memory id: 12, s12 or p12"
 MEMORIES = "a list of at most 500 memory ids"

@@ -9,17 +9,15 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import FieldInfo
 
-from claude_mem.api.fields import Params, doc
-from claude_mem.model.refs import MemoryKind, ObservationType
+from claude_mem.api.fields import Kinds, Params, Session, doc
+from claude_mem.model.refs import ObservationType
 
 
 class FilterFields(Params, frozen=True, kw_only=True):
     """As people and query strings write them; empty: it does not matter."""
 
     project: Annotated[str, doc("Only this project: its name or key.", "shop")] = ""
-    kinds: Annotated[
-        tuple[MemoryKind, ...], doc("Only these kinds of memory.", ["observation"], aliases=("kinds",))
-    ] = field(name="kind", default=())
+    kinds: Kinds = field(name="kind", default=())
     types: Annotated[
         tuple[ObservationType, ...],
         doc("Only observations of these types.", ["bugfix", "decision"], aliases=("types", "obs_type")),
@@ -32,14 +30,7 @@ class FilterFields(Params, frozen=True, kw_only=True):
         doc("Only about a path, the end of one, a directory (src/) or a glob (src/*.py).", "src/login.py"),
     ] = ""
     branch: Annotated[str, doc("Only from work on this git branch.", "main")] = ""
-    session: Annotated[
-        str,
-        doc(
-            "Only from this session.",
-            "claude-session-123",
-            aliases=("session_id", "claudeSessionId", "contentSessionId", "sessionId"),
-        ),
-    ] = ""
+    session: Session = ""
     client: Annotated[str, doc("Only from this coding agent.", "claude-code")] = ""
     since: Annotated[
         str,
@@ -58,6 +49,9 @@ class FilterFields(Params, frozen=True, kw_only=True):
         doc("Only memories marked wrong; false, and always in a search: none of them.", False),
     ] = None
     pinned: Annotated[bool, doc("Only pinned memories.", False)] = False
+    raw: Annotated[
+        bool, doc("Raw tool events as results of their own, not folded into the memory they led to.", False)
+    ] = False
 
 
 class SearchFilters(FilterFields, frozen=True, kw_only=True):

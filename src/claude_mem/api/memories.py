@@ -15,6 +15,7 @@ from claude_mem.api.fields import (
     MemoryIds,
     Milliseconds,
     Params,
+    Session,
     doc,
 )
 from claude_mem.api.filters import Page, SearchFilters
@@ -159,14 +160,7 @@ class MergeRequest(Params, frozen=True, kw_only=True):
 
 class ForgetRequest(Params, frozen=True, kw_only=True):
     ids: Ids = ()
-    session: Annotated[
-        str,
-        doc(
-            "Everything in this session.",
-            "claude-session-123",
-            aliases=("session_id", "claudeSessionId", "contentSessionId", "sessionId"),
-        ),
-    ] = ""
+    session: Session = ""
     project: Annotated[str, doc("Everything in this project.", "shop")] = ""
     file: Annotated[str, doc("About this path, the end of one, a directory or a glob.", "src/login.py")] = ""
     since: Annotated[str, doc("From this time on.", "2026-01-31", aliases=("dateStart",))] = ""
@@ -240,9 +234,20 @@ class Undo(Struct):
     until: Annotated[Milliseconds, doc("How long the undo is possible.", 1769853600000)]
 
 
+class FoundSession(Struct, frozen=True, kw_only=True):
+    session_id: Annotated[str, doc("The coding agent's id of it.", "claude-session-123")]
+    title: Annotated[str | None, doc("Its title, or its first prompt.", "fix the login")]
+    project: Annotated[str, doc("Its project's name.", "shop")]
+    created_at: Annotated[str, doc("When it began, in UTC.", "2026-01-31T09:00:00.000Z")]
+    created_at_epoch: Annotated[int, doc("The same in milliseconds.", 1769850000000)]
+    events: Annotated[int, doc("How many raw tool events match; `raw` shows them.", 3)]
+    more: Annotated[int, doc("How many of its other memories match; `session` shows them.", 0)]
+
+
 class SearchAnswer(Struct, kw_only=True):
     query: Annotated[str | None, doc("The query as interpreted.", "login fails")] = None
-    results: Annotated[list[Memory], doc("The memories.")]
+    results: Annotated[list[Memory], doc("The memories, those of a session together.")]
+    sessions: Annotated[list[FoundSession], doc("Their sessions, in the same order.")] = []
     offset: int
     limit: int
     has_more: Annotated[bool, doc("Whether another page follows.", False)] = field(name="hasMore")
@@ -336,7 +341,7 @@ class SelectAnswer(Struct):
 
 class FoundCopy(Struct):
     path: Annotated[str, doc("The file.", "backups/claude-mem-20260131-090000.db")]
-    kind: Annotated[str, doc("backup, aside, export or spool.", "backup")]
+    kind: Annotated[str, doc("backup, quarantine, export or spool.", "backup")]
     done: Annotated[str, doc("holds, rewritten, removed or left.", "rewritten")]
     note: Annotated[str | None, doc("Why.", "")] = None
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from claude_mem.api.fields import Params, doc
+from claude_mem.api.fields import Params, Session, doc
 from claude_mem.api.filters import SearchFilters
 from claude_mem.api.memories import Confirm, DryRun, Limit, ListAnswer, Memory, Offset
-from claude_mem.api.sessions import SESSION_ALIASES, SessionSummary
+from claude_mem.api.sessions import SessionSummary
 
 SIZES = ("context_characters", "context_tokens", "prompt_characters")
 
@@ -48,24 +48,12 @@ class ContextQuery(ProjectParams, frozen=True, kw_only=True):
     source: Annotated[
         Literal["startup", "resume", "clear", "compact"], doc("How the session begins.", "startup")
     ] = "startup"
-    session: Annotated[
-        str,
-        doc(
-            "The session that continues.", "claude-session-123", aliases=("claudeSessionId", *SESSION_ALIASES)
-        ),
-    ] = ""
+    session: Session = ""
     format: Annotated[Literal["text", "json"], doc("As text or as JSON.", "text")] = "text"
 
 
 class PreviewRequest(ProjectParams, frozen=True, kw_only=True):
-    session: Annotated[
-        str,
-        doc(
-            "The session that continues, after a compaction.",
-            "claude-session-123",
-            aliases=("claudeSessionId", *SESSION_ALIASES),
-        ),
-    ] = ""
+    session: Session = ""
     prompt: Annotated[str, doc("A prompt to try.", "Why does the login fail?")] = ""
     context_characters: Annotated[
         Annotated[int, Meta(ge=0, le=9_900)] | None, doc("Overrides the setting for this request.", 9500)
@@ -219,7 +207,7 @@ class PreviewAnswer(Struct, kw_only=True):
     prompt: Annotated[
         Any,
         doc(
-            "At the prompt: the same, and `hits`: memories with `parts`, `relevance` and if they are `told`.",
+            "At the prompt: the same, and `hits`: memories with `parts` and if they are `told`.",
             {},
         ),
     ] = None

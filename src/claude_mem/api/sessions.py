@@ -6,47 +6,51 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from claude_mem.api.fields import Body, Count, Milliseconds, Params, doc
+from claude_mem.api.fields import SESSION_ALIASES, Body, Count, Kinds, Milliseconds, Params, doc
 from claude_mem.api.filters import Page
 from claude_mem.api.memories import Cursor, ListAnswer, Memory, Next
-from claude_mem.model.refs import MemoryKind
-
-SESSION_ALIASES = ("contentSessionId", "sessionId", "session_id")
 
 SessionId = Annotated[
     str, doc("The coding agent's id of the session.", "claude-session-123", aliases=SESSION_ALIASES)
 ]
 Cwd = Annotated[str | None, doc("The directory the agent works in.", "/home/ada/shop")]
 Project = Annotated[str | None, doc("The project's name; otherwise taken from the directory.", "shop")]
+Prompt = Annotated[str | None, doc("The prompt.", "Fix the login bug", aliases=("userPrompt", "prompt"))]
 PromptNumber = Annotated[
     Count | None, doc("The prompt it belongs to; otherwise the latest.", 1, aliases=("promptNumber",))
 ]
+Client = Annotated[
+    str,
+    Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$"),
+    doc("The program that reports it.", "my-agent", expected="a name of a-z, 0-9, `.`, `_` and `-`"),
+]
+Status = Annotated[str, doc("initialized, active, summarizing, completed, failed or interrupted.", "active")]
 DbId = Annotated[int | None, doc("The database's id of the session.", 7)]
 
 
 # -- Reports --
 
 
-class PromptReport(Body, frozen=True, kw_only=True):
+class Report(Body, frozen=True, kw_only=True):
+    client: Client = "api"
+
+
+class PromptReport(Report, frozen=True, kw_only=True):
     claude_session_id: SessionId = field(name="claudeSessionId")
     project: Project = None
-    prompt: Annotated[str | None, doc("The user's prompt.", "Fix the login bug", aliases=("userPrompt",))] = (
-        None
-    )
+    prompt: Prompt = None
     cwd: Cwd = None
 
 
-class PromptById(Body, frozen=True, kw_only=True):
+class PromptById(Report, frozen=True, kw_only=True):
     project: Project = None
-    prompt: Annotated[str | None, doc("The user's prompt.", "Fix the login bug", aliases=("prompt",))] = (
-        field(name="userPrompt", default=None)
-    )
+    prompt: Prompt = field(name="userPrompt", default=None)
     prompt_number: Annotated[
         Count | None, doc("The prompt's number; otherwise counted.", 1, aliases=("prompt_number",))
     ] = field(name="promptNumber", default=None)
 
 
-class ToolUse(Body, frozen=True, kw_only=True):
+class ToolUseFields(Report, frozen=True, kw_only=True):
     tool_name: Annotated[str | None, doc("The tool's name.", "Read")] = None
     tool_input: Annotated[
         Any, doc("What went in: an object, or JSON text.", {"file_path": "/home/ada/shop/login.py"})
@@ -59,16 +63,16 @@ class ToolUse(Body, frozen=True, kw_only=True):
     )
 
 
-class ToolUseReport(ToolUse, frozen=True, kw_only=True):
+class ToolUseReport(ToolUseFields, frozen=True, kw_only=True):
     claude_session_id: SessionId = field(name="claudeSessionId")
     cwd: Cwd = None
 
 
-class ToolUseById(ToolUse, frozen=True, kw_only=True):
+class ToolUseById(ToolUseFields, frozen=True, kw_only=True):
     prompt_number: PromptNumber = None
 
 
-class TurnEnd(Body, frozen=True, kw_only=True):
+class TurnEnd(Report, frozen=True, kw_only=True):
     last_user_message: Annotated[str | None, doc("The user's last message.", "Thanks")] = None
     last_assistant_message: Annotated[
         str | None, doc("The agent's last message.", "The login bug is fixed.")
@@ -84,7 +88,7 @@ class TurnEndById(TurnEnd, frozen=True, kw_only=True):
     prompt_number: PromptNumber = None
 
 
-class SessionEndReport(Body, frozen=True, kw_only=True):
+class SessionEndReport(Report, frozen=True, kw_only=True):
     claude_session_id: SessionId = field(name="claudeSessionId")
     reason: Annotated[
         str | None, doc("Why it ended: exit, clear, logout, prompt_input_exit, other.", "exit")
@@ -114,9 +118,7 @@ class SessionState(Struct, frozen=True, rename="camel"):
     session_db_id: DbId
     claude_session_id: Annotated[str, doc("The coding agent's id of the session.", "claude-session-123")]
     project: Annotated[str | None, doc("The project's name.", "shop")]
-    status: Annotated[
-        str, doc("initialized, active, summarizing, completed, failed or interrupted.", "active")
-    ]
+    status: Status
     prompt_counter: Annotated[int, doc("How many prompts it has had.", 2)]
     pending_messages: Annotated[int, doc("Its events that are not settled yet.", 3)]
     queue_length: Annotated[int, doc("The same as pendingMessages.", 3)]
@@ -134,9 +136,7 @@ class SessionAborted(Struct, frozen=True, rename="camel"):
 
 
 class EventsQuery(Params, frozen=True, kw_only=True):
-    kinds: Annotated[
-        tuple[MemoryKind, ...], doc("Only these kinds of memory.", ["observation"], aliases=("kinds",))
-    ] = field(name="kind", default=())
+    kinds: Kinds = field(name="kind", default=())
     limit: Annotated[int, Meta(ge=1, le=200), doc("The most to return.", 100)] = 100
     cursor: Cursor = ""
 
@@ -152,9 +152,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     project: Annotated[str, doc("Its project's name.", "shop")]
     title: Annotated[str | None, doc("Its title, or its first prompt.", "Fix the login bug")]
     subtitle: Annotated[str | None, doc("One sentence.")]
-    status: Annotated[
-        str, doc("initialized, active, summarizing, completed, failed or interrupted.", "active")
-    ]
+    status: Status
     client: Annotated[str, doc("The coding agent.", "claude-code")]
     branch: Annotated[str | None, doc("The git branch.", "main")]
     cwd: Annotated[str | None, doc("The directory the agent works in.", "/home/ada/shop")]

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from claude_mem.api.fields import LARGEST_ID, Body, Count, Milliseconds, Params, doc
-from claude_mem.api.sessions import SESSION_ALIASES
+from claude_mem.api.fields import LARGEST_ID, Body, Count, Milliseconds, Params, Session, doc
 from claude_mem.model.jobs import JobState
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
@@ -22,7 +21,7 @@ JOBS = f"a list of at most {MOST_JOBS:,} job ids"
 # -- Health and queue --
 
 
-class QueueFigures(Struct, frozen=True, kw_only=True, rename="camel"):
+class QueueStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     spooled: Annotated[int, doc("Events in the spool, not yet in the database.", 0)]
     ready: Annotated[int, doc("Events waiting to be handed out.", 12)]
     leased: Annotated[int, doc("Events being worked on.", 0)]
@@ -45,6 +44,7 @@ class VectorState(Struct, frozen=True):
     ]
     waiting: Annotated[int, doc("At most this many memories have no vector yet.", 0)]
     trouble: Annotated[str | None, doc("Why they are unavailable.")]
+    embedder: Annotated[str | None, doc("What makes them.", "wordllama-l2-supercat-256")] = None
 
 
 class ContextState(Struct, frozen=True):
@@ -71,7 +71,7 @@ class Health(Struct, frozen=True, kw_only=True, rename="camel"):
     version: Annotated[str, doc("The worker's version.", "0.1.0")]
     protocol: Annotated[int, doc("The version of this protocol.", 1)]
     active_sessions: Annotated[int | None, doc("Sessions that are still open.", 2)]
-    queue: Annotated[QueueFigures | None, doc("The queue in figures.")]
+    queue: Annotated[QueueStatus | None, doc("The queue in figures.")]
     mishaps: Annotated[dict[str, int], doc("Failures the worker recovered from, by component.", {})]
     hung_asks: Annotated[int, doc("Recall queries that timed out and are still running.", 0)]
     observer: Annotated[
@@ -99,7 +99,7 @@ class JobRow(Struct, frozen=True, kw_only=True, rename="camel"):
     reason: Annotated[str | None, doc("Why it is in this state.", "unreadable reply")]
 
 
-class QueuePage(QueueFigures, frozen=True, kw_only=True, rename="camel"):
+class QueuePage(QueueStatus, frozen=True, kw_only=True, rename="camel"):
     spooled_bytes: Annotated[int, doc("Bytes in the spool.", 0)]
     last_event_at: Annotated[Milliseconds | None, doc("When the last event happened.", 1760000000000)]
     counters: Annotated[
@@ -157,11 +157,7 @@ class Stopping(Struct):
 
 class RecordingRequest(Params, frozen=True, kw_only=True):
     paused: Annotated[bool, doc("true: pause recording; false: resume it.", True)]
-    session: Annotated[
-        str,
-        Meta(max_length=200),
-        doc("Only this session.", "claude-session-123", aliases=("claudeSessionId", *SESSION_ALIASES)),
-    ] = ""
+    session: Annotated[Session, Meta(max_length=200)] = ""
 
 
 class Banner(Struct, frozen=True):
@@ -182,7 +178,7 @@ class WorkerState(Struct, frozen=True, kw_only=True):
     ]
     banners: Annotated[list[Banner], doc("Notices, most serious first.")]
     paused: Annotated[Pauses, doc("What is paused.")]
-    queue: Annotated[QueueFigures | None, doc("As in /health.")]
+    queue: Annotated[QueueStatus | None, doc("As in /health.")]
     observer: Annotated[
         dict[str, Any], doc("As in /health, and whether it is `working`.", {"working": False})
     ]
@@ -202,6 +198,9 @@ class SettingRow(Struct, frozen=True, kw_only=True):
     origin: Annotated[str, doc("default, file or environment.", "default")]
     set: Annotated[bool, doc("Whether it is set.", False)]
     file_only: Annotated[bool, doc("It cannot be set in the environment.", False)]
+    socket_only: Annotated[
+        bool, doc("It cannot be changed over the port, only with `claude-mem config`.", False)
+    ]
     restart: Annotated[bool, doc("It takes effect when the worker restarts.", True)]
     pending: Annotated[bool, doc("It is not in force yet.", False)]
     trouble: Annotated[str | None, doc("What is wrong with it.")]
@@ -295,6 +294,7 @@ class PastEvent(Body, frozen=True, kw_only=True):
     at: Annotated[Any, doc("When it happened, in epoch milliseconds.", 1760000000000)] = None
     event: Annotated[str | None, doc("The hook's name.", "Stop")] = None
     branch: Annotated[str | None, doc("The git branch of that time.", "main")] = None
+    agent: Annotated[str, doc("The coding agent that the event is from.", "claude-code")] = "claude-code"
     payload: Annotated[
         Any,
         doc(
@@ -350,6 +350,10 @@ class KnownRequest(Params, frozen=True, kw_only=True):
 
 
 class KnownSession(Struct, frozen=True):
+    """A session that is there already, or must not be. live: captured as it happened, or brought along from
+    elsewhere; forgotten: as a whole, by the user; unseen: it ran while memory was paused. Only the past may
+    be added to."""
+
     state: Annotated[str, doc("live, past, forgotten or unseen.", "past")]
     events: Annotated[int, doc("How many events.", 12)]
     seal: Annotated[str | None, doc("A fingerprint that changes with its content.")]

@@ -24,7 +24,7 @@ Ids = Annotated[
 class SearchArguments(FilterFields, frozen=True, kw_only=True):
     query: Annotated[str, doc("Words, an identifier, an error message, a path.")] = ""
     project: Project = ""
-    limit: Limit = 20
+    limit: Annotated[int, Meta(ge=1, le=100), doc("The most to return (10).")] = 10
     offset: Annotated[int, Meta(ge=0, le=10_000), doc("How many to skip, for the next page.")] = 0
 
     def filters(self, cwd: str) -> SearchFilters:

@@ -1,7 +1,7 @@
 """The command line's side of the worker: one way to ask it, one way to send it records in batches.
 
 The worker has committed a batch when the next one goes out. So sending may be interrupted at any moment: what
-was sent is kept, and sending all of it again changes nothing.
+was sent stays, and sending all of it again changes nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ WITHIN_S = 60.0
 SLOW_S = 1800.0
 """What reads or rewrites the whole database, and every backup of it."""
 CHUNK = 64 << 10
+NO_DATABASE = "There is no database yet; the worker creates it. Run: claude-mem worker start"
 PAGE = 100  # as many as the worker lists at a time
 
 _warned: set[str] = set()
@@ -44,7 +45,7 @@ def load_settings() -> Settings:
     return found
 
 
-class Refused(ClaudeMemError):
+class WorkerRefused(ClaudeMemError):
     """The worker refused a request; `code` is its reason for programs."""
 
     def __init__(self, message: str, code: str) -> None:
@@ -52,7 +53,7 @@ class Refused(ClaudeMemError):
         super().__init__(message)
 
 
-class BadRequest(Refused, UsageError):
+class BadRequest(WorkerRefused, UsageError):
     """What was typed cannot be right."""
 
 
@@ -105,7 +106,7 @@ def stream_lines(path: str, query: Mapping[str, object]) -> Iterator[bytes]:
 
 
 def pages(path: str, query: Mapping[str, object], *, starts: int = 1) -> Iterator[dict[str, Any]]:
-    """Every item of a list that the worker tells page by page."""
+    """Every item of a list, page by page."""
     offset = 0
     while True:
         page = request("GET", path, {**query, "limit": PAGE, "offset": offset}, starts=starts)
@@ -126,18 +127,18 @@ def _with_query(path: str, query: Mapping[str, object]) -> str:
 
 
 def _refuse(status: int, answer: Mapping[str, object]) -> NoReturn:
-    error = answer.get("error")
-    error = error if isinstance(error, dict) else {"message": answer}
+    found = answer.get("error")
+    error = found if isinstance(found, dict) else {"message": answer}
     code, message = str(error.get("code")), str(error["message"])
     if code == "no_route":
         message = "The running worker is a different version. Restart it: claude-mem worker restart"
-    raise (BadRequest if status == 400 else Refused)(message, code)
+    raise (BadRequest if status == 400 else WorkerRefused)(message, code)
 
 
 IMPORT_PATH = "/api/import"
 BATCH_LINES = 300
 BATCH_BYTES = 1 << 20
-REASONS_KEPT = 1_000
+MOST_REASONS = 1_000
 REASONS_SHOWN = 20
 
 Absorb = Callable[[bytes], Mapping[str, Any]]
@@ -163,7 +164,7 @@ class Sent(Struct):
 
     def refuse(self, number: int, why: str) -> None:
         self.refused += 1
-        if len(self.reasons) < REASONS_KEPT:
+        if len(self.reasons) < MOST_REASONS:
             self.reasons.append((number, why))
 
     @property
@@ -225,19 +226,16 @@ def send(
 
 def batches(lines: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
     """Lines together, and how many; one that is larger than a batch may be goes alone."""
-    together: list[bytes] = []
+    batch: list[bytes] = []
     size = 0
     for line in lines:
-        if together and size + len(line) > BATCH_BYTES:
-            yield b"".join(together), len(together)
-            together, size = [], 0
-        together.append(line)
+        if batch and (size + len(line) > BATCH_BYTES or len(batch) == BATCH_LINES):
+            yield b"".join(batch), len(batch)
+            batch, size = [], 0
+        batch.append(line)
         size += len(line)
-        if len(together) == BATCH_LINES:
-            yield b"".join(together), len(together)
-            together, size = [], 0
-    if together:
-        yield b"".join(together), len(together)
+    if batch:
+        yield b"".join(batch), len(batch)
 
 
 def pace(sent: Sent, expected: int | None, took_s: float) -> str:

@@ -82,7 +82,7 @@ def here() -> str:
     return str(Path.cwd())
 
 
-class up_to:  # noqa: N801 - read as a function, where a type is asked for
+class up_to:  # noqa: N801 - read as a function
     """A whole number within bounds, for argparse."""
 
     def __init__(self, most: int, *, least: int = 1) -> None:

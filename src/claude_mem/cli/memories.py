@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from claude_mem.cli.output import ELLIPSIS, Paint, fit, pad, terminal, verbatim, width, wrap
+from claude_mem.cli.output import ELLIPSIS, Paint, fit, pad, plural, terminal, verbatim, width, wrap
 from claude_mem.hook import notices
+from claude_mem.recall.label import headline
 
 PARTS = (("tool_input", "Input"), ("tool_response", "Output"))
 
@@ -75,7 +75,8 @@ def _strings(value: Any) -> set[str]:
 
 Result = dict[str, Any]
 
-AGE, TYPE = 8, 11
+DAY, TYPE = 10, 11
+LINES = 2
 FILES = 3
 AS_TYPED = ("text", "prompt")
 
@@ -96,23 +97,86 @@ _SAID = (
 )
 
 
-def table(results: Sequence[Result], now: float, columns: int, paint: Paint) -> str:
-    """Two lines each: what, and where. With `parts`, of what the score is made."""
+def found(results: Sequence[Result], sessions: Sequence[Result], columns: int, paint: Paint) -> str:
+    """By session: when and what it was about, and under it the memories that match, each with the sentence
+    that does. The project is named once if it is one. With `parts`, of what the score is made."""
+    found_in = {result["session_id"] for result in results}
+    sessions = [session for session in sessions if session["session_id"] in found_in]
+    projects = {str(session["project"]) for session in sessions}
+    lines = [paint("dim", fit(projects.pop(), columns))] if len(projects) == 1 else []
     digits = max([2, *(len(str(result["ref"])) for result in results)])
-    margin = digits + 2 + AGE + 1 + TYPE + 1
-    lines = [paint("dim", f"{'id':>{digits}}  {'age':<{AGE}} {'type':<{TYPE}} what")]
+    margin = 2 + digits + 2
+    for session in sessions:
+        own = [result for result in results if result["session_id"] == session["session_id"]]
+        title = str(session["title"] or "(no title)")
+        where = f"{fit(str(session['project']), columns // 3)} · " if projects else ""
+        head = f"{day(session)}  {where}"
+        lines += ["", head + paint("bold", fit(title, columns - width(head)))]
+        for result in own:
+            ref = paint("bold", str(result["ref"]).rjust(digits))
+            first, *beneath = _row(result, columns - margin)
+            lines.append(f"  {ref}  {first}")
+            beneath += wrap(_marks(result), columns - margin) + wrap(_score(result), columns - margin)
+            lines += [paint("dim", " " * margin + line) for line in beneath]
+        if rest := _rest(session):
+            lines.append(paint("dim", " " * margin + fit(rest, columns - margin)))
+    return "\n".join(lines).lstrip("\n")
+
+
+def day(of: Result) -> str:
+    at = of.get("created_at_epoch")
+    if not isinstance(at, int | float):
+        return ""
+    return f"{datetime.fromtimestamp(at / 1000).astimezone():%Y-%m-%d}"
+
+
+def _row(result: Result, room: int) -> list[str]:
+    """What it is, and at most two lines of the sentence that matches."""
+    kind = str(result.get("type") or result["kind"])
+    title, snippet = headline(str(result["kind"]), _title(result), str(result.get("snippet") or ""))
+    if not snippet and title != _title(result):
+        return _shortened(f"{kind}: {title}", room)
+    return [fit(f"{kind}: {title}", room), *_shortened(snippet, room)]
+
+
+def _shortened(text: str, room: int) -> list[str]:
+    lines = wrap(text, room)
+    return lines if len(lines) <= LINES else [lines[0], fit(" ".join(lines[1:]), room)]
+
+
+def _rest(session: Result) -> str:
+    parts = []
+    if session.get("more"):
+        parts.append(f"{session['more']} more: --session {str(session['session_id'])[:8]}")
+    if session.get("events"):
+        parts.append(f"{plural(session['events'], 'tool event')}: --raw")
+    return f"+ {', '.join(parts)}" if parts else ""
+
+
+def table(results: Sequence[Result], columns: int, paint: Paint) -> str:
+    """Two lines each: what, and where."""
+    digits = max([2, *(len(str(result["ref"])) for result in results)])
+    margin = digits + 2 + DAY + 1 + TYPE + 1
+    projects = {str(result.get("project") or "") for result in results}
+    lines = [paint("dim", f"{'id':>{digits}}  {'date':<{DAY}} {'type':<{TYPE}} what")]
+    if len(projects) == 1:
+        lines.insert(0, paint("dim", fit(next(iter(projects)), columns)))
     for result in results:
-        head = f"{paint('bold', str(result['ref']).rjust(digits))}  {pad(_age(result, now), AGE)} "
+        head = f"{paint('bold', str(result['ref']).rjust(digits))}  {pad(day(result), DAY)} "
         kind = pad(fit(str(result.get("type") or result["kind"]), TYPE), TYPE)
         lines.append(f"{head}{kind} {fit(_title(result), columns - margin)}".rstrip())
-        beneath = [fit(line, columns - margin) for line in _beneath(result)]
-        beneath += wrap(_marks(result), columns - margin) + wrap(_score(result), columns - margin)
+        beneath = [fit(line, columns - margin) for line in _beneath(result, projects)]
+        beneath += wrap(_marks(result), columns - margin)
         lines += [paint("dim", " " * margin + line) for line in beneath]
     return "\n".join(lines)
 
 
+def print_found(answer: Result) -> None:
+    print(found(answer["results"], answer["sessions"], terminal(), Paint(sys.stdout)))
+
+
 def print_table(results: Sequence[Result]) -> None:
-    print(table(results, time.time(), terminal(), Paint(sys.stdout)))
+    print(table(results, terminal(), Paint(sys.stdout)))
 
 
 def in_full(result: Result, now: float, columns: int, paint: Paint) -> str:
@@ -159,12 +223,11 @@ def _bullet(item: str, columns: int) -> list[str]:
     return [f"  - {first[4:]}", *rest]
 
 
-def _beneath(result: Result) -> list[str]:
+def _beneath(result: Result, projects: Collection[str]) -> list[str]:
     files = [str(path) for path in result.get("files") or ()]
     more = [f"{len(files) - FILES} more"] if len(files) > FILES else []
-    where = " · ".join(
-        part for part in (str(result.get("project") or ""), ", ".join([*files[:FILES], *more])) if part
-    )
+    project = str(result.get("project") or "") if len(projects) > 1 else ""
+    where = " · ".join(part for part in (project, ", ".join([*files[:FILES], *more])) if part)
     lines = [where] if where else []
     snippet = str(result.get("snippet") or "")
     if snippet.strip(" …") not in _title(result):
@@ -190,11 +253,6 @@ def _marks(result: Result) -> str:
 
 def _title(result: Result) -> str:
     return str(result.get("title") or result.get("subtitle") or result.get("snippet") or "(no title)")
-
-
-def _age(result: Result, now: float) -> str:
-    at = result.get("created_at_epoch")
-    return notices.age(now - at / 1000) if isinstance(at, int | float) else ""
 
 
 def _when(result: Result, now: float) -> str:

@@ -13,9 +13,9 @@ from claude_mem.cli.commands import OK, USAGE, WRONG, terminal_width
 
 TYPE_CHECKING = False  # without typing, and json and threading when used: `version` comes this way
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import IO
+    from typing import IO, Any
 
 PATIENCE_S = 1.0
 ELLIPSIS = "…"
@@ -35,6 +35,27 @@ def result(data: object, text: str, *, as_json: bool, code: int = OK) -> int:
     else:
         print(text)
     return code
+
+
+def listing(
+    data: object,
+    items: Sequence[Any],
+    table: Callable[[Any], str],
+    empty: str,
+    hint: str = "",
+    *,
+    as_json: bool,
+) -> int:
+    """Print a list as JSON or as a table, with a hint below it; or that it is empty."""
+    if as_json:
+        print_json(data)
+        return OK
+    if items:
+        print(table(items))
+    below = hint if items else empty
+    if below:
+        message(below)
+    return OK
 
 
 def missing(ids: Sequence[object]) -> int:
@@ -113,11 +134,11 @@ def terminal() -> int:
 
 def clean(text: str) -> str:
     """Without anything that would not show as itself; lines stay lines."""
-    kept = []
-    for char in _SEQUENCE.sub("", text).replace("\r\n", "\n").expandtabs(4):
-        if char == "\n" or char in _JOINERS or unicodedata.category(char) not in _HIDDEN:
-            kept.append(char)
-    return "".join(kept)
+    return "".join(
+        char
+        for char in _SEQUENCE.sub("", text).replace("\r\n", "\n").expandtabs(4)
+        if char == "\n" or char in _JOINERS or unicodedata.category(char) not in _HIDDEN
+    )
 
 
 def width(text: str) -> int:
@@ -127,15 +148,7 @@ def width(text: str) -> int:
 def fit(text: str, columns: int) -> str:
     """One line of at most so many columns."""
     line = " ".join(clean(text).split())
-    if width(line) <= columns:
-        return line
-    taken = used = 0
-    for char in line:
-        used += _columns(char)
-        if used > columns - 1:
-            break
-        taken += 1
-    return line[:taken].rstrip() + ELLIPSIS
+    return line if width(line) <= columns else line[: _cut_at(line, columns - 1)].rstrip() + ELLIPSIS
 
 
 def pad(text: str, columns: int) -> str:
@@ -154,7 +167,7 @@ def wrap(text: str, columns: int, indent: str = "") -> list[str]:
                 line = ""
             line = f"{line} {word}" if line else word
             while width(line) > room:
-                cut = _cut_at(line, room)
+                cut = max(1, _cut_at(line, room))
                 lines.append(line[:cut])
                 line = line[cut:]
         lines.append(line)
@@ -182,7 +195,7 @@ def _cut_at(line: str, room: int) -> int:
     for index, char in enumerate(line):
         used += _columns(char)
         if used > room:
-            return max(1, index)
+            return index
     return len(line)
 
 
@@ -234,7 +247,7 @@ class Progress:
 
 
 def confirm(question: str, what: str, *, yes: bool) -> int | None:
-    """None: go on. Else the exit code: nobody is there to be asked, or the answer was no."""
+    """None: go on. Else the exit code: there is no terminal, or the answer was no."""
     if yes:
         return None
     if not sys.stdin.isatty():

@@ -6,7 +6,6 @@ an eighth of a second.
 
 from __future__ import annotations
 
-import _socket
 import posix
 import time
 
@@ -22,14 +21,13 @@ if TYPE_CHECKING:
 
 QUICK_S = 0.125
 NO_DISK = 16 << 20  # bytes; with less it counts as full
-MOST_HEALTH_BYTES = 1 << 20
-ASK = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+HEALTH_REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 AWAKE, ASLEEP, BUSY = "awake", "asleep", "busy"
 
 
 class QuickStatus:
-    """What is seen. Numbers are None where nobody could say."""
+    """None: not known."""
 
     def __init__(self) -> None:
         self.paused: str | None = None  # by what: the variable, or the path of a switch
@@ -59,14 +57,14 @@ def quick_look(environ: dict[bytes, bytes], session: str) -> QuickStatus:
         seen.problem = error.strerror
         return seen
     if paths.is_there(paths.OFF):
-        _look_at_switches(seen, session)
+        _read_switches(seen, session)
     seen.problem = _problem()
     seen.queued = _ledger()[1]
-    _ask(seen)
+    _query_worker(seen)
     return seen
 
 
-def _look_at_switches(seen: QuickStatus, session: str) -> None:
+def _read_switches(seen: QuickStatus, session: str) -> None:
     for switch in (pause.ALL, pause.path(session)) if session else (pause.ALL,):
         if paths.is_there(switch):
             seen.paused = switch
@@ -101,9 +99,9 @@ def _ledger() -> tuple[int, int, int, int, int]:
         posix.close(fd)
 
 
-def _ask(seen: QuickStatus) -> None:
+def _query_worker(seen: QuickStatus) -> None:
     try:
-        health = _health(time.monotonic() + QUICK_S)
+        health = _health()
     except (FileNotFoundError, ConnectionRefusedError):
         return
     except (OSError, ValueError):
@@ -120,30 +118,16 @@ def _ask(seen: QuickStatus) -> None:
     seen.tokens, seen.usd = today.get("tokens"), today.get("usd")
 
 
-def _health(deadline: float) -> dict[str, Any]:
-    """Raises OSError, also ValueError, when nobody answers in time, or not as the worker does."""
+def _health() -> dict[str, Any]:
+    """Raises OSError, also ValueError, if the worker does not answer in time, or not as it should."""
     import json
 
-    from claude_mem.cli.bridge.http import parse
+    from claude_mem.cli.bridge.worker_http import exchange
 
-    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    try:
-        sock.settimeout(QUICK_S)
-        sock.connect(paths.WORKER_SOCK)
-        sock.sendall(ASK)
-        said = b""
-        while len(said) < MOST_HEALTH_BYTES:
-            sock.settimeout(max(0.001, deadline - time.monotonic()))
-            part = sock.recv(64 << 10)
-            if not part:
-                break
-            said += part
-    finally:
-        sock.close()
-    reply = parse(said)
+    reply = exchange(HEALTH_REQUEST, QUICK_S)
     found = json.loads(reply.body) if reply and reply.status == 200 else None
     if not isinstance(found, dict):
-        raise ConnectionError("not a valid answer from the worker")
+        raise ConnectionAbortedError("not a valid answer from the worker")
     return found
 
 
@@ -177,6 +161,7 @@ def add(commands: Commands) -> None:
         more=HELP,
         example='echo \'{"session_id":"s1"}\' | claude-mem statusline',
         run=lambda _: main(),
+        json=False,
     )
 
 
@@ -199,14 +184,13 @@ def main() -> int:
 
 
 def _session() -> str:
-    """Of which session the client shows the status; empty when it does not say."""
+    """Whose status the client shows; empty: it does not say."""
     given = b"" if posix.isatty(0) else stdin.read(READ_WITHIN_S)[0]
     stdin.deadline(ALL_WITHIN_S - READ_WITHIN_S)
     import json
 
     try:
-        told = json.loads(given)
-        session = told.get("session_id")
+        session = json.loads(given).get("session_id")
     except (ValueError, AttributeError, RecursionError):
         session = None
     if isinstance(session, str) and session:
@@ -224,12 +208,12 @@ def status_line(seen: QuickStatus, now: float) -> str:
         return f"mem ! not recording: {seen.problem}"
     if seen.hindered:
         return f"mem ! not remembering: {_short(seen.hindered)}"
-    said = [f"{seen.queued:,} queued"] if seen.queued else []
-    said += [f"{seen.parked:,} failed"] if seen.parked else []
-    said += [f"worker {seen.worker}"] if seen.worker != AWAKE else []
-    said += [f"${seen.usd:,.2f} today"] if seen.usd is not None and seen.usd >= 0.005 else []
-    said += ["budget used up"] if seen.spent_up else []
-    return " ".join(["mem ●", " · ".join(said)]).rstrip()
+    parts = [f"{seen.queued:,} queued"] if seen.queued else []
+    parts += [f"{seen.parked:,} failed"] if seen.parked else []
+    parts += [f"worker {seen.worker}"] if seen.worker != AWAKE else []
+    parts += [f"${seen.usd:,.2f} today"] if seen.usd is not None and seen.usd >= 0.005 else []
+    parts += ["budget used up"] if seen.spent_up else []
+    return " ".join(["mem ●", " · ".join(parts)]).rstrip()
 
 
 def _short(sentence: str) -> str:

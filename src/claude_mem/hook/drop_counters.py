@@ -80,11 +80,13 @@ def _column(content: bytes, which: int) -> dict[str, int]:
 
 def _content() -> bytes:
     try:
-        fd = posix.open(paths.DROPS, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+        fd = posix.open(paths.DROPS, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK)
     except OSError:
         return b""
     try:
         return posix.pread(fd, 4096, 0)
+    except OSError:
+        return b""  # no file
     finally:
         posix.close(fd)
 

@@ -247,8 +247,8 @@ def _must_be_careful(payload: bytes) -> bool:
     if suspect.is_suspect(payload):
         return True
     session = private_turns.session_of(payload)
-    if session is None or b'"source":"fork"' in payload:
-        return True  # a fork carries on another session
+    if session is None or b'"source":"fork"' in payload or b'"source":"resume"' in payload:
+        return True  # which carries on another session, or may
     return private_turns.is_marked(session) or _has_custom_rules()
 
 

@@ -81,11 +81,14 @@ def _missed(lost: dict[str, int], *, records_again: bool) -> str:
 def _left() -> tuple[str, int]:
     """What the worker left to be told, and which file it is in."""
     try:
-        fd = posix.open(paths.NOTICE, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+        fd = posix.open(paths.NOTICE, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK)
     except OSError:
         return "", 0
     try:
-        return posix.read(fd, MOST_BYTES).decode(errors="replace").strip(), posix.fstat(fd).st_ino
+        found = posix.fstat(fd)
+        if found.st_mode & 0o170000 != 0o100000:
+            return "", 0  # a pipe, which would keep its reader waiting
+        return posix.read(fd, MOST_BYTES).decode(errors="replace").strip(), found.st_ino
     except OSError:
         return "", 0
     finally:

@@ -44,14 +44,28 @@ def data_directory(environ: dict[bytes, bytes]) -> bytes:
 
 
 def enter(directory: bytes) -> None:
-    """Make the data directory the working directory; refuse one that belongs to somebody else."""
+    """Make the data directory the working directory; refuse one that belongs to somebody else, or that
+    others may write: they could lead what we write elsewhere."""
     try:
         posix.chdir(directory)
     except FileNotFoundError:
         posix.mkdir(directory, 0o700)
         posix.chdir(directory)
-    if posix.stat(".").st_uid != posix.geteuid():
+    found = posix.stat(".")
+    if found.st_uid != posix.geteuid():
         raise PermissionError(1, "it belongs to another user")
+    if found.st_mode & 0o002:
+        raise PermissionError(1, open_to_all())
+
+
+def open_to_all() -> str:
+    """Why a directory that everybody may write is refused."""
+    return "all users may write to it; run `chmod 700` on it, after a look at what is in it"
+
+
+def open_folder(name: str) -> int:
+    """A descriptor of a folder of ours. Raises OSError, also for a link: nobody knows where it leads."""
+    return posix.open(name, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC)
 
 
 def is_there(name: str) -> bool:

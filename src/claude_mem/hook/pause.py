@@ -55,7 +55,11 @@ def note_skipped_session(session: str) -> None:
     except FileExistsError:
         pass
     flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
-    posix.close(posix.open(skipped_note(session), flags, 0o600))
+    folder = paths.open_folder(paths.UNSEEN)
+    try:
+        posix.close(posix.open(private_turns.spelled(session), flags, 0o600, dir_fd=folder))
+    finally:
+        posix.close(folder)
 
 
 def note_skipped_stdin(verb: str) -> None:

@@ -57,7 +57,12 @@ def parse_ledger(line: bytes) -> tuple[int, int, int, int, int]:
 def _open() -> tuple[int, bool]:
     """Open and lock; the lock goes with the descriptor. Whoever holds it for long was stopped in the middle:
     then the ledger is read and left as it is, for an event must not wait for it."""
-    fd = posix.open(paths.LEDGER, posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW, 0o600)
+    flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK
+    folder = paths.open_folder(paths.SPOOL)
+    try:
+        fd = posix.open(".ledger", flags, 0o600, dir_fd=folder)
+    finally:
+        posix.close(folder)
     for _ in range(TRIES):
         try:
             posix.lockf(fd, posix.F_TLOCK, 0)
@@ -142,28 +147,35 @@ def put(
         b'"flags":["%s"],' % b'","'.join(flags) if flags else b"",
         b'"context":"%s",' % context if context else b"",
     )
-    temporary, final = f"{paths.SPOOL}/.{name}.tmp", f"{paths.SPOOL}/{name}{SUFFIX}"
+    temporary, final = f".{name}.tmp", f"{name}{SUFFIX}"
+    folder = paths.open_folder(paths.SPOOL)
     try:
-        _write_file(temporary, head + payload + b"}\n")
+        _write_file(folder, temporary, head + payload + b"}\n")
         try:
-            _sync(temporary)
-            posix.rename(temporary, final)
-            _sync(paths.SPOOL)  # without this a power cut can forget the rename
+            _sync(folder, temporary)
+            _rename(folder, temporary, final)
+            posix.fsync(folder)  # without this a power cut can forget the rename
         except stdin.Late:
             # The disk is slow, not broken. An event a power cut may take beats one that is surely lost.
-            _finish(temporary, final)
+            _finish(folder, temporary, final)
     except BaseException:
         # Not accepted: leave neither a file nor its weight in the ledger.
-        _forget(temporary, final, size)
+        _forget(folder, temporary, final, size)
         raise
+    finally:
+        posix.close(folder)
     return name
 
 
-def _finish(temporary: str, final: str) -> None:
+def _rename(folder: int, temporary: str, final: str) -> None:
+    posix.rename(temporary, final, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _finish(folder: int, temporary: str, final: str) -> None:
     try:
-        posix.rename(temporary, final)
+        _rename(folder, temporary, final)
     except FileNotFoundError:
-        posix.stat(final)  # already renamed
+        posix.stat(final, dir_fd=folder)  # already renamed
 
 
 def _make_room() -> None:
@@ -176,10 +188,9 @@ def _make_room() -> None:
     drop_counters.prepare()  # now, while there is room for it
 
 
-def _write_file(path: str, content: bytes) -> None:
-    fd = posix.open(
-        path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC | posix.O_NOFOLLOW, 0o600
-    )
+def _write_file(folder: int, name: str, content: bytes) -> None:
+    flags = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC | posix.O_NOFOLLOW
+    fd = posix.open(name, flags, 0o600, dir_fd=folder)
     try:
         view = memoryview(content)
         while view:
@@ -188,18 +199,18 @@ def _write_file(path: str, content: bytes) -> None:
         posix.close(fd)
 
 
-def _sync(path: str) -> None:
-    fd = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+def _sync(folder: int, name: str) -> None:
+    fd = posix.open(name, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW, dir_fd=folder)
     try:
         posix.fsync(fd)
     finally:
         posix.close(fd)
 
 
-def _forget(temporary: str, final: str, size: int) -> None:
-    for path in (temporary, final):
+def _forget(folder: int, temporary: str, final: str, size: int) -> None:
+    for name in (temporary, final):
         try:
-            posix.unlink(path)
+            posix.unlink(name, dir_fd=folder)
         except OSError:
             pass
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, get_args
 
-from claude_mem.imports.import_report import ImportReport, Project
+from claude_mem.imports.import_report import Clean, SourceProject, SourceReport
 from claude_mem.imports.jsonl import Fields, paths_in
 from claude_mem.model.records import Record
 from claude_mem.model.refs import ObservationType
@@ -17,7 +17,7 @@ from claude_mem.model.refs import ObservationType
 NAME = "claude-mem-ts"
 TABLES = ("sdk_sessions", "user_prompts", "observations", "session_summaries")
 UNREAD = ("tool_uses",)
-"""Raw evidence, which it has kept since 13.25: counted, and left where it is."""
+"""Raw evidence, which it stores since 13.25: counted, and left where it is."""
 
 TYPES: tuple[str, ...] = get_args(ObservationType)
 CLIENTS = {"claude": "claude-code"}
@@ -28,8 +28,7 @@ _SESSION = ("content_session_id", "claude_session_id")  # as the client has it: 
 _MEMORY = ("memory_session_id", "sdk_session_id")  # as its observer has it
 _TEXTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
-Clean = Callable[[str], str]
-ProjectOf = Callable[[str, Sequence[str]], Project]
+ProjectOf = Callable[[str, Sequence[str]], SourceProject]
 """The project for one of its names, and for files of that project whose paths are known from the root on."""
 
 
@@ -45,33 +44,24 @@ def is_one(tables: Tables) -> bool:
     return has_sessions and all(map(tables.columns, ("observations", "schema_versions")))
 
 
-def read(
-    tables: Tables,
-    *,
-    clean: Clean,
-    project_of: ProjectOf,
-    is_excluded: Callable[[Project], bool],
-    report: ImportReport,
-) -> Iterator[Record]:
-    """Its memory as records, each after what it refers to."""
-    yield from _Reading(tables, clean, project_of, is_excluded, report).records()
+class TypeScriptMemory:
+    """`records`: its memory, each record after what it refers to."""
 
-
-class _Reading:
     def __init__(
         self,
         tables: Tables,
+        *,
         clean: Clean,
         project_of: ProjectOf,
-        is_excluded: Callable[[Project], bool],
-        report: ImportReport,
+        is_excluded: Callable[[SourceProject], bool],
+        report: SourceReport,
     ) -> None:
         self._tables, self._clean, self._report = tables, clean, report
         self._project_of, self._is_excluded = project_of, is_excluded
         self._by_memory: dict[str, str] = {}  # its observer's id of a session: ours; "": not to be taken
         self._by_row: dict[object, str] = {}
         self._sessions: dict[str, str] = {}  # ours: the client it is of
-        self._projects: dict[str, Project] = {}  # by name
+        self._projects: dict[str, SourceProject] = {}  # by name
         self._recorded: set[str] = set()  # keys of projects that have a record
         self._moved: dict[str, str] = {}  # of worktrees that were merged: the project that took them in
         self._last_at: dict[str, int] = {}
@@ -95,7 +85,7 @@ class _Reading:
         """What a session's record needs and only its observations know."""
         columns = (*_MEMORY, "project", "merged_into_project", "files_read", "files_modified", *_AT)
         for plain in self._tables.rows("observations", columns):
-            row = Fields(plain, str)  # nothing of it is kept
+            row = Fields(plain, str)  # nothing of it is imported
             memory, name, into = row.name(*_MEMORY), row.name("project"), row.name("merged_into_project")
             if into:
                 self._moved[name] = into
@@ -108,8 +98,7 @@ class _Reading:
 
     def _session(self, row: Fields) -> Iterator[Record]:
         memory, name = row.name(*_MEMORY), row.name("project")
-        said = row.name(*_SESSION)
-        session = said or f"{NAME}-{memory or row.number('id')}"
+        session = row.name(*_SESSION) or f"{NAME}-{memory or row.number('id')}"
         client = row.name("platform_source") or "claude"
         began = row.at("started_at", "created_at")
         if why := self._unwanted(name):
@@ -160,7 +149,7 @@ class _Reading:
             }
         )
 
-    def _project(self, name: str) -> Project:
+    def _project(self, name: str) -> SourceProject:
         name = self._moved.get(name, name) or "unknown"
         if name not in self._projects:
             self._projects[name] = self._project_of(name, list(self._files.get(name, ())))

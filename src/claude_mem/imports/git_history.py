@@ -8,17 +8,16 @@ another day or in another clone, yields the same.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from claude_mem import git
-from claude_mem.git import Commit
-from claude_mem.imports.import_report import ImportReport, Project
+from claude_mem.git import GitCommit
+from claude_mem.imports.import_report import Clean, SourceProject, SourceReport, own_session_id
 from claude_mem.model.memory import type_of_commit
 from claude_mem.model.records import Record
 
@@ -31,11 +30,10 @@ MOST_BODY = 20_000
 SessionOf = Callable[[str, str, int], str | None]
 """The session that made a commit, by its hash, its subject and the time it was made; None: nobody knows. It
 must not change its mind about one that was taken in: that would take it in again, for another session."""
-Clean = Callable[[str], str]
 
 _TRAILER = re.compile(r"(?:[A-Z][\w-]+-[Bb]y: |🤖|Generated with |Change-Id: |git-svn-id: )")
 
-_NOTHING_SAID = re.compile(
+_EMPTY_SUBJECT = re.compile(
     r"(?:wip|work in progress|tmp|temp|test|\.+|-+|fixup!.*|squash!.*|amend!.*|checkpoint|save|updates?"
     r"|minor|changes|stuff|misc|initial commit|first commit)[\s.!]*",
     re.I,
@@ -58,70 +56,45 @@ _LOCKS = frozenset(
 
 def read(
     repo: Path,
-    project: Project,
+    project: SourceProject,
     *,
     clean: Clean,
-    report: ImportReport,
+    report: SourceReport,
     session_of: SessionOf | None = None,
     since: int | None = None,
     limit: int = MOST,
 ) -> Iterator[Record]:
     """The newest commits that can be reached from HEAD, oldest first. `since`: epoch milliseconds. Raises
     git.Unanswered."""
-    kept = []
+    commits = []
     for commit in git.log(repo, since=since, limit=limit):
-        why = noise(commit)
-        if why is None:
-            kept.append(commit)
-        else:
+        if why := noise(commit):
             report.skip("commit", why)
-    kept.reverse()
-    if kept:
-        yield from _records(kept, project, clean, report, session_of)
-
-
-def _records(
-    commits: Sequence[Commit],
-    project: Project,
-    clean: Clean,
-    report: ImportReport,
-    session_of: SessionOf | None,
-) -> Iterator[Record]:
-    own = session_id(project)
+        else:
+            commits.append(commit)
+    commits.reverse()
+    own = own_session_id(CLIENT, project)
     made = [(session_of(each.sha, each.subject, each.at) if session_of else None, each) for each in commits]
     alone = [commit.at for session, commit in made if session is None]
-    yield report.count({"kind": "project", **project.record(), "created_at": commits[0].at})
     if alone:
-        yield report.count(
-            {
-                "kind": "session",
-                "session_id": own,
-                "project": project.key,
-                "title": f"Commits of {project.name}",
-                "client": CLIENT,
-                "status": "completed",
-                "cwd": project.root or None,
-                # Of the first commit of all, not the newest: in a list of sessions it comes last.
-                "created_at": min(alone),
-                "updated_at": min(alone),
-                "completed_at": min(alone),
-            }
-        )
+        # As of the first commit, not the newest: in a list of sessions it comes last.
+        yield from report.begin(CLIENT, project, f"Commits of {project.name}", min(alone), min(alone))
+    elif commits:
+        yield report.count({"kind": "project", **project.record(), "created_at": commits[0].at})
     for session, commit in made:
         is_known = session not in (None, own)
         yield report.count(_observation(commit, session or own, clean, is_known=is_known))
 
 
-def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) -> dict[str, object]:
+def _observation(commit: GitCommit, session: str, clean: Clean, *, is_known: bool) -> dict[str, object]:
     body = clean(message_body(commit.body))[:MOST_BODY].strip()
-    facts = [f"Commit {commit.sha[:12]} by {commit.author}".strip()]
     return {
         "kind": "observation",
         "session_id": session,
         "type": type_of_commit(commit.subject) or "change",
         "title": clean(commit.subject).strip()[:MOST_TITLE],
         "narrative": body or None,
-        "facts": [clean(fact) for fact in facts],
+        "facts": [clean(f"Commit {commit.sha[:12]} by {commit.author}".strip())],
         "files_modified": [clean(path) for path in commit.files[:MOST_FILES]],
         "client": CLIENT,
         "commit": commit.sha,
@@ -131,12 +104,7 @@ def _observation(commit: Commit, session: str, clean: Clean, *, is_known: bool) 
     }
 
 
-def session_id(project: Project) -> str:
-    """Of the session in which a repository's commits are that no known session made."""
-    return f"{CLIENT}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
-
-
-def noise(commit: Commit) -> str | None:
+def noise(commit: GitCommit) -> str | None:
     """Why a commit says nothing worth keeping; None: it does."""
     subject, alone = commit.subject.strip(), not message_body(commit.body)
     names = {path.rpartition("/")[2] for path in commit.files}
@@ -146,7 +114,7 @@ def noise(commit: Commit) -> str | None:
         "no message": not subject,
         "changes nothing": not names and alone,
         "locks only": bool(names) and names <= _LOCKS,
-        "says nothing": alone and _NOTHING_SAID.fullmatch(subject),
+        "says nothing": alone and _EMPTY_SUBJECT.fullmatch(subject),
         "a version's number": alone and _VERSION.fullmatch(subject),
         "a dependency's version": _BUMPS.fullmatch(subject),
     }
@@ -170,26 +138,24 @@ _MESSAGE = re.compile(
 
 
 class Made(Struct, frozen=True):
-    """A commit that a session tells of."""
+    """A commit that a session made."""
 
     session: str
     at: int
     subject: str
-    sha: str = ""  # as far as it is told
+    sha: str = ""  # as much of it as is known
 
 
 def made_in(record: Record) -> Iterator[Made]:
-    """The commits that a record tells of: an observation that is one, or an event in which one was made."""
+    """The commits in a record: an observation that is one, or an event in which one was made."""
     session, at = str(record.get("session_id")), record.get("at")
     if not isinstance(at, int):
         return
     if record.get("kind") == "observation" and record.get("client") == CLIENT:
         yield Made(session, at, str(record.get("title") or ""), str(record.get("commit") or ""))
     elif record.get("kind") == "event" and record.get("tool_name") == "Bash":
-        command, output = (
-            _said(record.get("tool_input"), "command"),
-            _said(record.get("tool_response"), "stdout"),
-        )
+        command = _field(record.get("tool_input"), "command")
+        output = _field(record.get("tool_response"), "stdout")
         if "git" not in command or "commit" not in command:
             return
         answers = _ANSWER.findall(output)
@@ -223,8 +189,8 @@ def finder(records: Iterable[Record], *, within_ms: int = WITHIN_MS) -> SessionO
     return session_of
 
 
-def _said(value: object, key: str) -> str:
-    """What a tool was given or gave: a field of its JSON, or all of it where it is none (any more)."""
+def _field(value: object, key: str) -> str:
+    """A field of a tool's JSON; the whole text where it is not JSON (any more)."""
     text = value if isinstance(value, str) else ""
     try:
         fields = json.loads(text)

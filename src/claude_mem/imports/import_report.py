@@ -1,9 +1,10 @@
-"""What came of another source: how much was read, what was passed over, what had to be called otherwise."""
+"""What the importers share: the project, the session that holds imported memory, and the report."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 
 from msgspec import Struct, field
@@ -12,8 +13,10 @@ from claude_mem.model.records import Record
 
 MOST_REASONS = 50
 
+Clean = Callable[[str], str]
 
-class Project(Struct, frozen=True):
+
+class SourceProject(Struct, frozen=True):
     """To which a source's memory belongs."""
 
     key: str
@@ -25,7 +28,12 @@ class Project(Struct, frozen=True):
         return {"key": self.key, "name": self.name, "root": self.root, "remote": self.remote}
 
 
-class ImportReport(Struct):
+def own_session_id(client: str, project: SourceProject) -> str:
+    """Of the session that holds what an importer found for a project."""
+    return f"{client}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
+
+
+class SourceReport(Struct):
     read: Counter[str] = field(default_factory=Counter)  # records, by kind
     skipped: Counter[tuple[str, str]] = field(default_factory=Counter)  # by kind and why
     remapped: Counter[tuple[str, str]] = field(default_factory=Counter)  # by its type and ours
@@ -37,6 +45,23 @@ class ImportReport(Struct):
         if kind == "project":
             self.projects[str(record["name"])] = str(record["key"])
         return record
+
+    def begin(
+        self, client: str, project: SourceProject, title: str, first: int, last: int | None = None
+    ) -> Iterator[Record]:
+        """The records of a project and of the session that holds what was imported for it."""
+        yield self.count({"kind": "project", **project.record(), "created_at": first})
+        session: dict[str, object] = {
+            "kind": "session",
+            "session_id": own_session_id(client, project),
+            "project": project.key,
+            "title": title,
+            "client": client,
+            "status": "completed",
+            "cwd": project.root or None,
+            "created_at": first,
+        }
+        yield self.count(session | ({} if last is None else {"updated_at": last, "completed_at": last}))
 
     def skip(self, kind: str, why: str) -> None:
         self._tally(self.skipped, (kind, why))
@@ -50,9 +75,9 @@ class ImportReport(Struct):
         counter[(key[0], "other") if full else key] += 1
 
 
-def project_named(name: str) -> Project:
+def project_named(name: str) -> SourceProject:
     """One of which no more is known than its name."""
-    return Project(f"name:{name}", name)
+    return SourceProject(f"name:{name}", name)
 
 
 def folders(name: str, paths: Iterable[str]) -> list[str]:

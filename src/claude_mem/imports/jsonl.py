@@ -6,14 +6,19 @@ text, a list, a number or a time.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import get_args
 
 from claude_mem.agents.claude_code import transcript_lines
-from claude_mem.imports.import_report import ImportReport, Project, project_named
+from claude_mem.imports.import_report import (
+    Clean,
+    SourceProject,
+    SourceReport,
+    own_session_id,
+    project_named,
+)
 from claude_mem.model.records import Record
 from claude_mem.model.refs import ObservationType
 
@@ -25,7 +30,7 @@ _LATEST = 253_402_300_799_999
 class Fields:
     """One row. Names and times are taken as they are; all that a person or a model wrote is cleaned."""
 
-    def __init__(self, row: Mapping[str, object], clean: Callable[[str], str]) -> None:
+    def __init__(self, row: Mapping[str, object], clean: Clean) -> None:
         self._row, self._clean = row, clean
 
     def has(self, key: str) -> bool:
@@ -110,62 +115,40 @@ TYPE = ("type", "category")
 FILES = ("files", "files_modified", "paths", "file")
 CONCEPTS = ("concepts", "tags", "labels")
 
-Clean = Callable[[str], str]
-
 
 def read(
     lines: Iterable[str | bytes],
     *,
     at: int,
     clean: Clean,
-    report: ImportReport,
-    project_of: Callable[[str], Project] = project_named,
+    report: SourceReport,
+    project_of: Callable[[str], SourceProject] = project_named,
     unnamed: str = "unknown",
 ) -> Iterator[Record]:
-    """`at`: the time of a line that tells none. `unnamed`: the project of a line that names none."""
+    """`at`: the time of a line without one. `unnamed`: the project of a line that without one."""
     sessions: set[str] = set()
     for line in lines:
-        said = _parsed(line)
-        if said is None:
+        fields = _parsed(line)
+        if fields is None:
             if line.strip():
                 report.skip("line", "cannot be read")
             continue
-        row = Fields(said, clean)
+        row = Fields(fields, clean)
         text, title = _first(row, TEXT), _first(row, TITLE)
         if not (text or title):
             report.skip("line", "has no text")
             continue
         project = project_of(row.name(*PROJECT) or unnamed)
         when = row.at(*AT) or at
-        session = session_id(project)
+        session = own_session_id(CLIENT, project)
         if session not in sessions:
             sessions.add(session)
-            yield from _begun(session, project, when, report)
+            yield from report.begin(CLIENT, project, f"Brought in for {project.name}", when)
         yield report.count(_observation(row, session, title, text, when, report))
 
 
-def session_id(project: Project) -> str:
-    """Of the session that holds what such lines tell of a project."""
-    return f"{CLIENT}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
-
-
-def _begun(session: str, project: Project, at: int, report: ImportReport) -> Iterator[Record]:
-    yield report.count({"kind": "project", **project.record(), "created_at": at})
-    yield report.count(
-        {
-            "kind": "session",
-            "session_id": session,
-            "project": project.key,
-            "title": f"Brought in for {project.name}",
-            "client": CLIENT,
-            "status": "completed",
-            "created_at": at,
-        }
-    )
-
-
 def _observation(
-    row: Fields, session: str, title: str | None, text: str | None, at: int, report: ImportReport
+    row: Fields, session: str, title: str | None, text: str | None, at: int, report: SourceReport
 ) -> dict[str, object]:
     type, concepts = row.name(*TYPE).lower(), _all(row, CONCEPTS)
     if type not in TYPES:
@@ -194,10 +177,10 @@ def _parsed(line: str | bytes) -> dict[str, object] | None:
         return None
     text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
     try:
-        said = json.loads(text.strip("\N{BYTE ORDER MARK} \t\r\n"))
+        found = json.loads(text.strip("\N{BYTE ORDER MARK} \t\r\n"))
     except (ValueError, RecursionError):
         return None
-    return said if isinstance(said, dict) else None
+    return found if isinstance(found, dict) else None
 
 
 def _first(row: Fields, keys: Sequence[str]) -> str | None:

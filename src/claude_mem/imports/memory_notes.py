@@ -4,21 +4,20 @@ They are `memory/MEMORY.md` in a project's folder of the client's, and the files
 CLAUDE.md is none of them: that is instructions, and the client reads it itself.
 
 A file's time says when it was last touched, not when a section of it was written. So what is known already is
-told by its content, which the caller hands in.
+recognized by its content, which the caller passes.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from claude_mem.agents.claude_code.transcript_files import INDEX
-from claude_mem.imports.import_report import ImportReport, Project
+from claude_mem.imports.import_report import Clean, SourceProject, SourceReport, own_session_id
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import Record
 from claude_mem.model.refs import ObservationType
@@ -28,8 +27,6 @@ INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md")
 MOST_FILES = 200
 MOST_BYTES = 1 << 20
 MOST_TITLE = 200
-
-Clean = Callable[[str], str]
 
 _LINK = re.compile(r"\]\(([^()\n]{1,300})\)|@([\w./-]{1,200}\.md)\b")
 _INDEX_LINE = re.compile(
@@ -41,7 +38,7 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _RULES = re.compile(r"\b(?:decisions?|conventions?|preferences?|rules?|feedback|agreed|always|never)\b", re.I)
 
 
-class Section(Struct, frozen=True):
+class NoteSection(Struct, frozen=True):
     title: str
     paragraphs: tuple[str, ...]
     bullets: tuple[str, ...]
@@ -49,10 +46,10 @@ class Section(Struct, frozen=True):
 
 
 def read(
-    path: Path, project: Project, *, clean: Clean, report: ImportReport, known: Collection[str] = ()
+    path: Path, project: SourceProject, *, clean: Clean, report: SourceReport, known: Collection[str] = ()
 ) -> Iterator[Record]:
-    """`path`: the folder with MEMORY.md, or that file. `known`: the content keys of what `session_id` of the
-    project holds already."""
+    """`path`: the folder with MEMORY.md, or that file. `known`: the content keys of what the
+    project's session holds already."""
     index = path / INDEX if path.is_dir() else path
     observations = []
     for file in _files(index, report):
@@ -61,40 +58,25 @@ def read(
             report.skip("note", "cannot be read")
             continue
         for section in sections(text, file.stem if file != index else project.name):
-            said = _observation(section, clean)
-            if content_key(said) in known:
+            note = _observation(section, clean)
+            if content_key(note) in known:
                 report.skip("note", "known already")
             else:
-                observations.append((at, said))
+                observations.append((at, note))
     if not observations:
         return
     observations.sort(key=lambda each: each[0])
-    first, last = observations[0][0], observations[-1][0]
-    session = session_id(project)
-    yield report.count({"kind": "project", **project.record(), "created_at": first})
-    yield report.count(
-        {
-            "kind": "session",
-            "session_id": session,
-            "project": project.key,
-            "title": f"The agent's own notes on {project.name}",
-            "client": CLIENT,
-            "status": "completed",
-            "cwd": project.root or None,
-            "created_at": first,
-            "updated_at": last,
-            "completed_at": last,
-        }
-    )
-    for at, said in observations:
+    title = f"The agent's own notes on {project.name}"
+    yield from report.begin(CLIENT, project, title, observations[0][0], observations[-1][0])
+    for at, note in observations:
         yield report.count(
             {
                 "kind": "observation",
-                "session_id": session,
-                "type": said.type,
-                "title": said.title,
-                "narrative": said.narrative,
-                "facts": list(said.facts),
+                "session_id": own_session_id(CLIENT, project),
+                "type": note.type,
+                "title": note.title,
+                "narrative": note.narrative,
+                "facts": list(note.facts),
                 "client": CLIENT,
                 "provider": CLIENT,
                 "source": "work",
@@ -103,12 +85,7 @@ def read(
         )
 
 
-def session_id(project: Project) -> str:
-    """Of the session that holds a project's notes."""
-    return f"{CLIENT}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
-
-
-def sections(text: str, name: str) -> Iterator[Section]:
+def sections(text: str, name: str) -> Iterator[NoteSection]:
     """Of a note, each heading with what stands under it. `name`: its subject where no heading says it."""
     head, body = _front_matter(text)
     title = head.get("description") or head.get("name") or name
@@ -126,7 +103,7 @@ def sections(text: str, name: str) -> Iterator[Section]:
     yield from _section(title, lines, is_rule)
 
 
-def _section(title: str, lines: list[str], is_rule: bool) -> Iterator[Section]:
+def _section(title: str, lines: list[str], is_rule: bool) -> Iterator[NoteSection]:
     paragraphs: list[str] = []
     bullets: list[str] = []
     fresh, fenced, in_bullet = True, False, False
@@ -150,10 +127,10 @@ def _section(title: str, lines: list[str], is_rule: bool) -> Iterator[Section]:
             paragraphs[-1] += f"\n{line.rstrip()}"
     if any(map(str.strip, (*paragraphs, *bullets))):
         ruled = is_rule or _RULES.search(title) is not None
-        yield Section(title, tuple(paragraphs), tuple(filter(str.strip, bullets)), ruled)
+        yield NoteSection(title, tuple(paragraphs), tuple(filter(str.strip, bullets)), ruled)
 
 
-def _observation(section: Section, clean: Clean) -> Observation:
+def _observation(section: NoteSection, clean: Clean) -> Observation:
     type: ObservationType = "decision" if section.is_rule else "discovery"
     return Observation(
         type,
@@ -173,7 +150,7 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
     return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs if value.strip()}, body
 
 
-def _files(index: Path, report: ImportReport) -> list[Path]:
+def _files(index: Path, report: SourceReport) -> list[Path]:
     """The index, and the notes in its folder that it links to, or that those do."""
     folder = index.parent.resolve()
     found = [index]

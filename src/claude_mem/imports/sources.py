@@ -14,7 +14,14 @@ from claude_mem.agents.claude_code import transcript_files
 from claude_mem.hook import paths
 from claude_mem.imports import claude_mem_ts, jsonl, memory_notes
 from claude_mem.imports.claude_mem_ts import ProjectOf
-from claude_mem.imports.import_report import ImportReport, Project, folders, project_named
+from claude_mem.imports.import_report import (
+    Clean,
+    SourceProject,
+    SourceReport,
+    folders,
+    own_session_id,
+    project_named,
+)
 from claude_mem.model.records import Record
 from claude_mem.privacy import scrub
 from claude_mem.privacy.excluded_projects import ExcludedProjects
@@ -34,14 +41,14 @@ class Adoptable(Struct, frozen=True):
         counted = {name: self.tables.count(name) for name in (*claude_mem_ts.TABLES, *claude_mem_ts.UNREAD)}
         return {name: count for name, count in counted.items() if count}
 
-    def records(self, project_of: ProjectOf, report: ImportReport) -> Iterator[Record]:
-        return claude_mem_ts.read(
+    def records(self, project_of: ProjectOf, report: SourceReport) -> Iterator[Record]:
+        return claude_mem_ts.TypeScriptMemory(
             self.tables,
-            clean=_cleaner(self.settings),
+            clean=cleaner(self.settings),
             project_of=project_of,
             is_excluded=_excluder(self.settings),
             report=report,
-        )
+        ).records()
 
 
 @contextmanager
@@ -60,7 +67,7 @@ def adoptable(settings: Settings) -> Path | None:
     return next(filter(foreign_database.is_foreign_database, (settings.place(paths.DATABASE), usual)), None)
 
 
-def project_under(name: str, paths: Sequence[str]) -> Project | None:
+def project_under(name: str, paths: Sequence[str]) -> SourceProject | None:
     """The project that a directory of that name is, if it is still there, judged by files that lay in it."""
     for folder in folders(name, paths):
         if Path(folder).is_dir():
@@ -71,7 +78,7 @@ def project_under(name: str, paths: Sequence[str]) -> Project | None:
 
 
 def notes_in(
-    settings: Settings, folder: Path, known: Callable[[str], Collection[str]], report: ImportReport
+    settings: Settings, folder: Path, known: Callable[[str], Collection[str]], report: SourceReport
 ) -> Iterator[Record]:
     """The notes in a folder of Claude Code's, of one project or of all. `known`: the content keys of what a
     session, by its id, holds."""
@@ -82,33 +89,33 @@ def notes_in(
         if is_excluded(project):
             report.skip("note", "of an excluded project")
             continue
-        holds = known(memory_notes.session_id(project))
-        yield from memory_notes.read(index, project, clean=_cleaner(settings), report=report, known=holds)
+        holds = known(own_session_id(memory_notes.CLIENT, project))
+        yield from memory_notes.read(index, project, clean=cleaner(settings), report=report, known=holds)
 
 
-def lines_of(settings: Settings, path: Path, project_of: ProjectOf, report: ImportReport) -> Iterator[Record]:
+def lines_of(settings: Settings, path: Path, project_of: ProjectOf, report: SourceReport) -> Iterator[Record]:
     """Lines of JSON that somebody else wrote. Raises OSError."""
     with path.open("rb") as file:
         at = int(path.stat().st_mtime * 1000)
         yield from jsonl.read(
             file,
             at=at,
-            clean=_cleaner(settings),
+            clean=cleaner(settings),
             report=report,
             project_of=lambda name: project_of(name, ()),
             unnamed=path.stem,
         )
 
 
-def _project_at(folder: str) -> Project:
+def _project_at(folder: str) -> SourceProject:
     found = git.resolve(Path(folder))
-    return Project(found.key, found.name, found.root, found.remote)
+    return SourceProject(found.key, found.name, found.root, found.remote)
 
 
-def _cleaner(settings: Settings) -> Callable[[str], str]:
+def cleaner(settings: Settings) -> Clean:
     return partial(scrub.scrub_text, extra_rules=settings.secret_patterns, extra_globs=settings.exclude_paths)
 
 
-def _excluder(settings: Settings) -> Callable[[Project], bool]:
+def _excluder(settings: Settings) -> Callable[[SourceProject], bool]:
     is_excluded = ExcludedProjects(settings.excluded_projects).holds
     return lambda project: is_excluded(project.root or None, project.name)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 
 DAY_MS = 24 * 60 * 60 * 1000
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999: ISO 8601 has no fifth digit."""
 
 Clock = Callable[[], int]
 """Epoch milliseconds, now."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-# What a coding agent did, as one of its hooks reported it.
+from claude_mem.model.clock import LAST_MS
 
 
 class Kind(StrEnum):
@@ -68,15 +69,12 @@ class Event(Struct, frozen=True):
         if self.tool is not None and self.tool.use_id:
             return f"{self.kind}:{self.tool.use_id}"
         if self.prompt_id:
-            said = [self.text, self.note, self.agent_id]
+            texts = [self.text, self.note, self.agent_id]
             if self.tool is not None:
-                said += [self.tool.name, self.tool.input, self.tool.response]
-            digest = hashlib.sha256("\0".join(map(str, said)).encode(errors="replace"))
+                texts += [self.tool.name, self.tool.input, self.tool.response]
+            digest = hashlib.sha256("\0".join(map(str, texts)).encode(errors="replace"))
             return f"{self.kind}:{self.prompt_id}:{digest.hexdigest()[:16]}"
         return self.id
-
-
-# One spool file's content.
 
 
 class SpooledEvent(Struct, frozen=True):
@@ -95,9 +93,6 @@ class SpooledEvent(Struct, frozen=True):
     context: str | None = None  # the stamp of what the session was shown at its start
 
 
-# What happened before anybody listened: an event of long ago, as a transcript tells it.
-
-
 TRANSCRIPT_PREFIX = "past-"
 """With which the ids of such events begin: a session with any other was captured live."""
 
@@ -105,14 +100,13 @@ TRANSCRIPT_PREFIX = "past-"
 class TranscriptEvent(Struct, frozen=True):
     """One event in the words of a hook, with the time it really happened. Not scrubbed yet."""
 
-    id: str  # the same whenever the same transcript is read: `past-` and what names its line
-    at: int  # epoch milliseconds
+    id: Annotated[str, Meta(max_length=400, pattern=f"^{TRANSCRIPT_PREFIX}")]
+    """The same whenever the same transcript is read: `past-` and what names its line."""
+    at: Annotated[int, Meta(ge=0, le=LAST_MS)]  # epoch milliseconds
     event: str  # the hook's name: UserPromptSubmit, PostToolUse, …
     payload: dict[str, object]
     branch: str | None = None  # of that time: what is checked out now says nothing about it
-
-
-# Where work was done: the project, and the branch and commit it stood on. Pure.
+    agent: str = "claude-code"  # its row in `agents.FOLDERS`
 
 
 class Origin(Struct, frozen=True):
@@ -156,6 +150,12 @@ def worktree_of(path: str) -> tuple[str, str] | None:
         root = separator.join(main)
         return None if _EVERYBODYS.fullmatch(root) else (root, separator.join(parts[: index + 2]))
     return None
+
+
+def repository_of(directory: str) -> str:
+    """Of a worktree, its repository; else the directory itself."""
+    worktree = worktree_of(directory)
+    return worktree[0] if worktree else directory
 
 
 def enclosing_directories(directory: str) -> list[str]:

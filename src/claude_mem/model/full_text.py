@@ -43,40 +43,30 @@ def indexed(text: str) -> str:
     return _CAMEL_WORD.sub(_with_parts, text)
 
 
-def expressions(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """A query as expressions of the index: each word that says something, and as phrases what belongs
-    together (a quotation, a path, an identifier)."""
+def query_words(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A query's words that say something, and as phrases what belongs together (a quotation, a path, an
+    identifier)."""
     words: dict[str, None] = {}
     phrases: dict[str, None] = {}
     for chunk in _CHUNK.findall(_POSSESSIVE.sub("", normalize("NFC", query))):
         whole = _words(chunk)
         parts = [part for word in whole for part in _CAMEL_SEAM.split(word)]
         if len(parts) > 1:
-            phrases.setdefault(_quoted(parts))
+            phrases.setdefault(" ".join(parts))
         for word in (*whole, *parts):
             if len(parts) == 1 or not word.isdigit():  # a version's digits say nothing alone, but as a phrase
                 words.setdefault(word.lower())
     telling = [word for word in words if word not in STOP_WORDS] or list(words)
-    return tuple(_quoted([word]) for word in telling[:MOST_WORDS]), tuple(phrases)[:MOST_WORDS]
+    return tuple(telling[:MOST_WORDS]), tuple(phrases)[:MOST_WORDS]
 
 
-def phrase(text: str) -> str:
-    """All of its words, in this order."""
-    return _quoted(
-        [part for word in _words(text) for part in _CAMEL_SEAM.split(word)] or ["\N{REPLACEMENT CHARACTER}"]
-    )
+def may_begin_others(word: str) -> bool:
+    """Whether it is long enough to be the beginning of something in particular."""
+    return len(word) >= PREFIX_FROM or re.fullmatch(_CJK_RUN, word) is not None
 
 
-def beginning(expression: str) -> str | None:
-    """A word as the beginning of others; None for one too short to be the beginning of anything in
-    particular."""
-    word = expression.strip('"')
-    return f"{expression}*" if len(word) >= PREFIX_FROM or re.fullmatch(_CJK_RUN, word) else None
-
-
-def is_only_a_beginning(expression: str) -> bool:
+def is_only_a_beginning(word: str) -> bool:
     """One character of a writing without spaces, which the index knows in pairs."""
-    word = expression.strip('"')
     return len(word) == 1 and re.fullmatch(_CJK_RUN, word) is not None
 
 
@@ -107,8 +97,3 @@ def _pairs(run: str) -> list[str]:
 def _with_parts(word: re.Match[str]) -> str:
     parts = _CAMEL_SEAM.split(word[0])
     return f"{word[0]} {' '.join(parts)}" if len(parts) > 1 else word[0]
-
-
-def _quoted(words: list[str]) -> str:
-    """In quotation marks nothing is an operator; the words hold letters and digits alone."""
-    return f'"{" ".join(words)}"'

@@ -89,9 +89,6 @@ class Spent(Struct, frozen=True):
     session_usd: float = 0.0
 
 
-# A session's state machine: which state follows when an event arrives.
-
-
 class SessionStatus(StrEnum):
     INITIALIZED = "initialized"
     ACTIVE = "active"

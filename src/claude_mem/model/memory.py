@@ -43,13 +43,16 @@ class Memory(Struct, frozen=True):
     summaries: tuple[Summary, ...] = ()
     read_outside: bool = True
     """Text that others wrote was among the events, as far as anybody has looked."""
+    proved: bool = False
+    """A test was run, a commit made or a question answered by the user, and nothing came from the web."""
+    replaces: tuple[tuple[str, str], ...] = ()
+    """(new title, old title): which of the session's observations a new one takes the place of."""
 
-    def source_of(self, observation: Observation) -> Source:
-        """Where its words come from. What changed a file is the agent's own work, whatever it read."""
-        return "external" if self.read_outside and not observation.files_modified else "work"
-
-
-# What came of asking an observer about a batch.
+    def source_of(self, made: Observation | Summary) -> Source:
+        """Where its words come from. What changed a file is the agent's own work, whatever it read; so is
+        what a test showed, or the user said. What was merely read is not."""
+        changed = made.files_edited if isinstance(made, Summary) else made.files_modified
+        return "external" if self.read_outside and not (changed or self.proved) else "work"
 
 
 class Observed(Struct, frozen=True):
@@ -93,9 +96,6 @@ Failure = Throttled | Broken | Paused
 Outcome = Observed | Nothing | Unreadable | Failure
 
 
-# What one call of an observer is about.
-
-
 class Batch(Struct, frozen=True):
     """A run of one session's events, and what has to be known around them."""
 
@@ -113,9 +113,6 @@ class Batch(Struct, frozen=True):
     def wants_summary(self) -> bool:
         """A turn of the main agent ended in it, and not a private one."""
         return any(event.kind is Kind.STOP and not event.private for event in self.events)
-
-
-# What kind of work a commit's message says it is. Pure.
 
 
 _COMMIT_TYPES: dict[str, ObservationType] = {
@@ -145,9 +142,6 @@ def type_of_commit(subject: str) -> ObservationType | None:
     return found or ("bugfix" if FIXES.search(subject) else None)
 
 
-# What makes two observations the same.
-
-
 _OPENING = "\"'`([{“”‘’«„*"
 _CLOSING = "\"'`)]}“”‘’»„*.,;:!?…。、，；：！？"
 _BULLETS = frozenset("-–—•*")
@@ -160,14 +154,14 @@ def content_key(observation: Observation) -> str | None:
     the facts. Digits count, and so does what stands between words in code: `x > 3` is not `x < 3`. A title
     alone says too little: "Tests added" to one file is not "Tests added" to another.
     """
-    title, told = _plain(observation.title), [_plain(observation.narrative)]
-    told += sorted(map(_plain, observation.facts))
-    if not any(told):
+    title, texts = _plain(observation.title), [_plain(observation.narrative)]
+    texts += sorted(map(_plain, observation.facts))
+    if not any(texts):
         if not title:
             return None
-        told += [observation.type, *sorted(set(observation.files_modified))]
-    said = [title, *told]
-    return hashlib.sha256("\n".join(said).encode(errors="replace")).hexdigest()[:32]
+        texts += [observation.type, *sorted(set(observation.files_modified))]
+    whole = [title, *texts]
+    return hashlib.sha256("\n".join(whole).encode(errors="replace")).hexdigest()[:32]
 
 
 def _plain(text: str | None) -> str:

@@ -120,6 +120,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "files_edited": LIST,
         "notes": TEXT,
         "prompt_number": INT,
+        "source": TEXT,
         "at": INT,
     },
 }

@@ -8,9 +8,6 @@ from typing import Literal, get_args
 
 from msgspec import Struct, field
 
-# What recall is about: which memory, what is known of it, what is asked, and what was found.
-
-
 MemoryKind = Literal["observation", "summary", "prompt", "evidence"]
 KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 
@@ -140,29 +137,23 @@ class Hit(Struct, frozen=True):
     marks: tuple[str, ...] = ()  # what to know before trusting it: `files changed since`, …
 
 
-# Whether a path is one that was asked for. Pure.
+def is_of_file(path: str, wanted: str) -> bool:
+    """`wanted` is the path or the end of it, a directory above it (`src/`), or a glob (`src/*.py`)."""
+    path, wanted = f"/{plain_path(path)}", plain_path(wanted)
+    if is_glob(wanted):
+        return fnmatchcase(path, f"*/{wanted}")
+    if wanted.endswith("/"):
+        return f"/{wanted}" in path
+    return path.endswith(f"/{wanted}") or f"/{wanted}".endswith(path)
 
 
-def is_of_file(path: str, asked: str) -> bool:
-    """`asked` is the path or the end of it, a directory above it (`src/`), or a glob (`src/*.py`)."""
-    path, asked = f"/{plain_path(path)}", plain_path(asked)
-    if is_glob(asked):
-        return fnmatchcase(path, f"*/{asked}")
-    if asked.endswith("/"):
-        return f"/{asked}" in path
-    return path.endswith(f"/{asked}") or f"/{asked}".endswith(path)
-
-
-def is_glob(asked: str) -> bool:
-    return any(sign in asked for sign in "*?[")
+def is_glob(wanted: str) -> bool:
+    return any(sign in wanted for sign in "*?[")
 
 
 def plain_path(path: str) -> str:
     """One spelling: slashes one way, letters small, for not all file systems tell them apart."""
     return path.replace("\\", "/").strip().removeprefix("./").lstrip("/").lower()
-
-
-# What is worth remembering: observations and summaries, the batch they are made of, what came of it.
 
 
 ObservationType = Literal["bugfix", "feature", "refactor", "change", "discovery", "decision"]

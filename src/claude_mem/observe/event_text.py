@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 
 from msgspec import Struct
@@ -39,6 +40,10 @@ MOST_PROOF = 1_500
 MOST_COMMIT = 1_600
 MOST_AGENT = 3_000
 MOST_PAGE = 1_200
+MOST_REPLY = 500  # of a machine's answer in JSON
+MOST_SNAPSHOT = 240  # of a page's structure, a browser's console
+MOST_PLAN = 4_000
+MOST_CHATTER = 500  # of a check that found nothing
 MOST_SAID = 4_000
 FIRST_LINES = 5
 LINE_CAP = 160
@@ -112,10 +117,24 @@ def _outcome(name: str, call: ToolUse, base: str | None) -> Piece:
             is_async = call.answered.get("isAsync") is True
             body = "" if is_async else text_of(call.answered.get("content") or call.answer)
             shown = _piece(f"{name} {call.word('description', 'prompt')}", body, MOST_AGENT, Value.MIDDLE)
+        case ToolKind.WEB | ToolKind.OTHER if plan := call.word("plan"):
+            shown = Piece(name, elide(plan, MOST_PLAN), Value.HIGH)
         case ToolKind.WEB | ToolKind.OTHER:
-            asked = call.word("url", "query") or (compact(call.given) if call.given else "")
-            shown = _piece(f"{name} {asked}", call.text(), MOST_PAGE, Value.MIDDLE)
+            query = call.word("url", "query") or (compact(call.given) if call.given else "")
+            text = call.text()
+            shown = _piece(f"{name} {query}", text, _most(name, text, MOST_PAGE), Value.MIDDLE)
     return shown
+
+
+_SNAPSHOTS = ("snapshot", "console", "screenshot")
+_TROUBLE = re.compile(r"error|fail|panic|exception|warn", re.IGNORECASE)
+
+
+def _most(name: str, text: str, usual: int) -> int:
+    """How much of an answer is shown: of what machines write for machines, little."""
+    if any(word in name.lower() for word in _SNAPSHOTS):
+        return MOST_SNAPSHOT
+    return MOST_REPLY if text.lstrip()[:1] in ("{", "[") else usual
 
 
 def _piece(head: str, body: str, cap: int, value: Value = Value.HIGH) -> Piece:
@@ -136,18 +155,19 @@ def _read(where: str, call: ToolUse) -> Piece:
 
 
 def _look(name: str, where: str, call: ToolUse) -> Piece:
-    asked = call.word("pattern", "query", "glob_pattern", "search_term")
+    query = call.word("pattern", "query", "glob_pattern", "search_term")
     names = call.answered.get("filenames")
     content = call.answered.get("content") or ("" if "filenames" in call.answered else call.answer)
     found = "\n".join(map(str, names)) if isinstance(names, list) and names else text_of(content)
     hits = len(found.splitlines())
     place = f" in {where}" if where else ""
-    return Piece(line(f"{name} {asked}{place}: {hits} hits", MOST_HEAD), _first_lines(found), Value.LOW)
+    return Piece(line(f"{name} {query}{place}: {hits} hits", MOST_HEAD), _first_lines(found), Value.LOW)
 
 
 def _write(name: str, where: str, call: ToolUse) -> Piece:
-    if call.answered.get("structuredPatch"):
-        return _piece(f"{name} {where}", call.changed_lines(), MOST_CHANGE)
+    changed = call.changed_lines() if call.answered.get("structuredPatch") else ""
+    if any(each[:1] in "+-" for each in changed.splitlines()):
+        return _piece(f"{name} {where}", changed, MOST_CHANGE)
     content = call.word("content", "file_text", "contents")
     head = line(f"{name} {where} ({len(content.splitlines())} lines)", MOST_HEAD)
     return Piece(head, elide(text_of(content), MOST_NEW_FILE, tail=0.1), Value.HIGH)
@@ -167,9 +187,10 @@ def _command(name: str, call: ToolUse) -> Piece:
             full = elide(command, MOST_COMMIT)
             return _ran(name, full, elide(output, MOST_OUTPUT // 2), Value.HIGH)
         case shell.Purpose.PROVE:
-            return _ran(name, shown, elide(output, MOST_PROOF, tail=0.7), Value.HIGH)
+            most = MOST_PROOF if _TROUBLE.search(output) else MOST_CHATTER
+            return _ran(name, shown, elide(output, most, tail=0.6), Value.HIGH)
         case shell.Purpose.WORK:
-            return _ran(name, shown, elide(output, MOST_OUTPUT, tail=0.5), Value.MIDDLE)
+            return _ran(name, shown, elide(output, _most("", output, MOST_OUTPUT), tail=0.5), Value.MIDDLE)
 
 
 def _ran(name: str, command: str, output: str, value: Value) -> Piece:

@@ -85,9 +85,35 @@ def marked(memory: Memory, seen: Iterable[ReadEvent]) -> Memory:
 
     Text from outside may say anything, also what the next session is to do. So where a batch held any of it,
     and what was observed changed no file, it counts as read (`Memory.source_of`): a wrong "external" costs a
-    mark beside a memory, a wrong "work" lends untrusted words the agent's voice.
+    mark beside a memory, a wrong "work" lends untrusted words the agent's voice. A test, a commit and the
+    user's answer show that it is more than read, but nothing shows that of text from the web.
     """
-    return replace(memory, read_outside=any(call is not None and reads_outside(call) for _, call in seen))
+    calls = [call for _, call in seen if call is not None]
+    from_afar = any(map(_is_from_afar, calls))
+    proved = not from_afar and any(map(_proves, calls))
+    return replace(memory, read_outside=any(map(reads_outside, calls)), proved=proved)
+
+
+_SHOWS = re.compile(
+    r"(?:^|[\s;&|/])(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox|(?:go|cargo|npm|pnpm|yarn|bun"
+    r"|make|dotnet|mvn|gradle|deno|swift|mix|npm run|pnpm run|mise run) test\S*|git\s+commit)\b"
+)
+_FETCHES = re.compile(
+    r"(?:^|[\s;&|(`'\"/])(?:curl|wget|gh|http|git\s+(?:clone|fetch|pull))(?=$|[\s;&|)`'\"])"
+)
+
+
+def _is_from_afar(call: ToolUse) -> bool:
+    if call.kind is ToolKind.COMMAND:
+        return _FETCHES.search(call.command or call.tool.input or "") is not None
+    return call.kind is ToolKind.WEB or call.tool.name.startswith("mcp__")
+
+
+def _proves(call: ToolUse) -> bool:
+    """Ran a test, made a commit, or asked the user."""
+    if call.kind is ToolKind.COMMAND:
+        return _SHOWS.search(call.command) is not None
+    return "questions" in call.fields and bool(call.answered.get("answers"))
 
 
 def reads_outside(call: ToolUse) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from msgspec import Struct
 
@@ -21,7 +21,6 @@ SHIPPED = Path(__file__).parent / "modes"
 TYPES: tuple[str, ...] = get_args(ObservationType)
 VERBOSITIES: tuple[Verbosity, ...] = get_args(Verbosity)
 KEYS = ("description", "language", "extra", "record", "skip", "types", "concepts")
-_LINE = "a non-empty line of text"
 
 
 class Mode(Struct, frozen=True):
@@ -48,7 +47,7 @@ def load(name: str, folders: Sequence[Path]) -> Mode:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError, OSError) as error:  # not TOML, not text; endless digits or brackets
         raise SettingsError("the file", str(error), "TOML in UTF-8", str(path)) from error
-    return _Reader(str(path)).mode(name, table)
+    return _mode(name, table, str(path))
 
 
 def load_or_usual(name: str, folders: Sequence[Path]) -> tuple[Mode, str | None]:
@@ -68,48 +67,42 @@ def available(folders: Sequence[Path]) -> dict[str, Path]:
     return found
 
 
-class _Reader(Struct, frozen=True):
-    where: str
+def _mode(name: str, table: Mapping[str, Any], where: str) -> Mode:
+    def check(key: str, value: object, allowed: str, *, holds: bool) -> None:
+        if not holds:
+            raise SettingsError(key, value, allowed, where)
 
-    def mode(self, name: str, table: Mapping[str, object]) -> Mode:
-        for key in table:
-            if key not in KEYS:
-                raise SettingsError(key, table[key], "only the keys " + ", ".join(KEYS), self.where)
-        types = self._meanings("types", table.get("types"))
-        for kind, _ in types:
-            if kind not in TYPES:
-                raise SettingsError("types", kind, "some of " + ", ".join(TYPES), self.where)
-        skip = table.get("skip")
-        if not isinstance(skip, dict) or set(skip) != set(VERBOSITIES):
-            raise SettingsError("skip", skip, "a table with " + ", ".join(VERBOSITIES), self.where)
-        return Mode(
-            name=name,
-            description=self._line("description", table.get("description")),
-            types=types,
-            concepts=self._meanings("concepts", table.get("concepts")),
-            record=self._lines("record", table.get("record")),
-            skip=tuple((each, self._lines(f"skip.{each}", skip[each])) for each in VERBOSITIES),
-            language=self._line("language", table["language"]) if "language" in table else None,
-            extra=self._text("extra", table["extra"]) if "extra" in table else None,
-        )
-
-    def _text(self, key: str, value: object) -> str:
-        if not isinstance(value, str) or not value.strip():
-            raise SettingsError(key, value, "text that is not empty", self.where)
-        return value.strip()
-
-    def _line(self, key: str, value: object) -> str:
+    def line(key: str, value: Any) -> str:
         text = value.strip() if isinstance(value, str) else ""
-        if not text or len(text.splitlines()) > 1:
-            raise SettingsError(key, value, _LINE, self.where)
+        check(key, value, "a non-empty line of text", holds=len(text.splitlines()) == 1)
         return text
 
-    def _lines(self, key: str, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list):
-            raise SettingsError(key, value, "a list of lines of text", self.where)
-        return tuple(self._line(key, line) for line in value)
+    def lines(key: str, value: Any) -> tuple[str, ...]:
+        check(key, value, "a list of lines of text", holds=isinstance(value, list))
+        return tuple(line(key, each) for each in value)
 
-    def _meanings(self, key: str, value: object) -> tuple[tuple[str, str], ...]:
-        if not isinstance(value, dict) or not value:
-            raise SettingsError(key, value, "a table of names and what they mean", self.where)
-        return tuple((name, self._line(f"{key}.{name}", meaning)) for name, meaning in value.items())
+    def meanings(key: str) -> tuple[tuple[str, str], ...]:
+        value: Any = table.get(key)
+        check(
+            key, value, "a table of names and what they mean", holds=isinstance(value, dict) and bool(value)
+        )
+        return tuple((each, line(f"{key}.{each}", meaning)) for each, meaning in value.items())
+
+    for key in table:
+        check(key, table[key], "only the keys " + ", ".join(KEYS), holds=key in KEYS)
+    types, skip, extra = meanings("types"), table.get("skip"), table.get("extra", "none")
+    for kind, _ in types:
+        check("types", kind, "some of " + ", ".join(TYPES), holds=kind in TYPES)
+    levels = set(skip) if isinstance(skip, dict) else set()
+    check("skip", skip, "a table with " + ", ".join(VERBOSITIES), holds=levels == set(VERBOSITIES))
+    check("extra", extra, "text that is not empty", holds=isinstance(extra, str) and bool(extra.strip()))
+    return Mode(
+        name=name,
+        description=line("description", table.get("description")),
+        types=types,
+        concepts=meanings("concepts"),
+        record=lines("record", table.get("record")),
+        skip=tuple((each, lines(f"skip.{each}", table["skip"][each])) for each in VERBOSITIES),
+        language=line("language", table["language"]) if "language" in table else None,
+        extra=extra.strip() if "extra" in table else None,
+    )

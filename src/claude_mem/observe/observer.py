@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from msgspec import Struct, field
 
 from claude_mem.model.jobs import Spend, Spent
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome
-from claude_mem.models.registry import MOST_OUTPUT, Model, Prompt, Reply
+from claude_mem.model.structs import map_text
 from claude_mem.observe import evidence, prompt, reply, tool_calls
 from claude_mem.observe.mode import Mode
 from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.providers.registry import MOST_OUTPUT, Model, Prompt, Reply
 from claude_mem.settings.declarations import Verbosity
 
 EVENTS_CHARACTERS = 80_000  # of one prompt: about 20,000 tokens
@@ -22,9 +22,7 @@ ASK_WITHIN_S = 180.0
 CHARACTERS_PER_TOKEN = 4
 DAY_S = 24 * 60 * 60
 
-Whose = Literal["day", "session"]
-
-_WORDS: dict[Whose, str] = {"day": "Today's", "session": "This session's"}
+_WORDS = {"day": "Today's", "session": "This session's"}
 
 
 class Limits(Struct, frozen=True):
@@ -37,7 +35,7 @@ class Limits(Struct, frozen=True):
 
 
 class BudgetSpent(Struct, frozen=True):
-    whose: Whose
+    whose: str  # day or session
     says: str  # one sentence
 
 
@@ -74,11 +72,12 @@ class Observer:
         spent: Callable[[int], Spent],
         tell: Callable[[str], None],
         today: Callable[[], int] = _today,
+        clean: Callable[[str], str] = str,
     ) -> None:
         """`extract` observes without a model; `spent` knows what a session and the day have cost; `tell`
-        reaches the user."""
+        reaches the user; `clean` takes out of a text what may not be kept."""
         self._model, self._extract, self._options = model, extract, options
-        self._spent, self._tell, self._today = spent, tell, today
+        self._spent, self._tell, self._today, self._clean = spent, tell, today, clean
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}  # by session
         self._announced: set[tuple[str, int]] = set()
@@ -90,7 +89,8 @@ class Observer:
         outcome, spend = self._observed(batch, seen, session_id)
         if isinstance(outcome, Observed):
             outcome = Observed(evidence.marked(outcome.memory, seen))
-        return outcome, spend
+        # A model may decode what came encoded, or invent it; and a reply that cannot be read is quoted.
+        return map_text(outcome, self._clean), spend
 
     def _observed(
         self, batch: Batch, seen: Sequence[ReadEvent], session_id: int
@@ -161,26 +161,14 @@ def exhausted_budget(spent: Spent, limits: Limits, under_way: Spent | None = Non
     """None when another call may be made; else which budget is spent. `under_way`: what those calls may take
     that are not in the books yet."""
     more = under_way or Spent()
-    tokens: list[tuple[Whose, int, int, int | None]] = [
-        ("day", spent.daily_tokens, more.daily_tokens, limits.daily_tokens),
-        ("session", spent.session_tokens, more.session_tokens, limits.session_tokens),
-    ]
-    for whose, used, pending, limit in tokens:
-        if limit is not None and used + pending >= limit:
-            waits = f", with {pending:,} for calls under way" if used < limit else ""
-            return BudgetSpent(
-                whose, f"{_WORDS[whose]} budget is spent: {used:,} of {limit:,} tokens{waits}."
-            )
-    money: list[tuple[Whose, float, float, float | None]] = [
-        ("day", spent.daily_usd, more.daily_usd, limits.daily_usd),
-        ("session", spent.session_usd, more.session_usd, limits.session_usd),
-    ]
-    for whose, cost, due, most in money:
-        if most is not None and cost + due >= most:
-            waits = f", with ${due:,.2f} for calls under way" if cost < most else ""
-            return BudgetSpent(
-                whose, f"{_WORDS[whose]} budget is spent: ${cost:,.2f} of ${most:,.2f}{waits}."
-            )
+    for unit, words in (("tokens", "{:,} of {:,} tokens"), ("usd", "${:,.2f} of ${:,.2f}")):
+        for whose, prefix in (("day", "daily"), ("session", "session")):
+            used, pending, most = (getattr(each, f"{prefix}_{unit}") for each in (spent, more, limits))
+            if most is not None and used + pending >= most:
+                due = words.partition(" of ")[0].format(pending)
+                waits = f", with {due} for calls under way" if used < most else ""
+                says = f"{_WORDS[whose]} budget is spent: {words.format(used, most)}{waits}."
+                return BudgetSpent(whose, says)
     return None
 
 

@@ -97,20 +97,20 @@ def quoted_command(line: str, limit: int = 80) -> str:
 
 def _without_heredocs(line: str) -> tuple[str, list[str]]:
     bodies: list[str] = []
-    kept: list[str] = []
+    left: list[str] = []
     at = 0
     while found := _HEREDOC.search(line, at):
         end_of_line = line.find("\n", found.end())
         if end_of_line < 0:
             break
         closing = re.compile(rf"^\s*{found[2]}\s*$", re.M).search(line, end_of_line)
-        kept.append(line[at : found.start()] + f" <<HEREDOC{len(bodies)} " + line[found.end() : end_of_line])
+        left.append(line[at : found.start()] + f" <<HEREDOC{len(bodies)} " + line[found.end() : end_of_line])
         bodies.append(line[end_of_line + 1 : closing.start() if closing else len(line)])
         at = closing.end() if closing else len(line)
         if len(bodies) > 50:
             break
-    kept.append(line[at:])
-    return "".join(kept), bodies
+    left.append(line[at:])
+    return "".join(left), bodies
 
 
 _MARK = re.compile(r"<<HEREDOC\d+")
@@ -118,7 +118,7 @@ _MARK = re.compile(r"<<HEREDOC\d+")
 
 def _simple(words: list[str], piped: bool, documents: Iterator[str]) -> SimpleCommand:
     heredoc, into = None, None
-    kept: list[str] = []
+    left: list[str] = []
     take_next = False
     for word in words:
         if take_next:
@@ -129,22 +129,22 @@ def _simple(words: list[str], piped: bool, documents: Iterator[str]) -> SimpleCo
             if word == _MARK.search(word)[0]:  # type: ignore[index]  # it was just found
                 continue
         redirect = _REDIRECT.match(word)
-        if redirect and kept:
+        if redirect and left:
             into, take_next = redirect[1] or None, not redirect[1]
             continue
-        kept.append(word)
-    while kept and (_ASSIGNED.match(kept[0]) or kept[0] in _WRAPPERS or kept[0] in "({" or kept[0] == "$("):
-        kept.pop(0)
-    if len(kept) > 2 and _RUNNERS.get(kept[0]) == kept[1]:
-        kept = kept[2:]
-    if len(kept) > 2 and re.match(r"^(?:python[\d.]*|py)$", kept[0].rsplit("/", 1)[-1]) and kept[1] == "-m":
-        kept = kept[2:]
-    if kept and kept[0] == "git":  # `git -C path commit` is `git commit`
-        while len(kept) > 2 and kept[1] in ("-C", "-c"):
-            del kept[1:3]
-        while len(kept) > 2 and kept[1].startswith("--"):
-            del kept[1]
-    return SimpleCommand(tuple(kept), piped, into, heredoc)
+        left.append(word)
+    while left and (_ASSIGNED.match(left[0]) or left[0] in _WRAPPERS or left[0] in "({" or left[0] == "$("):
+        left.pop(0)
+    if len(left) > 2 and _RUNNERS.get(left[0]) == left[1]:
+        left = left[2:]
+    if len(left) > 2 and re.match(r"^(?:python[\d.]*|py)$", left[0].rsplit("/", 1)[-1]) and left[1] == "-m":
+        left = left[2:]
+    if left and left[0] == "git":  # `git -C path commit` is `git commit`
+        while len(left) > 2 and left[1] in ("-C", "-c"):
+            del left[1:3]
+        while len(left) > 2 and left[1].startswith("--"):
+            del left[1]
+    return SimpleCommand(tuple(left), piped, into, heredoc)
 
 
 _LOOKS = """

@@ -2,79 +2,281 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 # A glob without a slash is matched against the path's last part, one with a slash against the whole path.
 DEFAULT_GLOBS: tuple[str, ...] = (
-    ".env",
-    ".env.*",
-    ".envrc",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.ppk",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".pypirc",
-    ".htpasswd",
-    ".git-credentials",
-    ".credentials.json",
-    "**/.aws/credentials",
-    "**/.docker/config.json",
-    "**/.kube/config",
+    # Variables, and files of a tool's settings that exist for its secrets.
+    *(".env", ".env.*", ".env~", ".env_*", ".env-*", "*.env", "*.env~", ".envrc", ".dev.vars"),
+    *("secrets.yaml", "secrets.yml", "secrets.json", "secrets.toml", "local.settings.json"),
+    *("*.tfstate", "*.tfstate.*", "*.tfvars", "*.tfvars.json", ".terraformrc", "credentials.tfrc.json"),
+    *(".vault-token", ".vault_pass*", ".vault-pass*", "key.properties", "keystore.properties"),
+    # Keys and key stores.
+    *("*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdb", "*.kdbx"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "secring.*", "*.ovpn", "wallet.dat", "*.agekey"),
+    # Logins of commands and package registries.
+    *(".netrc", "_netrc", ".authinfo", ".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".pypirc"),
+    *(".npmrc", ".htpasswd", ".git-credentials", "**/git/credentials", "**/.gem/credentials"),
+    *("**/.cargo/credentials", "**/.cargo/credentials.toml", "**/gh/hosts.yml", "**/etc/shadow"),
+    *(".boto", ".s3cfg", "rclone.conf", ".dockercfg", "**/.docker/config.json", "**/.codex/auth.json"),
+    *("**/.composer/auth.json", ".msmtprc", "**/.oci/config", "**/.config/hub"),
+    # Clouds and clusters.
+    *(".credentials.json", "credentials.json", "application_default_credentials.json"),
+    *("client_secret*.json", "*service-account*.json", "*service_account*.json", "*serviceaccount*.json"),
+    *("**/.aws/credentials", "**/gcloud/credentials.db", "**/gcloud/access_tokens.db"),
+    *("**/.azure/accesstokens.json", "**/.azure/msal_token_cache.json", "*accesskeys.csv"),
+    *("**/.kube/config", "kubeconfig", "kubeconfig.*", "*.kubeconfig"),
+    # What was typed before, passwords included; and the variables of a process.
+    *(".*_history", "fish_history", ".histfile", "consolehost_history.txt", "**/proc/*/environ"),
 )
 
 # Written to be shared, and the first thing an agent reads in a new project.
 _SHARED = (".example", ".sample", ".template", ".dist", ".pub")
 
 
-def is_excluded(path: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> bool:
-    return _is_excluded(path, tuple(glob.lower() for glob in globs))
+_CODE = ("process.env", "import.meta.env")
+"""As written in programs: no files."""
+_SEPARATORS = "\"'`=;|<>()&:@,{}"  # `git show HEAD:.env`, `scp host:.env`, `cat {.env,x}`
+_BETWEEN_COMMANDS = ";|&()`{}\n"
+_BEFORE = ("sudo", "command", "builtin", "exec", "time", "nohup", "!")
+_SEARCHERS = frozenset(("grep", "egrep", "fgrep", "rg", "ag", "ack", "findstr"))
+ENVIRONMENT = "the environment"
+NEAREST = 256
+"""Characters of a folder's path that are looked at: what excludes a file are its nearest folders."""
 
 
-def excluded_word(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> str | None:
-    """The first excluded path among a shell command's words."""
-    for separator in "\"'`=;|<>()&:@,{}":  # `git show HEAD:.env`, `scp host:.env`, `cat {.env,x}`
-        command = command.replace(separator, " ")
+def is_excluded(path: str, globs: tuple[str, ...] = DEFAULT_GLOBS, folder: str = "") -> bool:
+    """`folder`: what a relative path is relative to, as far as that is known."""
+    return _is_excluded(path, tuple(glob.lower() for glob in globs), folder)
+
+
+def excluded_word(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS, folder: str = "") -> str | None:
+    """The first excluded path among a shell command's words, wildcards among them; or the environment, if it
+    prints that."""
+    if prints_environment(command):
+        return ENVIRONMENT
     lowered = tuple(glob.lower() for glob in globs)
-    for word in dict.fromkeys(command.split()):
-        # `cat .env*` reads .env as surely as `cat .env` does.
-        path = word.rstrip("*?")
-        if path and _is_excluded(path, lowered):
-            return path
+    for text in dict.fromkeys((command, _with_wildcards(command))):
+        found = _among_words(text, lowered, folder)
+        if found:
+            return found
     return None
 
 
-def _is_excluded(path: str, globs: tuple[str, ...]) -> bool:
-    parts = path.replace("\\", "/").lower().split("/")
-    return not parts[-1].endswith(_SHARED) and any(_matches(parts, glob) for glob in globs)
+def _among_words(command: str, globs: tuple[str, ...], folder: str) -> str | None:
+    for separator in _SEPARATORS:
+        command = command.replace(separator, " ")
+    words = command.split()
+    enters = False
+    for word in words if "cd" in words or "pushd" in words else dict.fromkeys(words):
+        if enters:
+            folder = word if word.startswith(("/", "~", "$")) else f"{folder}/{word}"[-NEAREST:]
+        enters = word in ("cd", "pushd")
+        # `cat .env*` reads .env as surely as `cat .env` does.
+        path = word.rstrip("*?")
+        if path and _is_excluded(path, globs, folder):
+            return path
+        if ("*" in word or "?" in word) and _may_name(word, globs, folder):
+            return word
+    return None
 
 
-def _matches(parts: list[str], glob: str) -> bool:
+def prints_environment(command: str) -> bool:
+    """`printenv`, `env`, `set`, `export -p` and the like, wherever they stand among commands."""
+    if "env" not in command and "set" not in command and "-" not in command and "export" not in command:
+        return False
+    for separator in _BETWEEN_COMMANDS:
+        command = command.replace(separator, "\0")
+    for each in command.split("\0"):
+        words = [word for word in each.split() if not word.startswith((">", "<", "2>"))]
+        while words and (words[0] in _BEFORE or ("=" in words[0] and not words[0].startswith("-"))):
+            words.pop(0)
+        if not words:
+            continue
+        name, rest = words[0].rpartition("/")[2], words[1:]
+        if name == "printenv" or (name in ("set", "export") and not rest):
+            return True
+        if name == "env" and all(word.startswith("-") or "=" in word for word in rest):
+            return True
+        if (
+            name in ("export", "declare", "typeset")
+            and rest
+            and all(word in ("-p", "-x", "-px") for word in rest)
+        ):
+            return True
+    return False
+
+
+def searches(tool: object, command: str) -> bool:
+    """Whether a tool prints lines of files that it was not told the names of."""
+    words = command.replace("|", " ").replace("/", " ").split()
+    named = str(tool or "").lower()
+    return "grep" in named or "search" in named or not _SEARCHERS.isdisjoint(words)
+
+
+def without_excluded_lines(text: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> str:
+    """What a search printed, without the lines of excluded files: `.env:1:…`, `.env-2-…`, or those under a
+    line that is the file's name."""
+    lowered = tuple(glob.lower() for glob in globs)
+    kept: list[str] = []
+    under = False
+    for line in text.split("\n"):
+        name = line.strip()
+        if not name:
+            under = False
+        elif under and name[:1].isdigit():
+            continue
+        else:
+            under = " " not in name and ":" not in name and _is_excluded(name, lowered)
+        file = _searched_file(line, lowered)
+        kept.append(f"{file}:[excluded: contents of {file}]" if file else line)
+    return "\n".join(kept)
+
+
+def _searched_file(line: str, globs: tuple[str, ...]) -> str | None:
+    """The excluded file that a line of a search's result begins with."""
+    head = line[:512].lstrip()
+    for mark in ":-":
+        at = head.find(mark, 1)
+        while at > 0:
+            end = at + 1
+            while end < len(head) and head[end].isdigit():
+                end += 1
+            is_numbered = end > at + 1 and head.startswith(mark, end)
+            if (is_numbered or mark == ":") and _is_excluded(head[:at], globs) and " " not in head[:at]:
+                return head[:at]
+            at = head.find(mark, at + 1) if mark == "-" else -1
+    return None
+
+
+def _is_excluded(path: str, globs: tuple[str, ...], folder: str = "") -> bool:
+    path = path.replace("\\", "/").lower()
+    parts = path.split("/")
+    if parts[-1].endswith(_SHARED) or parts[-1] in _CODE:
+        return False
+    if folder and not path.startswith(("/", "~")):
+        parts = [*folder.replace("\\", "/").lower().split("/"), *parts]
+    names, starts, ends, others = _split(globs)
+    name = parts[-1]
+    if name in names or name.startswith(starts) or name.endswith(ends):
+        return True
+    return any(_matches(parts, glob) for glob in others)
+
+
+_splits: dict[tuple[str, ...], tuple[frozenset[str], tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {}
+
+
+def _split(
+    globs: tuple[str, ...],
+) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Names, beginnings and ends of names, which are looked up; and the others, which are matched one by one:
+    a command may have thousands of words."""
+    if globs not in _splits:
+        plain = [glob for glob in globs if "/" not in glob and "?" not in glob]
+        names = [glob for glob in plain if "*" not in glob]
+        starts = [glob for glob in plain if glob.find("*") == len(glob) - 1 > 0]
+        ends = [glob for glob in plain if glob.rfind("*") == 0 < len(glob) - 1]
+        known = {*names, *starts, *ends}
+        others = tuple(glob for glob in globs if glob not in known)
+        _splits.clear()
+        _splits[globs] = (
+            frozenset(names),
+            tuple(glob[:-1] for glob in starts),
+            tuple(glob[1:] for glob in ends),
+            others,
+        )
+    return _splits[globs]
+
+
+def _with_wildcards(command: str) -> str:
+    """With a wildcard for every choice that a shell would make: `.e{nv,x}`, `.en[v]`."""
+    for opening, closing, wildcard in (("{", "}", "*"), ("[", "]", "?")):
+        pieces = command.split(opening)
+        command = pieces[0]
+        for piece in pieces[1:]:
+            _, closed, rest = piece.partition(closing)
+            command += (
+                wildcard + rest if closed and " " not in piece[: len(piece) - len(rest)] else opening + piece
+            )
+    return command
+
+
+def _may_name(word: str, globs: tuple[str, ...], folder: str) -> bool:
+    """Whether a shell's pattern may name an excluded file. One that begins with a wildcard counts only in a
+    folder that is named: elsewhere it would name almost any."""
+    word = word.replace("\\", "/").lower()
+    parts = word.split("/")
+    is_begun = _begins(parts[-1])
+    if folder and not word.startswith(("/", "~")):
+        parts = [*folder.lower().split("/"), *parts]
+    begun = _literal(parts[-1])
+    for glob in globs:
+        if "/" in glob:
+            may = len(parts) > 1
+        else:
+            prefix = _literal(glob)
+            may = is_begun and _begins(glob) and (prefix.startswith(begun) or begun.startswith(prefix))
+        if may and _matches(parts, glob, _meet):
+            return True
+    return False
+
+
+def _begins(pattern: str) -> bool:
+    return pattern[:1] == "." or len(_literal(pattern)) > 1
+
+
+def _literal(pattern: str) -> str:
+    """What it begins with, before its first wildcard."""
+    return pattern.replace("?", "*").partition("*")[0]
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether some name is like both patterns."""
+    reached = {0}  # where in `other` one may be after the characters of `one` so far
+    for letter in (*one, ""):
+        for at in sorted(reached):
+            after = at
+            while after < len(other) and other[after] == "*":
+                after += 1
+                reached.add(after)
+        if not letter:
+            break
+        if letter == "*":
+            reached = set(range(min(reached), len(other) + 1)) if reached else reached
+            continue
+        fits = {at for at in reached if at < len(other)}
+        reached = {at for at in fits if other[at] == "*"}
+        reached |= {at + 1 for at in fits if other[at] == letter or "?" in (other[at], letter)}
+        if not reached:
+            return False
+    return len(other) in reached
+
+
+def _matches(parts: list[str], glob: str, fits: Callable[[str, str], bool] | None = None) -> bool:
+    fits = fits or like
     if "/" not in glob:
-        return like(parts[-1], glob)
+        return fits(parts[-1], glob)
+    last = glob.rpartition("/")[2]
+    if fits is like and last != parts[-1] and "*" not in last and "?" not in last:
+        return False
     wanted = glob.removeprefix("~/").split("/")
     if wanted[0] not in ("", "**"):
         wanted.insert(0, "**")  # a relative glob holds in whichever directory it is found
-    return walk(parts, wanted)
+    return walk(parts, wanted, fits)
 
 
-def walk(parts: list[str], wanted: list[str]) -> bool:
+def walk(parts: list[str], wanted: list[str], fits: Callable[[str, str], bool] | None = None) -> bool:
     """Match path parts against glob parts, ** standing for any number of them."""
+    fits = fits or like
     at = goal = 0
     star = mark = -1
     while at < len(parts):
         if goal < len(wanted) and wanted[goal] == "**":
             star, mark = goal, at
             goal += 1
-        elif goal < len(wanted) and like(parts[at], wanted[goal]):
+        elif goal < len(wanted) and fits(parts[at], wanted[goal]):
             at += 1
             goal += 1
         elif star >= 0:

@@ -54,11 +54,31 @@ def spelled_id(text: str) -> str:
 
 
 def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
-    """Whether something done for `prompt_id` belongs to a marked turn. Without an id: to the current one."""
+    """Whether something done for `prompt_id` belongs to a marked turn, or may."""
     state, ids = marker
-    if state == UNNAMED or not prompt_id:
-        return state != OPEN
+    if state == UNNAMED:
+        return True
+    if not prompt_id:
+        # In an open turn too, where private ones had ids: it may be late, and of one of those.
+        return state != OPEN or any(ids)
     return spelled_id(prompt_id) in ids
+
+
+_IMAGE = "[Image #"
+
+
+def says_nothing(words: str) -> bool:
+    """Whether no letter and no digit is left of a prompt: beside the client's own mark of a picture, and the
+    name of a slash command, which says nothing of what was asked with it."""
+    first, _, rest = words.lstrip().partition(" ")
+    if first.startswith("/") and all(letter.isalnum() or letter in "_-:." for letter in first[1:]):
+        words = rest
+    while (at := words.find(_IMAGE)) >= 0:
+        number, closed, rest = words[at + len(_IMAGE) :].partition("]")
+        if not closed or not number.isdigit():
+            return False
+        words = words[:at] + rest
+    return not any(letter.isalnum() for letter in words)
 
 
 class Marks:
@@ -74,6 +94,10 @@ class Marks:
 
     def clear(self, session: str) -> None:
         """The command of ours is over. What is private stays marked."""
+        raise NotImplementedError
+
+    def any_session(self) -> bool:
+        """Whether any session is marked."""
         raise NotImplementedError
 
     def had_turns(self, session: str) -> bool:
@@ -101,6 +125,9 @@ class MemoryMarks(Marks):
             ids = (*ids, spelled)
         self._sessions[session] = state, ids
 
+    def any_session(self) -> bool:
+        return bool(self._sessions)
+
     def clear(self, session: str) -> None:
         if self._sessions.get(session, ("", ()))[0] == OURS:
             del self._sessions[session]
@@ -111,7 +138,7 @@ class FileMarks(Marks):
 
     def read(self, session: str) -> tuple[str, tuple[str, ...]] | None:
         try:
-            fd = posix.open(path(session), posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+            fd = _open(session, posix.O_RDONLY | posix.O_NONBLOCK)
         except FileNotFoundError:
             return None
         try:
@@ -124,10 +151,9 @@ class FileMarks(Marks):
             posix.mkdir(paths.PRIVATE, 0o700)
         except FileExistsError:
             pass
-        flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
         written = False
         while not written:
-            fd = posix.open(path(session), flags, 0o600)
+            fd = _open(session, posix.O_RDWR | posix.O_CREAT | posix.O_NONBLOCK)
             try:
                 posix.lockf(fd, posix.F_LOCK, 0)  # two prompts at once: neither id may be lost
                 if posix.fstat(fd).st_nlink:  # else it was cleared while we waited
@@ -136,9 +162,17 @@ class FileMarks(Marks):
             finally:
                 posix.close(fd)
 
+    def any_session(self) -> bool:
+        try:
+            return bool(posix.listdir(paths.PRIVATE))
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+
     def clear(self, session: str) -> None:
         try:
-            fd = posix.open(path(session), posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+            fd = _open(session, posix.O_RDWR | posix.O_NONBLOCK)
         except FileNotFoundError:
             return
         try:
@@ -147,6 +181,16 @@ class FileMarks(Marks):
                 posix.unlink(path(session))
         finally:
             posix.close(fd)
+
+
+def _open(session: str, flags: int) -> int:
+    """A session's marker, in a folder that is no link and is not replaced by one meanwhile."""
+    folder = paths.open_folder(paths.PRIVATE)
+    try:
+        flags |= posix.O_CLOEXEC | posix.O_NOFOLLOW
+        return posix.open(spelled(session), flags, 0o600, dir_fd=folder)
+    finally:
+        posix.close(folder)
 
 
 def _write(fd: int, state: str, prompt_id: str | None) -> None:

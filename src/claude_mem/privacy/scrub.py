@@ -62,7 +62,8 @@ def scrub_text(
 
 
 class _Scrubber:
-    """One walk over one payload. A tag left open in a list stays open for the rest of that list."""
+    """One walk over one payload. A tag left open in a list stays open for the rest of that list, a private
+    one also in an object within the payload, for the members that follow."""
 
     def __init__(
         self,
@@ -75,13 +76,14 @@ class _Scrubber:
         self.extra = extra
         self.globs = excluded_files.DEFAULT_GLOBS if globs is None else globs
         strings = _all_strings(payload)
-        low = "\n".join(strings).lower()
-        self.has_tags = any(tag in low for tag in tags.HIDDEN_TAGS)
+        self.has_tags = tags.may_hide("\n".join(strings))
         self.rules = secrets.relevant("\n".join(t for t in strings if not self.is_far_too_long(t)))
         self.labels: dict[str, str] = {}
         self.hid_private = False
+        self.searching = False  # in what a search has found
         self.lists = 0  # how many lists are open around the walk
-        self.tag: str | None = None  # the tag left open in the list, and how often
+        self.objects = 0  # and how many objects, without the payload itself
+        self.tag: str | None = None  # the tag left open in them, and how often
         self.tag_depth = 0
 
     def value(self, value: object, depth: int) -> object:
@@ -99,8 +101,12 @@ class _Scrubber:
         self, owner: dict[str, object], depth: int, identity: tuple[str, ...] = ()
     ) -> dict[str, object]:
         file, whole = self.excluded(owner)
+        searching = not file and self.is_search(owner)
         clean: dict[str, object] = {}
+        self.objects += depth > 1
         for key, value in owner.items():
+            name = self.member(key)
+            self.searching = (searching and key in RESPONSE_KEYS) or (self.searching and depth > 1)
             if file and key in RESPONSE_KEYS:
                 kept = self.blank(value, file, depth + 1)
             elif whole and key == "tool_input":
@@ -111,8 +117,16 @@ class _Scrubber:
                 kept = self.value(secrets.redact_value(key, value), depth + 1)
             else:
                 kept = self.value(value, depth + 1)
-            clean[self.label(key)] = kept
+            clean[name] = kept
+        self.objects -= depth > 1
+        self.close_tags()
         return clean
+
+    def member(self, key: str) -> str:
+        """A member's name, which may open or close a tag for what follows, too."""
+        if self.objects and self.has_tags and "private" in key.lower():
+            _, self.tag, self.tag_depth, _ = tags.strip_nested(key, self.tag, self.tag_depth)
+        return self.label(key)
 
     def items(self, values: list[object], depth: int) -> list[object]:
         """A list. Strings side by side are read as lines of one text: a patch arrives so."""
@@ -131,9 +145,13 @@ class _Scrubber:
             clean.append(self.value(value, depth + 1))
         clean += self.lines(lines)
         self.lists -= 1
-        if not self.lists:
-            self.tag, self.tag_depth = None, 0
+        self.close_tags()
         return clean
+
+    def close_tags(self) -> None:
+        """Where a text ends that nothing continues."""
+        if not self.lists and not (self.objects and self.tag == tags.PRIVATE):
+            self.tag, self.tag_depth = None, 0
 
     def lines(self, lines: list[str]) -> list[str]:
         if not lines:
@@ -175,30 +193,35 @@ class _Scrubber:
         return len(text) > 4 * (self.cap + MARGIN)
 
     def stripped(self, text: str) -> str:
+        if self.searching:
+            text = excluded_files.without_excluded_lines(text, self.globs)
         if not self.has_tags:
             return text
         text, self.tag, self.tag_depth, private = tags.strip_nested(text, self.tag, self.tag_depth)
         self.hid_private = self.hid_private or private
-        if not self.lists:
-            self.tag, self.tag_depth = None, 0
+        self.close_tags()
         return text
 
     def redacted(self, text: str) -> str:
-        if self.rules or self.extra:
-            return secrets.redact(text, self.extra, self.rules)
-        return text
+        return secrets.redact(text, self.extra, self.rules)
 
     def excluded(self, owner: dict[str, object]) -> tuple[str, bool]:
         """The excluded file a tool use is about ("" for none), and whether all of it is about that file."""
         tool_input = owner.get("tool_input")
         if not isinstance(tool_input, dict):
             return "", False
+        folder = str(owner.get("cwd") or "")
         for key in PATH_KEYS:
             for path in _strings(tool_input.get(key)):
-                if excluded_files.is_excluded(path.rstrip("*?"), self.globs):
+                if excluded_files.is_excluded(path.rstrip("*?"), self.globs, folder):
                     return self.file_name(path), True
-        word = excluded_files.excluded_word(" ".join(_strings(tool_input.get("command"))), self.globs)
+        word = excluded_files.excluded_word(_command(tool_input), self.globs, folder)
         return (self.file_name(word), False) if word else ("", False)
+
+    def is_search(self, owner: dict[str, object]) -> bool:
+        tool_input = owner.get("tool_input")
+        command = _command(tool_input) if isinstance(tool_input, dict) else ""
+        return "tool_name" in owner and excluded_files.searches(owner["tool_name"], command)
 
     def file_name(self, path: str) -> str:
         return self.label(path.replace("\\", "/").rpartition("/")[2]) or "a file"
@@ -219,6 +242,10 @@ class _Scrubber:
         if isinstance(value, list):
             return [self.blank(item, file, depth + 1) for item in value]
         return value
+
+
+def _command(tool_input: dict[str, object]) -> str:
+    return " ".join(_strings(tool_input.get("command")))
 
 
 def _strings(value: object) -> list[str]:

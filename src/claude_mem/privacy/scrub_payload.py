@@ -115,11 +115,10 @@ def _without_private_turns(
     prompt_id = prompt_id if isinstance(prompt_id, str) and prompt_id else None
     if event == "UserPromptSubmit":
         return _prompt(session, prompt_id, payload, hid_private, marks)
-    if payload.get("source") == "fork" and event == "SessionStart":
-        marks.note(
-            session, private_turns.OPEN
-        )  # it carries on another one, whose private turns are not known
     marker = marks.read(session)
+    if event == "SessionStart" and _carries_on(payload.get("source"), marker, marks):
+        marks.note(session, private_turns.OPEN)
+        marker = marks.read(session)
     is_open = marker is None or marker[0] == private_turns.OURS  # nothing in it was private so far
     if is_open and hid_private and event not in ("PreToolUse", "SessionStart"):
         marks.note(session, private_turns.OPEN)  # a compaction would repeat what was hidden here
@@ -139,6 +138,12 @@ def _without_private_turns(
     return None
 
 
+def _carries_on(source: object, marker: object, marks: Marks) -> bool:
+    """Another session, whose private turns are not known: a fork does; what is resumed may have had another
+    id, which matters where anything was ever private."""
+    return source == "fork" or (source == "resume" and marker is None and marks.any_session())
+
+
 def _prompt(
     session: str, prompt_id: str | None, payload: dict[str, object], hid_private: bool, marks: Marks
 ) -> Kept | None:
@@ -149,7 +154,7 @@ def _prompt(
         return None
     # Of which turn the task was, a notification does not say: it may have been a private one's.
     goes_on = tags.is_task_notification(words) and marks.had_turns(session)
-    if goes_on or (hid_private and not words.strip()):
+    if goes_on or (hid_private and private_turns.says_nothing(words)):
         marks.note(session, private_turns.PRIVATE if prompt_id else private_turns.UNNAMED, prompt_id)
         return _without_text(payload)
     if hid_private or not is_open:

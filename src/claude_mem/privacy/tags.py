@@ -2,7 +2,9 @@
 
 A scanner, not a parser: markup in prompts and tool output is rarely well formed, so every doubt is
 settled by hiding. An opening tag counts as soon as its name is complete (its attributes would be hidden
-anyway); a closing tag counts only when it is whole. One pass, no regular expression, linear time.
+anyway); a closing tag counts only when it is whole. Brackets and slash may be spelled as HTML, JSON, percent
+or hexadecimal escapes or in full width, and characters of no width may stand anywhere. One pass, no regular
+expression, linear time.
 """
 
 from __future__ import annotations
@@ -19,6 +21,26 @@ HIDDEN_TAGS: tuple[str, ...] = (
     "persisted-output",
 )
 
+_OPENING = (
+    "<",
+    "&lt;",
+    "&amp;lt;",
+    "%3c",
+    "%253c",
+    *(f"{amp}#{code};" for amp in ("&", "&amp;") for code in ("60", "060", "0060", "x3c", "x03c", "x003c")),
+)
+_CLOSING = (
+    ">",
+    "&gt;",
+    "&amp;gt;",
+    "%3e",
+    "%253e",
+    *(f"{amp}#{code};" for amp in ("&", "&amp;") for code in ("62", "062", "0062", "x3e", "x03e", "x003e")),
+)
+_SLASH = ("&#47;", "&#047;", "&#x2f;", "&sol;", "%2f", "%252f", "&amp;#47;", "&amp;#x2f;")
+_NO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+FULL_WIDTH = {0xFF01 + n: 0x21 + n for n in range(94)}
+
 # Joins the kept pieces when joining them directly would spell a new tag: <pri<private>x</private>vate>.
 _SEAM = "…"
 
@@ -32,12 +54,17 @@ def strip(text: str, inside: str | None = None) -> tuple[str, str | None, bool]:
 def strip_nested(text: str, inside: str | None, depth: int) -> tuple[str, str | None, int, bool]:
     """Like strip, for text that begins depth levels inside a tag and may end so."""
     private = inside == PRIVATE
+    low = lowered(text)
+    at: range | list[int] = range(len(text) + 1)  # where in the text each character of low stands
+    plain = _without_no_width(low)
+    if plain is not low and _tags(plain):
+        at = [index for index, char in enumerate(low) if char not in _NO_WIDTH] + [len(text)]
+        low = plain
     pieces: list[str] = []
     position = 0
-    low = _lower(text)
     for start, end, name, closing in _tags(low):
         if inside is None and not closing:
-            pieces.append(text[position:start])
+            pieces.append(text[position : at[start]])
             inside, depth = name, 1
             private = private or name == PRIVATE
         elif inside is None:
@@ -45,7 +72,7 @@ def strip_nested(text: str, inside: str | None, depth: int) -> tuple[str, str | 
                 # An orphan: this text began inside a private block, as part of a file may.
                 pieces.clear()
                 private = True
-                position = max(end, _closed_at(low, end))
+                position = at[max(end, _closed_at(low, end)) - 1] + 1
         elif name == inside and not closing:
             depth += 1
         elif name == inside:
@@ -53,7 +80,7 @@ def strip_nested(text: str, inside: str | None, depth: int) -> tuple[str, str | 
             if resume > 0:
                 depth -= 1
             if depth == 0:
-                inside, position = None, resume
+                inside, position = None, at[resume - 1] + 1
     if inside is None:
         pieces.append(text[position:])
     return _join(pieces), inside, depth, private
@@ -63,11 +90,27 @@ def _join(pieces: list[str]) -> str:
     whole = "".join(pieces)
     if len(pieces) < 2:
         return whole
-    hides = any(not closing or name == PRIVATE for _, _, name, closing in _tags(_lower(whole)))
+    low = lowered(whole)
+    found = _tags(low) + _tags(_without_no_width(low))
+    hides = any(not closing or name == PRIVATE for _, _, name, closing in found)
     return _SEAM.join(pieces) if hides else whole
 
 
-def _lower(text: str) -> str:
+def may_hide(text: str) -> bool:
+    """Whether any of the tags is named in the text, however its letters are spelled."""
+    low = _without_no_width(lowered(text))
+    return any(tag in low for tag in HIDDEN_TAGS)
+
+
+def _without_no_width(low: str) -> str:
+    """The very same text, if none is in it."""
+    return low.translate(dict.fromkeys(map(ord, _NO_WIDTH))) if any(c in low for c in _NO_WIDTH) else low
+
+
+def lowered(text: str) -> str:
+    """In lower case and in plain width, of the same length."""
+    if not text.isascii():
+        text = text.translate(FULL_WIDTH)
     # U+0130 is the one character whose lower case is longer, which would shift every later position.
     return text.replace("\u0130", "_").lower()
 
@@ -82,6 +125,13 @@ def _tags(low: str) -> list[tuple[int, int, str, bool]]:
             if end == len(low) or not (low[end].isalnum() or low[end] in "_-.:"):
                 slash = _slash_before(low, at)
                 start = _bracket_before(low, slash)
+                if (
+                    start < 0 and low[at - 1 : at] == " " and _closed_at(low, end) > 0
+                ):  # < private >, </ private>
+                    back = _without_spaces(low, at)
+                    slash = _slash_before(low, back)
+                    start = _bracket_before(low, _without_spaces(low, slash))
+                    slash = at if slash == back else slash
                 if start >= 0:
                     found.append((start, end, name, slash < at))
             at = low.find(name, end)
@@ -89,19 +139,31 @@ def _tags(low: str) -> list[tuple[int, int, str, bool]]:
     return found
 
 
+def _without_spaces(low: str, at: int) -> int:
+    least = max(at - 4, 0)
+    while at > least and low[at - 1] == " ":
+        at -= 1
+    return at
+
+
 def _slash_before(low: str, at: int) -> int:
     """Where the slash that ends at `at` begins (/, \\/ or \\u002f), or `at` if there is none."""
     if low.endswith("/", 0, at):
         return _backslashes_before(low, at - 1)
-    return _escape_before(low, "u002f", at, at)
+    for spelling in _SLASH:
+        if low.endswith(spelling, 0, at):
+            return at - len(spelling)
+    found = _escape_before(low, "u002f", at, at)
+    return found if found < at else _escape_before(low, "x2f", at, at)
 
 
 def _bracket_before(low: str, at: int) -> int:
     """Where the < that ends at `at` begins, in plain, HTML or JSON spelling, or -1."""
-    for spelling in ("<", "&lt;", "&amp;lt;"):
+    for spelling in _OPENING:
         if low.endswith(spelling, 0, at):
             return at - len(spelling)
-    return _escape_before(low, "u003c", at, -1)
+    found = _escape_before(low, "u003c", at, -1)
+    return found if found >= 0 else _escape_before(low, "x3c", at, -1)
 
 
 def _escape_before(low: str, code: str, at: int, missing: int) -> int:
@@ -124,12 +186,14 @@ def _closed_at(low: str, at: int) -> int:
     """The position after the > that completes a closing tag, or -1 if it is not complete."""
     while at < len(low) and low[at].isspace():
         at += 1
-    for spelling in (">", "&gt;", "&amp;gt;"):
+    for spelling in _CLOSING:
         if low.startswith(spelling, at):
             return at + len(spelling)
     digits = at
     while digits < len(low) and low[digits] == "\\":
         digits += 1
+    if digits > at and low.startswith("x3e", digits):
+        return digits + 3
     return digits + 5 if digits > at and low.startswith("u003e", digits) else -1
 
 

@@ -16,7 +16,7 @@ from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.jobs import Lease, SessionBacklog, Spend
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome, Paused, Throttled, Unreadable
 from claude_mem.queue.retry import LONGEST_WAIT_MS, LOOK_AGAIN_MS, Park, Retry, Settle, Wait, backoff, decide
-from claude_mem.store import Queue
+from claude_mem.store.base import Queue
 
 MOST_EVENTS = 150
 HOLD_AFTER = 2  # this many failures in a row hold all sessions back
@@ -136,10 +136,10 @@ class Pump:
             if outcome is None or self._is_aborted(lease):
                 self._work.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
                 return
-            told = (
+            notice = (
                 self._note(outcome, lease.session_id) if asks else None
             )  # else it says nothing of a provider
-            news = [told, self._conclude(lease, outcome, spend)]
+            news = [notice, self._conclude(lease, outcome, spend)]
         except BaseException as error:
             # Nothing is known of what came of it: the events go back, and the pump's owner hears of it.
             if isinstance(error, NO_STORE):

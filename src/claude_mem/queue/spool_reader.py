@@ -66,8 +66,8 @@ class Spool:
                 "event": str(event),
                 "payload": dict(payload),
             }:
-                said = _lifted(payload) if version == 1 else envelope
-                flags, context, by = said.get("flags"), said.get("context"), envelope.get("by")
+                ours = _lifted(payload) if version == 1 else envelope
+                flags, context, by = ours.get("flags"), ours.get("context"), envelope.get("by")
                 flags = flags if isinstance(flags, list) else []
                 return SpooledEvent(
                     name,
@@ -77,7 +77,7 @@ class Spool:
                     event,
                     payload,
                     by=by if isinstance(by, str) else None,
-                    agent=str(said.get("agent") or AGENT),
+                    agent=str(ours.get("agent") or AGENT),
                     private=PRIVATE.decode() in flags,
                     scrub_again=SCRUB_AGAIN.decode() in flags,
                     context=context if isinstance(context, str) else None,
@@ -94,13 +94,13 @@ class Spool:
         """Keep a bad file where nobody trips over it again."""
         os.makedirs(paths.ASIDE, mode=0o700, exist_ok=True)
         size = os.lstat(f"{paths.SPOOL}/{name}").st_size
-        kept = f"{paths.ASIDE}/{name}"
-        while os.path.lexists(kept):
-            kept += "-again"
-        os.rename(f"{paths.SPOOL}/{name}", kept)
+        target = f"{paths.ASIDE}/{name}"
+        while os.path.lexists(target):
+            target += "-again"
+        os.rename(f"{paths.SPOOL}/{name}", target)
         spool_writer.discharge(1, size)
 
-    def aside(self, is_meant: Callable[[bytes], bool]) -> list[str]:
+    def unreadable(self, is_meant: Callable[[bytes], bool]) -> list[str]:
         """The paths of files that were set aside, or left half-written long enough ago, and hold
         something."""
         found = []
@@ -119,9 +119,9 @@ class Spool:
                     continue
         return found
 
-    def forget_aside(self, is_meant: Callable[[bytes], bool]) -> list[str]:
+    def remove_unreadable(self, is_meant: Callable[[bytes], bool]) -> list[str]:
         """They are gone on return; which they were."""
-        gone = self.aside(is_meant)
+        gone = self.unreadable(is_meant)
         for path in gone:
             _unlink(path)
         return gone

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from threading import Lock
+from typing import Literal
 
 from msgspec import structs
 
@@ -15,9 +16,8 @@ from claude_mem.api.system import ContextState, IndexState, RecallProgress, Vect
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store import Store
-from claude_mem.store.sqlite.statistics import News, NewsMarks
-from claude_mem.store.values import Project
+from claude_mem.store.base import Store
+from claude_mem.store.values import News, NewsMarks, Project
 from claude_mem.vectors.indexer import VectorIndexer
 
 MOST_STEPS = 16
@@ -60,10 +60,10 @@ class BackgroundWork:
             return work()
 
     def step(self) -> bool:
-        """Some of what is most urgent; False: all is done."""
+        """Index or render some of what is new; False: all is done."""
         with self._indexing:
             indexed = self._store.text_index.step()
-        return bool(indexed) or self._rendered() or self._embedded()
+        return bool(indexed) or self._rendered()
 
     def _rendered(self) -> bool:
         try:
@@ -72,7 +72,9 @@ class BackgroundWork:
             log.warning("context/ cannot be written: %s", error.strerror)
             return False
 
-    def _embedded(self) -> bool:
+    def embed(self) -> bool:
+        """Make some of the vectors that are missing; False: none can be made now. Beside `step`: an embedder
+        may be slow, or a server that does not answer."""
         vectors = self._vectors
         return vectors is not None and bool(self.without_embedding(lambda: vectors.step(self._clock())))
 
@@ -97,8 +99,9 @@ class BackgroundWork:
     def _vector_state(self) -> VectorState:
         if self._vectors is None:
             return VectorState("off", 0, None)
-        trouble = self._vectors.trouble
-        return VectorState("unavailable" if trouble else "on", self._vectors.waiting(), trouble)
+        vectors, trouble = self._vectors, self._vectors.trouble
+        state: Literal["on", "unavailable"] = "unavailable" if trouble else "on"
+        return VectorState(state, vectors.waiting(), trouble, vectors.embedder)
 
 
 AT_START = 50
@@ -162,14 +165,14 @@ class ContextUpdater:
         just_now = {session for _, session in news.compacted}
         for session, project_id in self._compacted.items():
             if session in just_now or project_id in changed:
-                project = changed.get(project_id) or self._store.memories.project_by_id(project_id)
+                project = changed.get(project_id) or self._store.projects.by_id(project_id)
                 if project is not None:
                     self._contexts.render_session(project, session)
 
     def _changed(self, news: News) -> list[Project]:
         if self._marks is None:
-            return list(map(self._placed, self._store.memories.projects(AT_START)))
-        found = map(self._store.memories.project_by_id, {*news.projects, *self._again})
+            return list(map(self._placed, self._store.projects.newest(AT_START)))
+        found = map(self._store.projects.by_id, {*news.projects, *self._again})
         return [self._placed(project) for project in found if project is not None]
 
     def is_due(self) -> bool:

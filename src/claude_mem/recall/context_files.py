@@ -15,7 +15,7 @@ from pathlib import Path
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.recall.render import Rendered
-from claude_mem.store import Store
+from claude_mem.store.base import Store
 from claude_mem.store.values import Project
 
 log = logging.getLogger("claude_mem")
@@ -44,12 +44,12 @@ class ContextFiles:
         self._known: dict[str, tuple[int, str]] = {}  # file: of which project, and what it says
 
     def render(self, project: Project) -> None:
-        told = self._started(project, "")
+        rendered = self._started(project, "")
         names = [
             paths.directory_context(os.fsencode(cwd))
             for cwd in self._store.sessions.directories(project.id, DIRECTORIES)
         ]
-        self._write(names, project.id, told)
+        self._write(names, project.id, rendered)
 
     def render_session(self, project: Project, session: str) -> None:
         name = paths.session_context(session.encode(errors="replace"))
@@ -94,27 +94,27 @@ class ContextFiles:
         folder = self._data_dir / paths.CONTEXT
         return list(folder.iterdir()) if folder.is_dir() else []
 
-    def _write(self, names: list[str], project_id: int, told: Rendered) -> None:
-        fresh = [name for name in names if self._known.get(name) != (project_id, told.text)]
+    def _write(self, names: list[str], project_id: int, rendered: Rendered) -> None:
+        fresh = [name for name in names if self._known.get(name) != (project_id, rendered.text)]
         if not fresh:
             return
         stamp = secrets.token_hex(8)
-        if told.text:
+        if rendered.text:
             self._store.injections.note_rendering(
-                stamp, [str(ref) for ref in told.refs], told.tokens, self._clock()
+                stamp, [str(ref) for ref in rendered.refs], rendered.tokens, self._clock()
             )
-        content = f"{stamp}\n{hook_answer(told.text)}" if told.text else f"{stamp}\n"
+        content = f"{stamp}\n{hook_answer(rendered.text)}" if rendered.text else f"{stamp}\n"
         for name in fresh:
             path = self._data_dir / name
             path.parent.mkdir(mode=0o700, exist_ok=True)
             write_file(path, content.encode())
-            self._known[name] = project_id, told.text
+            self._known[name] = project_id, rendered.text
 
 
 def hook_answer(text: str) -> str:
     """A hook's whole answer. The hook looks for exactly this beginning."""
-    told = {"hookEventName": "SessionStart", "additionalContext": text}
-    return json.dumps({"continue": True, "suppressOutput": True, "hookSpecificOutput": told}) + "\n"
+    rendered = {"hookEventName": "SessionStart", "additionalContext": text}
+    return json.dumps({"continue": True, "suppressOutput": True, "hookSpecificOutput": rendered}) + "\n"
 
 
 OnChange = Callable[[Collection[int] | None], None]

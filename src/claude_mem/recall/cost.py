@@ -7,13 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
+from msgspec.structs import asdict
+
 from claude_mem.model.clock import DAY_MS
 from claude_mem.recall.json_shapes import Json
 from claude_mem.settings import Settings
-from claude_mem.store import Store
-from claude_mem.store.values import InjectionCount, Spending
+from claude_mem.store.base import Store
+from claude_mem.store.values import Spending
 
 _SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
+_INJECTED = ("times", "tokens")
 _EXPLAINED = (
     "An estimate: {uses} took {calls}. One call for each would have been {more} more, and every call sends "
     "the instructions (about {instructions:,} tokens). What the tool uses themselves say would have been "
@@ -38,28 +41,29 @@ class CostReport:
 
     def cost(self, project: str, *, days: int) -> Json:
         """`project`: a name or a key. The days are those of UTC, as the budget's are; today is the last."""
-        known = self._store.memories.project(project) if project else None
+        known = self._store.projects.find(project) if project else None
         project = known.name if known else project
         now = self._clock()
         since = now - now % DAY_MS - (days - 1) * DAY_MS
         rows = [row for row in self._store.queue.spending(since) if not project or row.project == project]
-        told = self._store.statistics.injected(since, project or None)
+        injected = self._store.statistics.injected(since, project or None)
         every = [_day(since + number * DAY_MS) for number in range(days)]
         spent = self._store.queue.spent(0, now)
         return {
             "days": days,
             "since": every[0],
-            "rows": [_row(row) for row in rows],
+            "rows": [asdict(row) for row in rows],
             "by_day": [{"day": day, **_sum(row for row in rows if row.day == day)} for day in every],
             "by_model": _grouped(rows, "provider", "model"),
             "by_project": _grouped(rows, "project"),
             "total": _sum(rows),
             "injected": [
-                {"day": day, **_injection_sum(each for each in told if each.day == day)} for day in every
+                {"day": day} | _totals((each for each in injected if each.day == day), *_INJECTED)
+                for day in every
             ],
             "injected_by_event": [
-                {"event": event, **_injection_sum(each for each in told if each.event == event)}
-                for event in sorted({each.event for each in told})
+                {"event": event} | _totals((each for each in injected if each.event == event), *_INJECTED)
+                for event in sorted({each.event for each in injected})
             ],
             "batching": self._batching(rows, self._store.statistics.uses_asked_about(since, project or None)),
             "budget": {
@@ -93,24 +97,16 @@ class CostReport:
         }
 
 
-def _row(row: Spending) -> Json:
-    return {
-        "day": row.day,
-        "project": row.project,
-        "provider": row.provider,
-        "model": row.model,
-        **_sum([row]),
-    }
-
-
 def _sum(rows: Iterable[Spending]) -> Json:
     rows = list(rows)
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
-    return {
-        **{name: sum(getattr(row, name) for row in rows) for name in _SUMMED},
-        # Money is not known of every model; what is known is told.
-        "cost_usd": round(sum(known), 6) if known or not rows else None,
-    }
+    # Money is not known of every model; what is known is told.
+    return _totals(rows, *_SUMMED) | {"cost_usd": round(sum(known), 6) if known or not rows else None}
+
+
+def _totals(rows: Iterable[object], *names: str) -> Json:
+    rows = list(rows)
+    return {name: sum(getattr(row, name) for row in rows) for name in names}
 
 
 def _grouped(rows: list[Spending], *names: str) -> list[Json]:
@@ -123,11 +119,6 @@ def _grouped(rows: list[Spending], *names: str) -> list[Json]:
 
 def _many(count: int, one: str) -> str:
     return f"{count:,} {one}{'' if count == 1 else 's'}"
-
-
-def _injection_sum(told: Iterable[InjectionCount]) -> Json:
-    told = list(told)
-    return {"times": sum(each.times for each in told), "tokens": sum(each.tokens for each in told)}
 
 
 def _day(epoch_ms: int) -> str:

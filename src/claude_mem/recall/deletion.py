@@ -15,15 +15,15 @@ from msgspec.structs import asdict
 from claude_mem.api import memories as api
 from claude_mem.api.filters import SearchFilters
 from claude_mem.model.errors import InvalidInput, NotFound
-from claude_mem.model.refs import Card, Filters, Hit, Ref
+from claude_mem.model.refs import KINDS, Card, Filters, Hit, Ref
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
+from claude_mem.recall.exported_files import ExportedFiles
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store import Store
-from claude_mem.store.sqlite.copies import Copies, ExportedFiles
-from claude_mem.store.sqlite.forget import plain, spellings
-from claude_mem.store.values import CopyReport, ForgetPlan, ForgetRequest, Selection
+from claude_mem.store.base import Copies, Store
+from claude_mem.store.values import CopyReport, DeletionRequest, ForgetPlan, Forgotten, Selection
+from claude_mem.store.wording import Wording
 
 SAMPLE = 10
 
@@ -38,8 +38,8 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
     forgotten: Callable[[], None]
     """Hears that something was deleted."""
 
-    def forget(self, asked: api.ForgetRequest, *, dry_run: bool) -> Json:
-        selected = self._selection(asked)
+    def forget(self, wanted: api.ForgetRequest, *, dry_run: bool) -> Json:
+        selected = self._selection(wanted)
         while self.drain():
             pass
         self._check(selected.refs)
@@ -47,30 +47,26 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         request = self._request(selected, plan)
         sample = [json_shapes.result(Hit(card, 0.0)) for card in self._sample(plan)]
         if dry_run:
-            counts, reports = self._counts(plan), self.copies.look(request)
+            counts, reports = self._count(plan), self.copies.look(request)
         else:
             # In copies first: killed on the way, the same question still finds here what to look for there.
-            reports = self.copies.forget(request, exports=asked.exports)
-            counts = asdict(self.store.deletion.forget(plan))
+            reports = self.copies.forget(request, exports=wanted.exports)
+            counts = self.store.deletion.forget(plan)
             self.changed(None)  # nobody can say any more where it was told
             self.forgotten()
             reports = _merged_reports([*reports, *self.copies.forget(request, exports=False)])
-        copies = [one for one in reports if one.kind in ("backup", "aside")]
+        copies = [one for one in reports if one.kind in ("backup", "quarantine")]
         return {
             "dry_run": dry_run,
-            **counts,
+            **asdict(counts),
             "sample": sample,
             "backups": sum(one.stays for one in copies),
             "elsewhere": [asdict(one) for one in reports],
         }
 
-    def _request(self, selected: Selection, plan: ForgetPlan) -> ForgetRequest:
-        project = (
-            self.store.memories.project_by_id(selected.project_id)
-            if selected.project_id is not None
-            else None
-        )
-        return ForgetRequest(
+    def _request(self, selected: Selection, plan: ForgetPlan) -> DeletionRequest:
+        project = self.store.projects.by_id(selected.project_id) if selected.project_id is not None else None
+        return DeletionRequest(
             selected,
             project_key=project.key if project else None,
             project_root=project.root if project else None,
@@ -88,45 +84,42 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
     def _sample(self, plan: ForgetPlan) -> list[Card]:
         if plan.refs:
             return self.store.memories.cards(plan.refs[:SAMPLE])
-        of = [Filters(session=session, kinds=UNDERSTOOD) for session in plan.sessions[:SAMPLE]]
-        return [card for filters in of for card in self.store.memories.list_cards(filters, limit=SAMPLE)][
-            :SAMPLE
-        ]
+        cards: list[Card] = []
+        for session in plan.sessions[:SAMPLE]:
+            of_session = Filters(session=session, kinds=UNDERSTOOD)
+            cards += self.store.memories.list_cards(of_session, limit=SAMPLE - len(cards))
+        return cards
 
-    def _counts(self, plan: ForgetPlan) -> dict[str, int]:
+    def _count(self, plan: ForgetPlan) -> Forgotten:
         """With what is in the sessions that go as a whole."""
         kinds = Counter(ref.kind for ref in plan.refs)
         for session in plan.sessions:
             kinds.update(self.store.memories.count_by_kind(session))
-        return {
-            "sessions": len(plan.sessions),
-            "observations": kinds["observation"],
-            "summaries": kinds["summary"],
-            "prompts": kinds["prompt"],
-            "evidence": kinds["evidence"],
-            "vectors": sum(kinds[kind] for kind in UNDERSTOOD),
-        }
+        vectors = sum(kinds[kind] for kind in UNDERSTOOD)
+        return Forgotten(*(len(plan.sessions), *(kinds[kind] for kind in KINDS), vectors))
 
-    def _selection(self, asked: api.ForgetRequest) -> Selection:
-        if asked.is_empty:
+    def _selection(self, wanted: api.ForgetRequest) -> Selection:
+        if wanted.is_empty:
             raise InvalidInput("refs", f"Specify at least one of: {', '.join(api.FORGET_BY)}.")
         refs = []
-        for text in dict.fromkeys(map(str, asked.ids)):
+        for text in dict.fromkeys(map(str, wanted.ids)):
             ref = Ref.parse(text)
             if ref is None:
                 raise InvalidInput("refs", f"{text!r} is not a memory id such as 12 or s3.")
             refs.append(ref)
         filters = self.resolver.filters(
-            SearchFilters(project=asked.project, session=asked.session, since=asked.since, until=asked.until)
+            SearchFilters(
+                project=wanted.project, session=wanted.session, since=wanted.since, until=wanted.until
+            )
         )
         return Selection(
             refs=tuple(refs),
             session=filters.session,
             project_id=filters.project_id,
-            file=asked.file or None,
+            file=wanted.file or None,
             since=filters.since,
             until=filters.until,
-            text=asked.text or None,
+            text=wanted.text or None,
         )
 
 
@@ -160,7 +153,7 @@ class OtherCopies:
         """Held while a copy of the database is made, so that none is made of what is being forgotten."""
         self._unread, self._remove_unread, self._place = unread, remove_unread, place
 
-    def look(self, request: ForgetRequest) -> list[CopyReport]:
+    def look(self, request: DeletionRequest) -> list[CopyReport]:
         with self.copying:
             return [
                 *self._copies.look(request),
@@ -168,32 +161,33 @@ class OtherCopies:
                 *self._spooled(request, self._unread, "holds"),
             ]
 
-    def forget(self, request: ForgetRequest, *, exports: bool) -> list[CopyReport]:
+    def forget(self, request: DeletionRequest, *, exports: bool) -> list[CopyReport]:
         with self.copying:
             done = self._copies.forget(request)
         written = self._exports.forget(request) if exports else self._exports.look(request)
         return [*done, *written, *self._spooled(request, self._remove_unread, "removed")]
 
     def _spooled(
-        self, request: ForgetRequest, find: Callable[[ContentTest], list[str]], done: str
+        self, request: DeletionRequest, find: Callable[[ContentTest], list[str]], done: str
     ) -> list[CopyReport]:
         test = _content_test(request)
         return [CopyReport(str(self._place(path)), "spool", done) for path in find(test)] if test else []
 
 
-def _content_test(request: ForgetRequest) -> ContentTest | None:
+def _content_test(request: DeletionRequest) -> ContentTest | None:
     """Whether bytes that are no event are of what is forgotten: they name its session or its project's
     directory, or hold its words. None: by what is said it cannot be told."""
     named = {trace.session for trace in request.traces} if request.selection.refs else set()
     needles = {os.fsencode(session) for session in (*request.sessions, *named) if session}
     if request.project_root and request.selection.text is None:
         needles.add(os.fsencode(f"{Path(request.project_root)}/"))
-    words = spellings(request.selection.text) if request.selection.text else set()
-    if not needles and not words:
+    wording = Wording(request.selection.text) if request.selection.text else None
+    if not needles and wording is None:
         return None
 
     def is_meant(content: bytes) -> bool:
-        text = plain(content.decode(errors="replace")) if words else ""
-        return any(needle in content for needle in needles) or any(one in text for one in words)
+        if any(needle in content for needle in needles):
+            return True
+        return wording is not None and wording.is_in(content.decode(errors="replace"))
 
     return is_meant

@@ -21,7 +21,7 @@ from claude_mem.privacy import excluded_projects
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.filters import TYPES
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store import Store
+from claude_mem.store.base import Store
 from claude_mem.store.values import FieldValue, Revision
 
 LONGEST_TEXT = 100_000
@@ -99,7 +99,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
 
     def _origin(self, given: Mapping[str, object]) -> Origin:
         name, cwd = self.clean(text_field(given, "project")), text_field(given, "cwd")
-        known = self.store.memories.project(name) if name else None
+        known = self.store.projects.find(name) if name else None
         if known is not None:
             return Origin(key=known.key, name=known.name, root=known.root)
         if name:
@@ -164,14 +164,14 @@ class Corrections:
         self._undos: dict[str, _Undo] = {}
         self._mutex = threading.Lock()
 
-    def edit(self, asked: EditRequest) -> Json:
-        meant = _observation(str(asked.id))
+    def edit(self, request: EditRequest) -> Json:
+        meant = _observation(str(request.id))
         values: dict[str, FieldValue] = {}
         for name in (*TEXTS, *LISTS):
-            if (value := getattr(asked, name)) is not UNSET:
+            if (value := getattr(request, name)) is not UNSET:
                 values[name] = self._text(name, value) if name in TEXTS else self._items(name, value)
-        if asked.type is not UNSET:
-            values["type"] = _type(asked.type)
+        if request.type is not UNSET:
+            values["type"] = _type(request.type)
         if not values:
             raise InvalidInput("title", "Nothing to change: specify at least one field.")
         if "title" in values and not values["title"]:
@@ -179,7 +179,7 @@ class Corrections:
         values["edited_at_epoch"] = self._clock()
         undo = self._revise("edit", [Revision(meant.id, values)])
         if undo is None:
-            raise NotFound(f"No observation with id {asked.id}.")
+            raise NotFound(f"No observation with id {request.id}.")
         return {"ref": str(meant), "undo": undo}
 
     def pin(self, refs: Sequence[str], *, pinned: bool) -> Json:
@@ -189,18 +189,18 @@ class Corrections:
         return self._flag("wrong", refs, wrong)
 
     def merge(self, into: str, refs: Sequence[str]) -> Json:
-        kept = _observation(into, "into")
-        others = [ref for ref in dict.fromkeys(map(_observation, refs)) if ref != kept]
+        target = _observation(into, "into")
+        others = [ref for ref in dict.fromkeys(map(_observation, refs)) if ref != target]
         if not others:
             raise InvalidInput("ids", "Specify at least one other observation to merge.")
-        cards = {card.ref: card for card in self._memories.cards([kept, *others])}
-        missing = [str(ref) for ref in (kept, *others) if ref not in cards]
+        cards = {card.ref: card for card in self._memories.cards([target, *others])}
+        missing = [str(ref) for ref in (target, *others) if ref not in cards]
         if missing:
             raise NotFound(f"No observation with id {', '.join(missing)}. Nothing was merged.")
         if len({card.project_id for card in cards.values()}) > 1:
             raise InvalidInput("ids", "Observations of different projects cannot be merged.")
-        undo = self._revise("merge", _merged(cards[kept], [cards[ref] for ref in others]))
-        return {"into": str(kept), "merged": [str(ref) for ref in others], "undo": undo}
+        undo = self._revise("merge", _merged(cards[target], [cards[ref] for ref in others]))
+        return {"into": str(target), "merged": [str(ref) for ref in others], "undo": undo}
 
     def undo(self, token: str) -> Json:
         with self._mutex:
@@ -267,14 +267,14 @@ class Corrections:
         return tuple(filter(None, (self._clean(item).strip() for item in items)))
 
 
-def _merged(kept: Card, others: Sequence[Card]) -> list[Revision]:
+def _merged(target: Card, others: Sequence[Card]) -> list[Revision]:
     """One stands, and is pinned if any of them was; the others are superseded by it."""
     stays: dict[str, FieldValue] = {"superseded_by": None}
     if any(card.pinned for card in others):
         stays["pinned"] = 1
     return [
-        Revision(kept.ref.id, stays),
-        *(Revision(card.ref.id, {"superseded_by": kept.ref.id, "pinned": 0}) for card in others),
+        Revision(target.ref.id, stays),
+        *(Revision(card.ref.id, {"superseded_by": target.ref.id, "pinned": 0}) for card in others),
     ]
 
 

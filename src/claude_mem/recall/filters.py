@@ -13,7 +13,7 @@ from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, ObservationType, is_of_file
 from claude_mem.recall.dates import interval
 from claude_mem.recall.truth import RepoFacts, when_tagged
-from claude_mem.store import Store
+from claude_mem.store.base import Store
 from claude_mem.store.values import Project
 
 TYPES: tuple[str, ...] = get_args(ObservationType)
@@ -40,14 +40,14 @@ class FilterResolver:
     def project(self, asked: SearchFilters) -> Project | None:
         """None: all of them, or (with a directory) one that nothing is remembered of."""
         if asked.project:
-            found = self._store.memories.project(asked.project)
+            found = self._store.projects.find(asked.project)
             if found is None:
                 raise InvalidInput(
                     "project",
                     f"No project named {asked.project!r}. To list all: claude-mem projects",
                 )
             return found
-        return self._store.memories.project(self._key_of(asked.cwd)) if asked.cwd else None
+        return self._store.projects.by_key(self._key_of(asked.cwd)) if asked.cwd else None
 
     def filters(self, asked: SearchFilters) -> Filters:
         project = self.project(asked)
@@ -55,7 +55,7 @@ class FilterResolver:
         return Filters(
             # A directory nothing is remembered of: no project has the id 0, so nothing is found.
             project_id=0 if unknown else project.id if project else None,
-            kinds=tuple(kind for kind in KINDS if kind in asked.kinds),
+            kinds=tuple(kind for kind in KINDS if kind in asked.kinds or (asked.raw and not asked.kinds)),
             types=asked.types,
             concepts=asked.concepts,
             file=asked.file or None,

@@ -1,136 +1,176 @@
-"""How well each memory answers a query: its own words, its session's, and the vectors' opinion. Pure.
+"""Which sessions answer a query, and which of their memories: three readings of its words, and vectors. Pure.
 
-    score = its words + COVERAGE * what of the query its session covers + weight * how close its session comes
+    a session's score = its best memory + the best of what was said in it + all of it
+                        + weight * its closest memory by vectors + FILE * what it did about a file named
 
-Words are weighed by BM25 and divided by the query's weight (the idf of all its words), so that a score means
-about the same whatever was asked. A session covers a word more, the more of its memories have it, but never
-twice over: summing up hits would let the longest session win.
+Each is a share of what the best session has of it, so that none outvotes the others by its scale: that needs
+no constant, and held on every project it was measured on (docs/recall-quality.md). "All of it" is BM25 of the
+whole session, a word counted once for each memory that has it. A memory's score is its session's, in
+proportion to how well it answers beside the best of that session.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import nlargest
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from claude_mem.model.refs import MemoryKind, idf, kind_at, session_at
+from claude_mem.model.refs import idf, session_at
 from claude_mem.model.structs import replace
 from claude_mem.store.values import TextMatches
 
-COVERAGE = 1.0
-SATURATION = 2.0  # memories of a session a word must be in for half of its coverage
+SATURATION, BY_LENGTH = 5.0, 0.75
+"""BM25's k1 and b for sessions: a word that more of its memories have counts more, in a long one less."""
 PHRASE = 0.3  # of a phrase's BM25, beside that of its words
+FILE = 3.0  # as much as the three readings of the words
 
 LEADING = 600
 """So many are put in order first: whoever asks seldom looks at more, and thousands were found."""
 
 
+class Weighed(Struct, frozen=True):
+    """What the words say."""
+
+    memories: dict[int, float]  # by memory
+    said: dict[int, float]  # by session: the best of what was said and understood in it
+    whole: dict[int, float]  # by session; of the words that were weighed everywhere
+    strength: float  # the best memory's, in words that a single session has
+    unknown: float  # the share of the words that no memory has
+
+
 class Fused(Struct, frozen=True):
-    words: dict[int, float]  # by spot
-    coverage: dict[int, float]  # by session
-    closeness: Mapping[int, float] = field(default_factory=dict)  # by session, weighted
-    extra: Mapping[int, float] = field(default_factory=dict)  # by spot: what else speaks for it
+    words: Mapping[int, float]  # by memory, as shares of the best
+    near: Mapping[int, float]
+    files: Mapping[int, float]
+    sessions: Mapping[int, float]
+    best: Mapping[int, float]  # by session: the most that words, vectors and files of one memory come to
 
-    def score(self, spot: int) -> float:
-        session = session_at(spot)
-        return (
-            self.words.get(spot, 0.0)
-            + COVERAGE * self.coverage.get(session, 0.0)
-            + self.closeness.get(session, 0.0)
-            + self.extra.get(spot, 0.0)
-        )
+    def places(self) -> Iterable[int]:
+        return self.words.keys() | self.near.keys() | self.files.keys()
 
-    def parts(self, spot: int) -> dict[str, float]:
-        session = session_at(spot)
+    def own(self, place: int) -> float:
+        return self.words.get(place, 0.0) + self.near.get(place, 0.0) + self.files.get(place, 0.0)
+
+    def score(self, place: int) -> float:
+        session = session_at(place)
+        best = self.best.get(session, 0.0)
+        return self.sessions[session] * self.own(place) / best if best else 0.0
+
+    def parts(self, place: int) -> dict[str, float]:
         return {
-            "words": self.words.get(spot, 0.0),
-            "coverage": COVERAGE * self.coverage.get(session, 0.0),
-            "vectors": self.closeness.get(session, 0.0),
-            "file": self.extra.get(spot, 0.0),
+            "words": self.words.get(place, 0.0),
+            "vectors": self.near.get(place, 0.0),
+            "file": self.files.get(place, 0.0),
+            "session": self.score(place) - self.own(place),
         }
 
 
-def weigh(matches: TextMatches, share: float = 1.0) -> Fused:
-    """What the words say. `share`: how much of it counts, beside what else speaks for a memory."""
-    singles = [each for each in matches.matched if not each.is_phrase]
-    rarity = [idf(len(each.scores) if each.rows is None else each.rows, matches.total) for each in singles]
-    mass = (sum(rarity) or 1.0) / share
-    words: dict[int, float] = {}
+def weigh(matches: TextMatches) -> Weighed:
+    sizes = matches.sizes
+    memories: dict[int, float] = {}
+    said: dict[int, float] = {}
     for each in matches.matched:
-        counts = (PHRASE if each.is_phrase else 1.0) / mass
-        for spot, score in each.scores.items():
-            words[spot] = words.get(spot, 0.0) + counts * score
-    coverage: dict[int, float] = {}
-    for each, rare in zip(singles, rarity, strict=True):
-        for session, times in Counter(map(session_at, each.scores)).items():
-            coverage[session] = coverage.get(session, 0.0) + rare / mass * times / (times + SATURATION)
-    return Fused(words, coverage)
+        counts = PHRASE if each.is_phrase else 1.0
+        for place, score in each.scores.items():
+            memories[place] = memories.get(place, 0.0) + counts * score
+        if each.rows is None and each.said:  # how much it tells among what was said
+            counts *= idf(len(each.said), sizes.said) / idf(len(each.scores), sizes.total)
+        for place, score in each.said.items():
+            said[place] = said.get(place, 0.0) + counts * score
+    mean = sizes.total / max(1, len(sizes.sessions))
+    whole: dict[int, float] = {}
+    for each in matches.matched:
+        if each.is_phrase or each.rows is not None:
+            continue
+        times = Counter(map(session_at, each.scores))
+        telling = idf(len(times), len(sizes.sessions))
+        for session, n in times.items():
+            length = 1 - BY_LENGTH + BY_LENGTH * sizes.sessions.get(session, mean) / mean
+            counted = n * (SATURATION + 1) / (n + SATURATION * length)
+            whole[session] = whole.get(session, 0.0) + telling * counted
+    words = [each.scores for each in matches.matched if not each.is_phrase]
+    return Weighed(
+        memories,
+        _best(said),
+        whole,
+        strength=max(memories.values(), default=0.0) / idf(1, len(sizes.sessions)),
+        unknown=sum(not found for found in words) / max(1, len(words)),
+    )
 
 
-def fuse(weighed: Fused, cosines: Mapping[int, float], weight: float, extra: dict[int, float]) -> Fused:
-    """With what the vectors say, and what else speaks for a memory."""
-    return replace(weighed, closeness=_closeness(cosines, weight), extra=extra)
+def apart_from(matches: TextMatches, session: int) -> TextMatches:
+    """Without what this session has."""
+
+    def of_others(scores: dict[int, float]) -> dict[int, float]:
+        return {place: score for place, score in scores.items() if session_at(place) != session}
+
+    matched = (
+        replace(each, scores=of_others(each.scores), said=of_others(each.said)) for each in matches.matched
+    )
+    return TextMatches(matches.sizes, tuple(matched))
 
 
-def ranked(
-    fused: Fused,
-    near: Mapping[int, float],
-    per_session: int,
-    kinds: Collection[MemoryKind] = (),
-    only: Collection[int] | None = None,
-) -> Iterator[int]:
-    """The spots of these kinds (none: of all), and `only` these, the best first, but of each session only its
-    few best before all the rest."""
-    scored = _scored(fused, near)
-    if only is not None:
-        scored = [(score, place) for score, place in scored if place in only]
-    leading, _ = _parted(nlargest(LEADING, scored), per_session, kinds)
+def fuse(
+    weighed: Weighed,
+    cosines: Mapping[int, float],
+    weight: float,
+    files: Mapping[int, float],
+    is_asked: Callable[[int], bool] | None = None,
+) -> Fused:
+    """`is_asked`: whether a memory may be shown. What speaks for its session counts either way."""
+    words, near, named = _shares(weighed.memories), _closeness(cosines, weight), _shares(files, FILE)
+    sessions: dict[int, float] = {}
+    for leg in (_best(words), _shares(weighed.said), _shares(weighed.whole), _best(near), _best(named)):
+        for session, share in leg.items():
+            sessions[session] = sessions.get(session, 0.0) + share
+    if is_asked is not None:
+        words, near, named = (
+            {place: share for place, share in leg.items() if is_asked(place)} for leg in (words, near, named)
+        )
+    fused = Fused(words, near, named, sessions, {})
+    return replace(fused, best=_best({place: fused.own(place) for place in fused.places()}))
+
+
+def ranked(fused: Fused, per_session: int) -> Iterator[int]:
+    """The memories, the best first, but of each session only its few best before all the rest. Of equals the
+    later place is the larger."""
+    scored = [(fused.score(place), place) for place in fused.places()]
+    leading, _ = _parted(nlargest(LEADING, scored), per_session)
     yield from leading
-    first, rest = _parted(sorted(scored, reverse=True), per_session, kinds)
+    first, rest = _parted(sorted(scored, reverse=True), per_session)
     yield from first[len(leading) :]
     yield from rest
 
 
-def _scored(fused: Fused, near: Mapping[int, float]) -> list[tuple[float, int]]:
-    """As `Fused.score` has it; of equals the later spot is the larger."""
-    words, extra = fused.words, fused.extra
-    of_session = {session: COVERAGE * covered for session, covered in fused.coverage.items()}
-    for session, closeness in fused.closeness.items():
-        of_session[session] = of_session.get(session, 0.0) + closeness
-    scored = [(score + of_session.get(session_at(place), 0.0), place) for place, score in words.items()]
-    if extra:
-        scored = [(score + extra.get(place, 0.0), place) for score, place in scored]
-    others = (near.keys() | extra.keys()) - words.keys()
-    scored += [(of_session.get(session_at(place), 0.0) + extra.get(place, 0.0), place) for place in others]
-    return scored
-
-
-def _parted(
-    best: Iterable[tuple[float, int]], per_session: int, kinds: Collection[MemoryKind]
-) -> tuple[list[int], list[int]]:
+def _parted(best: Iterable[tuple[float, int]], per_session: int) -> tuple[list[int], list[int]]:
     seen: Counter[int] = Counter()
     first: list[int] = []
     rest: list[int] = []
     for _, place in best:
-        if kinds and kind_at(place) not in kinds:
-            continue  # what nobody asked for takes no one's place
         session = session_at(place)
         seen[session] += 1
         (first if seen[session] <= per_session else rest).append(place)
     return first, rest
 
 
-def _closeness(cosines: Mapping[int, float], weight: float) -> dict[int, float]:
-    """By session: how far its closest memory stands out, in standard deviations."""
+def _best(scores: Mapping[int, float]) -> dict[int, float]:
+    """By session: what its best memory has."""
     best: dict[int, float] = {}
-    for spot, cosine in cosines.items():
-        session = session_at(spot)
-        best[session] = max(best.get(session, -1.0), cosine)
-    if not best:
-        return {}
-    mean = sum(best.values()) / len(best)
-    deviation = math.sqrt(sum((value - mean) ** 2 for value in best.values()) / len(best)) or 1.0
-    return {session: weight * (value - mean) / deviation for session, value in best.items()}
+    for place, score in scores.items():
+        session = session_at(place)
+        if score > best.get(session, 0.0):
+            best[session] = score
+    return best
+
+
+def _shares(scores: Mapping[int, float], weight: float = 1.0) -> dict[int, float]:
+    most = max(scores.values(), default=0.0)
+    return {key: weight * score / most if most > 0 else 0.0 for key, score in scores.items()}
+
+
+def _closeness(cosines: Mapping[int, float], weight: float) -> dict[int, float]:
+    """By memory: how far it is from the farthest of those that were compared, as a share of the closest."""
+    farthest = min(cosines.values(), default=0.0)
+    return _shares({place: cosine - farthest for place, cosine in cosines.items()}, weight)

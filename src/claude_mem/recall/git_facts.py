@@ -25,7 +25,7 @@ from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card
 from claude_mem.recall import truth
 from claude_mem.recall.truth import RepoFacts, Touch
-from claude_mem.store import Memories
+from claude_mem.store.base import Projects
 
 WITHIN_S = 2.0  # all questions together
 ASK_AGAIN_S = 60.0  # after no answer, though nothing has changed
@@ -37,6 +37,7 @@ _MOST_FOLDERS = 2_000
 _TRUNKS = ("main", "master", "trunk", "develop")
 
 _HEAD = re.compile(r"\x01[0-9a-f]+ \d+(?: [0-9a-f]+)* ?")
+_REVERTS = re.compile(r"This reverts commit ([0-9a-f]{40,64})\b")
 _QUIET_LOG = ("--no-color", "--no-notes", "--no-mailmap", "--no-show-signature")
 
 
@@ -107,13 +108,18 @@ class Repository:
                 *log,
                 f"-n{MOST_COMMITS_WITH_FILES}",
                 "--format=%x01%H %at %P",
-                "--name-only",
+                "--name-status",
                 "-z",
                 "--no-renames",
             ),
             *("--diff-merges=off", "HEAD", "--"),
         )
-        touches = _touches(changes)
+        touches, deleted = _touches(changes)
+        undone = self._git(
+            deadline,
+            *(*log, f"-n{MOST_COMMITS}", "--grep=^This reverts commit [0-9a-f]", "--format=%H%n%b", "HEAD"),
+            "--",
+        )
         bases: dict[str, list[str]] = defaultdict(list)
         for path in touches:
             bases[path.rpartition("/")[2]].append(path)
@@ -126,6 +132,9 @@ class Repository:
             paths={base: tuple(paths) for base, paths in bases.items()},
             branches=branches,
             tags=tags,
+            # One that is deleted on one branch and changed on another may still be there.
+            gone=frozenset(path for path in deleted if not os.path.lexists(top / path)),
+            reverted=_reverted(undone),
         )
 
     def _refs(self, deadline: float) -> tuple[dict[str, bool], dict[str, int]]:
@@ -159,20 +168,42 @@ def _branch(ref: str) -> str:
     return ref.removeprefix("refs/remotes/").partition("/")[2]
 
 
-def _touches(changes: str) -> dict[str, tuple[Touch, ...]]:
-    """Of heads and, after each, its paths: all ended by NUL, and a newline before the first path."""
+def _touches(changes: str) -> tuple[dict[str, tuple[Touch, ...]], set[str]]:
+    """By path, and those that are deleted. Of heads and, after each, how each path changed and the path: all
+    ended by NUL, and a newline before the first."""
     by_path: dict[str, list[Touch]] = defaultdict(list)
+    deleted: set[str] = set()
     touch = Touch(0, "")
-    paths: list[str] = []
+    paths: list[tuple[str, str]] = []
+    how = ""
     for token in (*changes.split("\0"), "\x010 0"):
-        if _HEAD.fullmatch(token):
-            for path in paths if len(paths) <= MOST_FILES_OF_A_COMMIT else ():
+        if how:
+            paths.append((how, token))
+            how = ""
+        elif _HEAD.fullmatch(token):
+            for status, path in paths if len(paths) <= MOST_FILES_OF_A_COMMIT else ():
+                if status == "D" and path not in by_path:
+                    deleted.add(path)  # the newest commit is told first
                 by_path[path].append(touch)
             commit, at, *parents = token[1:].split()
             touch, paths = Touch(int(at) * 1000, commit, tuple(parents)), []
-        elif token:
-            paths.append(token if paths else token.removeprefix("\n"))
-    return {path: tuple(sorted(found, key=lambda one: -one.at)) for path, found in by_path.items()}
+        else:
+            how = token.removeprefix("\n")
+    return {path: tuple(sorted(found, key=lambda one: -one.at)) for path, found in by_path.items()}, deleted
+
+
+def _reverted(undone: str) -> frozenset[str]:
+    """Work that a commit reverts which is not reverted itself; the newest is told first."""
+    found: set[str] = set()
+    reverts: set[str] = set()
+    commit = ""
+    for line in undone.splitlines():
+        if re.fullmatch(r"[0-9a-f]{40,64}", line):
+            commit = line
+        elif target := _REVERTS.match(line):
+            found |= set() if commit in found else {target[1]}
+            reverts.add(commit)
+    return frozenset(found - reverts)
 
 
 def _folders(top: Path) -> Iterable[Path]:
@@ -208,11 +239,11 @@ class GitTruth:
 
     def __init__(
         self,
-        memories: Memories,
+        projects: Projects,
         origin_of: Callable[[str], Origin],
         repository: Callable[[str], Repository] = Repository,
     ) -> None:
-        self._memories, self._origin_of, self._repository = memories, origin_of, repository
+        self._projects, self._origin_of, self._repository = projects, origin_of, repository
         self._repositories: dict[str, Repository] = {}
         self._facts: dict[str, truth.RepoFacts | None] = {}  # as git last answered
         self._looks: dict[str, tuple[float, str | None]] = {}
@@ -278,5 +309,5 @@ class GitTruth:
                 self._refreshing.discard(root)
 
     def _find_root(self, project_id: int) -> str:
-        project = self._memories.project_by_id(project_id)
+        project = self._projects.by_id(project_id)
         return project.root if project else ""

@@ -23,15 +23,18 @@ from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.injection_rules import HookQuestion
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.rank import WorkContext
-from claude_mem.recall.render import LastSession, NextStep, Rendered, StartMaterial
+from claude_mem.recall.render import LastSession, Rendered, StartMaterial
 from claude_mem.recall.search import Search, Truth
-from claude_mem.store import Injections, Store
+from claude_mem.recall.truth import with_newer
+from claude_mem.store.base import Injections, Store
 from claude_mem.store.values import Injection, Project
 
 LOOKED_AT = 200
 MOST_CONSIDERED = 12
-SUMMARIES = 4
-"""The last session's, and those whose open steps are told with it."""
+RECENT = 100
+"""Observations among which a newer one on the same subject is looked for."""
+SUMMARIES = 6
+"""The last session's, and those before it that have a line."""
 
 
 class InjectionLimits(Struct, frozen=True):
@@ -89,15 +92,15 @@ class Injector(Struct, frozen=True, kw_only=True):
         }
 
     def _prompt_preview(self, project: Project, session: str, prompt: str) -> Json:
-        considered = self.considered(project, session, project.root, prompt)
+        evidence, considered = self.considered(project, session, project.root, prompt)
         rendered = self.told_at(prompt, [hit for hit, told in considered if told])
         return {
             **_rendered_json(rendered),
-            "floor": rules.FLOOR,
+            "evidence": round(evidence, 2),
+            "enough": rules.ENOUGH,
             "beside": rules.BESIDE_THE_BEST,
             "hits": [
-                json_shapes.result(hit, explain=True)
-                | {"relevance": round(rules.relevance(hit), 4), "told": hit.card.ref in rendered.refs}
+                json_shapes.result(hit, explain=True) | {"told": hit.card.ref in rendered.refs}
                 for hit, _ in considered
             ],
         }
@@ -108,7 +111,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         if asked is None or self.is_excluded(asked.cwd):
             return ""
         origin = self.origin_of(asked.cwd)
-        project = self.store.memories.project(origin.key)
+        project = self.store.projects.by_key(origin.key)
         if project is None:
             return ""
         match asked.event:
@@ -139,7 +142,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     def prompted(
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
     ) -> Rendered:
-        considered = self.considered(project, session, cwd, prompt, asked_at)
+        _, considered = self.considered(project, session, cwd, prompt, asked_at)
         return self.told_at(prompt, [hit for hit, told in considered if told])
 
     def told_at(self, prompt: str, hits: Sequence[Hit]) -> Rendered:
@@ -148,16 +151,23 @@ class Injector(Struct, frozen=True, kw_only=True):
 
     def considered(
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
-    ) -> list[tuple[Hit, bool]]:
-        """What a prompt brings to mind, the best first, and whether it is worth injecting."""
+    ) -> tuple[float, list[tuple[Hit, bool]]]:
+        """How much speaks for there being an answer; and what a prompt brings to mind, the best first, each
+        with whether it is worth injecting."""
         if not rules.is_worth_searching(prompt):
-            return []
+            return 0.0, []
         filters = Filters(
             project_id=project.id, kinds=("observation", "summary"), until=asked_at, superseded=False
         )
         work = WorkContext(branch=self.origin_of(cwd).branch)
-        found = self.search(prompt, filters, MOST_CONSIDERED, work, hurried=True)
-        return rules.considered(found.hits, session, rules.injected_refs(self._injected(session)))
+        own = self.store.sessions.find(session) if session else None
+        found = self.search(
+            prompt, filters, MOST_CONSIDERED, work, hurried=True, without=own.id if own else None
+        )
+        evidence = rules.evidence(prompt, found.strength, found.unknown)
+        known = rules.injected_refs(self._injected(session))
+        hits = [hit for hit in found.hits if hit.card.session != session]
+        return evidence, rules.considered(hits, known, is_answered=evidence >= rules.ENOUGH)
 
     def before_file(self, project: Project, session: str, cwd: str, path: str) -> Rendered:
         """Once for each file and session, and again after a compaction."""
@@ -173,6 +183,9 @@ class Injector(Struct, frozen=True, kw_only=True):
             and each.card.ref not in known
             and paths.is_about(each.card, path, short)
         ]
+        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
+        recent = map(self._hit, self.store.memories.list_cards(standing, limit=RECENT))
+        hits = with_newer([*hits, *recent])[: len(hits)]
         return render.render_file(short, hits, self.clock(), tz=self.zone())
 
     def _started(self, project: Project, asked: HookQuestion) -> Rendered:
@@ -211,10 +224,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         return StartMaterial(
             project=project.name,
             last=(*own, *last),
-            next_steps=tuple(
-                NextStep(each.next_steps, each.when, each.ref) for each in earlier if each.next_steps
-            ),
-            pinned=tuple(map(self._hit, pinned)),
+            earlier=tuple(earlier),
+            pinned=tuple(with_newer(list(map(self._hit, [*pinned, *recent])))[: len(pinned)]),
             relevant=tuple(self._current(recent, session, work)),
             sessions=sessions,
             observations=observations,
@@ -237,7 +248,7 @@ class Injector(Struct, frozen=True, kw_only=True):
             marks, truth = self.truth(card)
             score = rank.currency(card, now, work, truth) + (1.0 if card.session == session else 0.0)
             hits.append(Hit(card, score, marks=marks))
-        return rank.spread(rank.ordered(hits))
+        return rank.spread(rank.ordered(with_newer(hits)))
 
     def _injected(self, session: str) -> list[Injection]:
         since = self.store.sessions.compacted_at(session)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from claude_mem.model.full_text import STOP_WORDS, expressions
+from claude_mem.model.full_text import STOP_WORDS, query_words
 from claude_mem.model.refs import Hit, Ref
 from claude_mem.model.structs import replace
 from claude_mem.privacy import tags
@@ -15,10 +15,27 @@ from claude_mem.recall.render import StartMaterial
 from claude_mem.store.values import Injection
 
 FEWEST_WORDS = 2
-FLOOR = 0.7
-"""What words, coverage and files must come to: below it, the prompt only happens to use the same words."""
-BESIDE_THE_BEST = 0.7
-"""Of what the best comes to: beside a memory that answers, one that hardly does is noise."""
+ENOUGH, UNKNOWN = 8.0, 16.0
+"""What the prompt's telling words and the strength of the best memory must come to, less what the share of
+words costs that no memory has: a prompt about something new shares only its ordinary words with the past."""
+BESIDE_THE_BEST = 0.85
+"""Of the best one's score: beside a memory that answers, one that hardly does is noise."""
+MOST_INJECTED = 3
+
+_CHAT = """
+thanks thank thx please ok okay yes yeah yep no nope sure great good perfect nice cool fine awesome
+excellent looks look looking right wrong correct go going ahead continue carry proceed stop wait hold
+start resume again more less next step steps first last just now today later one two three run rerun
+running test tests unit build lint compile commit commits push pull merge rebase branch branches main
+master draft pr prs request open close undo redo revert edit edits change changed changes diff show
+explain tell try tried retry fix formatting format save update switch green red done left remaining
+everything anything something all touch shorter longer simpler simple brief briefly words word paragraph
+sentence propose proposed suggested like doing make sort rename variable import imports alphabetically
+server dev file files code line lines time once still yet also only other another here up down out off
+over back same new old let lets us need want
+"""
+CHAT = frozenset(_CHAT.split())
+"""Words that talk about the work at hand, whatever it is; a prompt of these alone asks for no memory."""
 
 START, PROMPT, FILE = "SessionStart", "UserPromptSubmit", "PreToolUse"
 
@@ -62,21 +79,29 @@ def is_worth_searching(prompt: str) -> bool:
     """Nobody asked by a notification, and the agent knows what it sent out; one word tells too little."""
     if tags.is_task_notification(prompt):
         return False
-    return len(set(prompt_words(prompt)) - STOP_WORDS) >= FEWEST_WORDS or bool(paths.paths_in(prompt))
+    return len(telling_words(prompt)) >= FEWEST_WORDS or bool(paths.paths_in(prompt))
 
 
-def considered(hits: Sequence[Hit], session: str, known: set[Ref]) -> list[tuple[Hit, bool]]:
-    """Each, and whether it is worth telling."""
-    floor = max(FLOOR, BESIDE_THE_BEST * max(map(relevance, hits), default=0.0))
-    return [
-        (hit, hit.card.session != session and hit.card.ref not in known and relevance(hit) >= floor)
-        for hit in hits
-    ]
+def telling_words(prompt: str) -> set[str]:
+    return set(prompt_words(prompt)) - STOP_WORDS - CHAT
 
 
-def relevance(hit: Hit) -> float:
-    """What speaks for it in the words of the question alone, without what speaks for it anyway."""
-    return sum(hit.parts.get(name, 0.0) for name in ("words", "coverage", "vectors", "file"))
+def evidence(prompt: str, strength: float, unknown: float) -> float:
+    """How much speaks for the past having an answer: at least ENOUGH, or nothing is injected."""
+    return len(telling_words(prompt)) + strength - UNKNOWN * unknown
+
+
+def considered(hits: Sequence[Hit], known: set[Ref], *, is_answered: bool) -> list[tuple[Hit, bool]]:
+    """Each, and whether it is worth injecting. `is_answered`: whether there is enough evidence; a file that
+    the prompt names is enough for what is known of it."""
+    floor = BESIDE_THE_BEST * max((hit.score for hit in hits), default=0.0)
+    found, injected = [], 0
+    for hit in hits:
+        is_worth = hit.card.ref not in known and hit.score >= floor and injected < MOST_INJECTED
+        is_worth = is_worth and (is_answered or bool(hit.parts.get("file")))
+        injected += is_worth
+        found.append((hit, is_worth))
+    return found
 
 
 def of_others(material: StartMaterial, session: str, since: int | None) -> StartMaterial:
@@ -92,7 +117,7 @@ def of_others(material: StartMaterial, session: str, since: int | None) -> Start
     return replace(
         others,
         last=tuple(last for last in others.last if last.when > since),
-        next_steps=(),
+        earlier=(),
         pinned=(),
         relevant=tuple(hit for hit in others.relevant if hit.card.created_at > since),
     )
@@ -109,4 +134,4 @@ def injected_refs(injections: Iterable[Injection]) -> set[Ref]:
 
 
 def prompt_words(prompt: str) -> list[str]:
-    return [word.strip('"') for word in expressions(prompt)[0]]
+    return list(query_words(prompt)[0])

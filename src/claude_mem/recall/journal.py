@@ -89,8 +89,8 @@ def _session(session: _Session, replaced: set[str], tz: tzinfo) -> Iterator[str]
     if session.prompts and not session.summaries:
         yield ""
     for summary in session.summaries:
-        told = list(_summed_up(summary))
-        yield from (*told, "") if told else ()
+        summed = list(_summed_up(summary))
+        yield from (*summed, "") if summed else ()
     if session.observations:
         yield from (*_noted(session.observations, replaced), "")
 
@@ -100,22 +100,22 @@ def _where(about: Record, tz: tzinfo) -> str:
     until = label.clock(ended, tz)
     if label.day(ended, tz) != label.day(began, tz):
         until = f"{label.day(ended, tz)} {until}"
-    said = [f"{label.clock(began, tz)} to {until}"]
+    parts = [f"{label.clock(began, tz)} to {until}"]
     if about.get("branch"):
-        said.append(f"branch {_code(about['branch'])}")
+        parts.append(f"branch {_code(about['branch'])}")
     if about.get("client") == FOREIGN:
-        said.append("imported, not trusted")
-    return f"{', '.join(said)}, session {_code(about['session_id'])}"
+        parts.append("imported, not trusted")
+    return f"{', '.join(parts)}, session {_code(about['session_id'])}"
 
 
 def _summed_up(summary: Record) -> Iterator[str]:
     for called, name in SUMMED_UP:
-        said = [_line(point) for point in points(summary.get(name) or "")]
-        if len(said) == 1:
-            yield f"- **{called}:** {said[0]}"
-        elif said:
+        parts = [_line(point) for point in points(summary.get(name) or "")]
+        if len(parts) == 1:
+            yield f"- **{called}:** {parts[0]}"
+        elif parts:
             yield f"- **{called}:**"
-            yield from (f"  - {_begun(point)}" for point in said)
+            yield from (f"  - {_begun(point)}" for point in parts)
 
 
 def _noted(observations: list[Record], replaced: set[str]) -> Iterator[str]:
@@ -125,8 +125,8 @@ def _noted(observations: list[Record], replaced: set[str]) -> Iterator[str]:
         marks = [label.ORIGINS[each["source"]]] if each.get("source") in label.ORIGINS else []
         marks += ["pinned"] if each.get("pinned") else []
         marks += ["replaced by a later one"] if _name(each) in replaced else []
-        said = f"- **{each['type']}:** {title or narrative}"
-        yield said + (f" ({'; '.join(marks)})" if marks else "")
+        parts = f"- **{each['type']}:** {title or narrative}"
+        yield parts + (f" ({'; '.join(marks)})" if marks else "")
         if title and narrative and narrative != title:
             yield f"  - {_begun(narrative)}"
         yield from (f"  - {_begun(_line(fact))}" for fact in each.get("facts", ()) if fact.strip())

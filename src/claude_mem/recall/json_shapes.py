@@ -9,19 +9,22 @@ from typing import Any
 
 from msgspec import structs
 
-from claude_mem.api.memories import Memory
+from claude_mem.api.memories import FoundSession, Memory
 from claude_mem.api.projects import ProjectSummary
 from claude_mem.api.sessions import SessionSummary
+from claude_mem.model.clock import LAST_MS
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import label
 from claude_mem.store.values import Injection, ListPosition, Project
-from claude_mem.store.values import ProjectSummary as StoredProject
+from claude_mem.store.values import ProjectDetails as StoredProject
 
 Json = dict[str, Any]
 
 
 SNIPPET = 240
+SPOKEN = ("stop", "subagent_stop")
+"""Evidence that is the agent's own words."""
 _OWN = ("id", "session_id", "project", "project_id", "title", "created_at", "created_at_epoch")
 _HIDDEN = ("claude_session_id", "content_key", "seen_again", *_OWN)
 
@@ -57,9 +60,9 @@ def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Jso
 
 def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] | None = None) -> Json:
     """A result with all that is kept of it. `injected`: None, if that was not looked up."""
-    kept = {name: value for name, value in columns.items() if name not in _HIDDEN}
+    shown = {name: value for name, value in columns.items() if name not in _HIDDEN}
     return {
-        **kept,
+        **shown,
         **result(hit),
         "session_db_id": hit.card.session_db_id,
         "injected": None if injected is None else injections(injected),
@@ -85,27 +88,35 @@ def session(row: Mapping[str, Any]) -> Json:
 
 
 def project(each: Project | StoredProject) -> Json:
+    last_at = None if each.last_at is None else iso(each.last_at)
+    values = structs.asdict(each) | {"last_at": last_at, "last_at_epoch": each.last_at}
+    return {name: values[name] for name in ProjectSummary.__struct_fields__}
+
+
+def snippet(card: Card, words: Sequence[str]) -> str:
+    """The sentence that matches, or the most telling beyond its title."""
+    wanted = frozenset(words)
+    if card.ref.kind == "evidence" and card.type not in SPOKEN:
+        return label.matched_line(card.text, SNIPPET, wanted)
+    return label.matched(card.title, card.text, SNIPPET, wanted)
+
+
+def found_session(row: Mapping[str, Any], events: int, more: int) -> Json:
     return structs.asdict(
-        ProjectSummary(
-            id=each.id,
-            name=each.name,
-            key=each.key,
-            root=each.root,
-            sessions=each.sessions,
-            observations=each.observations,
-            last_at=iso(each.last_at) if each.last_at is not None else None,
-            last_at_epoch=each.last_at,
+        FoundSession(
+            session_id=row["claude_session_id"],
+            title=row["title"] or _line(row["first_user_prompt"]),
+            project=row["project"],
+            created_at=row["created_at"],
+            created_at_epoch=row["created_at_epoch"],
+            events=events,
+            more=more,
         )
     )
 
 
-def snippet(card: Card, words: Sequence[str]) -> str:
-    """The most telling of what it says beyond its title, nearest to what was asked."""
-    return label.beyond(card.title, card.text, SNIPPET, frozenset(words))
-
-
 def iso(epoch_ms: int) -> str:
-    at = datetime.fromtimestamp(max(0, min(epoch_ms, 253_402_300_799_999)) / 1000, UTC)
+    at = datetime.fromtimestamp(max(0, min(epoch_ms, LAST_MS)) / 1000, UTC)
     return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 

@@ -4,8 +4,9 @@ about it; its size in tokens. Pure.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import datetime, tzinfo
 from pathlib import PurePosixPath
 
@@ -118,6 +119,7 @@ _SENTENCES = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[^\sa-z])|(?<=[�
 # As the offline observer begins: the user's words, not what came of it.
 _REQUEST = re.compile(r"^Asked: “[^”]*”\s*")
 _WORDS = re.compile(r"\w+")
+_PARTS = re.compile(r"[^\W_]+")  # of identifiers, too
 _PLAIN = re.compile(r"(?<![\w./\\-])[^\W\d_]{2,}(?![\w/\\]|\.\w)")  # a word, and no part of a path or a name
 _LONG_SCRIPT = (
     "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]"  # no spaces; 3 ms to compile, so when used
@@ -130,6 +132,7 @@ must never always only unless until otherwise requires required beware
 gotcha race deadlock instead fix fixed workaround rejected chose decided
 """
 _REASONS = frozenset(_TELLING.split())
+_JSON_STRING = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*)(?:"|$)(?P<colon>\s*:)?')
 _CONCRETE = re.compile(r"`|\d|\w_\w|\w\(\)|\w/\w|[a-z][A-Z]")
 
 
@@ -151,6 +154,65 @@ def gist(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
 def beyond(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
     """What tells the most beyond the title, at most cap characters; often nothing."""
     return _best_sentences(_sentences(text), cap, known=_words(title), asked=set(words))
+
+
+def headline(kind: str, title: str, snippet: str) -> tuple[str, str]:
+    """What a result is shown by, and what is shown beneath it. Of a summary the sentence that matches: its
+    title is what was asked."""
+    is_whole = title.endswith("…") and snippet.startswith(title[:-1].rstrip())
+    if snippet and (kind == "summary" or is_whole):
+        return snippet, ""
+    return title, "" if snippet.strip(" …") in title else snippet
+
+
+def matched(title: str, text: str, cap: int, words: Collection[str]) -> str:
+    """The sentence that answers: the one with the most of these words that the title does not say already,
+    else what tells the most; at most cap characters."""
+    stems, known = {_stem(word) for word in words}, _words(title)
+    best, most = "", 0
+    for sentence in _sentences(text):
+        found = len(stems & _stems(sentence))
+        if found > most and len((said := _words(sentence)) & known) < _ALIKE * len(said):
+            best, most = sentence, found
+    return quoted(_ended(best), cap) if best else beyond(title, text, cap, words)
+
+
+def matched_line(text: str, cap: int, words: Collection[str]) -> str:
+    """The same of a tool's input and output: a line of what its JSON holds, never the JSON."""
+    stems = {_stem(word) for word in words}
+    best, most = "", -1
+    for line in _plain_lines(text[: 4 * _MOST_READ]):
+        found = len(stems & _stems(line))
+        if found > most:
+            best, most = line, found
+    return quoted(best, cap)
+
+
+def _plain_lines(text: str) -> Iterator[str]:
+    """The lines of a text, and of the strings of the JSON in it, which may have been cut anywhere."""
+    for part in text.splitlines():
+        if part.lstrip()[:1] not in ("{", "["):
+            yield from points(part)
+            continue
+        for value in _JSON_STRING.finditer(part):
+            if not value["colon"]:
+                yield from points(_unescaped(value["text"]))
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        return text
+
+
+def _stems(text: str) -> set[str]:
+    return {_stem(word) for word in _PARTS.findall(text.lower())}
+
+
+def _stem(word: str) -> str:
+    """Enough of it to tell `fails` as `failing`."""
+    return word[: max(4, len(word) - 3)] if len(word) > 4 else word
 
 
 def _sentences(text: str) -> list[str]:

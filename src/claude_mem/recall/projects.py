@@ -10,31 +10,31 @@ from pathlib import Path
 from msgspec import Struct
 
 from claude_mem.model.errors import InvalidInput, NotFound
-from claude_mem.model.events import Origin, enclosing_directories, worktree_of
+from claude_mem.model.events import Origin, enclosing_directories, repository_of
 from claude_mem.model.structs import replace
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.json_shapes import Json
-from claude_mem.store import Store
-from claude_mem.store.values import Project, ProjectSummary
+from claude_mem.store.base import Store
+from claude_mem.store.values import Project, ProjectDetails
 
 MOST_ASKED = 8
 """Repositories that are asked for a commit: each may take git a while."""
 
 
-class MergeHint(Struct, frozen=True):
-    gone: ProjectSummary
-    into: ProjectSummary
+class MergeCandidate(Struct, frozen=True):
+    gone: ProjectDetails
+    into: ProjectDetails
     why: str  # a clause
 
 
 def merge_hints(
-    projects: Sequence[ProjectSummary],
+    projects: Sequence[ProjectDetails],
     is_there: Callable[[str], bool],
     has_commit: Callable[[str, str], bool],
-) -> list[MergeHint]:
+) -> list[MergeCandidate]:
     """`projects`: the one last worked in first, which is what another is merged into."""
-    found: list[MergeHint] = []
+    found: list[MergeCandidate] = []
     placed = [project for project in projects if project.root]
     there = {root: is_there(root) for root in {project.root for project in placed}}
     for number, project in enumerate(placed):
@@ -42,7 +42,7 @@ def merge_hints(
         same = next((one for one in newer if _is_same(one, project)), None)
         if same is not None:
             what = f"both lie in {same.root}" if same.root == project.root else f"both are {same.remote}"
-            found.append(MergeHint(project, same, what))
+            found.append(MergeCandidate(project, same, what))
         elif not there[project.root]:
             others = [one for one in placed if one is not project and there[one.root]]
             hint = _part(project, others) or _moved(project, others, has_commit)
@@ -50,23 +50,22 @@ def merge_hints(
     return found
 
 
-def _is_same(one: ProjectSummary, other: ProjectSummary) -> bool:
+def _is_same(one: ProjectDetails, other: ProjectDetails) -> bool:
     return one.root == other.root or (one.remote is not None and one.remote == other.remote)
 
 
-def _part(project: ProjectSummary, others: Sequence[ProjectSummary]) -> MergeHint | None:
+def _part(project: ProjectDetails, others: Sequence[ProjectDetails]) -> MergeCandidate | None:
     """A worktree or a folder of another project."""
-    worktree = worktree_of(project.root)
-    for root in enclosing_directories(worktree[0] if worktree else project.root):
+    for root in enclosing_directories(repository_of(project.root)):
         whole = next((one for one in others if one.root == root), None)
         if whole:
-            return MergeHint(project, whole, f"{project.root} is gone and was inside {root}")
+            return MergeCandidate(project, whole, f"{project.root} is gone and was inside {root}")
     return None
 
 
 def _moved(
-    project: ProjectSummary, others: Sequence[ProjectSummary], has_commit: Callable[[str, str], bool]
-) -> MergeHint | None:
+    project: ProjectDetails, others: Sequence[ProjectDetails], has_commit: Callable[[str, str], bool]
+) -> MergeCandidate | None:
     """Where the work of a project whose directory is gone goes on."""
     alike = [one for one in others if _base(one) == _base(project) or one.name == project.name]
     rest = [one for one in others if one not in alike]
@@ -74,15 +73,15 @@ def _moved(
     if commit:
         for one in [*alike, *rest][:MOST_ASKED]:
             if has_commit(one.root, commit):
-                return MergeHint(
+                return MergeCandidate(
                     project, one, f"{project.root} is gone, and its last commit is in {one.root}"
                 )
     if len(alike) == 1 and not (project.remote and alike[0].remote):
-        return MergeHint(project, alike[0], f"{project.root} is gone, and {alike[0].root} has its name")
+        return MergeCandidate(project, alike[0], f"{project.root} is gone, and {alike[0].root} has its name")
     return None
 
 
-def _base(project: ProjectSummary) -> str:
+def _base(project: ProjectDetails) -> str:
     return project.root.rstrip("/").rpartition("/")[2].lower()
 
 
@@ -135,7 +134,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
         gone, stays = self._one("from", given), self._one("into", into)
         if gone.id == stays.id:
             raise InvalidInput("into", f"{given!r} and {into!r} are the same project.")
-        told = {
+        answer = {
             "dry_run": dry_run,
             "from": {"key": gone.key, "name": gone.name},
             "into": {"key": stays.key, "name": stays.name},
@@ -146,7 +145,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
             self.alone(lambda: self.store.projects.merge(gone.id, stays.id))
             self.moved()
             self.changed([gone.id, stays.id])
-        return told
+        return answer
 
     def placed(self, project: Project, origin: Origin) -> Project:
         """Where it lies now, if it was moved: its sessions work elsewhere, and its old place is gone."""
@@ -174,7 +173,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
                 return self.placed(project, origin)
         return project
 
-    def _one(self, field: str, given: str) -> ProjectSummary:
+    def _one(self, field: str, given: str) -> ProjectDetails:
         """By its key, or by its name if only one has it: what is done to it is not easily taken back."""
         found = self.store.projects.all(weighed=False)
         by_key = [one for one in found if given == one.key or given in one.merged]

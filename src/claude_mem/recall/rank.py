@@ -19,10 +19,7 @@ from claude_mem.model.refs import Card, Hit
 from claude_mem.model.structs import replace
 
 PER_SESSION = 3
-FIRST = 5  # places that a session's fourth leaves to others
-COMPARABLE = 0.55  # of its score: what others need to come before it further down
-HARDLY = 0.1  # of its score: what others need to come before it at all
-OPENING = 0.3  # a session's first request says what all of it is about
+COMPARABLE = 0.5  # of its score: what others need to come before a session's fourth
 RECENT = 0.05  # how much more today's counts than what is long ago
 RECENT_DAYS = 30.0
 PINNED = 1.15
@@ -75,11 +72,6 @@ def currency(card: Card, now: int, work: WorkContext, truth: float) -> float:
     return (lasting + (1.0 - lasting) * fresh) * prior(card, now, work, truth)
 
 
-def opening(card: Card, words: float) -> float:
-    """What the words of a session's first request count beyond those of others."""
-    return OPENING * words if card.ref.kind == "prompt" and card.prompt_number == 1 else 0.0
-
-
 def answers_first(hits: Sequence[Hit]) -> list[Hit]:
     """Of one session, what was understood comes before what it was understood from, if it answers nearly as
     well. Which session comes first is not changed by it."""
@@ -118,19 +110,10 @@ def spread(hits: Sequence[Hit]) -> list[Hit]:
         else:
             surplus.append(hit)
     placed = [(hit.score, hit) for hit in shown]
-    placed += [(_steps_back_to(hit, shown[:FIRST][-1].score), hit) for hit in surplus]
+    placed += [(COMPARABLE * hit.score, hit) for hit in surplus]
     placed.sort(key=lambda each: -each[0])
     scores = accumulate((hit.score for _, hit in placed), min)
     return [replace(hit, score=score) for (_, hit), score in zip(placed, scores, strict=True)]
-
-
-def _steps_back_to(hit: Hit, fifth: float) -> float:
-    """Those with this score or more come before it. Without a word or a file that was asked for, scores are
-    no measure of how well it answers, and all others do."""
-    is_asked_for = any(hit.parts.get(part) for part in ("words", "coverage", "file"))
-    if hit.score <= 0 or not is_asked_for:
-        return -math.inf
-    return max(HARDLY * hit.score, min(COMPARABLE * hit.score, fifth))
 
 
 class _Said:

@@ -4,6 +4,7 @@ budget and fenced. Pure.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
@@ -59,8 +60,8 @@ def rendered(text: str, refs: tuple[Ref, ...]) -> Rendered:
 START_BUDGET = Budget(characters=9_500, tokens=3_000)
 """With the fence; the rest of the client's 10,000 characters is for what else a hook has to say."""
 
-_LONGEST_FIELD, _LONGEST_STEP = 420, 220
-_MOST_STEPS, _MOST_PINNED, _MOST_RELEVANT = 6, 12, 200
+_LONGEST_FIELD, _LONGEST_STEP, _LONGEST_SESSION = 420, 220, 140
+_MOST_STEPS, _MOST_PINNED, _MOST_DECIDED, _MOST_SESSIONS, _MOST_TITLES = 6, 12, 6, 4, 12
 
 
 class LastSession(Struct, frozen=True):
@@ -73,21 +74,24 @@ class LastSession(Struct, frozen=True):
     completed: str = ""
     learned: str = ""
     next_steps: str = ""
+    notes: str = ""
     goes_on: bool = False  # it is the very session that is told, after a compaction or a resume
+    mark: str = ""  # where its words come from, if not from work
 
 
 class NextStep(Struct, frozen=True):
-    """Something an earlier session than the last left open."""
+    """Something a session left open."""
 
     text: str
     when: int
     ref: Ref | None = None
+    mark: str = ""
 
 
 class StartMaterial(Struct, frozen=True):
     project: str
     last: tuple[LastSession, ...] = ()  # the newest first; one is usual
-    next_steps: tuple[NextStep, ...] = ()
+    earlier: tuple[LastSession, ...] = ()  # those before
     pinned: tuple[Hit, ...] = ()
     relevant: tuple[Hit, ...] = ()  # the most relevant first
     sessions: int = 0  # how many there are in all
@@ -97,9 +101,7 @@ class StartMaterial(Struct, frozen=True):
 class _Line(Struct, frozen=True):
     head: str  # the heading it stands under; lines of one heading stand together
     text: str
-    at: int = 0
     ref: Ref | None = None
-    day: str = ""  # of the index by day
 
 
 def render_start(
@@ -127,23 +129,61 @@ def render_start(
 
 
 def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
-    """All there is to tell, the most important first."""
+    """All there is to tell, the most important first, and nothing twice."""
     for number, last in enumerate(start.last):
         yield from _summary(last, number, now, tz)
-    yield from _open_steps(start, now, tz)
+    for step in open_steps((*start.last, *start.earlier))[:_MOST_STEPS]:
+        origin = f"{label.name(step.ref)}, " if step.ref else ""
+        mark = f"; {step.mark}" if step.mark else ""
+        said = f"- {step.text} ({origin}{label.age(step.when, now, tz)}{mark})"
+        yield _Line("Open items, as recorded:", said, step.ref)
+    known = _Known(text for last in start.last for text in (last.completed, last.learned))
+    for before in start.earlier[:_MOST_SESSIONS]:
+        if (outcome := _outcome(before)) and known.is_news(outcome):
+            named = f" {label.name(before.ref)}" if before.ref else ""
+            mark = f" ({before.mark})" if before.mark else ""
+            said = f"- {label.day(before.when, tz)}{named}: {outcome}{mark}"
+            yield _Line("Sessions before that:", said, before.ref)
     told = {last.ref for last in start.last}
     for hit in start.pinned[:_MOST_PINNED]:
         told.add(hit.card.ref)
         dated = label.dated(hit.card.created_at, now, tz)
-        yield _Line("Pinned:", _entry(hit, dated), hit.card.created_at, hit.card.ref)
-    fresh = [hit for hit in start.relevant if hit.card.ref not in told]
-    for hit in fresh[:_MOST_RELEVANT]:
-        at = hit.card.created_at
-        day = f"{label.day(at, tz)}, {label.age(at, now, tz)}"
-        yield _Line(_INDEX, _entry(hit, label.clock(at, tz)), at, hit.card.ref, day)
+        yield _Line("Pinned:", _entry(hit, dated), hit.card.ref)
+    fresh = [
+        hit for hit in start.relevant if hit.card.ref not in told and known.is_news(label.title(hit.card))
+    ]
+    decided = [hit for hit in fresh if hit.card.type == "decision" or hit.card.source == "user"]
+    for head, hits in (
+        (_DECIDED, decided[:_MOST_DECIDED]),
+        (_TITLES, [hit for hit in fresh if hit not in decided][:_MOST_TITLES]),
+    ):
+        for hit in hits:
+            yield _Line(head, _entry(hit, label.day(hit.card.created_at, tz)), hit.card.ref)
 
 
-_INDEX = "Earlier work (#id time kind: title [files] ~tokens in full):"
+_DECIDED = "Decided, and not revoked since:"
+_TITLES = "Other work, most relevant first (#id date type: title [files] ~tokens in full):"
+
+
+class _Known:
+    """The clauses that have been said already: a line that repeats one is left out."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._said = {_bare(clause) for text in texts for clause in _CLAUSE.split(text)}
+
+    def is_news(self, text: str) -> bool:
+        bare = _bare(text)
+        if bare in self._said:
+            return False
+        self._said.add(bare)
+        return True
+
+
+_CLAUSE = re.compile(r"; |\n|(?<=\.) ")
+
+
+def _bare(text: str) -> str:
+    return flowing(text).casefold().rstrip(" .…;")
 
 
 def _summary(last: LastSession, number: int, now: int, tz: tzinfo) -> Iterator[_Line]:
@@ -153,24 +193,48 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo) -> Iterator[_
     )
     head += f", on branch {quoted(last.branch, 60)}" if last.branch else ""
     head += f", {label.name(last.ref)}" if last.ref else ""
+    head += f" ({last.mark})" if last.mark else ""
     said = (("Asked", last.request), ("Done", last.completed), ("Learned", last.learned))
     for what, text in said:
         if told := flowing(text, _LONGEST_FIELD):
-            yield _Line(f"{head}:", f"- {what}: {told}", last.when, last.ref)
+            yield _Line(f"{head}:", f"- {what}: {told}", last.ref)
 
 
-def _open_steps(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
-    steps = [
-        NextStep(step, last.when, last.ref) for last in start.last for step in points(last.next_steps)
-    ] + list(start.next_steps)
-    seen: set[str] = set()
-    for step in steps:
-        text = flowing(step.text, _LONGEST_STEP)
-        if text and text.casefold() not in seen and len(seen) < _MOST_STEPS:
-            seen.add(text.casefold())
-            origin = f"{label.name(step.ref)}, " if step.ref else ""
-            said = f"- {text} ({origin}{label.age(step.when, now, tz)})"
-            yield _Line("Open steps, as recorded:", said, step.when, step.ref)
+def _outcome(session: LastSession) -> str:
+    """What a session came to, in one line."""
+    for text in (session.completed, session.learned, session.request):
+        if first := next(iter(points(text)), ""):
+            return flowing(first.split("; ")[0], _LONGEST_SESSION)
+    return ""
+
+
+def open_steps(sessions: Sequence[LastSession]) -> list[NextStep]:
+    """What sessions left open and no later one did, the newest first. `sessions`: the newest first."""
+    found: dict[str, NextStep] = {}
+    done: list[str] = []  # by later sessions
+    for session in sessions:
+        for step in points(session.next_steps):
+            text = flowing(step, _LONGEST_STEP)
+            if text and text.casefold() not in found and not any(_closes(text, later) for later in done):
+                found[text.casefold()] = NextStep(text, session.when, session.ref, session.mark)
+        done.append(f"{session.completed}\n{session.notes}".casefold())
+    return list(found.values())
+
+
+_FAILING = re.compile(r"still failing: (.+?)(?:: |$)")
+_UNSENT = re.compile(r"(?:\w+ ){0,3}not (?:yet )?(?:pushed|committed|merged|staged)\b", re.I)
+_STEP_WORD = re.compile(r"[^\W_]{4,}")
+
+
+def _closes(step: str, later: str) -> bool:
+    """A later session's own words say so: the command that failed was run again, or most of the step's words
+    are among what was done. That something was not pushed is soon untrue."""
+    if failing := _FAILING.match(step):
+        return failing[1].casefold() in later
+    words = set(_STEP_WORD.findall(step.casefold()))
+    return bool(_UNSENT.match(step)) or (
+        len(words) > 2 and sum(word in later for word in words) >= 0.75 * len(words)
+    )
 
 
 def _entry(hit: Hit, when: str) -> str:
@@ -183,16 +247,7 @@ def _entry(hit: Hit, when: str) -> str:
 
 def _sections(shown: Sequence[_Line]) -> Iterator[str]:
     for head, lines in groupby(shown, key=lambda line: line.head):
-        if head == _INDEX:
-            by_time = sorted(lines, key=lambda line: line.at, reverse=True)
-            days = groupby(by_time, key=lambda line: line.day)
-            yield "\n".join([head, *(f"{day}\n{_joined(of_day)}" for day, of_day in days)])
-        else:
-            yield f"{head}\n{_joined(lines)}"
-
-
-def _joined(lines: Iterable[_Line]) -> str:
-    return "\n".join(line.text for line in lines)
+        yield "\n".join([head, *(line.text for line in lines)])
 
 
 def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
@@ -234,6 +289,8 @@ def last_session(card: Card, columns: dict[str, Any]) -> LastSession:
         completed=columns["completed"] or "",
         learned=columns["learned"] or "",
         next_steps=columns["next_steps"] or "",
+        notes=columns["notes"] or "",
+        mark=label.ORIGINS.get(card.source, ""),
     )
 
 

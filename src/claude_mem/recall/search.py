@@ -8,14 +8,26 @@ from itertools import islice
 
 from msgspec import Struct
 
-from claude_mem.model.full_text import expressions
-from claude_mem.model.refs import NEAREST, Card, Filters, Hit, memory_key, ref_at, span
+from claude_mem.model.full_text import query_words
+from claude_mem.model.refs import (
+    KINDS,
+    NEAREST,
+    Card,
+    Filters,
+    Hit,
+    kind_at,
+    memory_key,
+    ref_at,
+    session_at,
+    span,
+)
 from claude_mem.model.structs import replace
 from claude_mem.recall import fuse, paths, rank
 from claude_mem.recall.filters import fits
 from claude_mem.recall.rank import WorkContext
-from claude_mem.store import Memories, MemoryFilter
-from claude_mem.store.values import TextMatches, TextQuery
+from claude_mem.recall.truth import with_newer
+from claude_mem.store.base import Memories, MemoryFilter
+from claude_mem.store.values import TextQuery
 from claude_mem.vectors.backend import VectorsUnavailable
 from claude_mem.vectors.indexer import Similarity
 
@@ -29,12 +41,13 @@ HURRIED_ROWS = 3_000
 """Matches that are weighed when somebody waits: those of the rarest words."""
 HURRIED_CHUNK = 40
 
+SAME_MEANING = 0.4
+"""What the nearest memory's cosine times the model's weight must come to if no word of the query was found. A
+static model, of half the weight, hardly has it: it finds something near to any letters."""
+
 MOST_OF_A_FILE = 500
 MOST_BESIDE = 2_000
 MOST_PATHS = 3
-BESIDE_A_PATH = 0.3
-"""What words weigh when only a path was asked for: its parts are words of everything in its folder."""
-
 
 Truth = Callable[[Card], tuple[tuple[str, ...], float]]
 """Whether the code has moved on since a memory was made: what to know before trusting it, and the factor that
@@ -45,6 +58,8 @@ class SearchResults(Struct, frozen=True):
     hits: list[Hit]
     legs: tuple[str, ...]
     note: str | None = None  # why a leg is missing
+    strength: float = 0.0  # the best memory's BM25, in words that a single session has
+    unknown: float = 0.0  # the share of the query's words that no memory has
 
 
 class Search:
@@ -61,32 +76,46 @@ class Search:
         work: WorkContext | None = None,
         *,
         hurried: bool = False,
+        without: int | None = None,
     ) -> SearchResults:
-        """The best `most`, the best first. `hurried`: somebody waits, so nothing is loaded for it. What is
-        marked wrong is found by those who ask for just that."""
+        """The best `most`, the best first. `hurried`: somebody waits, so nothing is loaded for it. `without`:
+        what this session said and did counts for nothing. What is marked wrong is found by those who ask for
+        just that."""
         filters = replace(filters, wrong=False) if filters.wrong is None else filters
         within = None if filters.project_id is None else span(filters.project_id)
-        words, phrases = expressions(query)
+        words, phrases = query_words(query)
         wording = TextQuery(words, phrases, HURRIED_ROWS) if hurried else TextQuery(words, phrases)
         # Who waits gets what the rarest words find; the rest is left out as it is come upon.
         passing = None if hurried else self._memories.passing(filters)
-        matches = self._memories.match(wording, within, passing) if words or phrases else TextMatches(0)
-        share = BESIDE_A_PATH if paths.is_only_paths(query) else 1.0
-        weighed = fuse.weigh(matches, share)
-        said = _passed(weighed.words, passing)
+        matches = self._memories.match(wording, within, passing)
+        if without is not None:
+            matches = fuse.apart_from(matches, without)
+        weighed = fuse.weigh(matches)
+        said = _passed(weighed.memories, passing)
         cosines, legs, note = self._closeness(query, within, said, hurried, passing)
-        weight = self._near.weight * share if self._near else 0.0
-        fused = fuse.fuse(weighed, cosines, weight, self._files(query, filters, passing))
-        lifted = _passed(fused.extra, passing)
+        cosines = {place: cosine for place, cosine in cosines.items() if session_at(place) != without}
+        files = self._files(query, filters, passing)
+        lifted = _passed(files, passing)
         only = None if passing is None else said.keys() | lifted.keys() | passing(cosines)
-        places = fuse.ranked(fused, cosines, PER_SESSION, filters.kinds, only)
+        kinds = filters.kinds or KINDS
+        weight = self._near.weight if self._near else 0.0
+        if not said and not lifted and max(cosines.values(), default=0.0) * weight < SAME_MEANING:
+            return SearchResults([], legs, note, unknown=1.0)
+        fused = fuse.fuse(
+            weighed,
+            cosines,
+            weight,
+            files,
+            lambda place: kind_at(place) in kinds and (only is None or place in only),
+        )
+        places = fuse.ranked(fused, PER_SESSION)
         chunks = iter(lambda: list(islice(places, HURRIED_CHUNK if hurried else CHUNK)), [])
         still = filters if passing is None else None
         enough = most, min(most, len(said) + len(lifted))
         hits = self._hits(chunks, fused, still, work or WorkContext(), enough)
         if hits and not said and not lifted:
             note = NEAREST
-        return SearchResults(hits, legs, note)
+        return SearchResults(hits, legs, note, weighed.strength, weighed.unknown)
 
     def _closeness(
         self,
@@ -154,10 +183,10 @@ class Search:
                     place = memory_key(card.project_id, card.session_db_id, card.ref)
                     marks, truth = self._truth(card)
                     prior = rank.prior(card, now, work, truth)
-                    parts = fused.parts(place) | {"opening": rank.opening(card, fused.words.get(place, 0.0))}
-                    said += place in fused.words or place in fused.extra
+                    parts = fused.parts(place)
+                    said += place in fused.words or place in fused.files
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))
-        ordered = rank.ordered(rank.answers_first(hits))
+        ordered = with_newer(rank.ordered(rank.answers_first(hits)))
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]
 
 

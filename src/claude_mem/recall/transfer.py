@@ -12,12 +12,11 @@ from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
 from claude_mem.model.refs import Filters, Ref
-from claude_mem.model.structs import replace
+from claude_mem.model.structs import map_text, replace
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver, fits
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search
-from claude_mem.store import Store, Transfer
-from claude_mem.store.sqlite.transfer import Scratch
+from claude_mem.store.base import Store, Transfer
 from claude_mem.store.values import ExportSelection
 
 LONGEST = 70_000  # characters of a text: what capture keeps of a field, and what it says of the rest
@@ -32,6 +31,11 @@ NAMES = frozenset(
 )
 
 
+_OWN_NAMES = NAMES - {"key", "name", "project"} | {
+    *("prompt_id", "tool_use_id", "tool_use_ids", "cwd", "root", "transcript_path"),
+}
+
+
 class UnfitRecord(ValueError):
     """`str()` is a sentence that says why nothing of it is kept."""
 
@@ -41,19 +45,27 @@ def fit_untrusted(record: Record, clean: Callable[[str], str], now: int) -> Reco
     fields = FIELDS.get(str(record.get("kind")))
     if fields is None:
         return record
-    kept = dict(record)
+    fitted = dict(record)
     for name, shape in fields.items():
         value = record.get(name)
         if shape == TEXT and isinstance(value, str):
-            kept[name] = _fit_name(name, value, clean) if name in NAMES else clean(value[:LONGEST])
+            fitted[name] = _fit_name(name, value, clean) if name in NAMES else clean(value[:LONGEST])
         elif shape == LIST and isinstance(value, list):
             items = [clean(item[:LONGEST_ITEM]) for item in value[:MOST_ITEMS] if isinstance(item, str)]
-            kept[name] = [item for item in items if item.strip()]
+            fitted[name] = [item for item in items if item.strip()]
         elif shape == INT and name.endswith("at") and isinstance(value, int) and value > now + DAY_MS:
             raise UnfitRecord(f"`{name}` is in the future.")
     if record.get("kind") == "session":
-        kept["client"] = FOREIGN
-    return kept
+        fitted["client"] = FOREIGN
+    return fitted
+
+
+def fit_own(record: Record, clean: Callable[[str], str]) -> Record:
+    """Whole, and scrubbed by the rules of today: it may have been written before them. What others refer to
+    stays as it is."""
+    fields = FIELDS.get(str(record.get("kind")), {})
+    texts = [name for name, shape in fields.items() if shape in (TEXT, LIST) and name not in _OWN_NAMES]
+    return {**record, **{name: map_text(record[name], clean) for name in texts if name in record}}
 
 
 def _fit_name(name: str, value: str, clean: Callable[[str], str]) -> str:
@@ -130,7 +142,7 @@ class Importer:
     def __init__(
         self,
         *,
-        transfer: Transfer | Scratch,
+        transfer: Transfer,
         clock: Callable[[], int],
         clean: Callable[[str], str],
         import_observations: Callable[[Sequence[Mapping[str, object]]], Json],
@@ -151,7 +163,9 @@ class Importer:
                 plain += [(place, each if own else _without_session(each)) for each in _plain_records(record)]
                 continue
             try:
-                fitting.append(record if own else fit_untrusted(record, self._clean, now))
+                fitting.append(
+                    fit_own(record, self._clean) if own else fit_untrusted(record, self._clean, now)
+                )
             except UnfitRecord as why:
                 refused.append((place, str(why)))
             else:
@@ -160,10 +174,10 @@ class Importer:
         refused += [(places[number], why) for number, why in done.refused]
         taken, known = dict(done.taken), dict(done.known)
         if plain:
-            kept = self._import_observations([record for _, record in plain])
-            taken["observation"] = taken.get("observation", 0) + kept["imported"]
-            known["observation"] = known.get("observation", 0) + kept["skipped"]
-            refused += [(plain[error["index"]][0], error["message"]) for error in kept["errors"]]
+            saved = self._import_observations([record for _, record in plain])
+            taken["observation"] = taken.get("observation", 0) + saved["imported"]
+            known["observation"] = known.get("observation", 0) + saved["skipped"]
+            refused += [(plain[error["index"]][0], error["message"]) for error in saved["errors"]]
         if any(taken.values()):
             self._catch_up()
         return {

@@ -7,22 +7,37 @@ A heuristic, for a mark and a lower rank, never for hiding. It knows its limits:
   memory and merged after it is not seen.
 - A branch that was squashed or rebased into another and deleted looks like one that was never merged, unless
   the memory's commit was on the trunk already.
-- Renames are two other files; commits that touch very many files (a formatter's) are not looked at.
+- A renamed file is one that is gone and another; commits that touch very many files (a formatter's) are not
+  looked at. What is gone counts against a memory unless it says itself that it was deleted or moved.
+- A commit counts as reverted if a later one says so as `git revert` does, and as a memory's own if it touched
+  a file the memory changed, within a day of it.
+- That a newer memory contradicts an older one is not known. One about the same subject is named beside it.
 - A path without a folder is only known when it is at the top of the repository.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from claude_mem.model.refs import Card
+from claude_mem.model.full_text import STOP_WORDS
+from claude_mem.model.refs import Card, Hit, Ref
+from claude_mem.model.structs import replace
 
 FILES_CHANGED = "files changed since"
+FILES_GONE = "files deleted or renamed since"
+REVERTED = "commit reverted since"
 NEVER_MERGED = "branch never merged"
+NEWER = "newer on this: #"
 
-_PENALTIES = {FILES_CHANGED: 0.85, NEVER_MERGED: 0.6}
+_PENALTIES = {FILES_CHANGED: 0.85, FILES_GONE: 0.7, REVERTED: 0.6, NEVER_MERGED: 0.6}
+_SAYS_SO = re.compile(r"\b(?:delet|remov|renam|mov|drop|replac)\w*", re.IGNORECASE)
+_SAME_SUBJECT, _SAME_SUBJECT_AND_FILE = 0.6, 0.4
+"""Of the words of the shorter of two titles, how many both have."""
+_FEWEST_SHARED = 2
 _OWN_WORK_MS = 86_400_000
 _MOST_FILES = 24
 
@@ -45,6 +60,8 @@ class RepoFacts(Struct, frozen=True):
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the same, by their last part
     branches: Mapping[str, bool] = field(default_factory=dict)  # is it in HEAD or in the default branch?
     tags: Mapping[str, int] = field(default_factory=dict)  # epoch milliseconds
+    gone: frozenset[str] = frozenset()  # paths whose last change was to be deleted
+    reverted: frozenset[str] = frozenset()  # commits that a later one undid
 
     def path(self, file: str) -> str | None:
         """The repository's name of what a session in any of its folders, or in a worktree, called so."""
@@ -64,8 +81,12 @@ def marks(card: Card, facts: RepoFacts | None, current_branch: str | None) -> tu
     if facts is None:
         return ()
     found = []
-    if _is_outdated(card, facts):
+    if _is_gone(card, facts):
+        found.append(FILES_GONE)
+    elif _is_outdated(card, facts):
         found.append(FILES_CHANGED)
+    if _is_reverted(card, facts):
+        found.append(REVERTED)
     if _is_off_the_trunk(card, facts, current_branch):
         found.append(NEVER_MERGED)
     return tuple(found)
@@ -89,6 +110,63 @@ def when_tagged(facts: RepoFacts | None, word: str) -> int | None:
             return facts.tags[spelling]
     line = [at for tag, at in facts.tags.items() if tag.removeprefix("v").startswith(f"{bare}.")]
     return min(line, default=None) if bare[:1].isdigit() else None
+
+
+def with_newer(hits: Sequence[Hit]) -> list[Hit]:
+    """Each with a mark that names the newest other observation on the same subject among them, unless it is
+    the newest itself."""
+    observed = [hit.card for hit in hits if hit.card.ref.kind == "observation" and not hit.card.wrong]
+    observed.sort(key=lambda card: card.created_at)
+    newer_than: dict[Ref, Ref] = {}
+    subjects: list[frozenset[str]] = []
+    by_word: dict[
+        tuple[int, str], list[int]
+    ] = {}  # comparing each with each would take as long as the search
+    for at, card in enumerate(observed):
+        words = _subject(card.title)
+        shared = Counter(older for word in words for older in by_word.get((card.project_id, word), ()))
+        for older, count in shared.items():
+            if _is_same_subject(observed[older], card, count, min(len(words), len(subjects[older]))):
+                newer_than[observed[older].ref] = card.ref  # the last is the newest
+        subjects.append(words)
+        for word in words:
+            by_word.setdefault((card.project_id, word), []).append(at)
+    return [
+        replace(hit, marks=(*hit.marks, f"{NEWER}{newer}"))
+        if (newer := newer_than.get(hit.card.ref))
+        else hit
+        for hit in hits
+    ]
+
+
+def _is_same_subject(older: Card, newer: Card, shared: int, of: int) -> bool:
+    is_known = newer.superseded_by is not None or older.superseded_by == newer.ref.id
+    if shared < _FEWEST_SHARED or is_known or newer.created_at <= older.created_at:
+        return False
+    same_file = not set(older.files_modified).isdisjoint(newer.files_modified)
+    return shared >= (_SAME_SUBJECT_AND_FILE if same_file else _SAME_SUBJECT) * of
+
+
+def _subject(title: str) -> frozenset[str]:
+    words = re.findall(r"[^\W_]+", title.lower())
+    return frozenset(word[:6] for word in words if word not in STOP_WORDS)
+
+
+def _is_gone(card: Card, facts: RepoFacts) -> bool:
+    about = card.files_modified[:_MOST_FILES] or card.files[:_MOST_FILES]
+    gone = sum(facts.path(file) in facts.gone for file in about)
+    return gone > 0 and 2 * gone >= len(about) and not _SAYS_SO.search(f"{card.title} {card.text[:400]}")
+
+
+def _is_reverted(card: Card, facts: RepoFacts) -> bool:
+    if not facts.reverted:
+        return False
+    own = [path for file in card.files_modified[:_MOST_FILES] if (path := facts.path(file))]
+    return any(
+        touch.commit in facts.reverted and abs(touch.at - card.created_at) <= _OWN_WORK_MS
+        for path in own
+        for touch in facts.touches[path]
+    )
 
 
 def _is_outdated(card: Card, facts: RepoFacts) -> bool:

@@ -53,9 +53,10 @@ LONGEST_START_S = 600.0
 
 
 def mark_starting(folder: Path, doing: str) -> None:
-    """Say that the database is still being opened, which may take minutes. It counts only while the worker's
-    lock is held, and the next worker writes over it. Raises OSError."""
-    write_file(folder / STARTING_FILE, json.dumps({"doing": doing, "since": _now()}).encode())
+    """Say that the database is still being opened, which may take minutes and during which nobody is
+    answered. It counts only while the worker's lock is held, and the next worker writes over it."""
+    with suppress(OSError):  # a full disk: it only looks as if it hung
+        write_file(folder / STARTING_FILE, json.dumps({"doing": doing, "since": _now()}).encode())
 
 
 def clear_starting(folder: Path) -> None:
@@ -188,7 +189,10 @@ def status(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
             time.sleep(min(POLL_S, left))  # it has just started, or just ended
             continue
         if code == 200:
-            return _running(pid, health)
+            # Read with care: it may be the worker of another version.
+            port, version = health.get("port"), health.get("version")
+            known = (port if isinstance(port, int) else None, version if isinstance(version, str) else None)
+            return WorkerStatus("running", pid or None, *known, health)
         time.sleep(min(POLL_S, left))
 
 
@@ -232,10 +236,10 @@ def stop(data_dir: Path, *, deadline_s: float = 10.0, force: bool = False) -> bo
     share_s = deadline_s / 3
     try:
         request(data_dir, "POST", "/api/admin/shutdown", {}, deadline_s=min(2.0, share_s))
-        asked = True
+        requested = True
     except OSError:
-        asked = False
-    if asked and _let_go(data_dir, pid, share_s + share_s):
+        requested = False
+    if requested and _let_go(data_dir, pid, share_s + share_s):
         return True
     for number in (signal.SIGTERM, signal.SIGKILL):
         if not _signal(data_dir, pid, number) or _let_go(data_dir, pid, share_s):
@@ -301,17 +305,6 @@ def _let_go(data_dir: Path, pid: int, within_s: float) -> bool:
 
 def _holder(data_dir: Path) -> int | None:
     return lock.holder(data_dir / paths.WORKER_LOCK)
-
-
-def _running(pid: int, health: dict[str, object]) -> WorkerStatus:
-    port, version = health.get("port"), health.get("version")
-    return WorkerStatus(
-        "running",
-        pid or None,
-        port if isinstance(port, int) else None,
-        version if isinstance(version, str) else None,
-        health,
-    )
 
 
 def _tail(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -35,12 +36,18 @@ def prepare_data_dir(root: Path) -> list[str]:
         found = root.stat()
         if found.st_uid != os.getuid():
             raise DataDirRefused(root, f"it belongs to another user (id {found.st_uid})")
+        if found.st_mode & stat.S_IWOTH:
+            raise DataDirRefused(root, paths.open_to_all())
         # The top first: from here on nobody else can put a symlink where we are about to look.
         root.chmod(0o700)
         for folder in FOLDERS:
             (root / folder).mkdir(mode=0o700, exist_ok=True)
+            os.close(os.open(root / folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))
     except OSError as error:
-        raise DataDirRefused(root, error.strerror or str(error)) from error
+        which = f"{error.filename}: " if error.filename and Path(error.filename) != root else ""
+        is_link = error.errno in (errno.ELOOP, errno.ENOTDIR) and Path(error.filename or "").is_symlink()
+        why = "it is a symbolic link" if is_link else error.strerror or str(error)
+        raise DataDirRefused(root, which + why) from error
     return [left for entry in os.scandir(root) if (left := _tighten(entry))]
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from claude_mem.api.sessions import Outcome
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
-from claude_mem.store.values import Accepted
 
 PROMPT = "UserPromptSubmit"
 TOOL_USE = "PostToolUse"
@@ -18,29 +15,27 @@ END = "SessionEnd"
 LONGEST_ID = 1024
 
 
-async def report(running: Running, event: str, session: object, **payload: object) -> Accepted:
-    """Commit one event; durable on return. Raises Refusal, EventUnreadable, StoreUnavailable."""
+def report(
+    running: Running, event: str, session: object, *, client: str | None = None, **payload: object
+) -> Outcome:
+    """Commit one event; durable on return. `client`: the program it happened in, None: Claude Code. Raises
+    Refusal, EventUnreadable, StoreUnavailable."""
     if not isinstance(session, str) or not session.strip():
         raise Refusal(400, "missing_field", "The session's id is missing.", field="session_id")
     if len(session) > LONGEST_ID:
-        raise Refusal(
-            400, "bad_field", f"The session's id is longer than {LONGEST_ID} characters.", field="session_id"
-        )
-    said = {name: value for name, value in payload.items() if value is not None}
+        message = f"The session's id is longer than {LONGEST_ID} characters."
+        raise Refusal(400, "bad_field", message, field="session_id")
+    given = {name: value for name, value in payload.items() if value is not None}
     try:
-        accepted = await asyncio.to_thread(running.services.receive, event, {"session_id": session, **said})
+        named = {"client": client} if client else {}
+        accepted = running.services.intake.receive(event, {"session_id": session, **given}, **named)
     except RecursionError:
         raise Refusal(400, "too_deep", "The event is nested too deeply to be stored.") from None
     running.events_seen = True
     running.notify_queued()
-    return accepted
-
-
-def outcome(accepted: Accepted) -> Outcome:
-    """`skipped`: it was understood, and is not worth or not allowed to be stored."""
-    skipped = not accepted.fresh and not accepted.duplicate
+    is_stored = accepted.fresh or accepted.duplicate
     return Outcome(
-        "skipped" if skipped else "queued",
+        "queued" if is_stored else "skipped",
         accepted.session_ids[0] if accepted.session_ids else None,
         accepted.duplicate > 0,
     )

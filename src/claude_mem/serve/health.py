@@ -14,9 +14,9 @@ from claude_mem.api.system import (
     JobRow,
     MemoryUse,
     Pauses,
-    QueueFigures,
     QueuePage,
     QueueQuery,
+    QueueStatus,
     RecallProgress,
     WorkerState,
 )
@@ -33,12 +33,12 @@ OCCASIONS = ("SessionStart", "UserPromptSubmit", "PreToolUse")
 VECTORS = ("on", "off", "unavailable")
 
 
-def queue_figures(services: Services) -> QueueFigures:
+def queue_figures(services: Services) -> QueueStatus:
     """Raises StoreError, OSError."""
     figures, now = services.store.queue.figures(), services.clock()
     oldest = figures.oldest_ready_at
-    return QueueFigures(
-        spooled=services.spooled()[0],
+    return QueueStatus(
+        spooled=services.intake.waiting(),
         ready=figures.ready,
         leased=figures.leased,
         parked=figures.parked,
@@ -69,7 +69,7 @@ def worker_health(running: Running) -> Health:
         queue=queue,
         mishaps=dict(running.mishaps),
         hung_asks=running.hung_asks(),
-        observer=services.observer_state(),
+        observer=services.observing.state(),
         recall=_progress(services),
     )
 
@@ -86,10 +86,10 @@ def queue_page(running: Running, query: QueueQuery) -> QueuePage:
     jobs = services.store.queue.jobs(query.state, query.limit, query.after)
     return QueuePage(
         **structs.asdict(queue_figures(services)),
-        spooled_bytes=services.spooled()[1],
+        spooled_bytes=services.intake.spool.weigh()[1],
         last_event_at=services.store.queue.last_event_at(),
         counters=services.store.queue.counters(),
-        drops=services.drops(),
+        drops=services.intake.drops(),
         state=query.state,
         jobs=[_row(job, reason) for job, reason in jobs],
         next=jobs[-1][0].id if len(jobs) == query.limit else None,
@@ -125,9 +125,9 @@ def prometheus(running: Running) -> str:
         _metric("queue_jobs", "Queued events by state.", jobs, "state"),
         _metric("queue_oldest_age_seconds", oldest, figures.oldest_age_ms / 1000),
         _metric("events_total", "Events by outcome.", outcomes, "outcome"),
-        _metric("drops_total", "Events hooks could not store.", services.drops(), "reason"),
+        _metric("drops_total", "Events hooks could not store.", services.intake.drops(), "reason"),
         _metric("spool_files", "Events waiting in the spool.", figures.spooled),
-        _metric("spool_bytes", "Bytes waiting in the spool.", services.spooled()[1]),
+        _metric("spool_bytes", "Bytes waiting in the spool.", services.intake.spool.weigh()[1]),
         _metric("sessions_open", "Sessions that may still be open.", open_sessions),
         _metric("mishaps_total", "Failures the worker recovered from.", running.mishaps, "where"),
         _metric("hung_asks", "Recall queries that did not return.", running.hung_asks()),
@@ -166,15 +166,15 @@ MANY_SPOOLED = 1_000
 def worker_state(running: Running) -> WorkerState:
     """Always an answer: what cannot be read is what the banner is for."""
     services, trouble = running.services, running.trouble
-    queue: QueueFigures | None = None
+    queue: QueueStatus | None = None
     drops: Mapping[str, int] = {}
     try:
         queue = queue_figures(services)
-        drops = services.drops()
+        drops = services.intake.drops()
     except (StoreError, OSError) as error:
         trouble = trouble or str(error)
     paused = pause_switches.look(services.settings.data_dir)
-    observer = services.observer_state()
+    observer = services.observing.state()
     # An event is proof, wherever the agent keeps its settings; and transcripts are followed without hooks.
     connected = running.events_seen or services.follow is not None or services.is_connected()
     found = banners(trouble, paused, observer, queue, drops, services.clock(), connected=connected)
@@ -195,9 +195,9 @@ def worker_state(running: Running) -> WorkerState:
 
 def banners(
     trouble: str | None,
-    paused: pause_switches.Paused,
+    paused: pause_switches.PauseState,
     observer: Mapping[str, object],
-    queue: QueueFigures | None,
+    queue: QueueStatus | None,
     drops: Mapping[str, int],
     now: int,
     *,
@@ -215,11 +215,11 @@ def banners(
         since = age(max(0.0, now / 1000 - paused.everything))
         add("paused", "warning", f"Paused for {since}: nothing is recorded.", "claude-mem on")
     if not connected:
-        told = "Claude Code is not connected, according to its settings: nothing new is recorded."
-        add("unconnected", "warning", told, "claude-mem install")
+        text = "Claude Code is not connected, according to its settings: nothing new is recorded."
+        add("unconnected", "warning", text, "claude-mem install")
     if reason := observer.get("paused"):
-        told = f"Recorded events are waiting, because nothing can observe them now: {reason}"
-        add("observer_paused", "error", told, "claude-mem queue retry")
+        text = f"Recorded events are waiting, because nothing can observe them now: {reason}"
+        add("observer_paused", "error", text, "claude-mem queue retry")
     if reason := observer.get("spentUp"):
         fix = "Raise it under “The budget” in the settings. Then: claude-mem worker restart"
         add("out_of_budget", "warning", f"{reason} The offline observer takes over until then.", fix)
@@ -228,8 +228,8 @@ def banners(
         waiting, oldest = _many(queue.ready + queue.spooled), age(queue.oldest_age_ms / 1000)
         add("behind", "warning", f"Behind: {waiting} waiting, the oldest for {oldest}.", "claude-mem doctor")
     if queue is not None and queue.parked:
-        told = f"{_many(queue.parked)} parked after several failed attempts."
-        add("parked", "warning", told, "claude-mem queue retry")
+        text = f"{_many(queue.parked)} parked after several failed attempts."
+        add("parked", "warning", text, "claude-mem queue retry")
     if lost := sum(drops.values()):
         why = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in drops.items() if count)
         add("dropped", "info", f"{_many(lost)} could not be stored: {why}.", "claude-mem doctor")

@@ -9,8 +9,7 @@ anything else                                        ->  {"error":…}
 
 Recall hooks are answered in a few threads of their own. A hook waits for a fraction of a second and leaves:
 nobody queues for long, a question whose asker has gone is not looked up, and one that takes for ever holds up
-neither the worker's other threads nor its end: it hangs alone, its place is given to the next, and its thread
-is replaced.
+neither the worker's other threads nor its end: it hangs alone, and its place is given to the next.
 """
 
 from __future__ import annotations
@@ -18,11 +17,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import queue
 import socket
 import threading
 from collections.abc import Callable
-from typing import Literal
+from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -54,123 +54,93 @@ class ContextTooLong(Exception):
 class _Lookup(Struct):
     question: Question
     answer: asyncio.Future[str]
-    state: Literal["waits", "runs", "hangs", "ended"] = "waits"
+    runs: bool = False
+    is_left: bool = False  # by its asker
 
 
 class AskPool:
-    """`ask` is called in threads; `record_mishap` hears what it raises. Belongs to one event loop."""
+    """Answers each question in a thread, a few at a time; `record_mishap` hears what `ask` raises. Belongs to
+    one event loop, which alone changes its state."""
 
     def __init__(
         self, ask: Callable[[Question], str], record_mishap: Callable[[str, BaseException], None]
     ) -> None:
         self._ask, self._record_mishap = ask, record_mishap
         self._loop = asyncio.get_running_loop()
-        self._lookups: queue.SimpleQueue[_Lookup | None] = queue.SimpleQueue()
-        self._open: set[asyncio.Future[str]] = set()
+        self._places = asyncio.Semaphore(THREADS)
+        self._open: list[_Lookup] = []
         self._over = False
-        self._changing = threading.Lock()  # a lookup's state, and the two counts below, which go by it
-        self._threads = 0  # that take lookups: without those that hang
-        self._hung = 0
-
-    @property
-    def hung(self) -> int:
+        self._threads = 0  # with those that hang
+        self.hung = 0
         """Lookups whose askers have left, and which have not returned."""
-        return self._hung
 
     async def __call__(self, question: Question) -> str:
         """What the model is to be shown; nothing when it is not known in time."""
-        if self._over or len(self._open) >= MOST_WAITING:
+        if self._over or len(self._open) >= MOST_WAITING or self.hung >= MOST_THREADS:
             return ""
         lookup = _Lookup(question, self._loop.create_future())
-        self._open.add(lookup.answer)
-        self._staff()
-        if not self._threads:
-            self._open.discard(lookup.answer)
-            return ""  # all hang, and there may be no more; or none could be started
-        self._lookups.put(lookup)
+        self._open.append(lookup)
         try:
-            async with asyncio.timeout(WITHIN_S):
+            async with asyncio.timeout(WITHIN_S), self._places:
+                self._start(lookup)
                 return await lookup.answer
         except TimeoutError:
             return ""
         finally:
-            self._open.discard(lookup.answer)
+            self._open.remove(lookup)
             self._leave(lookup)
 
     def stop(self) -> None:
         """Whoever still waits is told nothing; the threads end with what they are at."""
         self._over = True
-        for answer in self._open:
-            if not answer.done():
-                answer.set_result("")
-        for _ in range(self._threads):
-            self._lookups.put(None)
+        for lookup in self._open:
+            _settle(lookup, "")
 
-    def _staff(self) -> None:
-        """As many threads as there is work for, within the bounds."""
-        with self._changing:
-            while self._threads < min(THREADS, len(self._open), MOST_THREADS - self._hung):
-                # Daemons: what hangs in one may not keep the worker from ending.
-                name = f"ask-{self._hung + self._threads}"
-                try:
-                    threading.Thread(target=self._work, name=name, daemon=True).start()
-                except RuntimeError as error:  # the machine has none to spare; the next asker tries again
-                    self._record_mishap("ask", error)
-                    return
-                self._threads += 1
+    def _start(self, lookup: _Lookup) -> None:
+        if self._threads >= MOST_THREADS or lookup.answer.done():
+            _settle(lookup, "")
+            return
+        try:
+            # A daemon: what hangs in it may not keep the worker from ending.
+            name = f"ask-{self._threads}"
+            threading.Thread(target=self._look_up, args=(lookup,), name=name, daemon=True).start()
+        except RuntimeError as error:  # the machine has none to spare; the next asker tries again
+            self._record_mishap("ask", error)
+            _settle(lookup, "")
+            return
+        lookup.runs = True
+        self._threads += 1
 
-    def _leave(self, lookup: _Lookup) -> None:
-        """Its asker waits no more. If it still runs it hangs: its thread is lost, and another takes over."""
-        with self._changing:
-            if lookup.state != "runs":
-                lookup.state = "ended"
-                return
-            lookup.state = "hangs"
-            self._hung += 1
-            self._threads -= 1
-        if not self._over:
-            log.warning(
-                "a recall hook's question was not answered within %g s; %d hang", WITHIN_S, self._hung
-            )
-            self._staff()
+    def _look_up(self, lookup: _Lookup) -> None:
+        try:
+            found: str | Exception = _checked(self._ask(lookup.question))
+        except Exception as error:  # counted: a session does without its memory
+            found = error
+        with suppress(RuntimeError):  # the worker has ended meanwhile
+            self._loop.call_soon_threadsafe(self._end, lookup, found)
 
-    def _work(self) -> None:
-        while (lookup := self._lookups.get()) is not None:
-            if not self._begin(lookup):
-                continue
-            try:
-                found: str | Exception = _checked(self._ask(lookup.question))
-            except Exception as error:  # counted: a session does without its memory
-                found = error
-            is_replaced = self._end(lookup)
-            try:
-                self._loop.call_soon_threadsafe(self._settle, lookup.answer, found)
-            except RuntimeError:
-                return  # the worker has ended meanwhile
-            if is_replaced:
-                return
-
-    def _begin(self, lookup: _Lookup) -> bool:
-        """False: nobody waits for it any more."""
-        with self._changing:
-            if lookup.state != "waits" or lookup.answer.done():
-                return False
-            lookup.state = "runs"
-            return True
-
-    def _end(self, lookup: _Lookup) -> bool:
-        """Whether another thread has taken this one's place meanwhile."""
-        with self._changing:
-            hung = lookup.state == "hangs"
-            self._hung -= hung
-            lookup.state = "ended"
-            return hung
-
-    def _settle(self, answer: asyncio.Future[str], found: str | Exception) -> None:
+    def _end(self, lookup: _Lookup, found: str | Exception) -> None:
+        lookup.runs = False
+        self._threads -= 1
+        self.hung -= lookup.is_left
         if isinstance(found, Exception):
             self._record_mishap("ask", found)
-        if not answer.done():
-            answer.set_result("" if isinstance(found, Exception) else found)
+        _settle(lookup, "" if isinstance(found, Exception) else found)
+
+    def _leave(self, lookup: _Lookup) -> None:
+        """Its asker waits no more. If it still runs it hangs, and its place is another's."""
+        if lookup.runs:
+            lookup.is_left = True
+            self.hung += 1
+            if not self._over:
+                log.warning(
+                    "a recall hook's question was not answered within %g s; %d hang", WITHIN_S, self.hung
+                )
+
+
+def _settle(lookup: _Lookup, text: str) -> None:
+    if not lookup.answer.done():
+        lookup.answer.set_result(text)
 
 
 def _checked(context: str) -> str:
@@ -181,6 +151,8 @@ def _checked(context: str) -> str:
 
 
 LONGEST_LINE = 8 << 20
+GRACE_S = 4.0
+"""How long what is being committed may take once the worker stops."""
 IDLE_S = 30.0
 MOST_CONNECTIONS = 128
 
@@ -194,21 +166,21 @@ Answer = dict[str, object] | None
 class HookListener:
     """One listener on `hook.sock`. `on_wake` hears the version of the hook that called."""
 
-    def __init__(self, running: Running, on_wake: Callable[[str], None]) -> None:
-        self._running, self._on_wake = running, on_wake
+    def __init__(self, running: Running, on_wake: Callable[[str], None], listener: socket.socket) -> None:
+        self._running, self._on_wake, self._listener = running, on_wake, listener
         self._ask = ask = AskPool(running.services.recall.injector.answer, running.record_mishap)
         running.hung_asks = lambda: ask.hung
         self._server: asyncio.Server | None = None
         self._busy: set[asyncio.Task[None]] = set()
         self._open: set[asyncio.Task[None]] = set()
 
-    async def start(self, listener: socket.socket) -> None:
+    async def start(self) -> None:
         # Not start_unix_server: from Python 3.13 that removes the file on close, which is for us to do.
         self._server = await asyncio.start_server(
-            self._converse, sock=listener, limit=LONGEST_LINE, backlog=BACKLOG
+            self._converse, sock=self._listener, limit=LONGEST_LINE, backlog=BACKLOG
         )
 
-    async def stop(self, within_s: float) -> None:
+    async def stop(self) -> None:
         """Take no more; let what is being committed finish, and hang up on the rest."""
         if self._server is not None:
             self._server.close()
@@ -216,7 +188,7 @@ class HookListener:
         for task in self._open - self._busy:
             task.cancel()
         if self._open:
-            _, late = await asyncio.wait(self._open, timeout=within_s)
+            _, late = await asyncio.wait(self._open, timeout=GRACE_S)
             for task in late:
                 task.cancel()
 
@@ -276,43 +248,43 @@ class HookListener:
             self._running.record_mishap("hookline", error)
             return {"error": "Something went wrong; see the worker's log."}
 
-    async def _serve(self, said: dict[str, object]) -> Answer:
-        match said.get("type"):
+    async def _serve(self, message: dict[str, object]) -> Answer:
+        match message.get("type"):
             case "wake":
-                self._wake(said)
+                self._wake(message)
                 return None
             case "observation":
-                output = said.get("tool_response", said.get("tool_output"))
-                return await self._report(event_reports.TOOL_USE, said, _TOOL_USE, tool_response=output)
+                output = message.get("tool_response", message.get("tool_output"))
+                return await self._report(event_reports.TOOL_USE, message, _TOOL_USE, tool_response=output)
             case "finalize":
-                return await self._report(event_reports.STOP, said, _LAST_WORDS)
+                return await self._report(event_reports.STOP, message, _LAST_WORDS)
             case "ask":
                 try:
                     # In this order and as `_line` spells it: hooks do not parse, they cut the string out.
-                    return {"type": "answer", "context": await self._ask(said)}
+                    return {"type": "answer", "context": await self._ask(message)}
                 finally:
                     # A prompt is spooled before it is asked about; taken in now, it slows nobody's answer.
-                    self._wake(said)
+                    self._wake(message)
             case None:
                 raise Refusal(400, "missing_field", "`type` is missing.", field="type")
             case _:
                 known = "observation, finalize, wake, ask"
                 raise Refusal(400, "bad_field", f"`type` must be one of: {known}.", field="type")
 
-    def _wake(self, said: dict[str, object]) -> None:
-        version = said.get("version")
+    def _wake(self, message: dict[str, object]) -> None:
+        version = message.get("version")
         self._running.wake.set()
         self._on_wake(version if isinstance(version, str) else "")
 
     async def _report(
-        self, event: str, said: dict[str, object], names: tuple[str, ...], **more: object
+        self, event: str, message: dict[str, object], names: tuple[str, ...], **more: object
     ) -> Answer:
-        session = next((said[name] for name in _SESSION if said.get(name)), None)
+        session = next((message[name] for name in _SESSION if message.get(name)), None)
         if session is None:
             raise Refusal(400, "missing_field", "`session_id` is missing.", field="session_id")
-        payload = {name: said.get(name) for name in names}
-        accepted = await event_reports.report(self._running, event, session, **payload, **more)
-        return {"ok": True, **msgspec.to_builtins(event_reports.outcome(accepted))}
+        payload: dict[str, Any] = {name: message.get(name) for name in names} | more
+        report = partial(event_reports.report, self._running, event, session, **payload)
+        return {"ok": True, **msgspec.to_builtins(await asyncio.to_thread(report))}
 
 
 def _line(answer: dict[str, object]) -> bytes:

@@ -10,9 +10,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,7 +22,7 @@ from claude_mem.model.errors import ClaudeMemError, StoreDamaged, StoreError
 from claude_mem.model.structs import replace
 from claude_mem.serve import control, data_dir, handover, lock, worker_log
 from claude_mem.serve.handover import Handover
-from claude_mem.serve.http import app
+from claude_mem.serve.http.app import App
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.lock import Held, LockHeld
 from claude_mem.serve.services import Running, Services, log
@@ -38,129 +39,111 @@ OBSERVE_EVERY_S = 60.0
 GATHER_S = 0.2
 WATCH_EVERY_S = 2.0
 FOLLOW_EVERY_S = 3.0
+LATER = ("vectors",)
+FIRST_S = 0.5
+"""What it loads would be in the way of whoever waits for the worker's first answer."""
 
 
-async def keep_drained(running: Running) -> None:
+async def repeat(running: Running, where: str, step: Callable[[], Awaitable[None]]) -> None:
+    """A loop of the worker: `step` does its work and waits. What fails in it is counted, and it goes on; a
+    damaged store ends the worker, and the next one mends it when it opens it."""
+    if where in LATER:
+        await until(running.stopping, FIRST_S)
     while not running.stopping.is_set():
-        running.wake.clear()
-        if await _drain(running):
-            await _until(running.wake, DRAIN_EVERY_S)
-        else:
-            await _until(running.stopping, AFTER_FAILURE_S)
+        try:
+            await step()
+        except StoreDamaged as error:
+            running.trouble = str(error)
+            running.record_mishap("store", error)
+            running.stop()
+        except Exception as error:
+            running.record_mishap(where, error)
+            await until(running.stopping, AFTER_FAILURE_S)
 
 
-async def _drain(running: Running) -> bool:
+async def drain(running: Running) -> None:
+    running.wake.clear()
     try:
         while not running.stopping.is_set():
-            if await asyncio.to_thread(running.services.drain) == 0:
+            if await asyncio.to_thread(running.services.intake.drain) == 0:
                 break
             running.events_seen = True
             running.notify_queued()
-    except StoreDamaged as error:
-        _leave_it_to_the_next(running, error)
+    except StoreDamaged:
+        raise
     except StoreError as error:
         if running.trouble != str(error):
             log.warning("the spool is not drained: %s", type(error).__name__)
         running.trouble = str(error)
-    except Exception as error:  # the pump's top: it may not end while the worker lives
+        await until(running.stopping, AFTER_FAILURE_S)
+    except Exception as error:
         running.trouble = f"The spool cannot be drained ({type(error).__name__}); see the worker's log."
-        running.record_mishap("drain", error)
+        raise
     else:
         running.trouble = None
-        return True
-    return False
+        await until(running.wake, DRAIN_EVERY_S)
 
 
-async def keep_observing(running: Running) -> None:
-    """One of a few side by side: each step holds a session of its own."""
-    while not running.stopping.is_set():
-        news = running.news
-        with _survived(running, "pump"):  # a batch that failed went back to the queue
-            look_again = await asyncio.to_thread(running.services.pump)
-            running.notify_change()  # a batch may have become memory
-            now = running.services.clock()
-            wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - now) / 1000
-            if wait_s > 0:
-                await _until(news, min(wait_s, OBSERVE_EVERY_S))
-                await _until(running.stopping, GATHER_S)  # a burst of events is one reason to look
-            continue
-        await _until(running.stopping, AFTER_FAILURE_S)
+async def observe(running: Running) -> None:
+    """One of a few side by side: each step holds a session of its own. A batch that fails goes back to the
+    queue."""
+    news = running.news
+    look_again = await asyncio.to_thread(running.services.observing.pump.step)
+    running.notify_change()  # a batch may have become memory
+    wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - running.services.clock()) / 1000
+    if wait_s > 0:
+        await until(news, min(wait_s, OBSERVE_EVERY_S))
+        await until(running.stopping, GATHER_S)  # a burst of events is one reason to look
 
 
-async def keep_following(running: Running) -> None:
+async def follow(running: Running, step: Callable[[], bool]) -> None:
     """Transcripts that grow, where the user has such watched."""
-    follow = running.services.follow
-    while follow is not None and not running.stopping.is_set():
-        with _survived(running, "follow"):  # a folder may be away for a while
-            if await asyncio.to_thread(follow):
-                running.notify_queued()
-        await _until(running.stopping, FOLLOW_EVERY_S)
+    if await asyncio.to_thread(step):
+        running.notify_queued()
+    await until(running.stopping, FOLLOW_EVERY_S)
 
 
-async def keep_ready(running: Running) -> None:
+async def index(running: Running, step: Callable[[], bool]) -> None:
     """What was remembered is indexed and rendered soon after, not when somebody asks."""
-    while not running.stopping.is_set():
-        changed = running.changed
-        with _survived(running, "recall"):  # searching goes on with what is indexed
-            if not await asyncio.to_thread(running.services.recall.background.step):
-                await _until(changed, OBSERVE_EVERY_S)
-                await _until(running.stopping, GATHER_S)
-            continue
-        await _until(running.stopping, AFTER_FAILURE_S)
+    changed = running.changed
+    if not await asyncio.to_thread(step):
+        await until(changed, OBSERVE_EVERY_S)
+        await until(running.stopping, GATHER_S)
 
 
-async def keep_house(running: Running, root: Path) -> None:
-    try:
-        for left in await asyncio.to_thread(data_dir.tighten_permissions, root):
-            log.warning("left as it is: %s", left)
-    except OSError as error:
-        running.record_mishap("tighten", error)
-    while not running.stopping.is_set():
-        for name, step in running.services.maintain.items():
-            if running.stopping.is_set():
-                break
-            with _survived(running, f"maintain.{name}"):  # it is tried again in an hour
-                await asyncio.to_thread(step)
-        await _until(running.stopping, MAINTAIN_EVERY_S)
-
-
-async def keep_watch(running: Running, faces: Listeners, held: Held, lock: Path) -> None:
-    failing = False
-    while not running.stopping.is_set():
-        if not held.is_at(lock):
-            # Deleted, or the directory moved: another worker may hold the directory now, so this one must go.
-            log.warning("worker.lock is no longer the file this worker holds; stopping")
-            running.stop()
-            return
+async def maintain(running: Running, held: Held) -> None:
+    """A step that fails is tried again in an hour; the others are done. None makes a directory anew that was
+    moved away."""
+    root = running.services.settings.data_dir
+    steps: dict[str, Callable[[], object]] = {"permissions": partial(tighten, root)}
+    for name, step in (steps | dict(running.services.maintenance)).items():
+        if running.stopping.is_set() or not held.is_at(root / paths.WORKER_LOCK):
+            break
         try:
-            await faces.heal()
-            failing = False
-        except OSError as error:
-            if not failing:
-                running.record_mishap("heal", error)
-            failing = True
-        await _until(running.stopping, WATCH_EVERY_S)
+            await asyncio.to_thread(step)
+        except StoreDamaged:
+            raise
+        except Exception as error:
+            running.record_mishap(f"maintain.{name}", error)
+    await until(running.stopping, MAINTAIN_EVERY_S)
 
 
-@contextmanager
-def _survived(running: Running, where: str) -> Iterator[None]:
-    """What fails in it is counted, and the loop goes on; a damaged store ends the worker."""
-    try:
-        yield
-    except StoreDamaged as error:
-        _leave_it_to_the_next(running, error)
-    except Exception as error:
-        running.record_mishap(where, error)
+def tighten(root: Path) -> None:
+    for left in data_dir.tighten_permissions(root):
+        log.warning("left as it is: %s", left)
 
 
-def _leave_it_to_the_next(running: Running, error: StoreDamaged) -> None:
-    """A damaged database is mended when it is opened: stop, and the next hook starts a worker that does."""
-    running.trouble = str(error)
-    running.record_mishap("store", error)
-    running.stop()
+async def watch(running: Running, listeners: Listeners, held: Held) -> None:
+    if not held.is_at(running.services.settings.data_dir / paths.WORKER_LOCK):
+        # Deleted, or the directory moved: another worker may hold the directory now, so this one must go.
+        log.warning("worker.lock is no longer the file this worker holds; stopping")
+        running.stop()
+        return
+    await listeners.heal()
+    await until(running.stopping, WATCH_EVERY_S)
 
 
-async def _until(event: asyncio.Event, within_s: float) -> None:
+async def until(event: asyncio.Event, within_s: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(within_s):
             await event.wait()
@@ -187,7 +170,7 @@ def run(
     os.umask(0o077)
     settings = replace(settings, data_dir=settings.data_dir.absolute())
 
-    def follow() -> None:
+    def succeed() -> None:
         control.spawn_detached(successor or control.worker_command(from_hook=True), settings.data_dir)
 
     try:
@@ -196,13 +179,13 @@ def run(
         if from_hook and handover.should_stay_away(version, handover.read(HANDOVER), time.time_ns() // 10**6):
             return 0
         with lock.hold(Path(paths.WORKER_LOCK)) as held:
-            made_way = _work(settings, build, version, held, left, follow)
+            made_way = _work(settings, build, version, held, left, succeed)
     except LockHeld as error:
-        return 0 if from_hook else _say(error)
+        return 0 if from_hook else _fail(error)
     except (ClaudeMemError, OSError) as error:
-        return _say(error)
+        return _fail(error)
     if made_way:
-        follow()
+        succeed()
     return 0
 
 
@@ -212,19 +195,19 @@ def _work(
     version: str,
     held: Held,
     left: list[str],
-    follow: Callable[[], object],
+    succeed: Callable[[], object],
 ) -> bool:
-    """Live with the lock held; True when a newer version is to follow (`follow` starts it)."""
+    """Live with the lock held; True when a newer version is to follow (`succeed` starts it)."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the terminal it was started from may close
     _raise_file_limit()
     with worker_log.open_log(Path(paths.LOGS), settings.log_level):
         for what in left:
             log.warning("left as it is: %s", what)
         try:
-            _say_it_starts()
+            control.mark_starting(Path(), "opening the database")
             parts = build(settings)
             try:
-                return asyncio.run(_live(parts, version, held, follow))
+                return asyncio.run(_live(parts, version, held, succeed))
             finally:
                 parts.close()
         except Exception:
@@ -233,20 +216,13 @@ def _work(
             raise
 
 
-def _say_it_starts() -> None:
-    """Nobody can be answered before the database is open."""
-    try:
-        control.mark_starting(Path(), "opening the database")
-    except OSError as error:  # a full disk: it only looks as if it hung
-        log.warning("%s cannot be written: %s", control.STARTING_FILE, error.strerror)
-
-
-async def _live(parts: Services, version: str, held: Held, follow: Callable[[], object]) -> bool:
+async def _live(parts: Services, version: str, held: Held, succeed: Callable[[], object]) -> bool:
     loop = asyncio.get_running_loop()
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="worker")
     loop.set_default_executor(threads)
     loop.set_exception_handler(worker_log.log_loop_error)
-    running = Running(parts, visitors=Visitors(Path(paths.SIGNED_IN), parts.clock))
+    token = data_dir.ensure_token(Path(paths.TOKEN))
+    running = Running(parts, visitors=Visitors(Path(paths.SIGNED_IN), parts.clock, token), loop=loop)
     for wanted in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(wanted, running.stop)
 
@@ -254,25 +230,27 @@ async def _live(parts: Services, version: str, held: Held, follow: Callable[[], 
         if handover.is_newer(hook_version, than=version):
             _make_way(running, version, hook_version)
 
-    faces = Listeners(running, app.build(running), data_dir.ensure_token(Path(paths.TOKEN)), on_wake)
-    await faces.open()
+    listeners = Listeners(running, App(running), token, on_wake)
+    await listeners.open()
     control.clear_starting(Path())
     log.info("worker %s, process %d, port %s", version, running.pid, running.port)
-    root = parts.settings.data_dir
-    loops = [
-        asyncio.create_task(keep_drained(running)),
-        *(asyncio.create_task(keep_observing(running)) for _ in range(OBSERVERS)),
-        asyncio.create_task(keep_ready(running)),
-        asyncio.create_task(keep_following(running)),
-        asyncio.create_task(keep_house(running, root)),
-        asyncio.create_task(keep_watch(running, faces, held, root / paths.WORKER_LOCK)),
+    steps: list[tuple[str, Callable[[], Awaitable[None]]]] = [
+        ("drain", partial(drain, running)),
+        *[("pump", partial(observe, running))] * OBSERVERS,
+        ("recall", partial(index, running, parts.recall.background.step)),
+        ("vectors", partial(index, running, parts.recall.background.embed)),
+        ("maintain", partial(maintain, running, held)),
+        ("heal", partial(watch, running, listeners, held)),
     ]
+    if parts.follow is not None:
+        steps.append(("follow", partial(follow, running, parts.follow)))
+    loops = [asyncio.create_task(repeat(running, *step)) for step in steps]
     await running.stopping.wait()
     log.info("stopping")
     made_way = running.handing_over_to is not None
-    if not await _wind_down(parts, faces, loops, threads):
+    if not await _wind_down(parts, listeners, loops, threads):
         log.warning("something is still running after %s s; leaving it", GRACE_S)
-        _leave(held, follow if made_way else None)
+        _leave(held, succeed if made_way else None)
     return made_way
 
 
@@ -292,18 +270,18 @@ def _make_way(running: Running, version: str, hook_version: str) -> None:
 
 
 async def _wind_down(
-    parts: Services, faces: Listeners, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor
+    parts: Services, listeners: Listeners, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor
 ) -> bool:
     """Finish what is running, within bounds; False when something will not end."""
     deadline = time.monotonic() + GRACE_S
-    let_go = _aside(parts.interrupt_work)
-    await faces.close()
+    interrupted = _aside(parts.observing.interrupt)
+    await listeners.close()
     await asyncio.wait(loops, timeout=max(0.0, deadline - time.monotonic()))
     # Not the loop's own way: in Python 3.11 that cannot be given up on.
     ended = _aside(threads.shutdown)
     try:
         async with asyncio.timeout(max(0.1, deadline - time.monotonic())):
-            await let_go.wait()
+            await interrupted.wait()
             await ended.wait()
     except TimeoutError:
         return False
@@ -326,12 +304,12 @@ def _aside(call: Callable[[], object]) -> asyncio.Event:
     return done
 
 
-def _leave(held: Held, follow: Callable[[], object] | None) -> NoReturn:
+def _leave(held: Held, succeed: Callable[[], object] | None) -> NoReturn:
     """Cut off what will not end: it can all be done again."""
     try:
-        if follow is not None:
+        if succeed is not None:
             os.close(held.fd)  # a successor that finds the lock held would go away again
-            follow()
+            succeed()
     except OSError:
         log.exception("no successor; the next hook starts one")
     finally:
@@ -346,6 +324,6 @@ def _raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _say(error: Exception) -> int:
+def _fail(error: Exception) -> int:
     print(error, file=sys.stderr)
     return 1

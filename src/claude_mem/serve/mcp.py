@@ -40,29 +40,29 @@ class Visitor(Struct, frozen=True):
 
 
 async def post(call: Call) -> Response:
-    said = call.json or {}
-    if not isinstance(said.get("method"), str) and not said.keys() & {"result", "error"}:
-        return JSONResponse(_invalid(said), status_code=400)
+    message = call.json or {}
+    if not isinstance(message.get("method"), str) and not message.keys() & {"result", "error"}:
+        return JSONResponse(_invalid(message), status_code=400)
     answer = await asyncio.to_thread(_sdk)
     trusted = bool(call.request.scope.get(guard.TRUSTED))
     version, client = _known(call.request.headers.get(SESSION_ID, ""))
-    meta = _object(_object(said.get("params")).get("_meta"))
+    meta = _object(_object(message.get("params")).get("_meta"))
     visitor = Visitor(_name(meta.get(_CLIENT_KEY)) or client, _cwd(call) if trusted else "")
-    headers = _headers(said, meta, version) if trusted else call.request.headers.raw
-    status, body = await answer(call.running, visitor, headers, json.dumps(said).encode())
-    if said.get("method") == "tools/call":
+    headers = _headers(message, meta, version) if trusted else call.request.headers.raw
+    status, body = await answer(call.running, visitor, headers, json.dumps(message).encode())
+    if message.get("method") == "tools/call":
         call.running.notify_change()  # something may be saved or forgotten; listeners look for themselves
-    if "method" in said and "id" not in said:
+    if "method" in message and "id" not in message:
         return Response(status_code=202)  # nobody waits for an answer, whatever became of it
     more = {}
-    if said.get("method") == "initialize" and status == 200:
-        more[SESSION_ID] = _session_id(said, body)
-    return Response(_with_id(body, said), status, more, "application/json")
+    if message.get("method") == "initialize" and status == 200:
+        more[SESSION_ID] = _session_id(message, body)
+    return Response(_with_id(body, message), status, more, "application/json")
 
 
-def _invalid(said: dict[str, object]) -> dict[str, object]:
+def _invalid(message: dict[str, object]) -> dict[str, object]:
     """What the SDK says of it are twenty lines."""
-    id = said.get("id")
+    id = message.get("id")
     error = {"code": INVALID_REQUEST, "message": "The message has no method."}
     return {"jsonrpc": "2.0", "id": id if isinstance(id, str | int) else None, "error": error}
 
@@ -73,13 +73,13 @@ def _sdk() -> Callable[[Running, Visitor, Headers, bytes], Awaitable[tuple[int, 
     return mcp_server.answer
 
 
-def _headers(said: dict[str, object], meta: dict[str, object], version: str) -> list[tuple[bytes, bytes]]:
+def _headers(message: dict[str, object], meta: dict[str, object], version: str) -> list[tuple[bytes, bytes]]:
     """A message that came over a pipe has none; what they would say is in itself, or was at the beginning."""
     found = {"content-type": "application/json", "accept": "application/json"}
-    method, modern = said.get("method"), meta.get(_VERSION_KEY)
+    method, modern = message.get("method"), meta.get(_VERSION_KEY)
     if isinstance(modern, str) and isinstance(method, str):
         found |= {"mcp-protocol-version": modern, "mcp-method": method}
-        name = _object(said.get("params")).get(_NAMED_BY.get(method, ""))
+        name = _object(message.get("params")).get(_NAMED_BY.get(method, ""))
         if isinstance(name, str):
             found["mcp-name"] = name
     elif version:
@@ -91,9 +91,9 @@ def _object(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _session_id(said: dict[str, object], body: bytes) -> str:
+def _session_id(message: dict[str, object], body: bytes) -> str:
     """As `2025-11-25.claude-code`."""
-    client = _name(_object(said.get("params")).get("clientInfo"))
+    client = _name(_object(message.get("params")).get("clientInfo"))
     result = json.loads(body).get("result") or {}
     return f"{result.get('protocolVersion', '')}.{quote(client, safe='')}"
 
@@ -116,9 +116,9 @@ def _cwd(call: Call) -> str:
         return ""  # no text: there is no such project
 
 
-def _with_id(body: bytes, said: dict[str, object]) -> bytes:
+def _with_id(body: bytes, message: dict[str, object]) -> bytes:
     """The transport refuses some messages before it has looked for their ids; over a pipe nothing else would
     say which one it was."""
-    if not body.startswith(b'{"jsonrpc":"2.0","id":null') or not isinstance(said.get("id"), str | int):
+    if not body.startswith(b'{"jsonrpc":"2.0","id":null') or not isinstance(message.get("id"), str | int):
         return body
-    return json.dumps(json.loads(body) | {"id": said["id"]}, separators=(",", ":")).encode()
+    return json.dumps(json.loads(body) | {"id": message["id"]}, separators=(",", ":")).encode()

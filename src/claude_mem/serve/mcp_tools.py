@@ -14,10 +14,11 @@ from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Ref
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.json_shapes import Json
+from claude_mem.recall.label import headline
 from claude_mem.serve.services import Services
 
 MOST_FILES = 3
-LONGEST_TITLE = 160
+LONGEST_TITLE, LONGEST_ANSWER, SHORT = 160, 200, 80
 
 Found = Mapping[str, Any]
 
@@ -61,12 +62,44 @@ class ToolText(Struct, frozen=True):
 def index_text(found: Found) -> ToolText:
     results = found.get("results") or []
     if not results:
-        return ToolText("No results. Try other words, or fewer filters.")
+        return ToolText(found.get("note") or "No results.")
     offset = int(found.get("offset") or 0)
-    after = "Context of a result: timeline(anchor=id). Full text: get_observations(ids=[…])."
+    after = "Full text: get_observations(ids=[…]); context: timeline(anchor=id)."
     if found.get("hasMore"):
-        after = f"More: the same search with offset={offset + len(results)}. {after}"
-    return ToolText(_note(found), _lines(results), after)
+        after = f"More: offset={offset + len(results)}. {after}"
+    sessions = found.get("sessions") or []
+    return ToolText(_note(found), _by_session(results, sessions) if sessions else _lines(results), after)
+
+
+def _by_session(results: Sequence[Found], sessions: Sequence[Found]) -> str:
+    """A line for each session (date, what was asked), and under it one for each memory: its id, and what
+    answers."""
+    projects = {str(session["project"]) for session in sessions}
+    lines = [f"Project {projects.pop()}"] if len(projects) == 1 else []
+    for session in sessions:
+        where = f"{session['project']}: " if projects else ""
+        lines.append(f"{str(session['created_at'])[:10]} {where}{_cut(str(session['title'] or ''), SHORT)}")
+        lines += [_answer(one) for one in results if one["session_id"] == session["session_id"]]
+        if session.get("more"):
+            lines[-1] += f" (+{session['more']} more: session={str(session['session_id'])[:8]})"
+    return "\n".join(lines)
+
+
+def _answer(result: Found) -> str:
+    """As `#12 bugfix Title. The sentence that matches. {files changed since} ~120`, the last its tokens. Of a
+    summary only the sentence: its title is what was asked."""
+    title, snippet = headline(
+        str(result["kind"]), str(result.get("title") or ""), str(result.get("snippet") or "")
+    )
+    said = f"{title.rstrip('.')}. {snippet}" if snippet else title
+    marks = f" {{{'; '.join(found)}}}" if (found := _marks(result)) else ""
+    kind = result.get("type") or result["kind"]
+    return f"#{result['ref']} {kind} {_cut(said, LONGEST_ANSWER)}{marks} ~{result.get('tokens')}"
+
+
+def _cut(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def timeline_text(found: Found) -> ToolText:
@@ -127,9 +160,7 @@ def forgotten_text(found: Found) -> ToolText:
 
 def memory_line(result: Found) -> str:
     """As `#12 bugfix 2026-11-10 shop  The title  [a.py, b.py +2] (~120 tok)`."""
-    title = " ".join(str(result.get("title") or result.get("snippet") or "").split())
-    if len(title) > LONGEST_TITLE:
-        title = title[: LONGEST_TITLE - 1] + "…"
+    title = _cut(str(result.get("title") or result.get("snippet") or ""), LONGEST_TITLE)
     head = " ".join(
         str(part)
         for part in (
@@ -281,9 +312,9 @@ _ALL = (
         "search",
         "Search memory",
         "Step 1 of 3. Searches what earlier sessions did, decided and discovered, in plain words or exact "
-        "identifiers. Returns an index, one line per result: #id, type, date, project, title, files, and "
-        "the tokens it costs to read. Continue with timeline for context, then with get_observations for "
-        "the few ids that matter. Without a query: the newest memories.",
+        "identifiers. Returns sessions by date, and under each its memories: #id, type, title, the sentence "
+        "that matches, and ~tokens it costs to read. Continue with timeline for context, then with "
+        "get_observations for the few ids that matter. Without a query: the newest memories.",
         tools.SearchArguments,
         _search,
         index_text,

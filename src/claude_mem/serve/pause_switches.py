@@ -13,7 +13,7 @@ from claude_mem.hook import paths
 from claude_mem.hook import pause as hook_pause
 
 
-class Paused(Struct, frozen=True):
+class PauseState(Struct, frozen=True):
     """Since when, in seconds of the epoch."""
 
     everything: float | None = None  # None: it is not
@@ -24,22 +24,22 @@ class Paused(Struct, frozen=True):
         return self.everything if self.everything is not None else dict(self.sessions).get(session or "")
 
 
-def look(data_dir: Path) -> Paused:
+def look(data_dir: Path) -> PauseState:
     """As a hook sees it: what cannot be looked at counts as set."""
     folder = data_dir / paths.OFF
     try:
         found = [(path, path.lstat().st_mtime) for path in folder.iterdir()]
     except FileNotFoundError:
-        return Paused()
+        return PauseState()
     except OSError:
-        return Paused(everything=folder.lstat().st_mtime)
+        return PauseState(everything=folder.lstat().st_mtime)
     everything = next((since for path, since in found if path == data_dir / hook_pause.ALL), None)
     sessions = [
         (_named(path), since)
         for path, since in found
         if path != data_dir / hook_pause.ALL and not path.name.startswith(".")
     ]
-    return Paused(everything, tuple(sorted(sessions, key=lambda one: -one[1])))
+    return PauseState(everything, tuple(sorted(sessions, key=lambda one: -one[1])))
 
 
 def pause(data_dir: Path, session: str | None = None) -> bool:

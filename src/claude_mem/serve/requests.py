@@ -78,11 +78,11 @@ def read(shape: type[S], given: Mapping[str, object]) -> S:
         found = [_checked(field, given[name]) for name in field.names if given.get(name) is not None]
         if trimmed:
             found = [value.strip() if type(value) is str else value for value in found]  # not of an enum
-        said = [value for value in found if not (isinstance(value, str) and not value.strip())]
-        if field.required and not said:
+        filled = [value for value in found if not (isinstance(value, str) and not value.strip())]
+        if field.required and not filled:
             raise Refusal(400, "missing_field", f"`{field.name}` is missing.", field=field.name)
-        if said or found:
-            values[field.attribute] = (said or found)[0]
+        if filled or found:
+            values[field.attribute] = (filled or found)[0]
         elif field.nullable and any(name in given for name in field.names):
             values[field.attribute] = None
     return shape(**values)
@@ -147,7 +147,7 @@ def fields(shape: type[Struct]) -> tuple[Field, ...]:
             Field(
                 each.encode_name,
                 each.name,
-                tuple(extra.get("aliases", ())),
+                tuple(name for name in extra.get("aliases", ()) if name != each.encode_name),
                 info,
                 each.type,
                 each.required,

@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from claude_mem.hook import paths
 from claude_mem.model.clock import DAY_MS, now
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.json_shapes import Json
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Store, backup, copies
-from claude_mem.store.sqlite.retention import Evidence
+from claude_mem.store.base import Store
+from claude_mem.store.values import Evidence
 
 MEGABYTE = 1_000_000
 
@@ -33,23 +32,21 @@ class Retention:
     ) -> None:
         self._settings, self._store, self._contexts = settings, store, contexts
         self._stale_markers, self._tidy_spool = stale_markers, tidy_spool
-        self._backups = settings.place(paths.BACKUPS)
-        self._evidence = store.evidence
-        self._room = store.space
 
     def upkeep(self) -> dict[str, Callable[[], object]]:
         """What the worker does by itself, every hour: steps, of which none needs the others."""
         return {
             "merges": self._store.projects.finish_merging,
-            "copies": lambda: copies.clear_drafts_of_copies(self._backups),
+            "copies": self._store.copies.clear_drafts,
             "contexts": self._contexts.tidy,
             "evidence": self._expire,
-            "room": self._room.keep,
+            "room": self._store.upkeep.shrink,
         }
 
     def collect(self, *, dry_run: bool) -> Json:
         old, large = self._old(), self._excess()
-        contexts, markers, surplus = self._contexts.old(), self._stale_markers(time.time()), self._surplus()
+        contexts, markers = self._contexts.old(), self._stale_markers(time.time())
+        surplus = self._store.copies.surplus()
         items = [
             _item("evidence_old", old.events, old.characters),
             _item("evidence_large", large.events, large.characters),
@@ -57,7 +54,7 @@ class Retention:
             _item("markers", len(markers), sum(_size(self._settings.place(path)) for path in markers)),
             _item("backups", len(surplus), sum(map(_size, surplus))),
         ]
-        freed = self._room.room().free
+        freed = self._store.upkeep.size().free
         if not dry_run:
             self._store.projects.finish_merging()
             self._contexts.tidy()
@@ -65,10 +62,10 @@ class Retention:
             for path in surplus:
                 _remove(path)
             self._expire()
-            freed = self._room.give_back()
+            freed = self._store.upkeep.shrink_fully()
             self._store.upkeep.checkpoint()
         items.append(_item("free", 0, freed))
-        room = self._room.room()
+        room = self._store.upkeep.size()
         files = sum(int(item["bytes"]) for item in items if not str(item["what"]).startswith("evidence"))
         return {
             "dry_run": dry_run,
@@ -79,36 +76,30 @@ class Retention:
 
     def _expire(self) -> None:
         if self._settings.evidence_days:
-            while self._evidence.expire(self._before()):
+            while self._store.upkeep.expire_evidence(self._before()):
                 pass
         excess = self._excess().characters
         if excess:
-            self._evidence.trim(excess)
+            self._store.upkeep.trim_evidence(excess)
 
     def _old(self) -> Evidence:
-        return self._evidence.expired(self._before()) if self._settings.evidence_days else Evidence()
+        return (
+            self._store.upkeep.expired_evidence(self._before())
+            if self._settings.evidence_days
+            else Evidence()
+        )
 
     def _excess(self) -> Evidence:
         """How much more there is than there may be. It is not weighed where all of the file is less."""
         most = self._settings.evidence_mb * MEGABYTE
-        if not most or self._room.room().size <= most:
+        if not most or self._store.upkeep.size().size <= most:
             return Evidence()
-        there = self._evidence.weigh()
+        there = self._store.upkeep.weigh_evidence()
         share = max(0, there.characters - most)
         return Evidence(there.events * share // max(1, there.characters), share)
 
     def _before(self) -> int:
         return now() - self._settings.evidence_days * DAY_MS
-
-    def _surplus(self) -> list[Path]:
-        """Copies of the database past those that are kept, and what was left half made."""
-        if not self._backups.is_dir():
-            return []
-        names = backup.surplus_quarantined(
-            path.name for path in self._backups.iterdir() if backup.is_quarantined(path)
-        )
-        aside = [self._backups / name for name in names]
-        return [*backup.surplus_backups(self._backups), *aside, *copies.drafts_of_copies(self._backups)]
 
 
 def _item(what: str, count: int, bytes_: int) -> Json:

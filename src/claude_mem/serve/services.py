@@ -7,27 +7,33 @@ import logging
 import os
 import resource
 import sys
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec import Struct, field
 
 from claude_mem.model.clock import Clock
-from claude_mem.queue.intake import PastIntake
+from claude_mem.model.errors import StoreError
+from claude_mem.observe.observer import Observer
+from claude_mem.providers.registry import Choice, Model
+from claude_mem.queue.backfill import Backfill
+from claude_mem.queue.intake import Intake
+from claude_mem.queue.pump import Pump
 from claude_mem.recall.background import BackgroundWork
 from claude_mem.recall.cost import CostReport
 from claude_mem.recall.deletion import MemoryDeleter
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.inject import InjectionLog, Injector
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.projects import ProjectManager
-from claude_mem.recall.service import MemoryReader
 from claude_mem.recall.transfer import Exporter, Importer
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.retention import Retention
 from claude_mem.settings import Settings
-from claude_mem.store import Store
-from claude_mem.store.values import Accepted
+from claude_mem.store.base import Store
 
 log = logging.getLogger("claude_mem.serve")
 
@@ -56,37 +62,58 @@ class Recall(Struct, frozen=True, kw_only=True):
     background: BackgroundWork
 
 
+class Observing(Struct, frozen=True):
+    """What makes memories of recorded events."""
+
+    pump: Pump
+    observer: Observer
+    chosen: Choice
+    model: Model | None
+    store: Store
+    clock: Clock
+
+    def state(self) -> dict[str, object]:
+        """Who observes and why, and what holds it up."""
+        return {
+            "provider": self.chosen.provider,
+            "why": self.chosen.why,
+            "paused": self.pump.paused,
+            "spentUp": self.observer.spent_up,
+            "spentToday": self._spent_today(),
+        }
+
+    def _spent_today(self) -> dict[str, object] | None:
+        """None: it cannot be read now."""
+        with suppress(StoreError, OSError):
+            spent = self.store.queue.spent(0, self.clock())
+            return {"tokens": spent.daily_tokens, "usd": spent.daily_usd}
+        return None
+
+    def resume(self, job_ids: Sequence[int] | None) -> int:
+        """Makes parked jobs ready again (None: all of them) and ends a pause; returns how many there were."""
+        resumed = self.store.queue.resume(job_ids)
+        self.pump.release()  # after: whoever steps next must find what was resumed
+        return resumed
+
+    def interrupt(self) -> None:
+        """End calls that are under way; their batches go back to the queue."""
+        if self.model is not None:
+            self.model.close()
+
+
 class Services(Struct, frozen=True, kw_only=True):
-    """Every callable here blocks, unless it says otherwise; the worker calls them from threads of its own."""
+    """The parts of a worker. What they do may block: the worker calls them from threads."""
 
     settings: Settings
     version: str
     clock: Clock
     store: Store
     recall: Recall
-    backfill: PastIntake
-    receive: Callable[[str, dict[str, object]], Accepted]
-    """(hook event name, payload in the client's field names): scrubs, parses, commits.
-    Raises EventUnreadable, StoreUnavailable."""
-    drain: Callable[[], int]
-    """Moves spooled events into the store; returns how many. Called again until it returns 0."""
-    spooled: Callable[[], tuple[int, int]]
-    """Files and bytes waiting in the spool."""
-    drops: Callable[[], dict[str, int]]
-    """What could not be kept, by reason."""
-    maintain: Mapping[str, Callable[[], object]]
-    """Hourly upkeep: backup, interrupted sessions, clean-up. Steps by their names, in this order."""
-    pump: Callable[[], int | None]
-    """Observes one batch, if one is due; epoch milliseconds to look again, None: when something arrives."""
-    abort: Callable[[int], bool]
-    """Asks for a session's running work to be let go of; True once nobody works on it. Does not block: the
-    worker asks again until the user's time for it is over."""
-    observer_state: Callable[[], dict[str, object]]
-    """Who observes and why, and what holds it up."""
-    resume: Callable[[Sequence[int] | None], int]
-    """Makes parked jobs ready again (None: all of them) and ends a pause; returns how many were parked."""
-    interrupt_work: Callable[[], None]
-    """The worker begins to stop: ends what would keep it waiting, as a model's answer does."""
+    intake: Intake
+    past_intake: Backfill
+    observing: Observing
+    maintenance: Mapping[str, Callable[[], object]]
+    """Hourly: backup, interrupted sessions, clean-up. Steps by their names, in this order."""
     close: Callable[[], None]
     """After everything else has ended."""
     check_settings: Callable[[Settings], object]
@@ -94,7 +121,7 @@ class Services(Struct, frozen=True, kw_only=True):
     follow: Callable[[], bool] | None = None
     """Takes in what is new in transcripts that grow; whether there was any. None: none is watched."""
     is_connected: Callable[[], bool] = lambda: True
-    """Whether the coding agent's settings know of us, as far as can be seen from here. Asked often."""
+    """Whether the coding agent's settings know of us, as far as can be seen from here. Queried often."""
 
 
 class Correction(Struct, frozen=True):
@@ -104,6 +131,8 @@ class Correction(Struct, frozen=True):
 
 
 class Running(Struct):
+    """A worker's state. Its methods may be called from any thread; its events belong to the event loop."""
+
     services: Services
     port: int | None = None  # None: the loopback could not be had; the sockets serve alone
     pid: int = field(default_factory=os.getpid)
@@ -132,6 +161,8 @@ class Running(Struct):
     """What a loop of ours swallowed so as to go on, by the loop's name."""
     hung_asks: Callable[[], int] = lambda: 0
     """How many questions of recall hooks have not returned though their askers have left."""
+    loop: asyncio.AbstractEventLoop | None = None
+    thread: int = field(default_factory=threading.get_ident)
 
     @property
     def uptime_s(self) -> float:
@@ -141,28 +172,40 @@ class Running(Struct):
     def last_correction(self) -> int:
         return self.corrections[-1].number if self.corrections else 0
 
+    def in_loop(self, call: Callable[..., object], *given: object) -> None:
+        """Now, or from another thread soon."""
+        if self.loop is None or threading.get_ident() == self.thread:
+            call(*given)
+        else:
+            self.loop.call_soon_threadsafe(call, *given)
+
     def stop(self) -> None:
-        self.stopping.set()
-        self.wake.set()  # the loops look up, and see that it is over
+        self.in_loop(self.stopping.set)
+        self.in_loop(self.wake.set)  # the loops look up, and see that it is over
         self.notify_queued()
 
     def notify_queued(self) -> None:
-        self.news.set()
-        self.news = asyncio.Event()
+        self.in_loop(self._replace, "news")
         self.notify_change()
 
     def notify_change(self) -> None:
-        self.changed.set()
-        self.changed = asyncio.Event()
+        self.in_loop(self._replace, "changed")
 
     def announce(self, what: str, refs: Sequence[str]) -> None:
-        self.corrections.append(Correction(self.last_correction + 1, what, tuple(refs)))
-        self.notify_change()
+        self.in_loop(self._announce, what, tuple(refs))
 
     def record_mishap(self, where: str, error: BaseException) -> None:
         """The worker's loops outlive any one failure; each is counted, and shown by /health and /metrics."""
         self.mishaps[where] += 1
         log.error("%s failed", where, exc_info=error)
+
+    def _replace(self, name: str) -> None:
+        getattr(self, name).set()
+        setattr(self, name, asyncio.Event())
+
+    def _announce(self, what: str, refs: tuple[str, ...]) -> None:
+        self.corrections.append(Correction(self.last_correction + 1, what, refs))
+        self._replace("changed")
 
 
 def resident_bytes() -> int:

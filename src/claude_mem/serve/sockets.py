@@ -7,17 +7,17 @@ import errno
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.serve.hook_socket import HookListener
 from claude_mem.serve.http.guard import Guard, Key
 from claude_mem.serve.http.routes import viewer
-from claude_mem.serve.http.server import GRACE_S, HttpServer
+from claude_mem.serve.http.server import HttpServer
 from claude_mem.serve.services import BACKLOG, PROTOCOL, Running, log
 
 LOOPBACK = "127.0.0.1"
@@ -89,34 +89,40 @@ HOOK_SOCK = Path(paths.HOOK_SOCK)
 WORKER_JSON = Path(paths.WORKER_JSON)
 
 
+Face = HttpServer | HookListener
+
+
 class Listeners:
-    def __init__(self, running: Running, app: Starlette, token: str, on_wake: Callable[[str], None]) -> None:
+    def __init__(self, running: Running, app: ASGIApp, token: str, on_wake: Callable[[str], None]) -> None:
         self._running, self._app, self._token, self._on_wake = running, app, token, on_wake
         self._ours: dict[Path, Identity | None] = {}
-        self._web: HttpServer | None = None
-        self._line: HookListener | None = None
-        self._tcp: HttpServer | None = None
+        self._faces: dict[Path | None, Face] = {}  # by their files; None: the port
         self._mutex = asyncio.Lock()
         self._closed = False
 
     async def open(self) -> None:
-        listener = self._bind_tcp()
-        if listener is not None:
-            port = listener.getsockname()[1]
-            self._running.port = port
+        try:
+            listener = listen_tcp(self._running.services.settings.worker_port)
+        except OSError as error:
+            # No loopback in this sandbox. Hooks, the command line and MCP come by the sockets.
+            log.warning("no TCP port: %s", error.strerror)
+        else:
+            port = self._running.port = listener.getsockname()[1]
             key = Key(port, self._token, self._running.visitors)
             guard = Guard(self._app, self._running, key, open_to_all=viewer.OPEN, pages=viewer.LOOKED_AT)
-            self._tcp = HttpServer(guard, listener)
-            await self._tcp.start()
+            self._faces[None] = HttpServer(guard, listener)
+            await self._faces[None].start()
         await self.heal()
 
     async def heal(self) -> None:
         """Make anew whatever is not, or no longer, the file we made. Raises OSError where that fails."""
-        former: list[HttpServer | HookListener] = []
+        former: list[Face] = []
         try:
             async with self._mutex:
-                if not self._closed:
-                    await self._reopen(former)
+                for path in (HOOK_SOCK, WORKER_SOCK, WORKER_JSON):
+                    ours = self._ours.get(path)
+                    if not self._closed and (ours is None or file_identity(path) != ours):
+                        await self._make(path, former)
         finally:
             await _stop_all(former)
 
@@ -127,39 +133,21 @@ class Listeners:
             for path, ours in self._ours.items():
                 if file_identity(path) == ours:
                     path.unlink(missing_ok=True)
-        await _stop_all([face for face in (self._line, self._web, self._tcp) if face is not None])
+        await _stop_all(self._faces.values())
 
-    async def _reopen(self, former: list[HttpServer | HookListener]) -> None:
-        """Puts the faces that were replaced into `former`."""
-        if self._is_gone(HOOK_SOCK):
-            listener = listen_unix(HOOK_SOCK)
-            former += [self._line] if self._line else []
-            self._line = HookListener(self._running, self._on_wake)
-            await self._line.start(listener)
-            self._remember(HOOK_SOCK)
-        if self._is_gone(WORKER_SOCK):
-            listener = listen_unix(WORKER_SOCK)
-            former += [self._web] if self._web else []
-            self._web = HttpServer(Guard(self._app, self._running, None), listener)
-            await self._web.start()
-            self._remember(WORKER_SOCK)
-        if self._is_gone(WORKER_JSON):
-            write_file(WORKER_JSON, self._announcement())
-            self._remember(WORKER_JSON)
-
-    def _bind_tcp(self) -> socket.socket | None:
-        try:
-            return listen_tcp(self._running.services.settings.worker_port)
-        except OSError as error:
-            # No loopback in this sandbox. Hooks, the command line and MCP come by the sockets.
-            log.warning("no TCP port: %s", error.strerror)
-            return None
-
-    def _is_gone(self, path: Path) -> bool:
-        ours = self._ours.get(path)
-        return ours is None or file_identity(path) != ours
-
-    def _remember(self, path: Path) -> None:
+    async def _make(self, path: Path, former: list[Face]) -> None:
+        """The file, and whoever listens on it; who did before is put into `former`."""
+        if path == WORKER_JSON:
+            write_file(path, self._announcement())
+        else:
+            listener = listen_unix(path)
+            former += [self._faces[path]] if path in self._faces else []
+            if path == HOOK_SOCK:
+                face: Face = HookListener(self._running, self._on_wake, listener)
+            else:
+                face = HttpServer(Guard(self._app, self._running, None), listener)
+            self._faces[path] = face
+            await face.start()
         if path in self._ours:
             log.warning("%s had been deleted or replaced; it is back", path)
         self._ours[path] = file_identity(path)
@@ -177,7 +165,5 @@ class Listeners:
         ).encode()
 
 
-async def _stop_all(faces: list[HttpServer | HookListener]) -> None:
-    await asyncio.gather(
-        *(face.stop() if isinstance(face, HttpServer) else face.stop(within_s=GRACE_S) for face in faces)
-    )
+async def _stop_all(faces: Iterable[Face]) -> None:
+    await asyncio.gather(*(face.stop() for face in faces))

@@ -103,20 +103,20 @@ def _read(log: Path, after: str) -> tuple[str, str | None]:
     """What was written since a place (a file, and how much of it was read); else the end of it all. A log
     that was rotated meanwhile is read to its end first."""
     place = _PLACE.fullmatch(after)
-    told = b""
+    content = b""
     following = None
     with ExitStack() as stack:
         for file in _opened(log, stack):
             found = os.fstat(file.fileno())  # of what was opened: by now the name may be another file's
             start = 0
             if place and found.st_ino == int(place[1]):
-                told, start = b"", min(int(place[2]), found.st_size)
+                content, start = b"", min(int(place[2]), found.st_size)
             file.seek(max(start, found.st_size - TAIL_BYTES))
             piece = file.read(TAIL_BYTES)
             whole = piece[: piece.rfind(b"\n") + 1]  # a line that is being written comes whole the next time
-            told += whole
+            content += whole
             following = f"{found.st_ino}-{_end(start, found.st_size, whole)}"
-    return told[-TAIL_BYTES:].decode("utf-8", "replace"), following
+    return content[-TAIL_BYTES:].decode("utf-8", "replace"), following
 
 
 def _opened(log: Path, stack: ExitStack) -> list[BinaryIO]:

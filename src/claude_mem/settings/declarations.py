@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from claude_mem.hook import spool_writer
 from claude_mem.model.structs import replace
-from claude_mem.models import registry
 from claude_mem.privacy import rules
+from claude_mem.providers import registry
 from claude_mem.settings import foreign_database
 
 Verbosity = Literal["minimal", "normal", "verbose"]
@@ -41,6 +41,9 @@ class Takes(Struct, frozen=True):
     choices: tuple[str, ...] = ()
     readable: Callable[[object], tuple[Any, int]] | None = None
     """What can be read of a value, and how many entries cannot: where the rest must hold all the same."""
+    socket_only: bool = False
+    """It names a program, an address or a key: whoever could change it could take the user's keys, or run
+    what he likes. So it is changed in the file or over the worker's socket, never over the port."""
 
 
 class Setting(Struct, frozen=True):
@@ -102,9 +105,14 @@ def _amount(value: object) -> float:
 def _text(value: object) -> str | None:
     if not isinstance(value, str):
         raise TypeError
-    if any(letter < " " or "\ud800" <= letter < "\udc80" for letter in value.strip()):
-        raise ValueError  # control characters and half letters; a path may hold bytes that are no text
+    if _has_control(value.strip()) or any("\ud800" <= letter < "\udc80" for letter in value):
+        raise ValueError  # and half letters; a path may hold bytes that are no text
     return value.strip() or None
+
+
+def _has_control(text: str) -> bool:
+    """A line break in an address would begin a header; a terminal obeys others."""
+    return any(letter < " " or "\x7f" <= letter < "\xa0" or letter in "\u2028\u2029" for letter in text)
 
 
 def _url(value: object) -> str | None:
@@ -112,8 +120,20 @@ def _url(value: object) -> str | None:
     if address is not None:
         if not re.match(r"https?://[^/\s]+", address):
             raise ValueError
-        _ = urlsplit(address).port  # raises ValueError: it is read when the port is asked for
+        _ = urlsplit(address).port  # raises ValueError: it is parsed when the port is read
     return address
+
+
+def _embedder(value: object) -> str | None:
+    """`static`, a URL, a folder (absolute, or from ~) or `owner/model`."""
+    name = _text(value)
+    if name is None or name == "static" or name.startswith(("/", "~/")):
+        return name
+    if "://" in name:
+        return _url(name)
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII):
+        raise ValueError
+    return name
 
 
 def _words(value: object) -> tuple[str, ...]:
@@ -121,6 +141,8 @@ def _words(value: object) -> tuple[str, ...]:
     found, unreadable = rules.globs(value)
     if unreadable:
         raise TypeError
+    if any(map(_has_control, found)):
+        raise ValueError
     return found
 
 
@@ -139,8 +161,9 @@ _NAMES = Takes(
 )
 _TABLE = Takes("table", _patterns, readable=rules.patterns)
 _TEXT = Takes("text", _text)
-_URL = Takes("text", _url)
-_SECRET = Takes("secret", _text)
+_URL = Takes("text", _url, socket_only=True)
+_PROGRAM = Takes("text", _text, socket_only=True)
+_SECRET = Takes("secret", _text, socket_only=True)
 _TOKENS = _integer(0, 1_000_000_000)
 
 
@@ -149,7 +172,6 @@ _DECLARED: list[Setting] = []  # in the order of the fields of Settings
 
 def _setting(
     group: str,
-    key: str,
     default: Any,
     takes: Takes,
     meaning: str,
@@ -157,8 +179,10 @@ def _setting(
     allowed: str | None = None,
     instead: object = None,
     file_only: bool = False,
+    key: str = "",
 ) -> Any:
-    """The default of a field of Settings; all that is declared of the field goes to `_DECLARED`."""
+    """The default of a field of Settings; all that is declared of the field goes to `_DECLARED`. Its key is
+    CLAUDE_MEM_ and the field's name in capitals, unless another is given."""
     words = takes.allowed if allowed is None else allowed
     _DECLARED.append(Setting(group, key, default, takes, meaning, words, instead, file_only))
     return default
@@ -167,7 +191,7 @@ def _setting(
 _observer = partial(_setting, "The observer")
 _budget = partial(_setting, "The budget")
 _recorded = partial(_setting, "What is recorded")
-_told = partial(_setting, "What is injected")
+_injected = partial(_setting, "What is injected")
 _search = partial(_setting, "Search")
 _retention = partial(_setting, "Retention")
 _worker = partial(_setting, "The worker")
@@ -179,7 +203,6 @@ class Settings(Struct, frozen=True):
     data_dir: Path
 
     provider: str = _observer(
-        "CLAUDE_MEM_PROVIDER",
         "auto",
         _one_of("auto", *(each.name for each in registry.PROVIDERS), "offline"),
         "What turns events into memory. auto: claude if it is installed and logged in, otherwise openai or "
@@ -187,28 +210,18 @@ class Settings(Struct, frozen=True):
         instead="offline",
     )
     model: str | None = _observer(
-        "CLAUDE_MEM_MODEL",
-        None,
-        _TEXT,
-        "The model that observes. Default: the provider's cheap one.",
-        allowed="a model's name",
+        None, _TEXT, "The model that observes. Default: the provider's cheap one.", allowed="a model's name"
     )
     summary_model: str | None = _observer(
-        "CLAUDE_MEM_SUMMARY_MODEL",
         None,
         _TEXT,
         "The model for batches that end a turn. Default: the one that observes.",
         allowed="a model's name",
     )
     api_key: str | None = _observer(
-        "CLAUDE_MEM_API_KEY",
-        None,
-        _SECRET,
-        f"The provider's API key. Default: {_either(registry.KEY_VARIABLES)}.",
-        allowed="a key",
+        None, _SECRET, f"The provider's API key. Default: {_either(registry.KEY_VARIABLES)}.", allowed="a key"
     )
     base_url: str | None = _observer(
-        "CLAUDE_MEM_BASE_URL",
         None,
         _URL,
         "The base URL of an OpenAI-compatible endpoint, or of one that speaks Anthropic's protocol. "
@@ -216,27 +229,22 @@ class Settings(Struct, frozen=True):
         allowed="a URL such as http://127.0.0.1:11434/v1",
     )
     claude_path: str | None = _observer(
-        "CLAUDE_CODE_PATH",
         None,
-        _TEXT,
+        _PROGRAM,
         "The path of the claude command, if it is not on the PATH.",
         allowed="a path",
+        key="CLAUDE_CODE_PATH",
     )
     verbosity: Verbosity = _observer(
-        "CLAUDE_MEM_VERBOSITY",
-        "normal",
-        _one_of("minimal", "normal", "verbose"),
-        "How much to turn into memory.",
+        "normal", _one_of("minimal", "normal", "verbose"), "How much to turn into memory."
     )
     mode: str = _observer(
-        "CLAUDE_MEM_MODE",
         "code",
         _TEXT,
         "What to look for: `code`, or one of your own files in modes/ in the data directory.",
         allowed="the name of a mode",
     )
     language: str | None = _observer(
-        "CLAUDE_MEM_LANGUAGE",
         None,
         _TEXT,
         "The language memory is written in. Default: the model's choice.",
@@ -244,35 +252,24 @@ class Settings(Struct, frozen=True):
     )
 
     daily_usd: float = _budget(
-        "CLAUDE_MEM_DAILY_USD",
-        2.0,
-        _AMOUNT,
-        "The most to spend per day in US dollars, where prices are known. 0: no limit.",
+        2.0, _AMOUNT, "The most to spend per day in US dollars, where prices are known. 0: no limit."
     )
     daily_tokens: int = _budget(
-        "CLAUDE_MEM_DAILY_TOKENS",
         2_000_000,
         _TOKENS,
         "The most tokens to use per day; after that the offline observer takes over. 0: no limit.",
     )
     session_usd: float = _budget(
-        "CLAUDE_MEM_SESSION_USD",
-        1.0,
-        _AMOUNT,
-        "The most to spend per session in US dollars, where prices are known. 0: no limit.",
+        1.0, _AMOUNT, "The most to spend per session in US dollars, where prices are known. 0: no limit."
     )
-    session_tokens: int = _budget(
-        "CLAUDE_MEM_SESSION_TOKENS", 1_000_000, _TOKENS, "The most tokens to use per session. 0: no limit."
-    )
+    session_tokens: int = _budget(1_000_000, _TOKENS, "The most tokens to use per session. 0: no limit.")
 
     skip_tools: frozenset[str] = _recorded(
-        "CLAUDE_MEM_SKIP_TOOLS",
         frozenset({"ListMcpResourcesTool", "SlashCommand", "Skill"}),
         _NAMES,
         "Tools whose calls are not recorded.",
     )
     excluded_projects: tuple[str, ...] = _recorded(
-        rules.PROJECTS,
         (),
         _GLOBS,
         "Projects in which nothing is recorded and nothing is injected. With a slash: a directory and "
@@ -281,7 +278,6 @@ class Settings(Struct, frozen=True):
         file_only=True,
     )
     exclude_paths: tuple[str, ...] = _recorded(
-        rules.PATHS,
         (),
         _GLOBS,
         "More files whose contents are never recorded, as globs. Cannot be set in the environment.",
@@ -289,7 +285,6 @@ class Settings(Struct, frozen=True):
         file_only=True,
     )
     secret_patterns: tuple[tuple[str, str], ...] = _recorded(
-        rules.PATTERNS,
         (),
         _TABLE,
         "More secrets to redact: names and regular expressions. Cannot be set in the environment.",
@@ -297,38 +292,43 @@ class Settings(Struct, frozen=True):
         file_only=True,
     )
     watch: tuple[str, ...] = _recorded(
-        "CLAUDE_MEM_WATCH",
         (),
         _LIST,
         "Folders of transcripts to follow as they grow, for clients without hooks.",
         allowed='a list such as ["~/.claude/projects"], or one string with commas',
     )
 
-    context_characters: int = _told(
-        "CLAUDE_MEM_CONTEXT_CHARACTERS",
+    context_characters: int = _injected(
         9_500,
         _integer(0, 9_900),
         "The most characters to inject at the start of a session. 0: inject nothing.",
     )
-    context_tokens: int = _told(
-        "CLAUDE_MEM_CONTEXT_TOKENS", 3_000, _integer(0, 10_000), "The same limit in tokens, approximately."
-    )
-    prompt_characters: int = _told(
-        "CLAUDE_MEM_PROMPT_CHARACTERS",
-        2_400,
-        _integer(0, 9_900),
-        "The most characters to inject with a prompt. 0: inject nothing.",
+    context_tokens: int = _injected(3_000, _integer(0, 10_000), "The same limit in tokens, approximately.")
+    prompt_characters: int = _injected(
+        2_400, _integer(0, 9_900), "The most characters to inject with a prompt. 0: inject nothing."
     )
 
     vectors: Literal["builtin", "chroma", "off"] = _search(
-        "CLAUDE_MEM_VECTORS",
         "builtin",
         _one_of("builtin", "chroma", "off"),
         "Where the vectors for search by meaning are stored. builtin: in the database; chroma: in Chroma, "
         "which needs the extra `chroma`; off: nowhere, search uses full text only.",
     )
+    embedder: str = _search(
+        "static",
+        Takes("text", _embedder, socket_only=True),
+        "What makes the vectors. static: the model that comes with claude-mem; or a model of fastembed by "
+        "name; or a folder with an ONNX model and tokenizer.json; or the URL of an OpenAI-compatible server, "
+        "to which memories and queries are then sent. `claude-mem embedder use` checks it first.",
+        allowed="static, a name such as BAAI/bge-small-en-v1.5, an absolute path, or a URL",
+    )
+    embedder_model: str | None = _search(
+        None, _TEXT, "The name of the model at that URL.", allowed="a model's name"
+    )
+    embedder_key: str | None = _search(
+        None, _SECRET, "The API key for that URL, if it wants one.", allowed="a key"
+    )
     chroma_url: str | None = _search(
-        "CLAUDE_MEM_CHROMA_URL",
         None,
         _URL,
         "The URL of a Chroma server. Default: chroma/ in the data directory.",
@@ -336,14 +336,12 @@ class Settings(Struct, frozen=True):
     )
 
     evidence_days: int = _retention(
-        "CLAUDE_MEM_EVIDENCE_DAYS",
         365,
         _integer(0, 36_500),
         "How many days the raw input and output of tools is stored and searchable. 0: forever.",
         instead=0,
     )
     evidence_mb: int = _retention(
-        "CLAUDE_MEM_EVIDENCE_MB",
         2_000,
         _integer(0, 1_000_000),
         "How many megabytes of that text to store, approximately. Above that, the oldest is deleted; "
@@ -352,35 +350,27 @@ class Settings(Struct, frozen=True):
     )
 
     worker_port: int = _worker(
-        "CLAUDE_MEM_WORKER_PORT",
-        37777,
-        _integer(1024, 65535),
-        "The worker's port on 127.0.0.1. If it is in use, the next free one.",
+        37777, _integer(1024, 65535), "The worker's port on 127.0.0.1. If it is in use, the next free one."
     )
     log_level: str = _worker(
-        "CLAUDE_MEM_LOG_LEVEL",
-        "INFO",
-        _one_of("DEBUG", "INFO", "WARNING", "ERROR"),
-        "How much the worker writes to its log.",
+        "INFO", _one_of("DEBUG", "INFO", "WARNING", "ERROR"), "How much the worker writes to its log."
     )
     spool_max_files: int = _worker(
-        "CLAUDE_MEM_SPOOL_MAX_FILES",
         spool_writer.MOST_FILES,
         _integer(100, 10_000_000),
         "The most events that may wait in the spool; above that, new ones are dropped and counted.",
     )
     spool_max_bytes: int = _worker(
-        "CLAUDE_MEM_SPOOL_MAX_BYTES",
         spool_writer.MOST_BYTES,
         _integer(1 << 20, 1 << 40),
         "The most bytes that may wait in the spool.",
         allowed="a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
     )
     delete_timeout_ms: int = _worker(
-        "CLAUDE_MEM_DELETE_TIMEOUT",
         5_000,
         _integer(0, 60_000),
         "How many milliseconds to wait for an aborted session's work to end.",
+        key="CLAUDE_MEM_DELETE_TIMEOUT",
     )
 
     provider_variables: Mapping[str, str] = field(default_factory=dict)
@@ -396,7 +386,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def database(self) -> Path:
-        """Where ours lies. Only to be asked before it is opened."""
+        """Where ours lies. Only to be called before it is opened."""
         return foreign_database.database(self.data_dir)
 
     def __repr__(self) -> str:
@@ -412,7 +402,7 @@ class Settings(Struct, frozen=True):
 
 
 SETTINGS: tuple[Setting, ...] = tuple(
-    replace(declared, field=name)
+    replace(declared, field=name, key=declared.key or f"CLAUDE_MEM_{name.upper()}")
     for name, declared in zip(Settings.__struct_fields__[1:-2], _DECLARED, strict=True)
 )
 _SECRET_FIELDS = {"provider_variables", *(each.field for each in SETTINGS if each.takes.kind == "secret")}

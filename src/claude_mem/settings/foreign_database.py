@@ -1,7 +1,7 @@
 """What belongs to another program in a data directory that it used first: the database, and settings.
 
 The TypeScript claude-mem keeps its own under the same name, `~/.claude-mem/claude-mem.db`. What is there
-stays as it is, and ours lies beside it. That is decided once: when ours is there, nothing else is asked.
+stays as it is, and ours lies beside it. That is decided once: when ours is there, nothing else is looked at.
 `settings.json` is one file for both.
 """
 
@@ -29,7 +29,7 @@ CODEX_ TELEGRAM_ CLOUD_SYNC_ SERVER_ QUEUE_ REDIS_ TV_ PRO_ GROK_BOT_ CCS_ALIGN_
 
 
 def database(data_dir: Path) -> Path:
-    """Ours. Only to be asked before it is opened: looking at a file drops SQLite's locks on it."""
+    """Ours. Only to be called before it is opened: looking at a file drops SQLite's locks on it."""
     beside = data_dir / paths.BESIDE
     usual = data_dir / paths.DATABASE
     return beside if beside.exists() or is_foreign_database(usual) else usual

@@ -1,4 +1,4 @@
-"""The settings in force, from the environment and `settings.json`, and what is said of those that are not.
+"""The settings in force, from the environment and `settings.json`, and the warnings about the others.
 
 Nothing that is set wrongly stops anybody: it is left out, something safe holds instead, and a warning says
 so. This package is the only reader of both. (A hook cannot afford it. What it needs of the user's choices the
@@ -15,15 +15,15 @@ from urllib.parse import urlsplit, urlunsplit
 
 from claude_mem.hook import paths
 from claude_mem.model.errors import SettingsError
-from claude_mem.models import registry
 from claude_mem.privacy import rules
+from claude_mem.providers import registry
 from claude_mem.settings import foreign_database
 from claude_mem.settings.declarations import BY_KEY, SETTINGS, SWITCHES, Setting, Settings, SettingWarning
 
 PREFIX = "CLAUDE_MEM_"
 LEAST_LIKENESS = 0.8  # of 1: how much of two names must agree
 MOST_NAMES = 3
-MOST_SAID = 2
+MOST_SHOWN = 2
 LONGEST = 80
 MOST_HINTS = 50  # comparing a name with all others takes a moment
 _FILE, _ENVIRONMENT = "settings.json", "the environment"
@@ -47,7 +47,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def is_blank(value: object) -> bool:
-    """As if nobody had said."""
+    """As if it were not set."""
     return isinstance(value, str) and not value.strip()
 
 
@@ -91,8 +91,8 @@ def _given(table: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[
 def resolved(
     table: Mapping[str, object], environ: Mapping[str, str], *, unreadable: bool = False
 ) -> tuple[dict[str, Any], list[SettingWarning]]:
-    """Fields of Settings and their values, and what is to be said of the rest. `unreadable`: the file says
-    more than is in the table."""
+    """Fields of Settings and their values, and warnings about the rest. `unreadable`: the file holds more
+    than is in the table."""
     chosen: dict[str, Any] = {}
     warned: list[SettingWarning] = []
     wrong: list[tuple[Setting, str, object]] = []
@@ -120,7 +120,8 @@ def resolved(
                 chosen[setting.field] = parsed
     _fall_back_safely(chosen, unsure)
     for setting, where, value in wrong:
-        warned.append(bad(setting, value, where, _instead(setting, chosen)))
+        says = f"{refused(setting, value, where)} {_instead(setting, chosen)}"
+        warned.append(SettingWarning("bad", setting.key, says))
     return chosen, warned
 
 
@@ -179,12 +180,8 @@ def refused(setting: Setting, value: object, where: str) -> SettingsError:
     return SettingsError(setting.key, shown, setting.allowed, where)
 
 
-def bad(setting: Setting, value: object, where: str, instead: str) -> SettingWarning:
-    return SettingWarning("bad", setting.key, f"{refused(setting, value, where)} {instead}")
-
-
-def unreadable_entries(setting: Setting, count: int, kept: int) -> SettingWarning:
-    if kept:
+def unreadable_entries(setting: Setting, count: int, left: int) -> SettingWarning:
+    if left:
         entries = "1 entry" if count == 1 else f"{count} entries"
         what = f"{entries} of {setting.key} cannot be read; the rest applies"
     else:
@@ -215,28 +212,29 @@ def nearest(key: str) -> str | None:
 
 def summarized(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
     """The same, with many names in one line."""
-    kept = [each for each in warnings if each.kind == "bad" or each.meant]
+    shown = [each for each in warnings if each.kind == "bad" or each.meant]
     for kind, one, more in (
         ("theirs", "setting of another claude-mem is", "settings of another claude-mem are"),
         ("unknown", "", "keys are not settings and are"),
     ):
-        some = [each for each in warnings if each.kind == kind and each not in kept]
+        some = [each for each in warnings if each.kind == kind and each not in shown]
         if kind == "unknown" and len(some) <= MOST_NAMES:
-            kept += some
+            shown += some
         elif some:
-            names = _some([_name(each.key) for each in some])
+            names = ", ".join(_name(each.key) for each in some[:MOST_NAMES])
+            names += ", …" if len(some) > MOST_NAMES else ""
             says = f"{len(some)} {one if len(some) == 1 else more} ignored: {names}"
-            kept.append(SettingWarning(some[0].kind, some[0].key, says))
-    return kept
+            shown.append(SettingWarning(some[0].kind, some[0].key, says))
+    return shown
 
 
 def session_notice(warnings: Iterable[SettingWarning]) -> str:
-    """What a session's start tells the user; empty when there is nothing they must know."""
+    """Shown at a session's start; empty: nothing the user must know."""
     bad = [each.says for each in warnings if each.kind == "bad"]
     if not bad:
         return ""
-    more = f" And {len(bad) - MOST_SAID} more." if len(bad) > MOST_SAID else ""
-    return f"claude-mem: {' '.join(bad[:MOST_SAID])}{more} Run: claude-mem doctor"
+    more = f" And {len(bad) - MOST_SHOWN} more." if len(bad) > MOST_SHOWN else ""
+    return f"claude-mem: {' '.join(bad[:MOST_SHOWN])}{more} Run: claude-mem doctor"
 
 
 def cut(text: str) -> str:
@@ -256,7 +254,3 @@ def without_password(text: str) -> str:
 
 def _name(key: str) -> str:
     return cut(key if key.isprintable() else repr(key))
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:MOST_NAMES]) + (", …" if len(names) > MOST_NAMES else "")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from pathlib import Path
 
 from msgspec import Struct, field
 
 from claude_mem.model.events import Event, Origin
-from claude_mem.model.refs import Card, Ref
+from claude_mem.model.jobs import QueueFigures
+from claude_mem.model.refs import Card, MemoryKind, Ref
 
 
-class Arrival(Struct, frozen=True):
+class NewEvent(Struct, frozen=True):
     """An event and where it happened, ready to be accepted."""
 
     event: Event
@@ -51,7 +52,7 @@ class ExportSelection(Struct, frozen=True):
     evidence: bool = True  # with what was done, not only what was understood of it
 
 
-class ImportReport(Struct, frozen=True):
+class ImportResult(Struct, frozen=True):
     """What became of records that came in."""
 
     taken: dict[str, int] = field(default_factory=dict)  # by kind
@@ -69,7 +70,7 @@ class Project(Struct, frozen=True):
     last_at: int | None = None  # epoch milliseconds
 
 
-class ProjectSummary(Project, frozen=True):
+class ProjectDetails(Project, frozen=True):
     """A project, as somebody sees it who tidies up."""
 
     remote: str | None = None
@@ -89,26 +90,36 @@ class DatabaseSize(Struct, frozen=True):
 
 
 class TextQuery(Struct, frozen=True):
-    """A query as expressions of the full-text index, any of which may match."""
+    """A query's words, any of which may match; each holds letters and digits alone."""
 
     words: tuple[str, ...]
-    phrases: tuple[str, ...] = ()  # what belongs together: a quotation, a path, an identifier
+    phrases: tuple[str, ...] = ()  # words that belong together: a quotation, a path, an identifier
     most_rows: int = 5_000
     """How many matches may be weighed. The rarest words come first; those past it are left out."""
 
 
 class TextMatch(Struct, frozen=True):
-    """What one expression found: by key, its BM25 (larger is better)."""
+    """What one word (`auth*`: the beginning of words) or phrase found: by key, its BM25, larger is better."""
 
-    expression: str
+    word: str
     scores: dict[int, float]
+    said: dict[int, float] = field(default_factory=dict)
+    """The same of what was said and understood: all but what tools were given and printed."""
     is_phrase: bool = False
     rows: int | None = None
     """In how many memories it is, where `scores` has only those of them that pass a filter."""
 
 
+class IndexSizes(Struct, frozen=True):
+    """How many memories a part of the index has: how rare a word is depends on it."""
+
+    total: int
+    said: int  # of these, what is not a tool's
+    sessions: Mapping[int, int]  # memories of each, by the session's database id
+
+
 class TextMatches(Struct, frozen=True):
-    total: int  # memories in the span: how rare a word is depends on it
+    sizes: IndexSizes
     matched: tuple[TextMatch, ...] = ()
 
 
@@ -137,6 +148,12 @@ class Selection(Struct, frozen=True):
     until: int | None = None
     text: str | None = None  # memories that hold these words, to the letter (any case)
 
+    @property
+    def is_whole(self) -> bool:
+        """Sessions with all that is in them."""
+        is_timed = self.since is not None or self.until is not None
+        return not is_timed and not self.refs and not self.file and not self.text
+
 
 class ForgetPlan(Struct, frozen=True):
     """What a selection comes to."""
@@ -162,7 +179,7 @@ class MemoryIdentity(Struct, frozen=True):
     at: int  # epoch milliseconds
 
 
-class ForgetRequest(Struct, frozen=True):
+class DeletionRequest(Struct, frozen=True):
     """What is to be forgotten wherever it lies: as it was selected, and what that came to here."""
 
     selection: Selection
@@ -176,7 +193,7 @@ class CopyReport(Struct, frozen=True):
     """Something that holds what is to be forgotten, or may."""
 
     path: str
-    kind: str  # backup, aside, export, spool
+    kind: str  # backup, quarantine, export, spool
     done: str  # holds, rewritten, removed, left
     note: str = ""  # why it was left or removed, in a clause
 
@@ -209,16 +226,6 @@ class ChangedMeanwhile(Exception):
     """Somebody else has changed it since; `str()` is one sentence."""
 
 
-class KnownSession(Struct, frozen=True):
-    """A session that is there already, or must not be."""
-
-    state: Literal["live", "past", "forgotten", "unseen"]
-    """live: captured as it happened, or brought along from elsewhere; forgotten: as a whole, by the user;
-    unseen: it ran while memory was paused. Only the past may be added to."""
-    events: int
-    seal: str | None = None  # which state of its transcript was taken in whole
-
-
 class BackfillOptions(Struct, frozen=True):
     """How sessions of the past are to be treated."""
 
@@ -233,16 +240,10 @@ class BackfillAccepted(Struct, frozen=True):
     live: int = 0  # of sessions that were captured as they happened, or forgotten: left alone
 
 
-class BackfillProgress(Struct, frozen=True):
-    waiting: int  # events still to be observed
-    tokens: int  # that sessions of the past have cost since some time
-    usd: float
-
-
 class ChangedFile(Struct, frozen=True):
     path: str
     changes: int
-    last: Ref  # the newest memory that says so
+    last_at: int  # epoch milliseconds: when the newest observation that says so was made
 
 
 class InjectionCount(Struct, frozen=True):
@@ -259,3 +260,95 @@ class Facets(Struct, frozen=True):
     branches: tuple[str, ...] = ()
     clients: tuple[str, ...] = ()
     concepts: tuple[str, ...] = ()
+
+
+class Today(Struct, frozen=True):
+    """What was spent since midnight UTC, by all sessions: as the budget counts it."""
+
+    tokens: int = 0
+    usd: float = 0.0  # as far as it is known
+
+
+class InjectionTotals(Struct, frozen=True):
+    """What sessions were told on one occasion."""
+
+    times: int
+    tokens: int
+
+
+class UsageCounts(Struct, frozen=True):
+    sessions: int = 0
+    prompts: int = 0
+    events: int = 0
+    by_type: dict[str, int] = field(default_factory=dict)  # observations, the most frequent first
+    by_provider: dict[str, int] = field(default_factory=dict)
+    seen_again: int = 0  # and so not stored twice
+    summaries: int = 0
+    injected: dict[str, InjectionTotals] = field(default_factory=dict)  # by the hook's event
+    queue: QueueFigures = field(default_factory=QueueFigures)
+    spending: list[Spending] = field(default_factory=list)
+    today: Today = field(default_factory=Today)
+
+
+class Survey(Struct, frozen=True):
+    """A look at a database from outside: nothing is made, migrated or changed, whatever state it is in."""
+
+    path: Path
+    exists: bool = False
+    bytes: int = 0
+    schema: int | None = None
+    known_schema: int = 0
+    problem: str | None = None  # damaged, foreign, too new or unreadable, as a sentence
+    checked: bool = False  # read through, not only looked at
+    figures: QueueFigures | None = None
+    last_event_at: int | None = None
+    last_observation_at: int | None = None
+    spent_today: Today | None = None
+    unindexed: int | None = None  # rows that full text does not find yet
+    unembedded: int | None = None  # memories without a vector
+    room: DatabaseSize | None = None
+    grows: float | None = None  # bytes a day, by the size of its backups; None: not known yet
+    backups: int = 0
+    newest_backup_at: int | None = None
+
+
+class NewsMarks(Struct, frozen=True):
+    observation: int
+    summary: int
+    event: int
+    session: int
+
+
+class News(Struct, frozen=True):
+    marks: NewsMarks
+    projects: tuple[int, ...] = ()
+    compacted: tuple[tuple[int, str], ...] = ()  # project, session
+
+
+class Evidence(Struct, frozen=True):
+    """The raw text of what was done."""
+
+    events: int = 0
+    characters: int = 0
+
+    def __add__(self, other: Evidence) -> Evidence:
+        return Evidence(self.events + other.events, self.characters + other.characters)
+
+
+class Restored(Struct, frozen=True):
+    restored_from: Path
+    moved_aside: Path | None  # the directory the former database is in; None: there was none
+
+
+class Recovered(Struct, frozen=True):
+    """What the user is to be told of a database that was damaged."""
+
+    quarantined: Path | None  # the directory the damaged files are in
+    restored_from: Path | None  # None: no whole backup was there, so the database was started anew
+    detail: str  # what was wrong
+
+
+class Unembedded(Struct, frozen=True):
+    texts: list[tuple[int, str]]  # keys, and what to embed
+    marks: Mapping[MemoryKind, int]  # how far it is when they are done
+    again: Mapping[str, str] = field(default_factory=dict)  # notes that are settled then

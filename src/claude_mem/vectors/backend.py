@@ -1,8 +1,8 @@
-"""What a keeper of vectors and a maker of them can do, and the keeper that loads its libraries late."""
+"""What a keeper of vectors and an embedder can do, and the keeper that loads its libraries late."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -18,22 +18,54 @@ class VectorsUnavailable(Exception):
     sentence."""
 
 
+class OtherDimension(VectorsUnavailable):
+    """These vectors do not have the dimension of those that are stored."""
+
+    def __init__(self, dimensions: Iterable[int]) -> None:
+        shown = " and ".join(str(one) for one in sorted(dimensions))
+        super().__init__(f"Vectors of {shown} dimensions cannot be compared.")
+
+
+STATIC_WEIGHT = 0.5
+"""Of a static model: words averaged without their order. Measured, see docs/recall-quality.md."""
+SENTENCE_WEIGHT = 1.0
+"""Of a sentence model."""
+
+STATIC_BATCH = 128
+SENTENCE_BATCH = 16
+"""About half a second of MiniLM on one core."""
+
+QUERY_S = 2.0
+"""How long a search waits for the vector of its query."""
+HURRIED_S = 0.1
+"""The same, while a prompt waits for what is recalled."""
+
+
 class Embedder(Protocol):
     """Turns text into vectors."""
 
     name: str
     """The model's: vectors of another are of no use beside its own."""
     weight: float
-    """How much its opinion counts beside full text's; it belongs to the model's strength."""
+    """How much its opinion counts beside full text's: STATIC_WEIGHT or SENTENCE_WEIGHT."""
+    batch: int
+    """How many texts it is given at a time in the background: others may want to work in between."""
 
     def is_ready(self) -> bool:
-        """Whether the model is loaded; if not, loading begins, and nobody waits for it."""
+        """Whether it answers a query at once; if not, it is being prepared, and nobody waits for it."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """One for each text. Raises VectorsUnavailable. Any thread may call it; the first call loads the
-        model."""
+        """One for each text of memory. Raises VectorsUnavailable. Any thread may call it; the first call
+        loads the model."""
         ...
+
+    def embed_query(self, text: str, within_s: float) -> Vector:
+        """Of what somebody looks for. Raises VectorsUnavailable, also when it would take longer; a model in
+        this process takes the time it takes."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class Keeper(Protocol):

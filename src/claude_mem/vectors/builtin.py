@@ -18,12 +18,12 @@ import numpy as np
 from msgspec import Struct
 
 from claude_mem.model.errors import StoreError
-from claude_mem.vectors.backend import VectorsUnavailable
+from claude_mem.vectors.backend import OtherDimension, VectorsUnavailable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from claude_mem.store import VectorTable
+    from claude_mem.store.base import VectorTable
     from claude_mem.vectors.backend import Vector
 
 
@@ -232,8 +232,7 @@ def _uniform(rows: Iterable[list[tuple[int, bytes]]]) -> Iterator[Block]:
 
 def _agree(dimensions: set[int]) -> None:
     if len(dimensions) > 1:
-        shown = " and ".join(str(one) for one in sorted(dimensions))
-        raise VectorsUnavailable(f"Vectors of {shown} dimensions cannot be compared.")
+        raise OtherDimension(dimensions)
 
 
 def _lies_in(memory_key: int, span: Span) -> bool:

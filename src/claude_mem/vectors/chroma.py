@@ -14,7 +14,7 @@ import numpy as np
 from chromadb.config import Settings
 from chromadb.errors import InvalidArgumentError, InvalidDimensionException, NotFoundError
 
-from claude_mem.vectors.backend import VectorsUnavailable
+from claude_mem.vectors.backend import OtherDimension
 from claude_mem.vectors.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Chroma:
             rows = {
                 "ids": [str(memory_key) for memory_key in some],
                 "embeddings": [vectors[memory_key] for memory_key in some],
-                "metadatas": [{"spot": memory_key} for memory_key in some],
+                "metadatas": [{"memory_key": memory_key} for memory_key in some],
             }
             self._call("upsert", CHANGING_S, **rows)
 
@@ -75,7 +75,9 @@ class Chroma:
     def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
         if limit < 1 or not vector.any():
             return []
-        where = within and {"$and": [{"spot": {"$gte": within[0]}}, {"spot": {"$lte": within[1]}}]}
+        where = within and {
+            "$and": [{"memory_key": {"$gte": within[0]}}, {"memory_key": {"$lte": within[1]}}]
+        }
         question = {
             "query_embeddings": [vector],
             "n_results": min(limit, MOST_NEAREST),
@@ -95,8 +97,7 @@ class Chroma:
                 continue
             rows = np.asarray(found["embeddings"], dtype=np.float32)
             if rows.shape[1] != vector.size:
-                sizes = f"{rows.shape[1]} and {vector.size}"
-                raise VectorsUnavailable(f"Vectors of {sizes} dimensions cannot be compared.")
+                raise OtherDimension((rows.shape[1], vector.size))
             close |= zip(map(int, found["ids"]), (rows @ vector).tolist(), strict=True)
         return close
 

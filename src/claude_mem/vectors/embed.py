@@ -1,22 +1,26 @@
-"""How text becomes vectors without a download: the static model that arrives inside the `wordllama` package.
+"""Models that embed text in this process, loaded late; and the default one, static, which arrives inside the
+`wordllama` package.
 
-Only the package's two files are used, never its code: importing that takes twice the time, sets up logging
+Only that package's two files are used, never its code: importing that takes twice the time, sets up logging
 for the whole process, and brings a downloader along. The vectors are the same; a test compares them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from claude_mem.vectors.backend import VectorsUnavailable
+from claude_mem.vectors.backend import STATIC_BATCH, STATIC_WEIGHT, VectorsUnavailable
 
 if TYPE_CHECKING:
     from claude_mem.vectors.backend import Vector
+
+    Model = Callable[[Sequence[str]], Sequence[Vector]]
 
 PACKAGE = "wordllama"
 WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
@@ -27,22 +31,15 @@ MOST_CHARACTERS = 2_000
 """An average over more words than these is about nothing in particular."""
 
 
-class _Model(Protocol):
-    def __call__(self, text: str) -> Vector: ...
+class LocalModel(ABC):
+    """An Embedder in this process. A text without words is a vector of zeros, which is close to nothing."""
 
+    name: str
+    weight: float
+    batch: int
 
-class WordLlama:
-    """An Embedder. A text without words is a vector of zeros, which is close to nothing."""
-
-    name = "wordllama-l2-supercat-256"
-    weight = 0.05
-    """Of a standard deviation, beside words whose sum is about 1 (`recall.fuse`); measured, see
-    docs/recall.md."""
-
-    def __init__(self, folder: Path | None = None) -> None:
-        """`folder`: where the model's files are; None: in the installed package."""
-        self._folder = folder
-        self._model: _Model | None = None
+    def __init__(self) -> None:
+        self._model: Model | None = None
         self._loading = Lock()
 
     def is_ready(self) -> bool:
@@ -52,17 +49,41 @@ class WordLlama:
 
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         model = self._model or self._loaded()
-        return [model(text[:MOST_CHARACTERS]) for text in texts]
+        return model([encodable(text[:MOST_CHARACTERS]) for text in texts])
+
+    def embed_query(self, text: str, within_s: float) -> Vector:
+        del within_s
+        return self.embed([text])[0]
+
+    def close(self) -> None:
+        self._model = None
+
+    @abstractmethod
+    def _load(self) -> Model:
+        """Raises VectorsUnavailable."""
 
     def _try_to_load(self) -> None:
         with suppress(VectorsUnavailable):  # whoever waits for it is told
             self._loaded()
 
-    def _loaded(self) -> _Model:
+    def _loaded(self) -> Model:
         with self._loading:
             if self._model is None:
-                self._model = _load(self._folder or _installed())
+                self._model = self._load()
             return self._model
+
+
+class WordLlama(LocalModel):
+    name = "wordllama-l2-supercat-256"
+    weight, batch = STATIC_WEIGHT, STATIC_BATCH
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder`: where the model's files are; None: in the installed package."""
+        super().__init__()
+        self._folder = folder
+
+    def _load(self) -> Model:
+        return _load(self._folder or _installed())
 
 
 def _installed() -> Path:
@@ -72,7 +93,7 @@ def _installed() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _load(folder: Path) -> _Model:
+def _load(folder: Path) -> Model:
     try:
         import numpy as np
         from safetensors import SafetensorError, safe_open
@@ -93,16 +114,16 @@ def _load(folder: Path) -> _Model:
 
     def embed(text: str) -> Vector:
         # One by one: in batches the tokenizer starts threads, and the other core is the user's.
-        ids = tokenizer.encode(_encodable(text), add_special_tokens=False).ids
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
         if not ids:
             return np.zeros(table.shape[1], dtype=np.float32)
         vector: Vector = table[ids].mean(axis=0)
         length = float(np.linalg.norm(vector))
         return vector / np.float32(length) if length else vector
 
-    return embed
+    return lambda texts: [embed(text) for text in texts]
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """Lone surrogates, from paths with invalid bytes, have no UTF-8."""
     return text if text.isascii() else text.encode(errors="replace").decode()

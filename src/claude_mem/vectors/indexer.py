@@ -13,16 +13,22 @@ from typing import TYPE_CHECKING
 
 from claude_mem.model.errors import StoreError
 from claude_mem.settings import Settings
-from claude_mem.store import EmbeddingProgress, MemoryFilter
-from claude_mem.vectors.backend import Embedder, Keeper, LazyBackend, VectorsUnavailable
-from claude_mem.vectors.embed import WordLlama
+from claude_mem.store.base import EmbeddingProgress, MemoryFilter
+from claude_mem.vectors.backend import (
+    HURRIED_S,
+    QUERY_S,
+    Embedder,
+    Keeper,
+    LazyBackend,
+    OtherDimension,
+    VectorsUnavailable,
+)
 
 if TYPE_CHECKING:
-    from claude_mem.store import VectorTable
+    from claude_mem.store.base import VectorTable
     from claude_mem.vectors.backend import Vector
 
 
-BATCH = 128
 RETRY_MS = 30_000
 LOOK_MS = 30_000
 """How often a backend is asked whether it still has what was made: servers lose things without a word."""
@@ -33,6 +39,7 @@ class VectorIndexer:
 
     def __init__(self, source: EmbeddingProgress, vectors: Keeper, embedder: Embedder) -> None:
         self._source, self._vectors, self._embedder = source, vectors, embedder
+        self.embedder = embedder.name
         self._maker = f"{vectors.name} {embedder.name}"
         self._not_before = 0
         self._look_at = 0
@@ -65,18 +72,22 @@ class VectorIndexer:
 
     def waiting(self) -> int:
         """How many memories have no vector, at most. Raises StoreError."""
-        return self._source.waiting()
+        return self._source.waiting(self._maker)
 
     def _step(self) -> int:
         forgotten = self._forget()
-        batch = self._source.unembedded(BATCH)
+        batch = self._source.unembedded(self._embedder.batch)
         if batch is None:
             return forgotten
         if batch.texts:
             vectors = self._embedder.embed([text for _, text in batch.texts])
-            self._vectors.put(
-                {memory_key: vector for (memory_key, _), vector in zip(batch.texts, vectors, strict=True)}
-            )
+            try:
+                self._vectors.put(
+                    {memory_key: vector for (memory_key, _), vector in zip(batch.texts, vectors, strict=True)}
+                )
+            except OtherDimension:
+                self.rebuild()  # another model answers under the same name: a server's was exchanged
+                raise
         # Killed before this, they are made once more. A memory that was forgotten while its vector was made
         # is noted as such, and the next step takes the vector out.
         self._source.embedded(batch.marks, batch.again)
@@ -126,7 +137,7 @@ class Similarity:
     ) -> dict[int, float]:
         """Of these keys, as far as they have vectors, and of those nearest to the query that pass. Raises
         VectorsUnavailable."""
-        (vector,) = self._embedder.embed([query])
+        vector = self._embedder.embed_query(query, QUERY_S if nearest else HURRIED_S)
         if not vector.any():
             return {}  # no words that the model knows
         close = self._close(vector, within, passing) if nearest else {}
@@ -139,8 +150,8 @@ class Similarity:
     ) -> dict[int, float]:
         if passing is None:
             return dict(self._vectors.nearest(vector, within, self._nearest))
-        if passing.few is not None:
-            found = self._vectors.cosines(vector, list(passing.few))
+        if passing.listed is not None:
+            found = self._vectors.cosines(vector, list(passing.listed))
             return dict(nlargest(self._nearest, found.items(), key=lambda pair: (pair[1], pair[0])))
         limit = self._nearest
         while True:
@@ -154,10 +165,6 @@ class Similarity:
 
 CHROMA = "chroma"
 """The folder in the data directory."""
-
-
-def embedder() -> Embedder:
-    return WordLlama()
 
 
 def keeper(settings: Settings, shelf: VectorTable) -> Keeper | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from claude_mem import __version__
 from claude_mem.atomic_write import write_file
-from claude_mem.hook import drop_counters, paths
+from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.events import Origin
@@ -17,7 +17,8 @@ from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
 from claude_mem.model.structs import replace
 from claude_mem.observe import prompt
 from claude_mem.privacy.excluded_projects import ExcludedProjects
-from claude_mem.queue.intake import Intake, PastIntake
+from claude_mem.queue.backfill import Backfill
+from claude_mem.queue.intake import Intake
 from claude_mem.queue.spool_reader import Spool
 from claude_mem.recall.background import BackgroundWork, ContextUpdater
 from claude_mem.recall.context_files import ContextFiles
@@ -25,24 +26,25 @@ from claude_mem.recall.cost import CostReport
 from claude_mem.recall.dates import local_zone
 from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import Corrections, MemoryWriter
+from claude_mem.recall.exported_files import ExportedFiles
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.git_facts import GitTruth
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
 from claude_mem.recall.label import estimate_tokens
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.projects import ProjectManager, is_directory
 from claude_mem.recall.search import Search
-from claude_mem.recall.service import MemoryReader
 from claude_mem.recall.transfer import Exporter, Importer
 from claude_mem.serve.data_dir import leave_notice
 from claude_mem.serve.retention import Retention
 from claude_mem.serve.services import Recall, Services
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import session_notice, summarized
-from claude_mem.store import Store
-from claude_mem.store.sqlite.copies import Copies, ExportedFiles
-from claude_mem.vectors import indexer
+from claude_mem.store.base import Store
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.vectors import embedders, indexer
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
-from claude_mem.wiring import observer
+from claude_mem.wiring import assembly
 
 log = logging.getLogger("claude_mem")
 
@@ -59,7 +61,7 @@ def build(settings: Settings) -> Services:
 
 
 def _build(settings: Settings) -> Services:
-    mode, problem = observer.mode_in_force(settings)
+    mode, problem = assembly.mode_in_force(settings)
     settings = _warned(settings, problem)
     store = _open(settings)
     with ExitStack() as closing:
@@ -76,7 +78,7 @@ def _build(settings: Settings) -> Services:
             with recall.deleter.copies.copying:
                 store.upkeep.backup_if_due()
 
-        observing = observer.assemble(settings, store, mode=mode, tell=tell)
+        observing = assembly.assemble(settings, store, mode=mode, tell=tell, clean=intake.cleaned)
         recall = build_recall(
             settings,
             store,
@@ -86,9 +88,9 @@ def _build(settings: Settings) -> Services:
             drain=intake.drain,
             instructions=prompt.system(mode, settings.verbosity, settings.language),
         )
-        closing.callback(observing.let_go)
+        closing.callback(observing.interrupt)
         intake.on_shown = recall.injection_log.shown_at_start
-        past = PastIntake(settings, store, intake.place_of, intake.is_wanted)
+        past = Backfill(settings, store, intake.place_of, intake.is_wanted, intake.cleaned)
         follow = None
         if settings.watch:
             from claude_mem.agents.claude_code.transcript_watch import MARKS_FILE, TranscriptFollower
@@ -102,25 +104,18 @@ def _build(settings: Settings) -> Services:
             clock=now,
             store=store,
             recall=recall,
-            backfill=past,
-            receive=intake.receive,
-            drain=intake.drain,
-            spooled=intake.spool.weigh,
-            drops=drop_counters.read,
-            maintain={
+            intake=intake,
+            past_intake=past,
+            observing=observing,
+            maintenance={
                 "sessions": lambda: store.sessions.interrupt_silent(now() - INTERRUPTED_AFTER_MS),
                 "spool": intake.tidy,
                 **recall.retention.upkeep(),
                 "backup": backup,
                 "checkpoint": store.upkeep.checkpoint,
             },
-            pump=observing.pump.step,
-            abort=lambda session_id: observing.pump.abort(session_id, 0),
-            observer_state=observing.shown,
-            resume=observing.resume,
-            interrupt_work=observing.let_go,
             close=closing.pop_all().close,
-            check_settings=observer.mode_of,
+            check_settings=assembly.mode_of,
             follow=follow,
         )
 
@@ -139,9 +134,9 @@ def build_recall(
     with."""
     excluded = ExcludedProjects(settings.excluded_projects)
     store.text_index.prepare()
-    embedder, vectors = indexer.embedder(), indexer.keeper(settings, store.vectors)
-    truth, injection_log = GitTruth(store.memories, origin_of), InjectionLog(store.injections)
-    for each in (vectors, truth, injection_log):
+    embedder, vectors = embedders.build(settings, clean), indexer.keeper(settings, store.vectors)
+    truth, injection_log = GitTruth(store.projects, origin_of), InjectionLog(store.injections)
+    for each in (embedder, vectors, truth, injection_log):
         if each is not None:
             closing.callback(each.close)
     background = BackgroundWork(
@@ -195,10 +190,10 @@ def build_recall(
     )
     spool = Spool()
     copies = OtherCopies(
-        copies=Copies(settings.place(paths.BACKUPS), now),
+        copies=store.copies,
         exports=ExportedFiles(settings.place(paths.EXPORTS)),
-        unread=spool.aside,
-        remove_unread=spool.forget_aside,
+        unread=spool.unreadable,
+        remove_unread=spool.remove_unreadable,
         place=settings.place,
     )
     return Recall(
@@ -252,20 +247,20 @@ def _warned(settings: Settings, problem: str | None) -> Settings:
         settings = replace(settings, warnings=(*settings.warnings, more))
     for each in summarized(settings.warnings):
         log.warning("%s", each.says)
-    message, told = session_notice(settings.warnings), settings.place(paths.SETTINGS_TOLD)
+    message, marker = session_notice(settings.warnings), settings.place(paths.SETTINGS_TOLD)
     try:
         if not message:
-            told.unlink(missing_ok=True)
-        elif message != (told.read_text(encoding="utf-8", errors="replace") if told.is_file() else None):
+            marker.unlink(missing_ok=True)
+        elif message != (marker.read_text(encoding="utf-8", errors="replace") if marker.is_file() else None):
             leave_notice(settings.data_dir, message)
-            write_file(told, message.encode(errors="replace"))
+            write_file(marker, message.encode(errors="replace"))
     except OSError as error:
-        log.warning("%s cannot be written, so the warning will be repeated: %s", told.name, error.strerror)
+        log.warning("%s cannot be written, so the warning will be repeated: %s", marker.name, error.strerror)
     return settings
 
 
 def _open(settings: Settings) -> Store:
-    store = Store.open(settings.database, clock=now, backups=settings.place(paths.BACKUPS))
+    store = SqliteStore.open(settings.database, clock=now, backups=settings.place(paths.BACKUPS))
     if store.recovered:
         log.error("the database was damaged: %s", store.recovered)
         source = store.recovered.restored_from

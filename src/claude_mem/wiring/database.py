@@ -18,10 +18,10 @@ from claude_mem.recall.transfer import Importer
 from claude_mem.serve import lock
 from claude_mem.serve.http.routes.memories import absorbed
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Restored, recovery, statistics
 from claude_mem.store.sqlite import backup as backups
-from claude_mem.store.sqlite.statistics import Survey, Tally
+from claude_mem.store.sqlite import recovery, statistics
 from claude_mem.store.sqlite.transfer import scratch
+from claude_mem.store.values import Restored, Survey, UsageCounts
 
 
 def backup(settings: Settings) -> Path:
@@ -49,7 +49,7 @@ def foreign(settings: Settings) -> str | None:
     return statistics.foreign_owner(settings.database)
 
 
-def tally(settings: Settings, since: int) -> Tally:
+def tally(settings: Settings, since: int) -> UsageCounts:
     """What came in since then and what became of it; asked of a database that a survey found current."""
     return statistics.count_since(settings.database, since, now())
 

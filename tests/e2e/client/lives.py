@@ -46,20 +46,33 @@ def memories(request: Request) -> list[str]:
     return FENCED.findall(read(request))
 
 
-def times(request: Request, title: str, claude: Claude) -> int:
-    """How often the model was sent an entry of the memory that has this title."""
-    ((id,),) = claude.rows("SELECT id FROM observations WHERE title = ?", title)
-    return sum(told.count(f"\n- #{id} ") for told in memories(request))
+def refs(claude: Claude, files: str) -> list[str]:
+    """What the work on just these files is remembered as."""
+    rows = claude.rows("SELECT id, files_modified FROM observations ORDER BY id")
+    return [f"#{id}" for id, changed in rows if ", ".join(json.loads(changed)) == files]
+
+
+def times(request: Request, files: str, claude: Claude) -> int:
+    """How often the model was told of the work on these files, by itself or as what a session did."""
+    title = titled(claude, files)
+    lines = [line for told in memories(request) for line in told.splitlines()]
+    return sum(title in line for line in lines if not line.startswith("- Asked: "))
+
+
+def titled(claude: Claude, files: str) -> str:
+    (ref,) = refs(claude, files)
+    ((title,),) = claude.rows("SELECT title FROM observations WHERE id = ?", int(ref[1:]))
+    return str(title)
 
 
 def taught(claude: Claude, session: str) -> list[str]:
-    """The titles of what a session's work is remembered as."""
+    """The files that each memory of a session's work is about."""
     found = claude.rows(
-        "SELECT o.title FROM observations AS o JOIN sdk_sessions AS s ON s.id = o.session_id"
+        "SELECT o.files_modified FROM observations AS o JOIN sdk_sessions AS s ON s.id = o.session_id"
         " WHERE s.claude_session_id = ? ORDER BY o.id",
         session,
     )
-    return [title for (title,) in found]
+    return [", ".join(json.loads(files)) for (files,) in found]
 
 
 def recorded(claude: Claude, session: str) -> list[tuple[str, str | None, str]]:
@@ -78,6 +91,12 @@ def rendered(claude: Claude, words: str, *, cwd: Path | None = None, session: st
     else:
         name = paths.session_context(session.encode())
     workers.until(lambda: words in _answer(claude.data / name), f"{words!r} is rendered")
+
+
+def rendered_work(claude: Claude, files: str, *, cwd: Path | None = None, session: str | None = None) -> None:
+    """Likewise, of the work on these files."""
+    workers.until(lambda: bool(refs(claude, files)), f"the work on {files} is remembered")
+    rendered(claude, titled(claude, files), cwd=cwd, session=session)
 
 
 def _answer(file: Path) -> str:

@@ -93,7 +93,10 @@ def test_a_search_answers_with_an_index_of_what_the_context_showed(asked: Asked)
     said = asked.said("search")
     assert asked.shown == ["s1", "1"]
     assert set(asked.shown) <= set(parcels.refs(said))
-    assert f"#s1 summary {_today(asked)} parcel  {parcels.ASKED}" in said
+    lines = said.splitlines()
+    (session,) = (line for line in lines if line.startswith(f"{_today(asked)} {parcels.ASKED[:40]}"))
+    assert lines.index("Project parcel") < lines.index(session)
+    assert lines[lines.index(session) + 1].startswith(("#s1 summary ", "#1 bugfix "))
 
 
 def test_the_ids_of_the_context_give_exactly_those_memories_whole(asked: Asked) -> None:

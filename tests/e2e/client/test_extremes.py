@@ -5,7 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.e2e.client.lives import greet, memories, recorded, rendered, source, taught, times
+from tests.e2e.client.lives import (
+    greet,
+    memories,
+    recorded,
+    refs,
+    rendered,
+    rendered_work,
+    source,
+    taught,
+    times,
+)
 from tests.harness import checker
 from tests.harness.claude import Claude, Playing, read
 from tests.harness.model_script import Say, Use
@@ -57,10 +67,9 @@ def test_names_words_and_output_in_any_alphabet_come_back_as_they_were(claude: C
     responses = dict(found)
     assert json.loads(responses[steps[1].id])["stdout"] == "Äpfel 林檎 🍎\nkaputt \N{REPLACEMENT CHARACTER}"
     assert "gibt es nicht 無い" in responses[steps[2].id]
-    title = "src/höhe 鷺 🦩.py created: höhe()"
-    assert taught(claude, ran.session) == [title]
+    assert taught(claude, ran.session) == ["src/höhe 鷺 🦩.py"]
 
-    rendered(claude, title, cwd=place)
+    rendered_work(claude, "src/höhe 鷺 🦩.py", cwd=place)
     look = Use("Read", {"file_path": str(file)})
     with ModelServer(Playing([Say("", uses=(look,)), Say("Gelesen.")])) as server:
         claude.run(server, "Lies.", cwd=place)
@@ -69,7 +78,7 @@ def test_names_words_and_output_in_any_alphabet_come_back_as_they_were(claude: C
     assert "on branch zweig/größe-日本-🦩" in start
     assert "Asked: Mach „höhe 鷺 🦩.py“ – 「全部」 bitte" in start
     assert "History of src/höhe 鷺 🦩.py." in history
-    assert title in history
+    assert f"- {refs(claude, 'src/höhe 鷺 🦩.py')[0]} " in history
 
 
 def test_two_hundred_tools_in_one_turn_ten_at_a_time_are_each_an_event_once(claude: Claude) -> None:
@@ -94,10 +103,9 @@ def test_two_hundred_tools_in_one_turn_ten_at_a_time_are_each_an_event_once(clau
     uses = [use for kind, use, _ in recorded(claude, ran.session) if kind == "tool_use"]
     for step, wanted in enumerate(steps):  # those that run side by side end in any order
         assert sorted(filter(None, uses[step * 10 : step * 10 + 10])) == sorted(use.id for use in wanted)
-    title = "zebra.py created: zebra()"
-    assert taught(claude, ran.session) == [title]
-    rendered(claude, title, cwd=place)
-    assert times(greet(claude, cwd=place)[1], title, claude) == 1
+    assert taught(claude, ran.session) == ["zebra.py"]
+    rendered_work(claude, "zebra.py", cwd=place)
+    assert times(greet(claude, cwd=place)[1], "zebra.py", claude) == 1
 
 
 def test_after_all_that_nothing_is_lost_or_doubled(claude: Claude) -> None:

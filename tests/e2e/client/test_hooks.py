@@ -223,4 +223,4 @@ def test_a_compaction_is_recorded_and_the_session_begins_again_within_its_turn(l
         ("stop", None),
         ("session_end", "other"),
     ]
-    assert lives.taught(later.claude, later.ran.session) == ["heron.py created: heron()"]
+    assert lives.taught(later.claude, later.ran.session) == ["heron.py"]

@@ -13,7 +13,7 @@ from tests.harness.model_script import Request, Say, Use
 from tests.harness.model_server import ModelServer
 
 from claude_mem.agents import launcher
-from claude_mem.agents.claude_code import hooks as claude_code_hooks
+from claude_mem.agents.claude_code import registration
 
 USERS = (
     '{\n\t"model": "sonnet",\n\t"hooks": {"Stop": [{"hooks": '
@@ -21,7 +21,7 @@ USERS = (
 )
 ONCE = {"SessionStart": 1, "UserPromptSubmit": 1, "PreToolUse": 1, "PostToolUse": 1, "Stop": 1}
 NOTHING: dict[str, int] = {}
-AS_PLUGIN = f"plugin:{claude_code_hooks.PLUGIN}:{launcher.SERVER}"
+AS_PLUGIN = f"plugin:{registration.PLUGIN}:{launcher.SERVER}"
 
 
 def work(claude: Claude, config: Path | None = None) -> tuple[Ran, Request]:
@@ -69,28 +69,28 @@ def test_the_plugin_is_valid_and_the_clients_own_commands_switch_it_and_remove_i
     before = picture(users.home, *BOOKKEEPING)
     users.connect()
     made = users.config / "claude-mem"
-    for folder in (made, made / claude_code_hooks.PLUGIN_ROOT):
+    for folder in (made, made / registration.PLUGIN_ROOT):
         assert "Validation passed" in users.client("plugin", "validate", str(folder)).stdout
     (shown,) = json.loads(users.client("plugin", "list", "--json").stdout)
-    assert (shown["id"], shown["enabled"], shown["scope"]) == (claude_code_hooks.PLUGIN_ID, True, "user")
+    assert (shown["id"], shown["enabled"], shown["scope"]) == (registration.PLUGIN_ID, True, "user")
     ran, _ = work(users)
     assert ours(ran) == ONCE
     assert servers(ran) == [AS_PLUGIN]
     assert "✔ Connected" in users.client("mcp", "list").stdout
     assert starts(users) == 1
 
-    users.client("plugin", "disable", claude_code_hooks.PLUGIN_ID)
+    users.client("plugin", "disable", registration.PLUGIN_ID)
     ran, asked = work(users)
     assert (ours(ran), servers(ran)) == (NOTHING, [])
     assert "claude-mem" not in read(asked)
-    users.client("plugin", "enable", claude_code_hooks.PLUGIN_ID)
+    users.client("plugin", "enable", registration.PLUGIN_ID)
     ran, asked = work(users)
     assert ours(ran) == ONCE
     assert "<claude-mem-context>" in read(asked)
     assert starts(users) == 2
 
-    users.client("plugin", "uninstall", claude_code_hooks.PLUGIN_ID)
-    users.client("plugin", "marketplace", "remove", claude_code_hooks.MARKETPLACE)
+    users.client("plugin", "uninstall", registration.PLUGIN_ID)
+    users.client("plugin", "marketplace", "remove", registration.MARKETPLACE)
     assert "Traceback" not in users.mem("uninstall", "--yes").stderr
     assert (users.config / "settings.json").read_text() == USERS
     assert users.mem("uninstall", "--yes").stdout == "Not connected to Claude Code.\n"
@@ -189,7 +189,7 @@ def kept(claude: Claude) -> object:
 def test_a_memory_whose_program_is_gone_is_in_nobodys_way(users: Claude) -> None:
     """The package first, as `pip uninstall` leaves it; then its interpreter, as a deleted venv does."""
     users.connect()
-    hooks = users.config / "claude-mem" / claude_code_hooks.PLUGIN_ROOT / "hooks/hooks.json"
+    hooks = users.config / "claude-mem" / registration.PLUGIN_ROOT / "hooks/hooks.json"
     whole = hooks.read_text()
     here = launcher.this_machine()
     hooks.write_text(whole.replace(f"'{here.package}'", "'/gone'"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.e2e.client.lives import greet, memories, recorded, rendered, source, taught, times
+from tests.e2e.client.lives import greet, memories, recorded, rendered_work, source, taught, times
 from tests.harness import checker, workers
 from tests.harness.claude import PATIENCE_S, Claude, Playing
 from tests.harness.model_script import Hang, Say, Step, Use
@@ -35,8 +35,8 @@ class Cut:
     err: str
 
     @property
-    def title(self) -> str:
-        return f"{self.name}.py created: {self.name}()"
+    def file(self) -> str:
+        return f"{self.name}.py"
 
     def events(self, state: str, *more: tuple[str, None, str]) -> list[tuple[str, str | None, str]]:
         """All it had done, and where that is by now."""
@@ -90,9 +90,9 @@ def pass_time(claude: Claude, ms: int) -> None:
 
 
 def the_next_start_is_told(claude: Claude, of: Cut) -> None:
-    rendered(claude, of.title, cwd=of.place)
+    rendered_work(claude, of.file, cwd=of.place)
     _, request = greet(claude, cwd=of.place)
-    assert times(request, of.title, claude) == 1
+    assert times(request, of.file, claude) == 1
 
 
 @pytest.mark.parametrize(("name", "how"), [("wren", signal.SIGINT), ("finch", signal.SIGTERM)])
@@ -104,7 +104,7 @@ def test_an_interrupted_session_is_remembered_at_once_with_all_it_had_done(
     only_a_worker_is_left(claude)
     claude.settle()
     assert recorded(claude, left.session) == left.events("done", ("session_end", None, "done"))
-    assert taught(claude, left.session) == [left.title]
+    assert taught(claude, left.session) == [left.file]
     the_next_start_is_told(claude, left)
 
 
@@ -118,7 +118,7 @@ def test_a_killed_session_loses_nothing_and_is_remembered_once_it_has_been_silen
     pass_time(claude, policy.IDLE_MS)
     claude.settle()
     assert recorded(claude, left.session) == left.events("done")
-    assert taught(claude, left.session) == [left.title]
+    assert taught(claude, left.session) == [left.file]
     the_next_start_is_told(claude, left)
 
 
@@ -128,7 +128,7 @@ def test_a_killed_session_that_is_resumed_is_remembered_with_its_next_turn(claud
     again, request = greet(claude, "--resume", left.session, cwd=left.place)
     assert again.session == left.session
     assert memories(request) == [], "its own work it knows"
-    assert taught(claude, left.session) == [left.title]
+    assert taught(claude, left.session) == [left.file]
 
 
 def test_nothing_of_them_is_lost_or_doubled(claude: Claude) -> None:

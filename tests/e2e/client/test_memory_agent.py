@@ -22,7 +22,7 @@ from tests.harness.claude import Claude, Playing, Ran
 from tests.harness.model_script import Hang, Raw, Request, Say, Status, Step, Use
 from tests.harness.model_server import ModelServer
 
-from claude_mem.models import claude_process
+from claude_mem.providers import claude_process
 from claude_mem.serve import control
 
 PROSE = "I looked at the session and found nothing out of the ordinary. Shall I go on?"

@@ -98,11 +98,12 @@ def _watch(claude: Claude, observer: ModelServer, provider: str) -> Watched:
         "claude": {"CLAUDE_MEM_PROVIDER": "claude", "ANTHROPIC_BASE_URL": observer.url},
     }[provider]
     claude.mem("worker", "start", **asked)
+    # The first of them: once anything was private, the summary of a session that is resumed is not kept.
+    other = _say(claude, "Begin.", [Say("It is begun.")])
+    _compact(claude, other, full("summary"))
     session, open_uses = _open_turn(claude)
     private_uses = _private_turn(claude, session)
     _compact(claude, session, hidden("summary"))
-    other = _say(claude, "Begin.", [Say("It is begun.")])
-    _compact(claude, other, full("summary"))
     claude.settle()
     alive = _on_disk(claude)
     workers.finish(claude.data)

@@ -103,7 +103,8 @@ def test_a_prompt_about_something_else_carries_nothing(elsewhere: Later) -> None
 def test_a_file_that_was_mended_is_read_with_its_history_once_in_a_session(elsewhere: Later) -> None:
     (history,) = told(elsewhere.ran, "PreToolUse")
     assert f"History of {parcels.FILE}." in history
-    assert parcels.SAID.rstrip(".") in history
+    assert parcels.refs(history) == ["1"]
+    assert parcels.SAID.partition(":")[0] in history
     assert [read(request).count(history) for request in elsewhere.requests] == [0, 1, 1, 1]
     messages = elsewhere.requests[1].body["messages"]
     assert parcels.RIGHT in texts(messages[-2]), "the file, as it was read"
@@ -114,10 +115,10 @@ def test_what_was_told_is_noted(asking: Later, elsewhere: Later) -> None:
     by_event = {event: (shown, about) for event, shown, about in asking.injected(2)}
     assert by_event == {
         "SessionStart": (["s1", "1"], None),
-        "UserPromptSubmit": (["s1", "1"], None),
+        "UserPromptSubmit": (["s1"], None),
     }
     (prompted,) = told(asking.ran, "UserPromptSubmit")
-    assert parcels.refs(prompted) == ["s1", "1"]
+    assert parcels.refs(prompted) == ["s1"]
     by_event = {event: (shown, about) for event, shown, about in elsewhere.injected(2)}
     assert by_event.keys() == {"SessionStart", "PreToolUse"}
     assert by_event["PreToolUse"] == (["1"], str(elsewhere.claude.project / parcels.FILE))

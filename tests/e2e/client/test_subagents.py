@@ -100,14 +100,15 @@ def test_what_the_agent_of_a_private_turn_finds_later_is_private_too(house: Clau
     assert holding(house, FOUND), "what is not private is kept"
 
 
-def test_the_clients_own_inner_forks_are_no_subagents(house: Claude) -> None:
+def test_the_clients_own_inner_forks_are_no_subagents(claude: Claude) -> None:
+    """In a home where nothing was private: else the summary of a session that is resumed is not kept."""
     summary = f"<summary>{FOUND}</summary>"
     with ModelServer(Playing([Say("Hello.")], summary=summary)) as server:
-        ran = house.run(server, "Greet.")
-        compacted = house.run(server, "/compact", "--resume", ran.session)
-    house.settle()
+        ran = claude.run(server, "Greet.")
+        compacted = claude.run(server, "/compact", "--resume", ran.session)
+    claude.settle()
     assert compacted.hooks("SubagentStop"), "the client says that one of them stopped"
-    kept = {kind: text for kind, text in events(house, ran, "kind", "text") if "compact" in kind or text}
+    kept = {kind: text for kind, text in events(claude, ran, "kind", "text") if "compact" in kind or text}
     assert kept.keys() == {"stop", "pre_compact", "post_compact"}
     assert kept["post_compact"] == summary
 

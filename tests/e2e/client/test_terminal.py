@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.e2e.client.lives import memories
 from tests.e2e.client.window import (
     begin,
     events,
@@ -77,12 +78,12 @@ def test_what_is_remembered_reaches_the_model_and_not_the_screen(house: Claude) 
     steps = [Say("Writing.", uses=(write(house, "scale.py"),)), Say("Scales weigh in grams.")]
     with ModelServer(Playing(steps)) as server:
         house.run(server, "Write the scale.")
-    settled_and_told(house, "scale.py")
+    settled_and_told(house, "Write the scale")
     with session(house, Say("In grams.")) as (terminal, server):
         screen = say(terminal, "In what unit?", "In grams.")
     (asked,) = server.requests
     told = read(asked)
-    assert "scale.py" in told[told.index("<claude-mem-context>") : told.index("</claude-mem-context>")]
+    assert "Write the scale" in told[told.index("<claude-mem-context>") : told.index("</claude-mem-context>")]
     assert said(screen) == ["❯ In what unit?", "● In grams."]
 
 
@@ -159,13 +160,16 @@ def test_after_a_clear_the_new_session_is_told_of_the_one_before(house: Claude) 
         terminal.enter("Write the label.")
         terminal.choose("1. Yes")
         terminal.wait_until(lambda screen: "● Written." in screen and waits(screen), "the answer")
-        settled_and_told(house, "label.py")
+        settled_and_told(house, "Write the label")
         terminal.enter("/clear")
         terminal.wait_until(lambda screen: "● Written." not in screen and waits(screen), "an empty screen")
         say(terminal, "What was that?", "A label.")
         told = read(server.requests[-1])
-        assert "label.py" not in read(server.requests[0])
-        assert "label.py" in told[told.index("<claude-mem-context>") : told.index("</claude-mem-context>")]
+        assert "Write the label" not in str(memories(server.requests[0]))
+        assert (
+            "Write the label"
+            in told[told.index("<claude-mem-context>") : told.index("</claude-mem-context>")]
+        )
         assert [message["role"] for message in server.requests[-1].body["messages"]].count("user") == 1
         assert events(house, "dense_rank() OVER (ORDER BY session_id), kind, note", 2) == [
             (1, "session_start", "startup"),

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.e2e.client.lives import greet, recorded, rendered, source, taught, times
+from tests.e2e.client.lives import greet, recorded, rendered_work, source, taught, times
 from tests.harness import checker
 from tests.harness.claude import PATIENCE_S, Claude, Playing
 from tests.harness.model_script import Request, Say, Script, Step, Use
 from tests.harness.model_server import ModelServer
 
 WORK = {"swan": ("swan", "cygnet"), "crow": ("crow", "raven")}
-TITLES = {"swan": "swan.py created: swan(); cygnet.py", "crow": "crow.py created: crow(); raven.py"}
+FILES = {"swan": "swan.py, cygnet.py", "crow": "crow.py, raven.py"}
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,11 @@ def test_each_has_its_own_events_in_their_order_and_no_others(pair: Pair, name: 
 
 def test_both_are_observed_as_work_on_one_project_each_on_its_branch(pair: Pair) -> None:
     for name, session in pair.sessions.items():
-        assert taught(pair.claude, session) == [TITLES[name]]
+        assert taught(pair.claude, session) == [FILES[name]]
     assert pair.claude.rows("SELECT name, root FROM projects") == [("parcel", str(pair.claude.project))]
-    assert sorted(pair.claude.rows("SELECT title, branch FROM observations")) == sorted(
-        (TITLES[name], f"feature/{name}") for name in WORK
+    told = pair.claude.rows("SELECT files_modified, branch FROM observations")
+    assert sorted((", ".join(json.loads(files)), branch) for files, branch in told) == sorted(
+        (FILES[name], f"feature/{name}") for name in WORK
     )
     ids = [f"toolu_{bird}" for birds in WORK.values() for bird in birds]
     assert checker.check(pair.claude.data, ids) == {"done": 4, "spooled": 0}
@@ -93,7 +94,7 @@ def test_both_are_observed_as_work_on_one_project_each_on_its_branch(pair: Pair)
 def test_a_start_in_either_or_in_the_repository_itself_is_told_of_both(pair: Pair, where: str) -> None:
     tree = pair.trees.get(where, pair.claude.project)
     if where in pair.trees:
-        for title in TITLES.values():
-            rendered(pair.claude, title, cwd=tree)
+        for files in FILES.values():
+            rendered_work(pair.claude, files, cwd=tree)
     _, request = greet(pair.claude, cwd=tree)
-    assert [times(request, title, pair.claude) for title in TITLES.values()] == [1, 1]
+    assert [times(request, files, pair.claude) for files in FILES.values()] == [1, 1]

@@ -9,7 +9,7 @@ from typing import Any
 from tests.harness.claude import Claude
 
 from claude_mem.agents import launcher
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.claude_code import registration
 
 USERS = (
     '{\n\t"model": "sonnet",\n\t"ünïcode": "日本 \U0001f600",\n\t"hooks": {\n'
@@ -49,4 +49,4 @@ def our_hooks(found: dict[str, Any]) -> dict[str, int]:
     }
 
 
-ONE_EACH = dict.fromkeys([*hooks.RECORDED, *hooks.RECALLED], 1)
+ONE_EACH = dict.fromkeys([*registration.RECORDED, *registration.RECALLED], 1)

@@ -12,7 +12,7 @@ from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
 from claude_mem.agents import launcher
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.claude_code import registration
 
 pytestmark = pytest.mark.prove
 
@@ -129,7 +129,7 @@ def test_it_is_in_one_place_at_a_time(home: Claude) -> None:
     assert our_hooks(json.loads(project.read_text())) == ONE_EACH
     home.connect()
     assert not project.exists()
-    assert parsed(home)["enabledPlugins"] == {hooks.PLUGIN_ID: True}
+    assert parsed(home)["enabledPlugins"] == {registration.PLUGIN_ID: True}
     home.connect("--settings")
     assert our_hooks(parsed(home)) == ONE_EACH
     assert "enabledPlugins" not in parsed(home)

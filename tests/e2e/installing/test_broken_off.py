@@ -13,7 +13,7 @@ from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
 from claude_mem.agents import launcher
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.claude_code import registration
 
 pytestmark = pytest.mark.prove
 
@@ -27,7 +27,7 @@ def test_a_client_that_refuses_finds_everything_as_it_was(home: Claude) -> None:
     assert "Claude Code refused `claude plugin install" in refused.stderr
     assert "unknown command" in refused.stderr
     assert "Nothing was changed." in refused.stderr
-    assert asked.read_text().splitlines()[-1] == f"plugin marketplace remove {hooks.MARKETPLACE}"
+    assert asked.read_text().splitlines()[-1] == f"plugin marketplace remove {registration.MARKETPLACE}"
     assert picture(home.home, "bin/asked") == before
 
 
@@ -98,7 +98,7 @@ def test_killed_in_the_middle_it_is_completed_or_taken_back(home: Claude, after:
     assert home.mem("install", "--yes", check=False).returncode == -9
     asked = client(home, "exit 0")
     assert "Connected to Claude Code." in home.mem("install", "--yes").stdout
-    assert asked.read_text().count(f"plugin install {hooks.PLUGIN_ID}") >= 1
+    assert asked.read_text().count(f"plugin install {registration.PLUGIN_ID}") >= 1
     home.mem("uninstall", "--yes")
     assert picture(home.home, "bin") == before
 

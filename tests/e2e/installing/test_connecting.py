@@ -13,7 +13,7 @@ from tests.e2e.installing.homes import USERS, client, settings
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.claude_code import registration
 
 pytestmark = pytest.mark.prove
 
@@ -28,7 +28,7 @@ def test_a_dry_run_shows_every_change_and_makes_none(home: Claude) -> None:
     client(home, "exit 1")
     before = picture(home.home)
     as_plugin = home.mem("install", "--dry-run")
-    assert f"run claude plugin install {hooks.PLUGIN_ID} --scope user" in as_plugin.stdout
+    assert f"run claude plugin install {registration.PLUGIN_ID} --scope user" in as_plugin.stdout
     assert f"new file {home.config}/claude-mem/plugins/mem/hooks/hooks.json" in as_plugin.stdout
     assert picture(home.home) == before
     client(home, "exit 0")
@@ -36,7 +36,7 @@ def test_a_dry_run_shows_every_change_and_makes_none(home: Claude) -> None:
     connected = picture(home.home)
     moving = home.mem("install", "--dry-run").stdout
     assert '-\t\t\t\t\t\t"timeout": 10' in moving
-    assert f"run claude plugin install {hooks.PLUGIN_ID} --scope user" in moving
+    assert f"run claude plugin install {registration.PLUGIN_ID} --scope user" in moving
     leaving = home.mem("uninstall", "--dry-run").stdout
     assert f"remove {home.config}/commands/mem.md" in leaving
     assert picture(home.home) == connected

@@ -9,7 +9,7 @@ from tests.e2e.installing.homes import ONE_EACH, our_hooks, parsed, settings
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.claude_code import registration
 
 pytestmark = pytest.mark.prove
 
@@ -69,7 +69,7 @@ def test_unusual_settings_are_connected_and_restored_to_the_byte(home: Claude, t
     home.connect("--settings")
     assert our_hooks(parsed(home)) == ONE_EACH
     home.connect()
-    assert parsed(home)["enabledPlugins"] == {hooks.PLUGIN_ID: True}
+    assert parsed(home)["enabledPlugins"] == {registration.PLUGIN_ID: True}
     home.mem("uninstall", "--yes")
     assert settings(home).read_bytes() == text
 

@@ -13,7 +13,6 @@ from tests.unit.agents.transcript_shapes import SESSION, answers, note, says, us
 
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcript_files, transcripts
-from claude_mem.imports import estimate
 from claude_mem.model.events import TranscriptEvent
 
 plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20))
@@ -90,7 +89,7 @@ def test_lines_of_any_shape_become_events_that_can_be_taken_or_none(
         assert told.at >= 0
     assert reading.tally.lines == len(lines)
     for each in transcript_files.find(path).transcripts:
-        estimate.work(each)
+        transcripts.count(each)
 
 
 @given(st.binary(max_size=400), st.sampled_from([".jsonl", ".jsonl.gz"]))

@@ -8,7 +8,7 @@ from tests.harness import payloads
 
 from claude_mem import agents
 from claude_mem.agents.claude_code import events as claude_code
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.claude_code import registration
 from claude_mem.hook import entry, spool_writer
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Kind, ToolCall
@@ -139,4 +139,4 @@ def test_whatever_the_fields_hold_it_is_an_event_or_a_clear_refusal(
 def test_the_hook_the_settings_and_the_parser_know_the_same_agent_and_events() -> None:
     """Spelled out three times: the hook may import neither of the others."""
     assert spool_writer.AGENT == agents.CLAUDE_CODE == claude_code.NAME
-    assert {name.decode() for name in entry.RECORDED} == set(hooks.RECORDED) == set(claude_code.KINDS)
+    assert {name.decode() for name in entry.RECORDED} == set(registration.RECORDED) == set(claude_code.KINDS)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_mem.agents import launcher
-from claude_mem.agents.claude_code import hooks, settings_file
+from claude_mem.agents.claude_code import registration, settings_file
 from claude_mem.agents.claude_code.settings_file import Malformed
 
-OURS = hooks.hooks(launcher.Machine("/usr/bin/python3", "/opt/claude-mem", None))
+OURS = registration.hooks(launcher.Machine("/usr/bin/python3", "/opt/claude-mem", None))
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -26,7 +26,7 @@ hooks_of_a_group = st.lists(
 groups: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {"hooks": hooks_of_a_group}, optional={"matcher": st.text()}
 ) | st.just({})
-events = st.sampled_from([*hooks.RECORDED, *hooks.RECALLED, "Notification"]) | st.text()
+events = st.sampled_from([*registration.RECORDED, *registration.RECALLED, "Notification"]) | st.text()
 users = st.builds(
     lambda rest, own: rest | own,
     st.dictionaries(st.text().filter(lambda key: key not in settings_file.SECTIONS), json_values, max_size=4),

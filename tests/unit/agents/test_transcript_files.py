@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tests.unit.agents.transcript_shapes import Fields, attached, says, user, write
 
+from claude_mem.agents.base import FoundTranscripts
 from claude_mem.agents.claude_code import transcript_files
-from claude_mem.agents.claude_code.transcript_files import Found
+from claude_mem.cli.backfill.scan import roots_first
 
 EPOCH = 1784088000000
 
@@ -29,7 +30,7 @@ def session(
     return write(root, shapes, f"{folder}/{name}.jsonl")
 
 
-def sessions(seen: Found) -> list[str]:
+def sessions(seen: FoundTranscripts) -> list[str]:
     return [each.session for each in seen.transcripts]
 
 
@@ -73,7 +74,7 @@ def test_a_directory_comes_before_what_lies_below_it_and_else_the_newest_first(t
     session(tmp_path, "web", 20, "/home/u/parcel/web")
     session(tmp_path, "deep", 30, "/home/u/parcel/web/src")
     session(tmp_path, "home", 3, "/home/u")
-    ordered = transcript_files.roots_first(transcript_files.find(tmp_path).transcripts)
+    ordered = roots_first(transcript_files.find(tmp_path).transcripts)
     assert [each.session for each in ordered] == ["root", "web", "deep", "other", "home", "root-old"]
 
 

@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.cli.bridge import http as bridge_http
-from claude_mem.cli.bridge import json_rpc, loop
-from claude_mem.cli.bridge.http import Lines, TooLong
+from claude_mem.cli.bridge import json_rpc, loop, worker_http
+from claude_mem.cli.bridge.loop import Lines, TooLong
 
 Handle = Callable[[bytes], bytes | None]
 SCRIPT = Path(loop.__file__).with_name("stdio.py")
@@ -165,17 +164,17 @@ class TestFraming:
     def test_the_id_of_one_that_is_too_long_is_found_where_clients_write_it(
         self, head: bytes, tail: bytes, id: object
     ) -> None:
-        answer = json.loads(json_rpc.too_long(TooLong(head, tail)))
+        answer = json.loads(json_rpc.too_long(head, tail, 9))
         assert (answer["id"], answer["error"]["code"]) == (id, -32600)
 
     @pytest.mark.parametrize("cut", range(0, 60, 7))
     def test_an_answer_that_is_cut_off_is_none(self, cut: int) -> None:
         whole = http(b'{"jsonrpc":"2.0"}', more="Mcp-Session-Id: v.c\r\n")
-        reply = bridge_http.parse(whole)
+        reply = worker_http.parse(whole)
         assert reply is not None
         assert (reply.status, reply.session, reply.body) == (200, b"v.c", b'{"jsonrpc":"2.0"}')
-        assert bridge_http.parse(whole[:cut]) is None
-        assert bridge_http.parse(whole[:-1]) is None
+        assert worker_http.parse(whole[:cut]) is None
+        assert worker_http.parse(whole[:-1]) is None
 
     @pytest.mark.parametrize("line", [b"[", b"[]", b"[" * 100_000, b"{}"])
     def test_what_is_no_list_of_messages_is_no_batch(self, line: bytes) -> None:

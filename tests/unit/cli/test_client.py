@@ -33,10 +33,10 @@ def test_nothing_is_no_batch_and_any_text_is_one_line() -> None:
 
 def test_reasons_are_bounded_and_what_was_refused_is_counted_all_the_same() -> None:
     sent = Sent()
-    for number in range(client.REASONS_KEPT + 5):
+    for number in range(client.MOST_REASONS + 5):
         sent.refuse(number, "No type.")
-    assert len(sent.reasons) == client.REASONS_KEPT
-    assert sent.refused == client.REASONS_KEPT + 5
+    assert len(sent.reasons) == client.MOST_REASONS
+    assert sent.refused == client.MOST_REASONS + 5
 
 
 def test_progress_is_told_with_its_pace_and_what_is_left() -> None:

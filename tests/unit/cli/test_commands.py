@@ -3,6 +3,7 @@
 import argparse
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from claude_mem.cli import HOOK_VERBS, filter_flags, main
 from claude_mem.cli.commands import COMMANDS, build, hooks, run
-from claude_mem.cli.commands.forget import elsewhere
+from claude_mem.cli.commands.forget import copies_text
 from claude_mem.cli.commands.queue import table
 
 
@@ -81,14 +82,64 @@ def test_what_makes_no_sense_exits_2_and_nobody_is_asked(
         ("worker strat", "Unknown command 'strat'. Did you mean start?"),
         ("worker bogus", "Unknown command 'bogus'. See: claude-mem worker --help"),
         ("xyzzy", "Unknown command 'xyzzy'. See: claude-mem --help"),
+        ("search login --limt 3", "Unknown option '--limt'. Did you mean --limit?"),
+        ("worker stop --jsno=1", "Unknown option '--jsno'. Did you mean --json?"),
+        ("sessions --zzz", "Unknown option '--zzz'. See: claude-mem sessions --help"),
+        ("sessions today", "Unexpected argument 'today'. See: claude-mem sessions --help"),
     ],
 )
-def test_a_slip_in_a_commands_name_is_answered_in_a_line(
+def test_a_slip_in_the_name_of_a_command_or_an_option_is_answered_in_a_line(
     words: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(words.split()) == 2
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"claude-mem: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "first"), [("help", "claude-mem"), ("help worker start", "claude-mem worker start")]
+)
+def test_help_explains_a_command_as_its_own_help_does(
+    words: str, first: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        run(words.split())
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: {first} ")
+    assert run(["help", "serach"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("sear", {"search"}),
+        ("worker sta", {"start", "status"}),
+        ("config s", {"set"}),
+        ("search login --lim", {"--limit"}),
+        ("worker stop --j", {"--json"}),
+    ],
+)
+def test_bash_completes_commands_and_options(
+    typed: str, offered: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["completion", "bash"]) == 0
+    words = ["claude-mem", *typed.split()]
+    ask = (
+        f"{capsys.readouterr().out}\nCOMP_WORDS=({' '.join(words)}) COMP_CWORD={len(words) - 1}\n"
+        '_claude_mem; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == offered
+    assert not done.stderr
+
+
+def test_zsh_and_fish_have_completions_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", "zsh"]) == 0
+    assert "bashcompinit" in capsys.readouterr().out
+    assert run(["completion", "fish"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("seen_subcommand_from search" in line and "-l limit " in line for line in lines)
+    assert all(line.startswith(("#", "complete -c claude-mem ")) for line in lines)
 
 
 def test_the_table_names_the_module_of_every_command_and_nothing_else() -> None:
@@ -115,7 +166,7 @@ def test_only_the_command_that_was_typed_is_imported(words: str) -> None:
 def test_help_has_what_people_type_before_what_clients_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = build().format_help()
-    daily, _, plumbing = text.partition("\nrun by Claude Code")
+    daily, _, plumbing = text.partition("\nRun by ")
     for name in ("install", "uninstall", "search", "show", "off", "doctor", "worker"):
         assert (f"\n  {name} " in daily, f"\n  {name} " in plumbing) == (True, False), name
     for name in ("new", "save", "summary", "cleanup", "hook", "slash", "token", "hooks", "mcp"):
@@ -141,21 +192,21 @@ def test_what_still_holds_it_is_named_with_what_to_do_about_it() -> None:
         "backups": 1,
         "elsewhere": [lying("backup", "left", "no room"), lying("export", "holds")],
     }
-    assert elsewhere(told) == [
+    assert copies_text(told) == [
         "still holds it: /b/backup (no room)",
         "holds it: /b/export",
         "Exported files were not changed. To rewrite them too: --also-exports",
         "1 copy of the database still holds it. Delete those yourself if it must be gone now.",
     ]
     clean = {"dry_run": False, "backups": 0, "elsewhere": [lying("backup", "rewritten")]}
-    assert elsewhere(clean) == ["rewritten without it: /b/backup"]
+    assert copies_text(clean) == ["rewritten without it: /b/backup"]
 
 
 def test_every_hook_verb_can_be_explained() -> None:
     assert {*hooks.PAYLOADS, "context"} == set(HOOK_VERBS)
 
 
-NOW = 1_760_000_000.0
+NOW = time.time()
 
 
 def job(**differences: Any) -> dict[str, Any]:
@@ -172,7 +223,7 @@ def job(**differences: Any) -> dict[str, Any]:
 
 def test_a_row_says_which_event_where_when_how_often_and_why() -> None:
     jobs = [job(), job(id=1234, toolName=None, kind="subagent_stop", reason=None)]
-    assert table(jobs, NOW).splitlines() == [
+    assert table(jobs).splitlines() == [
         "  id  session   what          age      tries  reason",
         "  41  5694c0de  Bash          2 h          3  no XML",
         "1234  5694c0de  subagent st…  2 h          3",
@@ -181,4 +232,4 @@ def test_a_row_says_which_event_where_when_how_often_and_why() -> None:
 
 def test_a_row_is_never_wider_than_80_columns() -> None:
     wide = job(id=10**9, toolName="mcp__tracker__" + "x" * 60, reason="because " * 40)
-    assert max(map(len, table([wide], NOW).splitlines())) <= 80
+    assert max(map(len, table([wide]).splitlines())) <= 80

@@ -35,28 +35,69 @@ def result(**differences: Any) -> dict[str, Any]:
     } | differences
 
 
-def test_a_row_says_which_memory_how_old_what_and_where() -> None:
+def session(**differences: Any) -> dict[str, Any]:
+    return {
+        "session_id": result()["session_id"],
+        "title": "Why does login fail?",
+        "project": "shop",
+        "created_at_epoch": int(NOW * 1000),
+        "events": 0,
+        "more": 0,
+    } | differences
+
+
+def test_results_are_under_their_session_with_the_sentence_that_matches() -> None:
+    summary = result(ref="s2", kind="summary", type=None, title="Fix it", snippet="It is fixed now.")
+    other = result(ref="7", session_id="other", title="Retries", snippet="")
+    text = memories.found(
+        [result(), summary, other], [session(events=2, more=1), session(session_id="other")], 80, PLAIN
+    )
+    day = memories.day(session())
+    assert text.splitlines() == [
+        "shop",
+        "",
+        f"{day}  Why does login fail?",
+        "  41  bugfix: Empty passwords made login fail",
+        "      … the empty password …",
+        "  s2  summary: It is fixed now.",
+        "      + 1 more: --session 5694c0de, 2 tool events: --raw",
+        "",
+        f"{day}  Why does login fail?",
+        "   7  bugfix: Retries",
+    ]
+
+
+def test_each_session_names_its_project_where_there_are_several() -> None:
+    sessions = [session(), session(session_id="other", project="bakery")]
+    lines = memories.found([result(), result(session_id="other")], sessions, 80, PLAIN).splitlines()
+    assert [line for line in lines if " · " in line] == [
+        f"{memories.day(session())}  {name} · Why does login fail?" for name in ("shop", "bakery")
+    ]
+
+
+def test_a_row_says_which_memory_of_which_day_what_and_where() -> None:
     prompt = result(ref="p5", kind="prompt", type=None, title="Fix it", files=[], snippet="Fix it")
-    assert memories.table([result(), prompt], NOW, 80, PLAIN).splitlines() == [
-        "id  age      type        what",
-        "41  2 h      bugfix      Empty passwords made login fail",
-        "                         shop · src/login.py",
-        "                         … the empty password …",
-        "p5  2 h      prompt      Fix it",
-        "                         shop",
+    day = memories.day(result())
+    assert memories.table([result(), prompt], 80, PLAIN).splitlines() == [
+        "shop",
+        "id  date       type        what",
+        f"41  {day} bugfix      Empty passwords made login fail",
+        "                           src/login.py",
+        "                           … the empty password …",
+        f"p5  {day} prompt      Fix it",
     ]
 
 
 def test_what_to_know_before_trusting_it_is_told() -> None:
     doubtful = result(pinned=True, superseded_by=50, source="external", marks=["files changed since"])
-    last = memories.table([doubtful], NOW, 110, PLAIN).splitlines()[-1]
+    last = memories.table([doubtful], 120, PLAIN).splitlines()[-1]
     assert last.split(" · ")[0].strip() == "pinned"
     for words in ("replaced by 50", "not verified", "files changed since"):
         assert words in last
 
 
 def test_the_parts_of_a_score_are_told_when_they_were_asked_for() -> None:
-    text = memories.table([result(parts={"text": 0.4, "recency": 0.1})], NOW, 80, PLAIN)
+    text = memories.found([result(parts={"text": 0.4, "recency": 0.1})], [session()], 80, PLAIN)
     assert "score 0.500: text 0.400, recency 0.100" in text
 
 
@@ -70,9 +111,12 @@ def test_no_row_is_wider_than_the_screen_whatever_it_holds() -> None:
         marks=["m" * 300],
     )
     for columns in (60, 80, 140):
-        text = memories.table([hostile], NOW, columns, PLAIN)
+        text = memories.table([hostile], columns, PLAIN)
         assert max(map(width, text.splitlines())) <= columns
-        assert "\x1b" not in text
+        several = [session(title=hostile["title"], project=hostile["project"]), session(session_id="other")]
+        grouped = memories.found([hostile, result(session_id="other")], several, columns, PLAIN)
+        assert max(map(width, grouped.splitlines())) <= columns
+        assert "\x1b" not in text + grouped
         assert "\u202e" not in text
         whole = memories.in_full(
             hostile | {"facts": ["x" * 500], "narrative": "y " * 900}, NOW, columns, PLAIN
@@ -82,7 +126,7 @@ def test_no_row_is_wider_than_the_screen_whatever_it_holds() -> None:
 
 def test_a_memory_without_anything_is_still_a_row() -> None:
     bare = {"ref": "3", "kind": "evidence", "id": 3}
-    assert "(no title)" in memories.table([bare], NOW, 80, PLAIN)
+    assert "(no title)" in memories.table([bare], 80, PLAIN)
     assert "(no title)" in memories.in_full(bare, NOW, 80, PLAIN)
 
 
@@ -167,7 +211,7 @@ def test_sessions_are_a_row_each_within_the_screen() -> None:
             "title": "y" * 300,
         },
     ]
-    lines = show.sessions_table(items, NOW, 80, PLAIN).splitlines()
+    lines = show.sessions_table(items).splitlines()
     assert lines[1].split()[0] == "5694c0de"
     assert max(map(width, lines)) <= 80
 

@@ -5,7 +5,7 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from claude_mem.cli import output
@@ -96,6 +96,7 @@ def test_what_does_not_fit_ends_in_an_ellipsis() -> None:
 
 
 @given(st.text(), st.integers(2, 40))
+@example("\u2e800", 2)
 def test_a_line_never_takes_more_columns_than_it_was_given(text: str, columns: int) -> None:
     assert width(fit(text, columns)) <= columns
     assert width(pad(fit(text, columns), columns)) == columns

@@ -7,14 +7,13 @@ from claude_mem.cli.commands.stats import BREAKDOWNS, as_data, by, dollars, rend
 from claude_mem.model.jobs import QueueFigures
 from claude_mem.model.structs import replace
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite.statistics import InjectionTotals, Tally, Today
-from claude_mem.store.values import Spending
+from claude_mem.store.values import InjectionTotals, Spending, Today, UsageCounts
 
 SINCE = date(2026, 1, 25)
 CHOSEN = Settings(Path("/data"))
 HAIKU = Spending("2026-01-30", "shop", "anthropic", "claude-haiku", 3, 900, 600, 90, 0.02)
 LOCAL = Spending("2026-01-31", "shop", "openai", "qwen", 2, 100, 0, 10, None)
-TALLY = Tally(
+TALLY = UsageCounts(
     sessions=2,
     prompts=1,
     events=1204,
@@ -26,10 +25,13 @@ TALLY = Tally(
     spending=[HAIKU, LOCAL],
     today=Today(110, 0.0),
 )
+EVER = UsageCounts(sessions=9, prompts=20, by_type={"bugfix": 30, "change": 2}, summaries=12)
 
 
 def test_what_came_in_and_what_became_of_it_is_said_in_four_lines() -> None:
-    assert render(SINCE, TALLY, CHOSEN).splitlines()[:7] == [
+    assert render(SINCE, TALLY, CHOSEN, ever=EVER).splitlines()[:9] == [
+        "In total  9 sessions, 32 observations, 12 summaries",
+        "",
         "Since 2026-01-25 (UTC)",
         "",
         "Captured  2 sessions, 1 prompt, 1,204 events",
@@ -44,7 +46,7 @@ def test_a_price_that_is_not_known_of_some_calls_makes_the_sum_a_least() -> None
     assert total([HAIKU]).usd_is_whole
     assert (total([HAIKU, LOCAL]).usd, total([HAIKU, LOCAL]).usd_is_whole) == (0.02, False)
     assert total([LOCAL]).usd is None
-    screen = render(SINCE, TALLY, CHOSEN)
+    screen = render(SINCE, TALLY, CHOSEN, ever=EVER)
     assert "5 calls, 1,700 tokens, > $0.0200" in screen
     assert [line.split()[-1] for line in screen.splitlines() if line.startswith("  qwen")] == ["unknown"]
 
@@ -60,26 +62,26 @@ def test_cost_is_told_by_day_by_model_and_by_project() -> None:
 
 
 def test_who_asked_no_model_reads_that_it_cost_nothing() -> None:
-    screen = render(SINCE, replace(TALLY, spending=[]), CHOSEN)
+    screen = render(SINCE, replace(TALLY, spending=[]), CHOSEN, ever=EVER)
     assert "Cost      nothing: no model was used" in screen
     assert " day " not in screen
 
 
 def test_the_budget_says_what_is_spent_of_what_and_when_it_is_all() -> None:
-    last = render(SINCE, TALLY, CHOSEN).splitlines()[-1]
+    last = render(SINCE, TALLY, CHOSEN, ever=EVER).splitlines()[-1]
     assert last == "Today     110 of 2,000,000 tokens, $0.00 of $2.00"
-    spent = render(SINCE, replace(TALLY, today=Today(110, 2.5)), CHOSEN).splitlines()[-1]
+    spent = render(SINCE, replace(TALLY, today=Today(110, 2.5)), CHOSEN, ever=EVER).splitlines()[-1]
     assert spent == (
         "Today     110 of 2,000,000 tokens, $2.50 of $2.00: used up, the offline observer has taken over"
     )
-    free = render(SINCE, TALLY, replace(CHOSEN, daily_tokens=0, daily_usd=0.0)).splitlines()[-1]
+    free = render(SINCE, TALLY, replace(CHOSEN, daily_tokens=0, daily_usd=0.0), ever=EVER).splitlines()[-1]
     assert free == "Today     110 tokens, $0.00 (no limit)"
 
 
 def test_no_table_is_wider_than_80_columns() -> None:
     huge = Spending("2026-01-31", "p" * 90, "openai", "m" * 90, 9_999, 10**9, 99_999_998, 10**8, 999.5)
     for line in render(
-        SINCE, replace(TALLY, spending=[huge, LOCAL], queue=QueueFigures()), CHOSEN
+        SINCE, replace(TALLY, spending=[huge, LOCAL], queue=QueueFigures()), CHOSEN, ever=EVER
     ).splitlines():
         assert len(line) <= 80, line
 
@@ -94,7 +96,7 @@ def test_small_sums_are_not_rounded_to_nothing() -> None:
 
 
 def test_the_same_is_there_as_data() -> None:
-    said = as_data(SINCE, TALLY, replace(CHOSEN, daily_usd=0.0))
+    said = as_data(SINCE, TALLY, replace(CHOSEN, daily_usd=0.0), ever=EVER)
     assert said["captured"] == {"sessions": 2, "prompts": 1, "events": 1204}
     assert said["became"]["observations"] == 4
     assert said["cost"]["by_model"]["qwen"]["usd"] is None
@@ -112,13 +114,13 @@ def test_what_sessions_were_told_is_counted_by_occasion() -> None:
         "UserPromptSubmit": InjectionTotals(12, 3000),
         "Bogus": InjectionTotals(1000, 10**9),
     }
-    screen = render(SINCE, replace(TALLY, told=told), CHOSEN).splitlines()
-    assert screen[7:11] == [
+    screen = render(SINCE, replace(TALLY, injected=told), CHOSEN, ever=EVER).splitlines()
+    assert screen[9:13] == [
         "Injected  memory into sessions 1,013 times, about 1,000,003,900 tokens",
         "          at the start           1 time, about 900 tokens",
         "          at prompts            12 times, about 3,000 tokens",
         "          Bogus              1,000 times, about 1,000,000,000 tokens",
     ]
-    assert "Injected  nothing into any session" in render(SINCE, TALLY, CHOSEN)
-    said = as_data(SINCE, replace(TALLY, told=told), CHOSEN)
-    assert said["told"]["SessionStart"] == {"times": 1, "tokens": 900}
+    assert "Injected  nothing into any session" in render(SINCE, TALLY, CHOSEN, ever=EVER)
+    said = as_data(SINCE, replace(TALLY, injected=told), CHOSEN, ever=EVER)
+    assert said["injected"]["SessionStart"] == {"times": 1, "tokens": 900}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.cli.commands import worker
+from claude_mem.cli.commands import worker_process
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def followed(log: Path, *steps: object) -> str:
     """All that is printed until Ctrl-C, which comes after the last step."""
     said: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        said.extend(worker.follow_log(log, Rests(*steps)))
+        said.extend(worker_process.follow_log(log, Rests(*steps)))
     return "".join(said)
 
 
@@ -43,12 +43,12 @@ def append(log: Path, text: str) -> None:
 def test_the_last_lines_reach_back_into_the_file_that_was_rotated_away(log: Path) -> None:
     log.with_name("worker.log.1").write_text("a\nb\n")
     log.write_text("c\n")
-    assert worker.last_lines(log, 2) == ["b", "c"]
-    assert worker.last_lines(log, 0) == []
+    assert worker_process.last_lines(log, 2) == ["b", "c"]
+    assert worker_process.last_lines(log, 0) == []
 
 
 def test_a_log_that_is_not_there_yet_has_no_lines(log: Path) -> None:
-    assert worker.last_lines(log, 20) == []
+    assert worker_process.last_lines(log, 20) == []
 
 
 def test_following_prints_what_is_appended_and_nothing_of_what_was_there(log: Path) -> None:

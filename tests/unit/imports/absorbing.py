@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.model.records import Record
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.transfer import Transfer
-from claude_mem.store.values import ExportSelection, ImportReport
+from claude_mem.store.values import ExportSelection, ImportResult
 
 NOW = 1_800_000_000_000
 
@@ -19,7 +19,7 @@ class Memory:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def take(self, records: Iterable[Record], *, own: bool = True) -> ImportReport:
+    def take(self, records: Iterable[Record], *, own: bool = True) -> ImportResult:
         with self._open() as portable:
             return portable.absorb(list(records), own=own)
 
@@ -34,5 +34,5 @@ class Memory:
     def _open(self) -> Iterator[Transfer]:
         place, backups = self._folder / "ours" / "claude-mem.db", self._folder / "ours" / "backups"
         place.parent.mkdir(exist_ok=True)
-        with Store.open(place, clock=lambda: NOW, backups=backups) as store:
+        with SqliteStore.open(place, clock=lambda: NOW, backups=backups) as store:
             yield Transfer(store.readers, store.writer, lambda: NOW)

@@ -11,13 +11,13 @@ from tests.harness.claude_mem_ts_data import AT, NEWEST, OLD, Incumbent, made, t
 from tests.unit.imports.absorbing import Memory
 
 from claude_mem.imports import claude_mem_ts
-from claude_mem.imports.import_report import ImportReport, Project, folders, project_named
+from claude_mem.imports.import_report import SourceProject, SourceReport, folders, project_named
 from claude_mem.model.records import Record
 from claude_mem.privacy.scrub import scrub_text
 from claude_mem.store import foreign_tables
 
 SECRET = "ghp_" + "a1B2" * 9
-ProjectOf = Callable[[str, Sequence[str]], Project]
+ProjectOf = Callable[[str, Sequence[str]], SourceProject]
 
 
 @pytest.fixture
@@ -25,22 +25,22 @@ def memory(tmp_path: Path) -> Memory:
     return Memory(tmp_path)
 
 
-def by_name(name: str, paths: Sequence[str]) -> Project:
+def by_name(name: str, paths: Sequence[str]) -> SourceProject:
     return project_named(name)
 
 
-def read(path: Path, project_of: ProjectOf = by_name) -> tuple[list[Record], ImportReport]:
-    report = ImportReport()
+def read(path: Path, project_of: ProjectOf = by_name) -> tuple[list[Record], SourceReport]:
+    report = SourceReport()
     with foreign_tables.opened(path) as tables:
         assert claude_mem_ts.is_one(tables)
-        found = claude_mem_ts.read(
+        found = claude_mem_ts.TypeScriptMemory(
             tables,
             clean=scrub_text,
             project_of=project_of,
             is_excluded=lambda project: project.name == "hush",
             report=report,
         )
-        return list(found), report
+        return list(found.records()), report
 
 
 def test_sessions_prompts_observations_and_summaries_arrive_with_their_own_times(
@@ -225,9 +225,9 @@ def test_a_merged_worktree_belongs_to_the_project_that_took_it_in(tmp_path: Path
 def test_a_projects_files_tell_where_it_lies(tmp_path: Path) -> None:
     asked: dict[str, list[str]] = {}
 
-    def project_of(name: str, paths: Sequence[str]) -> Project:
+    def project_of(name: str, paths: Sequence[str]) -> SourceProject:
         asked[name] = folders(name, list(paths))
-        return Project("example.com/shop", "shop", "/home/u/shop")
+        return SourceProject("example.com/shop", "shop", "/home/u/shop")
 
     with made(tmp_path / "theirs.db") as their:
         their.session()

@@ -14,13 +14,13 @@ from tests.unit.imports.absorbing import Memory
 from tests.unit.observe.offline.acting import Acting
 
 from claude_mem import git
-from claude_mem.git import Commit
+from claude_mem.git import GitCommit
 from claude_mem.imports import git_history
 from claude_mem.imports.git_history import finder
-from claude_mem.imports.import_report import ImportReport, Project
+from claude_mem.imports.import_report import SourceProject, SourceReport, own_session_id
 from claude_mem.model.records import Record
 
-SHOP = Project("example.com/shop", "shop", "/home/u/shop")
+SHOP = SourceProject("example.com/shop", "shop", "/home/u/shop")
 AT = 1_700_000_000
 
 
@@ -77,8 +77,8 @@ def repo(tmp_path: Path) -> Repository:
     return Repository(tmp_path / "shop")
 
 
-def read(path: Path, report: ImportReport | None = None, **more: object) -> list[Record]:
-    found = git_history.read(path, SHOP, clean=str, report=report or ImportReport(), **more)  # type: ignore[arg-type]
+def read(path: Path, report: SourceReport | None = None, **more: object) -> list[Record]:
+    found = git_history.read(path, SHOP, clean=str, report=report or SourceReport(), **more)  # type: ignore[arg-type]
     return list(found)
 
 
@@ -129,7 +129,7 @@ def test_all_that_nobody_is_known_to_have_made_is_one_session_at_the_end_of_the_
     sessions = [record for record in read(repo.path) if record["kind"] == "session"]
     assert len(sessions) == 1
     assert sessions[0]["updated_at"] == (AT + 60) * 1000, "as old as its first commit"
-    assert sessions[0]["session_id"] == git_history.session_id(SHOP)
+    assert sessions[0]["session_id"] == own_session_id(git_history.CLIENT, SHOP)
 
 
 def test_merges_and_noise_are_passed_over_and_counted(repo: Repository) -> None:
@@ -146,7 +146,7 @@ def test_merges_and_noise_are_passed_over_and_counted(repo: Repository) -> None:
     repo.commit("Trigger the build")
     repo.commit("", "silent.py")
     repo.commit("Set the timeout to 1.5", "cart.py")
-    report = ImportReport()
+    report = SourceReport()
     found = observations(read(repo.path, report))
     assert [each["title"] for each in found] == ["Add a cart", "Add a till", "Set the timeout to 1.5"]
     assert report.skipped == {
@@ -184,7 +184,7 @@ def test_a_commit_belongs_to_the_session_that_made_it(repo: Repository) -> None:
     first = repo.commit("Add a cart", "cart.py")
     repo.commit("Add a till", "till.py")
     found = observations(read(repo.path, session_of=lambda sha, *_: "maker" if sha == first else None))
-    own = git_history.session_id(SHOP)
+    own = own_session_id(git_history.CLIENT, SHOP)
     assert [(each["session_id"], each["source"]) for each in found] == [("maker", "work"), (own, "external")]
     records = read(repo.path, session_of=lambda *_: "maker")
     assert [each["kind"] for each in records] == ["project", "observation", "observation"], (
@@ -207,7 +207,7 @@ def test_the_edge_of_a_shallow_clone_does_not_claim_every_file(repo: Repository,
     repo.commit("Add a door", "door.py")
     shallow = tmp_path / "shallow"
     repo("clone", "-q", "--depth", "2", f"file://{repo.path}", str(shallow))
-    report = ImportReport()
+    report = SourceReport()
     found = observations(read(shallow, report))
     assert [(each["title"], each["files_modified"]) for each in found] == [("Add a door", ["door.py"])]
     assert report.skipped == {("commit", "the edge of a shallow clone"): 1}
@@ -238,7 +238,7 @@ def test_no_message_can_pass_for_another_commit(repo: Repository) -> None:
 def test_secrets_in_messages_are_cleaned(repo: Repository) -> None:
     repo.commit("Rotate SECRET\n\nIt was SECRET.", "SECRET.py")
     found = git_history.read(
-        repo.path, SHOP, clean=lambda text: text.replace("SECRET", "[gone]"), report=ImportReport()
+        repo.path, SHOP, clean=lambda text: text.replace("SECRET", "[gone]"), report=SourceReport()
     )
     assert "SECRET" not in str(observations(found))
 
@@ -318,8 +318,8 @@ def _gits() -> list[str]:
 
 
 def test_noise_is_told_by_its_first_reason() -> None:
-    assert git_history.noise(Commit("a" * 40, 0, merges=True, is_edge=True)) == "a merge"
-    assert git_history.noise(Commit("a" * 40, 0, subject="Add a cart", files=("cart.py",))) is None
+    assert git_history.noise(GitCommit("a" * 40, 0, merges=True, is_edge=True)) == "a merge"
+    assert git_history.noise(GitCommit("a" * 40, 0, subject="Add a cart", files=("cart.py",))) is None
 
 
 # Who made a commit is told by the events in which it was made, and by where it was taken in before.
@@ -402,4 +402,4 @@ def test_one_taken_in_before_stays_where_it_is(tmp_path: Path) -> None:
     repo.commit("Add a till", "till.py")
     event = ran("git commit -m 'Add a till'", at=kept["at"] + 60_000)
     found = observations(read(repo.path, session_of=finder([*memory.everything(), event])))
-    assert [each["session_id"] for each in found] == [git_history.session_id(SHOP), "maker"]
+    assert [each["session_id"] for each in found] == [own_session_id(git_history.CLIENT, SHOP), "maker"]

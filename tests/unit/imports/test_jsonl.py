@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from tests.unit.imports.absorbing import Memory
 
 from claude_mem.imports import jsonl
-from claude_mem.imports.import_report import ImportReport
+from claude_mem.imports.import_report import SourceReport
 from claude_mem.model.records import Record
 
 NOW = 1_790_000_000_000
 
 
-def read(*lines: object, report: ImportReport | None = None) -> list[Record]:
+def read(*lines: object, report: SourceReport | None = None) -> list[Record]:
     raw = [line if isinstance(line, str | bytes) else json.dumps(line) for line in lines]
-    return list(jsonl.read(raw, at=NOW, clean=str, report=report or ImportReport()))
+    return list(jsonl.read(raw, at=NOW, clean=str, report=report or SourceReport()))
 
 
 def observations(records: list[Record]) -> list[Record]:
@@ -57,7 +57,7 @@ def test_a_line_is_taken_with_all_it_says(tmp_path: Path) -> None:
     ],
 )
 def test_other_names_for_the_same_do_as_well(line: dict[str, object], tmp_path: Path) -> None:
-    report = ImportReport()
+    report = SourceReport()
     (found,) = observations(read(line, report=report))
     assert "words" in (found["title"], found["narrative"])
     assert found["type"] == "discovery"
@@ -67,7 +67,7 @@ def test_other_names_for_the_same_do_as_well(line: dict[str, object], tmp_path: 
 
 
 def test_what_cannot_be_read_is_counted_and_the_rest_is_taken() -> None:
-    report = ImportReport()
+    report = SourceReport()
     found = read(
         "{not json", b"\xff\xfe", "[1]", "", "[" * 100_000, {"no": "text"}, {"text": "words"}, report=report
     )
@@ -90,7 +90,7 @@ def test_a_long_text_without_a_title_is_called_by_its_beginning() -> None:
     )
 )
 def test_whatever_a_line_holds_it_is_taken_or_counted(line: dict[str, object]) -> None:
-    report = ImportReport()
+    report = SourceReport()
     found = observations(read(line, report=report))
     assert len(found) + report.skipped.total() == 1
     assert all(0 < each["at"] < 253_402_300_800_000 for each in found)

@@ -10,11 +10,11 @@ import pytest
 from tests.unit.imports.absorbing import Memory
 
 from claude_mem.imports import memory_notes
-from claude_mem.imports.import_report import ImportReport, Project
+from claude_mem.imports.import_report import SourceProject, SourceReport
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import Record
 
-SHOP = Project("example.com/shop", "shop", "/home/u/shop")
+SHOP = SourceProject("example.com/shop", "shop", "/home/u/shop")
 AT = 1_700_000_000
 INDEX = """# Memory
 
@@ -61,8 +61,8 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def read(path: Path, report: ImportReport | None = None, known: Collection[str] = ()) -> list[Record]:
-    return list(memory_notes.read(path, SHOP, clean=str, report=report or ImportReport(), known=known))
+def read(path: Path, report: SourceReport | None = None, known: Collection[str] = ()) -> list[Record]:
+    return list(memory_notes.read(path, SHOP, clean=str, report=report or SourceReport(), known=known))
 
 
 def keys(records: list[Record]) -> set[str | None]:
@@ -74,7 +74,7 @@ def keys(records: list[Record]) -> set[str | None]:
 
 
 def test_each_section_is_an_observation_with_the_files_time(folder: Path, tmp_path: Path) -> None:
-    memory, report = Memory(tmp_path), ImportReport()
+    memory, report = Memory(tmp_path), SourceReport()
     assert memory.take(read(folder, report)).refused == ()
     build, testing = memory.holds("observation")
     assert (build["title"], build["type"], build["at"]) == ("Build", "discovery", AT * 1000)
@@ -94,7 +94,7 @@ def test_the_file_may_be_named_instead_of_its_folder(folder: Path) -> None:
 def test_a_touched_file_brings_nothing_that_is_known(folder: Path) -> None:
     known = keys(read(folder))
     os.utime(folder / "MEMORY.md", (AT + 3600, AT + 3600))
-    report = ImportReport()
+    report = SourceReport()
     assert read(folder, report, [key for key in known if key]) == []
     assert report.skipped[("note", "known already")] == 2
     (folder / "MEMORY.md").write_text(INDEX.replace("3.11", "3.12"))
@@ -105,7 +105,7 @@ def test_a_touched_file_brings_nothing_that_is_known(folder: Path) -> None:
 def test_links_that_go_round_end(folder: Path) -> None:
     (folder / "testing.md").write_text("# A\nsee [b](b.md) and [a](testing.md)")
     (folder / "b.md").write_text("# B\nsee [a](testing.md), [index](MEMORY.md) and [none](none.md)")
-    report = ImportReport()
+    report = SourceReport()
     titles = [each["title"] for each in read(folder, report) if each["kind"] == "observation"]
     assert sorted(titles) == ["A", "B", "Build"]
     assert report.skipped[("note", "cannot be read")] == 1
@@ -126,7 +126,7 @@ def test_no_notes_are_none(tmp_path: Path) -> None:
 def test_secrets_are_cleaned(folder: Path) -> None:
     (folder / "MEMORY.md").write_text("# About SECRET\nIt is SECRET.\n- SECRET")
     cleaned = memory_notes.read(
-        folder, SHOP, clean=lambda text: text.replace("SECRET", "[gone]"), report=ImportReport()
+        folder, SHOP, clean=lambda text: text.replace("SECRET", "[gone]"), report=SourceReport()
     )
     assert "[gone]" in (said := str(list(cleaned)))
     assert "SECRET" not in said

@@ -15,11 +15,10 @@ from tests.harness.growth import Finish, many_long_runs
 from claude_mem.model.full_text import (
     LONGEST_WORD,
     MOST_WORDS,
-    beginning,
-    expressions,
     indexed,
     is_only_a_beginning,
-    phrase,
+    may_begin_others,
+    query_words,
 )
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -40,14 +39,13 @@ def matches(db: sqlite3.Connection, text: str, expression: str) -> bool:
 
 def is_found(db: sqlite3.Connection, text: str, query: str) -> bool:
     """By any of its words or phrases, as matching does it: what is found nowhere may be a beginning."""
-    words, phrases = expressions(query)
+    words, phrases = query_words(query)
     for word in words:
-        begins = beginning(word)
-        if not is_only_a_beginning(word) and matches(db, text, word):
+        if not is_only_a_beginning(word) and matches(db, text, f'"{word}"'):
             return True
-        if begins and matches(db, text, begins):
+        if may_begin_others(word) and matches(db, text, f'"{word}"*'):
             return True
-    return any(matches(db, text, each) for each in phrases)
+    return any(matches(db, text, f'"{each}"') for each in phrases)
 
 
 @pytest.mark.parametrize(
@@ -86,25 +84,25 @@ def test_a_text_is_found_by(index: sqlite3.Connection, text: str, queries: str) 
 def test_what_belongs_together_is_found_only_together(
     index: sqlite3.Connection, text: str, query: str
 ) -> None:
-    _, phrases = expressions(query)
-    assert not any(matches(index, text, each) for each in phrases)
+    _, phrases = query_words(query)
+    assert not any(matches(index, text, f'"{each}"') for each in phrases)
     if not phrases:
         assert not is_found(index, text, query)
 
 
 def test_words_that_say_nothing_are_left_out_but_for_a_query_of_nothing_else() -> None:
-    assert expressions("what was the parser's bug?")[0] == ('"parser"', '"bug"')
-    assert expressions("who are you")[0] == ('"who"', '"are"', '"you"')
+    assert query_words("what was the parser's bug?")[0] == ("parser", "bug")
+    assert query_words("who are you")[0] == ("who", "are", "you")
 
 
 def test_a_quotation_a_path_and_an_identifier_are_phrases() -> None:
-    _, phrases = expressions('"lost update" in src/store.py by parseUser')
-    assert phrases == ('"lost update"', '"src store py"', '"parse User"')
+    _, phrases = query_words('"lost update" in src/store.py by parseUser')
+    assert phrases == ("lost update", "src store py", "parse User")
 
 
 def test_a_versions_digits_are_no_words_but_a_number_is() -> None:
-    assert expressions("2.1.0") == ((), ('"2 1 0"',))
-    assert expressions("issue 4711")[0] == ('"issue"', '"4711"')
+    assert query_words("2.1.0") == ((), ("2 1 0",))
+    assert query_words("issue 4711")[0] == ("issue", "4711")
 
 
 def test_an_operator_is_a_word_like_others(index: sqlite3.Connection) -> None:
@@ -113,10 +111,10 @@ def test_an_operator_is_a_word_like_others(index: sqlite3.Connection) -> None:
 
 
 def test_a_long_query_is_cut_to_its_first_words() -> None:
-    words, phrases = expressions(" ".join(f"word{n} a.b{n}" for n in range(10_000)) + "x" * 100_000)
+    words, phrases = query_words(" ".join(f"word{n} a.b{n}" for n in range(10_000)) + "x" * 100_000)
     assert len(words) == len(phrases) == MOST_WORDS
-    assert words[0] == '"word0"'
-    assert len(expressions("x" * 100_000)[0][0]) == LONGEST_WORD + 2
+    assert words[0] == "word0"
+    assert len(query_words("x" * 100_000)[0][0]) == LONGEST_WORD
 
 
 HOSTILE = st.text() | st.text(
@@ -132,13 +130,12 @@ HOSTILE = st.text() | st.text(
 @example('"' * 100_000)
 @example("NOT (" * 20_000)
 def test_no_query_is_an_error(query: str) -> None:
-    words, phrases = expressions(query)
+    words, phrases = query_words(query)
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute(f"CREATE VIRTUAL TABLE words USING fts5(body, tokenize='{TOKENIZER}')")
         db.execute("INSERT INTO words VALUES ('something')")
-        begun = [begins for word in words if (begins := beginning(word))]
-        for expression in (*words, *phrases, *begun, phrase(query), " AND ".join(words)):
-            if expression:
+        for each in (*words, *phrases):
+            for expression in (f'"{each}"', f'"{each}"*'):
                 db.execute("SELECT rowid FROM words WHERE words MATCH ?", (expression,)).fetchall()
 
 

@@ -22,7 +22,6 @@ from claude_mem.model.memory import (
     Outcome,
     Throttled,
 )
-from claude_mem.models.registry import MOST_OUTPUT, Prompt, Reply
 from claude_mem.observe import mode
 from claude_mem.observe.observer import (
     BudgetSpent,
@@ -33,6 +32,7 @@ from claude_mem.observe.observer import (
     pending_spend,
 )
 from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.providers.registry import MOST_OUTPUT, Prompt, Reply
 
 DEADLINE_S = 60.0
 COST = Spend("anthropic", "haiku", input_tokens=90, output_tokens=10, cost_usd=0.01)

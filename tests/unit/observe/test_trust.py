@@ -44,6 +44,30 @@ def test_what_changed_none_is_external_if_anything_was_read() -> None:
     assert source_of(Observation("decision", "t"), []) == "work"
 
 
+TESTED = ToolCall("Bash", '{"command": "uv run pytest -q"}', "1 passed")
+COMMITTED = ToolCall("Bash", '{"command": "git commit -m x"}', "[main abcdef1] x")
+ANSWERED = ToolCall(
+    "AskUserQuestion", '{"questions": [{"question": "Which?"}]}', '{"answers": {"Which?": "a"}}'
+)
+
+
+@pytest.mark.parametrize("proof", [TESTED, COMMITTED, ANSWERED])
+def test_what_a_test_a_commit_or_the_user_showed_is_more_than_read(proof: ToolCall) -> None:
+    assert source_of(Observation("discovery", "t"), [READ, proof]) == "work"
+
+
+@pytest.mark.parametrize(
+    "fetched",
+    [
+        ToolCall("WebFetch", '{"url": "https://a.b"}', "text"),
+        ToolCall("mcp__forge__issue", "{}", "text"),
+        ToolCall("Bash", '{"command": "curl https://a.b"}', "text"),
+    ],
+)
+def test_nothing_shows_that_of_text_from_the_web(fetched: ToolCall) -> None:
+    assert source_of(Observation("discovery", "t"), [fetched, TESTED]) == "external"
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.privacy import secrets
+from claude_mem.privacy import secrets, suspect
 from claude_mem.privacy.secrets import RULES, redact, redact_value
 
 EXAMPLES = sorted({(name, example) for name, _, _, example in RULES})
@@ -20,8 +20,9 @@ MARK = re.compile(r"\[redacted:[\w-]+\]")
 # What of each example is the secret: the longest run without blanks, quotes and the separators of fields.
 SECRETS = {
     "private-key": "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
-    "url-password": "hunter2hunter2",
-    "curl-user": "hunter2hunter2",
+    "seed-phrase": "abandon ability",
+    "function-key": "AbCdEfGhIjKlMnOpQrSt0123456789",
+    "app-password": "mnop",
     "slack-webhook": "AbCdEfGhIjKlMnOpQrStUvWx",
     "azure-signature": "q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8l9Z0x1C%3D",
     "azure-key": "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYg==",
@@ -29,6 +30,8 @@ SECRETS = {
 
 
 def secret_of(name: str, example: str) -> str:
+    if "hunter2hunter2" in example:
+        return "hunter2hunter2"
     return SECRETS.get(name) or max(re.split(r"[\s\"'=:]+", example), key=len)
 
 
@@ -61,7 +64,7 @@ def test_every_rule_is_found_by_one_of_its_keywords(subtests: pytest.Subtests) -
             assert keyword == keyword.lower()
             siblings = [k for n, k, p, e in RULES if (n, p, e) == (name, pattern, example)]
             assert any(sibling in example.lower() for sibling in siblings)
-            if pattern:
+            if pattern:  # without it, what others do not know stays: no row is there for show
                 own = tuple((name, sibling, pattern, example) for sibling in siblings)
                 assert f"[redacted:{name}]" in redact(example, rules=own)
 
@@ -340,11 +343,42 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
 
 
 def test_what_one_redaction_uncovers_is_redacted_in_the_same_call() -> None:
-    once = redact("token is a1.API_KEY=0123456789abcdef://host")
-    assert once == "token is [redacted:assignment][redacted:assignment]"
+    """A command's second password: the first, once it is a mark, is passed over."""
+    once = redact("ldappasswd -s hunter2hunter2 -w 0therPassw0rd")
+    assert once.count("[redacted:command-password]") == 2
     assert redact(once) == once
 
 
 @given(st.text())
 def test_any_text_at_all_can_be_redacted(text: str) -> None:
     redact(text + "password=" + text + "private key-" + text + "://" + text)
+
+
+@pytest.mark.parametrize(
+    "name", ["password", "token", "api key", "пароль", "Authorization", "cookie", "sshpass -p"]
+)
+@pytest.mark.parametrize("rest", ["", " ", ": ", "=", ' "', " '", "\n", ": \n", "\\", '"', " is "])
+def test_a_text_may_end_anywhere_after_a_name(name: str, rest: str) -> None:
+    assert redact(f"use {name}{rest}") == f"use {name}{rest}"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("DB_PASSWORD='#Kp92mmQzA'", "Kp92mmQzA"),
+        ("postgres://app:your9Kp92mm@db/app", "your9Kp92mm"),
+        ("DB_PASSWORD=Summer.Winter22", "Summer"),
+        ("VAULT_TOKEN=s.jgrQFaLVmpntyAbCdEfGhIjK", "jgrQFaLV"),
+        ("https://x/?user=app&password=sgAhrlmuPVHo", "sgAhrlmuPVHo"),
+        ("client_secret=zPUqbSuyHFCmLVe1XpJb", "zPUqbSuy"),
+        ('password: "correct horse 9 battery"', "battery"),
+        ("DB_PASSWORD=Kp92;mmQzBaaa", "mmQzBaaa"),
+        ("DB_PASSWORD=Kp92&mmQzBaaa", "mmQzBaaa"),
+        ('DB_PASSWORD=Kp92"mmQzBaaa', "mmQzBaaa"),
+        ("DB_PASSWORD=Kp92\\mmQzBaaa", "mmQzBaaa"),
+        ("SMTP_PASS=abcd efgh ijkl mnop", "mnop"),
+    ],
+)
+def test_what_looks_like_a_placeholder_or_code_is_hidden_and_never_by_half(text: str, secret: str) -> None:
+    assert secret not in redact(text)
+    assert suspect.is_suspect(json.dumps({"stdout": text}).encode())

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_mem.privacy import suspect, tags
 from claude_mem.privacy.tags import HIDDEN_TAGS, strip
 
 CANARY = "kanarienvogel"
@@ -176,3 +177,41 @@ def test_no_character_that_stood_inside_a_private_tag_comes_back(
     assert CANARY not in result
     assert private == bool(parts)
     assert still == ("private" if any(not closing for *_, closing in parts) else None)
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("&#60;private&#62;", "&#60;/private&#62;"),
+        ("&#060;private&#062;", "&#060;&#47;private&#062;"),
+        ("&#x3c;private&#x3e;", "&#x3C;/private&#x3E;"),
+        ("&amp;#60;private&amp;#62;", "&amp;#60;/private&amp;#62;"),
+        ("%3Cprivate%3E", "%3C/private%3E"),
+        ("%3cprivate%3e", "%3c%2fprivate%3e"),
+        (r"\x3cprivate\x3e", r"\x3c/private\x3e"),
+        (r"\x3cprivate\x3e", r"\x3c\x2fprivate\x3e"),
+        ("< private >", "</ private >"),
+        ("< private >", "< / private >"),
+        ("＜private＞", "＜/private＞"),
+        ("＜ｐｒｉｖａｔｅ＞", "＜／ｐｒｉｖａｔｅ＞"),
+        ("<pri\u200bvate>", "</pri\u200bvate>"),
+        ("<\u200dprivate>", "<\u2060/private>"),
+    ],
+)
+def test_a_tag_is_known_in_every_usual_spelling(opening: str, closing: str) -> None:
+    text = f"before {opening}hidden{closing} after"
+    assert tags.may_hide(text)
+    assert tags.strip(text) == ("before  after", None, True)
+    assert suspect.is_suspect(json.dumps({"prompt": text}, ensure_ascii=False).encode())
+
+
+def test_characters_of_no_width_outside_a_tag_stay() -> None:
+    text = "a\u200db <pri\u200bvate>hidden</private>\u00adc"
+    assert tags.strip(text) == ("a\u200db \u00adc", None, True)
+
+
+@pytest.mark.parametrize(
+    "text", ["if a < private && b > c:", "x / private / y", "private: < 5", "a <privateer> b"]
+)
+def test_the_word_alone_is_no_tag(text: str) -> None:
+    assert tags.strip(text) == (text, None, False)

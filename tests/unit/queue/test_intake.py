@@ -17,7 +17,7 @@ from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.queue.intake import Intake
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 
 DRAINERS = 8
 
@@ -26,7 +26,7 @@ def test_the_spool_may_be_drained_by_several_at_once(tmp_path: Path, monkeypatch
     """The worker's loop and somebody who forgets: each file is taken in once, and neither stumbles."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spool").mkdir(mode=0o700)
-    with Store.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
         intake = Intake(Settings(tmp_path), store)
         for number in range(300):
             spool_writer.put(b"PostToolUse", payloads.bash(f"toolu_{number}"), time.time_ns())
@@ -58,7 +58,7 @@ def test_a_session_start_is_recorded_and_its_showing_noted_though_the_store_fail
             raise failures.pop()
         noted.append(stamp)
 
-    with Store.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
         intake = Intake(Settings(tmp_path), store)
         intake.on_shown = on_shown
         spool_writer.put(b"SessionStart", payloads.start(), time.time_ns(), context=b"stamp-1")
@@ -77,7 +77,7 @@ def test_an_event_is_stored_as_its_agents_and_that_of_an_unknown_agent_is_set_as
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spool").mkdir(mode=0o700)
     monkeypatch.setitem(agents.FOLDERS, "another-code", "claude_code")
-    with Store.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
         intake = Intake(Settings(tmp_path), store)
         for agent in ("claude-code", "another-code", "nobody"):
             event = payloads.payload("UserPromptSubmit", session=agent, prompt="hello")

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
+from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
 
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Batch, Memory, Observed, Outcome, Paused
 from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import BackfillOptions
 
 OFFLINE = BackfillOptions(offline=True)
@@ -27,8 +27,8 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: SettableClock) -> Iterator[Store]:
-    with Store.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
+def store(tmp_path: Path, clock: SettableClock) -> Iterator[SqliteStore]:
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
         yield store
 
 
@@ -47,7 +47,7 @@ class Observer:
         return Observed(Memory()), None
 
 
-def pump(store: Store, observe: Observer, clock: SettableClock) -> Pump:
+def pump(store: SqliteStore, observe: Observer, clock: SettableClock) -> Pump:
     return Pump(store.queue, observe, due_at, clock, lambda _: None, lambda: 0.0)
 
 
@@ -60,11 +60,11 @@ def turn(events: Events, session: str, *, past: bool = True) -> list[Event]:
     ]
 
 
-def test_what_is_done_now_goes_before_the_past(store: Store, clock: SettableClock) -> None:
+def test_what_is_done_now_goes_before_the_past(store: SqliteStore, clock: SettableClock) -> None:
     events, observe = Events(), Observer()
     for name in ("old-1", "old-2"):
-        store.inbox.accept_past(arrivals(*turn(events, name)), OFFLINE)
-    store.inbox.accept(arrivals(*turn(events, "live", past=False)))
+        store.events.accept_past(new_events(*turn(events, name)), OFFLINE)
+    store.events.accept(new_events(*turn(events, "live", past=False)))
     pumping = pump(store, observe, clock)
     while pumping.step() is not None:
         pass
@@ -72,11 +72,11 @@ def test_what_is_done_now_goes_before_the_past(store: Store, clock: SettableCloc
 
 
 def test_of_the_past_one_session_is_observed_at_a_time_and_live_ones_beside_it(
-    store: Store, clock: SettableClock
+    store: SqliteStore, clock: SettableClock
 ) -> None:
     events, observe = Events(), Observer(hold="old-1")
     for name in ("old-1", "old-2"):
-        store.inbox.accept_past(arrivals(*turn(events, name)), OFFLINE)
+        store.events.accept_past(new_events(*turn(events, name)), OFFLINE)
     pumping = pump(store, observe, clock)
     first = threading.Thread(target=pumping.step)
     first.start()
@@ -85,7 +85,7 @@ def test_of_the_past_one_session_is_observed_at_a_time_and_live_ones_beside_it(
     assert again is not None
     assert again > clock()  # to look again soon, for it is due
     assert observe.seen == ["old-1"]
-    store.inbox.accept(arrivals(*turn(events, "live", past=False)))
+    store.events.accept(new_events(*turn(events, "live", past=False)))
     assert pumping.step() == clock()
     assert observe.seen == ["old-1", "live"]
     observe.go_on.set()
@@ -95,28 +95,28 @@ def test_of_the_past_one_session_is_observed_at_a_time_and_live_ones_beside_it(
 
 
 def test_a_session_that_is_still_being_told_waits_and_not_for_ever(
-    store: Store, clock: SettableClock
+    store: SqliteStore, clock: SettableClock
 ) -> None:
     events, observe = Events(), Observer()
     held = BackfillOptions(offline=True, hold_until=clock() + 1000)
-    store.inbox.accept_past(arrivals(*turn(events, "half")), held)
+    store.events.accept_past(new_events(*turn(events, "half")), held)
     pumping = pump(store, observe, clock)
     assert pumping.step() is None
-    assert store.inbox.progress(0).waiting == 0
+    assert store.events.progress(0).waiting == 0
     clock.now += 1001
     pumping.step()
     assert observe.seen == ["half"]
 
-    store.inbox.accept_past(
-        arrivals(*turn(events, "whole")), BackfillOptions(offline=True, hold_until=clock() + 10**9)
+    store.events.accept_past(
+        new_events(*turn(events, "whole")), BackfillOptions(offline=True, hold_until=clock() + 10**9)
     )
-    store.inbox.release(["whole"])
+    store.events.release(["whole"])
     pumping.step()
     assert observe.seen == ["half", "whole"]
 
 
 def test_a_model_that_cannot_be_asked_holds_up_nothing_that_needs_none(
-    store: Store, clock: SettableClock
+    store: SqliteStore, clock: SettableClock
 ) -> None:
     events = Events()
     seen: list[str] = []
@@ -126,10 +126,10 @@ def test_a_model_that_cannot_be_asked_holds_up_nothing_that_needs_none(
         return (Observed(Memory()) if batch.offline else Paused("Log in.")), None
 
     pumping = Pump(store.queue, observe, due_at, clock, lambda _: None, lambda: 0.0)
-    store.inbox.accept(arrivals(*turn(events, "live", past=False)))
+    store.events.accept(new_events(*turn(events, "live", past=False)))
     pumping.step()
-    store.inbox.accept_past(arrivals(*turn(events, "asks")), BackfillOptions(offline=False))
-    store.inbox.accept_past(arrivals(*turn(events, "free")), OFFLINE)
+    store.events.accept_past(new_events(*turn(events, "asks")), BackfillOptions(offline=False))
+    store.events.accept_past(new_events(*turn(events, "free")), OFFLINE)
     pumping.step()
     pumping.step()
     assert seen == ["live", "free"]

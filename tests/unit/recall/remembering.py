@@ -10,7 +10,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, new_events
 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
@@ -20,10 +20,10 @@ from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import MemoryWriter
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import InjectionLimits, Injector
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.search import Search, SearchResults
-from claude_mem.recall.service import MemoryReader
-from claude_mem.store.sqlite import Store
-from claude_mem.store.values import CopyReport, ForgetRequest, Injection, Project
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import CopyReport, DeletionRequest, Injection, Project
 from claude_mem.vectors.indexer import Similarity
 
 DAY = 24 * 60 * 60 * 1000
@@ -46,11 +46,11 @@ class TwoBackups(OtherCopies):
     def __init__(self) -> None:
         self._holding = ["a.db", "b.db"]
 
-    def look(self, wanted: ForgetRequest) -> list[CopyReport]:
+    def look(self, wanted: DeletionRequest) -> list[CopyReport]:
         del wanted
         return [CopyReport(path, "backup", "holds") for path in self._holding]
 
-    def forget(self, wanted: ForgetRequest, *, exports: bool) -> list[CopyReport]:
+    def forget(self, wanted: DeletionRequest, *, exports: bool) -> list[CopyReport]:
         del wanted, exports
         gone, self._holding = self._holding, []
         return [CopyReport(path, "backup", "rewritten") for path in gone]
@@ -60,7 +60,7 @@ class House:
     """One store; every part of recall that a test may want to ask."""
 
     def __init__(
-        self, store: Store, clock: SettableClock, near: Similarity | None, size: InjectionLimits
+        self, store: SqliteStore, clock: SettableClock, near: Similarity | None, size: InjectionLimits
     ) -> None:
         self.store, self.clock, self.truth = store, clock, Told()
         self.library, self.shelves = store.memories, store.sessions
@@ -162,7 +162,7 @@ class House:
         cwd = origin.root
         events = [self.events.prompt(prompt, session, cwd=cwd, **when)] if prompt is not None else []
         events += more or [self.events.make(Kind.STOP, session, text="Done.", cwd=cwd, **when)]
-        self.store.inbox.accept(arrivals(*events, origin=origin))
+        self.store.events.accept(new_events(*events, origin=origin))
         found = self.store.sessions.find(session)
         assert found is not None
         lease = self.store.queue.lease(100, found.id)
@@ -182,7 +182,7 @@ class House:
         return self.search(query, Filters(**filters), most)
 
     def project(self, origin: Origin = ORIGIN) -> Project:
-        found = self.library.project(origin.key)
+        found = self.store.projects.find(origin.key)
         assert found is not None
         return found
 
@@ -240,5 +240,5 @@ def house(
 ) -> Iterator[House]:
     clock = SettableClock(NOON)
     database = folder / "data" / "claude-mem.db"
-    with Store.open(database, clock=clock, backups=folder / "data" / "backups") as store:
+    with SqliteStore.open(database, clock=clock, backups=folder / "data" / "backups") as store:
         yield House(store, clock, near, size or InjectionLimits())

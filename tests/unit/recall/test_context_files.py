@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from tests.contracts.store_contract import NOON, ORIGIN, arrivals
+from tests.contracts.store_contract import NOON, ORIGIN, new_events
 from tests.unit.recall.remembering import DAY, House, house
 
 from claude_mem.hook import paths
@@ -38,7 +38,7 @@ class Rendering:
 
     def compacted(self, session: str = "s1") -> None:
         event = self.memory.events.make(Kind.PRE_COMPACT, session, note="auto", cwd=ORIGIN.root)
-        self.memory.store.inbox.accept(arrivals(event))
+        self.memory.store.events.accept(new_events(event))
 
     def settle(self) -> None:
         while self.fresh.step():

@@ -1,66 +1,51 @@
 """What memory costs, in figures."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
+from tests.contracts.store_contract import Events, SettableClock, new_events
 
 from claude_mem.model.clock import DAY_MS
-from claude_mem.model.jobs import Spent
+from claude_mem.model.events import Origin
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Memory
 from claude_mem.recall.cost import CostReport
 from claude_mem.settings import Settings
-from claude_mem.store import Store
-from claude_mem.store.values import InjectionCount, Project, Spending
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import Injection
 
 NOON = 1_769_860_800_000  # 2026-01-31T12:00:00Z
-
-
-class Ledgers:
-    def injected(self, since: int, project: str | None) -> list[InjectionCount]:
-        told = [
-            InjectionCount("2026-01-30", "SessionStart", 2, 800),
-            InjectionCount("2026-01-31", "UserPromptSubmit", 1, 90),
-        ]
-        return told if project is None else told[:1]
-
-    def uses_asked_about(self, since: int, project: str | None) -> int:
-        return 100
-
-    def __getattr__(self, name: str) -> Any:
-        raise AssertionError(name)
-
-
-MILL = Project(2, "/home/ada/mill", "mill", "/home/ada/mill")
-SPENT = [
-    Spending("2026-01-30", "shop", "anthropic", "haiku", 3, 3_000, 600, 400, 0.02),
-    Spending("2026-01-31", "shop", "anthropic", "haiku", 1, 1_000, 0, 100, 0.01),
-    Spending("2026-01-31", "mill", "openai", "local", 1, 500, 0, 50, None),
-]
+SHOP = Origin("github.com/ada/shop", "shop", "/home/ada/shop")
+MILL = Origin("/home/ada/mill", "mill", "/home/ada/mill")
 
 
 @pytest.fixture
-def costing() -> CostReport:
-    asked: list[int] = []
+def costing(tmp_path: Path) -> Iterator[CostReport]:
+    clock, events = SettableClock(NOON), Events()
+    with SqliteStore.open(tmp_path / "m.db", clock=clock, backups=tmp_path / "backups") as store:
 
-    def spending(since: int) -> list[Spending]:
-        asked.append(since)
-        assert since == NOON - NOON % DAY_MS - 2 * DAY_MS
-        return SPENT
+        def ask(at: int, origin: Origin, uses: int, spend: Spend) -> None:
+            """A model is asked about some tool uses."""
+            clock.now = at
+            made = [events.tool(origin.name, at=at) for _ in range(uses)]
+            session_id = store.events.accept(new_events(*made, origin=origin)).session_ids[0]
+            lease = store.queue.lease(200, session_id)
+            assert lease is not None
+            store.queue.settle(lease, Memory(), spend)
 
-    def spent(session_id: int, now: int) -> Spent:
-        assert (session_id, now) == (0, NOON)
-        return Spent(daily_tokens=1_650, daily_usd=0.01)
-
-    queue = SimpleNamespace(spending=spending, spent=spent)
-    known = {"mill": MILL, MILL.key: MILL}
-    memories = SimpleNamespace(project=known.get)
-    return CostReport(
-        store=cast(Store, SimpleNamespace(queue=queue, statistics=Ledgers(), memories=memories)),
-        clock=lambda: NOON,
-        settings=Settings(Path("data"), daily_tokens=5_000, daily_usd=2.0),
-        instructions=800,
-    )
+        for output, usd in ((100, 0.01), (100, 0.005), (200, 0.005)):
+            ask(NOON - DAY_MS, SHOP, 30, Spend("anthropic", "haiku", 1_000, 200, output, usd))
+        ask(NOON - 1, SHOP, 6, Spend("anthropic", "haiku", 1_000, 0, 100, 0.01))
+        ask(NOON, MILL, 4, Spend("openai", "local", 500, 0, 50, None))
+        for session, event, tokens, at in (
+            ("mill", "SessionStart", 300, NOON - DAY_MS),
+            ("mill", "SessionStart", 500, NOON - DAY_MS + 1),
+            ("shop", "UserPromptSubmit", 90, NOON),
+        ):
+            store.injections.note_injection(Injection(session, event, ("1",), tokens, at))
+        settings = Settings(Path("data"), daily_tokens=5_000, daily_usd=2.0)
+        yield CostReport(store=store, clock=clock, settings=settings, instructions=800)
 
 
 def test_it_is_told_by_day_model_and_project_and_adds_up(costing: CostReport) -> None:

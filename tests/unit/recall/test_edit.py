@@ -15,7 +15,7 @@ from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
 from claude_mem.recall.edit import MOST_UNDOS, UNDO_MS, Corrections
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 
 HERE: dict[str, object] = {"cwd": "/home/a/shop"}
 
@@ -97,7 +97,7 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Corrections]:
-    with Store.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
         store.memories.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
         yield Corrections(store=store, clock=clock, clean=str, changed=lambda _projects: None)
 

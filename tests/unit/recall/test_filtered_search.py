@@ -18,7 +18,7 @@ from claude_mem.model.memory import Summary
 from claude_mem.model.refs import Filters, ref_at
 from claude_mem.model.structs import replace
 from claude_mem.recall.search import Search
-from claude_mem.store import MemoryFilter
+from claude_mem.store.base import MemoryFilter
 from claude_mem.store.sqlite.memories import BESIDE, Memories
 from claude_mem.store.sqlite.memory_filters import FEW, MANY_WRONG
 from claude_mem.vectors.builtin import Builtin
@@ -182,6 +182,7 @@ def test_the_vectors_leave_out_what_does_not_pass_before_they_cut_off(tmp_path: 
         copied(memory, memory.keep("Aaab", "aaa", session="crowd", indexed=False), 2 * NEAREST)
         memory.indexing.catch_up()
         embedder = Letters()
+        embedder.weight = 5.0  # enough to speak without a word
         keeper = Builtin(memory.store.vectors)
         embedding = VectorIndexer(memory.store.embeddings, keeper, embedder)
         while embedding.step(0):
@@ -198,21 +199,21 @@ def test_the_vectors_leave_out_what_does_not_pass_before_they_cut_off(tmp_path: 
 
 def test_the_vectors_look_further_until_enough_of_many_pass(tmp_path: Path) -> None:
     class Many:
-        """More than can be listed pass: those with an odd spot, which are the farthest."""
+        """More than can be listed pass: those with an odd memory_key, which are the farthest."""
 
-        few = None
+        listed = None
 
-        def __call__(self, spots: Iterable[int]) -> set[int]:
-            return {spot for spot in spots if spot % 2}
+        def __call__(self, memory_keys: Iterable[int]) -> set[int]:
+            return {memory_key for memory_key in memory_keys if memory_key % 2}
 
     passing = cast(MemoryFilter, Many())
     with opened(tmp_path) as memories:
         keeper = Builtin(memories.shelf)
-        spots = memories.learn(*(f"title {number}" for number in range(120)))
-        keeper.put({spot: vector(1, 1 if spot % 2 else 0) for spot in spots})
+        memory_keys = memories.learn(*(f"title {number}" for number in range(120)))
+        keeper.put({memory_key: vector(1, 1 if memory_key % 2 else 0) for memory_key in memory_keys})
         found = Similarity(Letters(), keeper, nearest=10).cosines("a", None, [], passing=passing)
         assert len(found) == 10
-        assert all(spot % 2 for spot in found)
+        assert all(memory_key % 2 for memory_key in found)
         everything = Similarity(Letters(), keeper, nearest=1000).cosines("a", None, [], passing=passing)
         assert len(everything) == 60
 
@@ -247,7 +248,7 @@ class Counting(Memories):
 
 def test_a_filtered_search_asks_once_about_a_file_of_which_little_is_known(memory: House) -> None:
     memory.keep("One", type="decision", files_modified=("src/shop/till.py",))
-    library = Counting(memory.store.readers, memory.store.writer)
+    library = Counting(memory.store.readers, memory.store.writer, memory.clock)
     search = Search(library, memory.clock, None, memory.truth)
     found = search("src/shop/till.py", Filters(project_id=1, types=("decision",)), 5)
     assert [hit.card.title for hit in found.hits] == ["One"]

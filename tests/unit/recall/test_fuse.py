@@ -1,13 +1,16 @@
-"""Weighing words, sessions and vectors against each other."""
+"""Weighing words, sessions, vectors and files against each other."""
 
 from __future__ import annotations
 
 import pytest
 
-from claude_mem.model.refs import MemoryKind, Ref, memory_key, session_at
+from claude_mem.model.refs import MemoryKind, Ref, kind_at, memory_key, session_at
 from claude_mem.recall import fuse as fusing
-from claude_mem.recall.fuse import PHRASE, Fused, ranked
-from claude_mem.store.values import TextMatch, TextMatches
+from claude_mem.recall.fuse import FILE, Fused, apart_from, ranked, weigh
+from claude_mem.store.values import IndexSizes, TextMatch, TextMatches
+
+SIZES = IndexSizes(100, 80, dict.fromkeys(range(1, 11), 10))
+NOTHING = TextMatches(SIZES)
 
 
 def at(session: int, id: int, kind: MemoryKind = "observation") -> int:
@@ -16,90 +19,127 @@ def at(session: int, id: int, kind: MemoryKind = "observation") -> int:
 
 def fuse(
     matches: TextMatches,
-    cosines: dict[int, float],
-    weight: float,
-    extra: dict[int, float],
-    share: float = 1.0,
+    cosines: dict[int, float] | None = None,
+    weight: float = 0.5,
+    files: dict[int, float] | None = None,
 ) -> Fused:
-    return fusing.fuse(fusing.weigh(matches, share), cosines, weight, extra)
+    return fusing.fuse(weigh(matches), cosines or {}, weight, files or {})
 
 
 def matches(
-    *found: tuple[str, dict[int, float]], phrases: dict[str, dict[int, float]] | None = None
+    *found: tuple[str, dict[int, float]],
+    phrases: dict[str, dict[int, float]] | None = None,
+    sizes: IndexSizes = SIZES,
 ) -> TextMatches:
-    told = [TextMatch(word, scores) for word, scores in found]
-    told += [TextMatch(word, scores, is_phrase=True) for word, scores in (phrases or {}).items()]
-    return TextMatches(100, tuple(told))
+    """All of it was said."""
+    told = [TextMatch(word, scores, scores) for word, scores in found]
+    told += [TextMatch(word, scores, scores, is_phrase=True) for word, scores in (phrases or {}).items()]
+    return TextMatches(sizes, tuple(told))
 
 
 def test_more_of_the_querys_words_are_more() -> None:
     both, one = at(1, 1), at(2, 2)
-    fused = fuse(matches(("a", {both: 1.0, one: 1.0}), ("b", {both: 1.0})), {}, 0.0, {})
+    fused = fuse(matches(("a", {both: 1.0, one: 1.0}), ("b", {both: 1.0})))
     assert fused.score(both) > fused.score(one) > 0
 
 
 def test_a_phrase_lifts_its_hits_beside_its_words() -> None:
     whole, parts = at(1, 1), at(2, 2)
     words = ("dry", {whole: 1.0, parts: 1.0}), ("run", {whole: 1.0, parts: 1.0})
-    plain, lifted = (
-        fuse(matches(*words), {}, 0.0, {}),
-        fuse(matches(*words, phrases={"dry run": {whole: 2.0}}), {}, 0.0, {}),
-    )
+    plain, lifted = fuse(matches(*words)), fuse(matches(*words, phrases={"dry run": {whole: 2.0}}))
     assert plain.score(whole) == plain.score(parts)
-    assert lifted.score(whole) > lifted.score(parts) == plain.score(parts)
-    assert fuse(matches(phrases={"2 1 0": {whole: 2.0}}), {}, 0.0, {}).score(whole) == pytest.approx(
-        2 * PHRASE
+    assert lifted.score(whole) > lifted.score(parts)
+
+
+def test_each_reading_is_a_share_of_the_best_whatever_its_scale() -> None:
+    here, there = at(1, 1), at(2, 2)
+    for scale in (0.01, 1.0, 50.0):
+        fused = fuse(matches(("a", {here: 2.0 * scale, there: 1.0 * scale})))
+        assert fused.words == pytest.approx({here: 1.0, there: 0.5})
+        assert fused.score(here) == pytest.approx(3.0)
+
+
+def test_what_was_said_counts_beside_what_a_tool_printed() -> None:
+    printed, said = at(1, 1, "evidence"), at(2, 2, "prompt")
+    both = {printed: 1.0, said: 1.0}
+    fused = fuse(TextMatches(SIZES, (TextMatch("a", both, {said: 1.0}),)))
+    assert fused.score(said) > fused.score(printed) > 0
+
+
+def test_a_session_counts_as_a_whole_but_a_long_one_for_less() -> None:
+    often, once = {at(1, id): 1.0 for id in range(3)}, {at(2, 9): 1.0}
+    assert fuse(matches(("a", often | once))).score(at(1, 0)) > fuse(matches(("a", often | once))).score(
+        at(2, 9)
     )
+    long = IndexSizes(1000, 800, {1: 900, 2: 10})
+    fused = fuse(matches(("a", {at(1, 1): 1.0, at(2, 2): 1.0}), sizes=long))
+    assert fused.score(at(2, 2)) > fused.score(at(1, 1))
 
 
-def test_a_score_means_the_same_however_long_the_question() -> None:
-    here = at(1, 1)
-    short = fuse(matches(("a", {here: 2.0})), {}, 0.0, {})
-    long = fuse(matches(*((word, {here: 2.0}) for word in "abcdefgh")), {}, 0.0, {})
-    assert long.score(here) == pytest.approx(short.score(here))
+def test_a_frequent_word_says_nothing_of_whole_sessions() -> None:
+    """It was looked for in some of its memories only."""
+    frequent = TextMatch("the", {at(2, 2): 0.1}, {}, rows=90)
+    rare = TextMatch("walrus", {at(1, 1): 3.0, at(2, 2): 2.0}, {})
+    weighed = weigh(TextMatches(SIZES, (rare, frequent)))
+    assert weighed.whole[1] == weighed.whole[2]
+    assert weighed.memories[at(2, 2)] == pytest.approx(2.1)
 
 
-def test_a_session_that_covers_the_question_speaks_for_each_of_its_memories_but_never_without_bound() -> None:
-    lone, beside = at(1, 1), at(2, 2)
-    fused = fuse(matches(("a", {lone: 1.0, beside: 1.0}), ("b", {at(2, 3): 1.0})), {}, 0.0, {})
-    assert fused.score(beside) > fused.score(lone)
-    many = fuse(matches(("a", {at(3, id): 1.0 for id in range(90)})), {}, 0.0, {})
-    assert many.coverage[3] < 1.0
+def test_vectors_count_by_how_close_the_closest_memory_of_a_session_comes() -> None:
+    near, between, far = at(1, 1), at(2, 2), at(3, 3)
+    fused = fuse(NOTHING, {near: 0.8, between: 0.5, far: 0.2}, 0.5)
+    assert [fused.score(place) for place in (near, between, far)] == pytest.approx([0.5, 0.25, 0.0])
+    assert fuse(NOTHING, {near: 0.8, far: 0.8}).score(near) == 0.0
+    assert fuse(NOTHING, {near: 0.8, far: 0.2}, 0.0).score(near) == 0.0
 
 
-def test_vectors_count_by_how_far_a_session_stands_out_and_by_their_weight() -> None:
-    near, far = at(1, 1), at(2, 2)
-    fused = fuse(TextMatches(10), {near: 0.8, far: 0.2}, 0.5, {})
-    assert (fused.score(near), fused.score(far)) == pytest.approx((0.5, -0.5))
-    alike = fuse(TextMatches(10), {near: 0.8, far: 0.8}, 0.5, {})
-    assert alike.score(near) == alike.score(far) == 0.0
-    assert fuse(TextMatches(10), {near: 0.8, far: 0.2}, 0.0, {}).score(near) == 0.0
+def test_a_file_that_is_named_counts_as_much_as_all_words() -> None:
+    named, worded = at(1, 1), at(2, 2)
+    fused = fuse(matches(("a", {worded: 1.0})), files={named: 0.7})
+    assert fused.score(named) == pytest.approx(FILE) == pytest.approx(fused.score(worded))
 
 
 def test_what_a_score_is_made_of_adds_up_to_it() -> None:
     here = at(1, 1)
-    fused = fuse(matches(("a", {here: 1.0})), {here: 0.9, at(2, 2): 0.1}, 0.3, {here: 0.7}, share=0.3)
-    assert sum(fused.parts(here).values()) == pytest.approx(fused.score(here))
-    assert fused.parts(here)["file"] == 0.7
+    fused = fuse(matches(("a", {here: 1.0, at(1, 2): 2.0})), {here: 0.9, at(2, 2): 0.1}, 0.3, {here: 0.7})
+    parts = fused.parts(here)
+    assert sum(parts.values()) == pytest.approx(fused.score(here))
+    assert parts["file"] == pytest.approx(FILE)
+    assert parts["words"] == pytest.approx(0.5)
+    assert parts["session"] >= 0
 
 
 def test_a_sessions_few_best_come_before_all_the_rest_and_nothing_is_lost() -> None:
     loud = {at(1, id): 10.0 - id for id in range(1, 9)}
     quiet = at(2, 99)
     near = {at(3, 5): 0.1}
-    order = list(ranked(fuse(matches(("a", loud | {quiet: 0.1})), near, 0.1, {}), near, per_session=2))
+    order = list(ranked(fuse(matches(("a", loud | {quiet: 0.1})), near, 0.1), per_session=2))
     assert set(order) == {*loud, quiet, *near}
     assert [session_at(place) for place in order[:4]].count(1) == 2
     assert order[0] == at(1, 1)
 
 
-def test_what_nobody_asked_for_takes_no_place_of_what_was_asked_for() -> None:
-    """A session's raw text says the words best; its one summary must not wait behind everybody's."""
+def test_what_nobody_asked_for_speaks_for_its_session_and_takes_no_place() -> None:
+    """A session's raw text says the words best; its one summary stands where it would."""
     loud = {at(1, id, "evidence"): 10.0 - id for id in range(1, 9)}
     told, other = at(1, 1, "summary"), at(2, 2, "summary")
-    fused = fuse(matches(("a", loud | {told: 0.2, other: 0.1})), {}, 0.0, {})
-    kinds: tuple[MemoryKind, ...] = ("summary",)
-    assert list(ranked(fused, {}, 2, kinds)) == [told, other]
-    assert list(ranked(fused, {}, 2))[:3] == [at(1, 1, "evidence"), at(1, 2, "evidence"), other], (
-        "else it waits"
-    )
+    weighed = weigh(matches(("a", loud | {told: 0.1, other: 0.2})))
+    fused = fusing.fuse(weighed, {}, 0.5, {}, lambda place: kind_at(place) == "summary")
+    assert list(ranked(fused, 2)) == [told, other]
+    assert fused.score(told) == pytest.approx(fused.sessions[1])
+
+
+def test_what_one_session_has_can_be_left_out_of_account() -> None:
+    own, other = at(1, 1, "prompt"), at(2, 2)
+    asked = matches(("a", {own: 9.0, other: 1.0}), ("b", {own: 9.0}))
+    weighed = weigh(apart_from(asked, 1))
+    assert weighed.memories == {other: 1.0}
+    assert weighed.unknown == 0.5
+
+
+def test_the_share_of_unknown_words_and_the_strength_of_the_best_are_told() -> None:
+    weighed = weigh(matches(("a", {at(1, 1): 4.0}), ("b", {}), ("c", {}), phrases={"a b": {}}))
+    assert weighed.unknown == pytest.approx(2 / 3)
+    twice = weigh(matches(("a", {at(1, 1): 8.0})))
+    assert twice.strength == pytest.approx(2 * weighed.strength)
+    assert weigh(NOTHING).strength == weigh(NOTHING).unknown == 0.0

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.contracts.store_contract import Events, arrivals
+from tests.contracts.store_contract import Events, new_events
 from tests.harness.workers import PATIENCE_S, until
 from tests.unit.recall.cards import NOW
 from tests.unit.recall.repositories import Made
@@ -24,8 +24,7 @@ from claude_mem.recall import git_facts
 from claude_mem.recall.git_facts import GitTruth, Repository
 from claude_mem.recall.search import Search
 from claude_mem.recall.truth import FILES_CHANGED
-from claude_mem.store.sqlite import Store
-from claude_mem.store.sqlite.memories import Memories
+from claude_mem.store.sqlite import SqliteStore
 
 
 @pytest.fixture
@@ -235,13 +234,13 @@ def git(tmp_path: Path) -> Iterator[SlowGit]:
 
 
 @pytest.fixture
-def library(tmp_path: Path, history: Made) -> Iterator[Memories]:
+def library(tmp_path: Path, history: Made) -> Iterator[SqliteStore]:
     """One memory about a file."""
     origin = Origin(key="shop", name="shop", root=str(history.root), branch="main")
     backups = tmp_path / "backups"
-    with Store.open(tmp_path / "claude-mem.db", clock=lambda: LONG_AGO, backups=backups) as store:
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=lambda: LONG_AGO, backups=backups) as store:
         stop = Events().make(Kind.STOP, text="done", at=LONG_AGO)
-        store.inbox.accept(arrivals(stop, origin=origin))
+        store.events.accept(new_events(stop, origin=origin))
         lease = store.queue.lease(9)
         assert lease is not None
         learnt = Observation("discovery", "The cart rounds to cents", files_read=("cart.py",))
@@ -250,23 +249,23 @@ def library(tmp_path: Path, history: Made) -> Iterator[Memories]:
         indexing.prepare()
         while indexing.step():
             pass
-        yield store.memories
+        yield store
 
 
 @pytest.fixture
-def truth(library: Memories, git: SlowGit, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitTruth]:
+def truth(library: SqliteStore, git: SlowGit, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitTruth]:
     monkeypatch.setattr(git_facts, "HOLDS_S", 0.0)
     # However busy the machine is, this git is not given up on.
     asked = partial(Repository, within_s=PATIENCE_S, environ=git.environ)
-    built = GitTruth(library, lambda root: Origin(root, root, root, branch="main"), asked)
+    built = GitTruth(library.projects, lambda root: Origin(root, root, root, branch="main"), asked)
     yield built
     git.let_go()
     built.close()
 
 
-def marks(library: Memories, truth: GitTruth) -> tuple[str, ...]:
+def marks(library: SqliteStore, truth: GitTruth) -> tuple[str, ...]:
     """What the one memory is marked with, in the answer of a search that must not need git to go on."""
-    search = Search(library, now, None, truth)
+    search = Search(library.memories, now, None, truth)
     with ThreadPoolExecutor(1) as asking:
         found = asking.submit(search, "cart rounds cents", Filters(), 5, hurried=True).result(PATIENCE_S)
     (hit,) = found.hits
@@ -274,7 +273,7 @@ def marks(library: Memories, truth: GitTruth) -> tuple[str, ...]:
 
 
 def test_a_search_answers_while_git_hangs_and_later_with_what_git_said(
-    library: Memories, truth: GitTruth, history: Made, git: SlowGit
+    library: SqliteStore, truth: GitTruth, history: Made, git: SlowGit
 ) -> None:
     history.commit(LONG_AGO + DAY_MS, "cart.py")
     assert marks(library, truth) == ()
@@ -287,7 +286,7 @@ def test_a_search_answers_while_git_hangs_and_later_with_what_git_said(
 
 
 def test_after_a_commit_the_older_facts_hold_until_git_has_answered(
-    library: Memories, truth: GitTruth, history: Made, git: SlowGit
+    library: SqliteStore, truth: GitTruth, history: Made, git: SlowGit
 ) -> None:
     history.commit(LONG_AGO + DAY_MS, "cart.py")
     git.let_go()
@@ -310,7 +309,7 @@ def test_who_needs_an_answer_of_git_waits_for_it(truth: GitTruth, history: Made,
 
 
 def test_once_closed_it_asks_git_no_more_and_answers_with_what_it_has(
-    library: Memories, truth: GitTruth, history: Made, git: SlowGit
+    library: SqliteStore, truth: GitTruth, history: Made, git: SlowGit
 ) -> None:
     history.commit(LONG_AGO + DAY_MS, "cart.py")
     git.let_go()

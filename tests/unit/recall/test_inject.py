@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contracts.store_contract import HOUR, NOON, arrivals
+from tests.contracts.store_contract import HOUR, NOON, new_events
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
 from claude_mem.api.filters import SearchFilters
@@ -23,6 +23,9 @@ OPENING = fenced("x").partition("x")[0].splitlines()[0]
 
 def ask(memory: House, event: str, session: str = "now", **payload: str | int) -> str:
     return memory.injector.answer({"event": event, "payload": {"session_id": session, "cwd": CWD, **payload}})
+
+
+QUESTION = "the heron cache had lost updates, which two writers shared it?"
 
 
 def prompt(memory: House, text: str, session: str = "now") -> str:
@@ -173,7 +176,7 @@ def herons(memory: House) -> House:
 
 
 def test_a_prompt_is_told_what_bears_on_it(herons: House) -> None:
-    told = prompt(herons, "why does the heron cache lose updates?")
+    told = prompt(herons, QUESTION)
     assert told.startswith(OPENING)
     assert "The heron cache lost updates" in told
     assert "Planted" not in told
@@ -187,7 +190,7 @@ def test_a_prompt_that_says_nothing_is_told_nothing(herons: House, said: str) ->
 
 
 def test_a_task_that_ended_is_no_question(herons: House) -> None:
-    words = "why does the heron cache lose updates?"
+    words = QUESTION
     assert prompt(herons, f"<task-notification><result>{words}</result></task-notification>") == ""
     assert prompt(herons, words)
 
@@ -201,20 +204,20 @@ def test_a_prompt_that_only_shares_a_word_is_told_nothing(herons: House) -> None
 
 
 def test_nothing_is_told_twice(herons: House) -> None:
-    assert prompt(herons, "heron cache updates")
-    assert prompt(herons, "the heron cache and its updates") == ""
-    assert prompt(herons, "heron cache updates", session="another")
+    assert prompt(herons, QUESTION)
+    assert prompt(herons, f"again: {QUESTION}") == ""
+    assert prompt(herons, QUESTION, session="another")
 
 
 def test_a_session_is_not_told_its_own_memory(herons: House) -> None:
-    assert prompt(herons, "heron cache updates", session="then") == ""
+    assert prompt(herons, QUESTION, session="then") == ""
 
 
 def test_what_something_newer_stands_in_for_is_not_told(herons: House) -> None:
     herons.store.writer.run(
         lambda db: db.execute("UPDATE observations SET superseded_by = 2 WHERE id = 1").rowcount
     )
-    assert prompt(herons, "heron cache updates") == ""
+    assert prompt(herons, QUESTION) == ""
 
 
 @pytest.fixture
@@ -290,7 +293,7 @@ def test_a_title_in_the_starts_index_does_not_keep_the_whole_from_being_told(fil
 def test_what_a_compaction_took_away_is_told_again(filed: House) -> None:
     assert before(filed, "src/store.py")
     compacted = filed.events.make(Kind.PRE_COMPACT, "now", cwd=CWD, at=filed.clock() + 1)
-    filed.store.inbox.accept(arrivals(compacted))
+    filed.store.events.accept(new_events(compacted))
     filed.clock.now += 10
     assert "Locks before writing" in before(filed, "src/store.py")
 
@@ -312,8 +315,8 @@ def test_a_compaction_in_mid_turn_puts_the_sessions_own_work_before_the_last_ses
 
 
 def test_a_prompts_preview_is_what_is_injected_however_long_the_prompt(memory: House) -> None:
-    memory.keep("The heron nests on the roof", session="s1")
-    text = " " * 25_000 + "where does the heron nest?"
+    memory.keep("The heron nests on the roof beside the old chimney", session="s1")
+    text = " " * 25_000 + "on which roof, beside which chimney does the heron nest?"
     preview = memory.injector.preview(SearchFilters(project="shop"), text, {})["prompt"]
     injected = prompt(memory, text)
     assert "heron" in injected

@@ -44,13 +44,13 @@ def test_who_changed_a_file_knows_more_of_it_than_who_named_it_than_who_read_it_
     changed, named, read, near, far = (at(session, session) for session in range(1, 6))
     found = lifts([changed], [read], [named], [[(near, "a/x.py")], [(far, "x.py"), (near, "a/x.py")]])
     order = [changed, named, read, near, far]
-    assert sorted(order, key=lambda spot: -found[spot]) == order
+    assert sorted(order, key=lambda memory_key: -found[memory_key]) == order
     assert found[far] > 0, "a file nobody touched is no dead end"
 
 
 def test_working_beside_a_file_often_does_not_outweigh_having_changed_it() -> None:
     found = lifts([at(1, 1)], [], [], [[(at(2, id), f"a/{id}.py") for id in range(2, 500)]])
-    assert found[at(1, 1)] > 3 * max(lift for spot, lift in found.items() if spot != at(1, 1))
+    assert found[at(1, 1)] > 3 * max(lift for memory_key, lift in found.items() if memory_key != at(1, 1))
 
 
 def test_one_file_touched_often_is_one_file_beside() -> None:

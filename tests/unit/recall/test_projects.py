@@ -13,9 +13,9 @@ from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall.projects import MergeHint, ProjectManager, merge_hints
-from claude_mem.store.sqlite import Store
-from claude_mem.store.values import Project, ProjectSummary
+from claude_mem.recall.projects import MergeCandidate, ProjectManager, merge_hints
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import Project, ProjectDetails
 
 SHOP = Origin(key="git.example/a/shop", name="shop", root="/a/shop", remote="git.example/a/shop")
 OTHER = Origin(key="/b/shop", name="shop", root="/b/shop")
@@ -23,11 +23,11 @@ MILL = Origin(key="/c/mill", name="mill", root="/c/mill")
 
 
 class House:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         self.there = {"/a/shop", "/b/shop", "/c/mill"}
         self.told: list[str] = []
         self.origins = {origin.root: origin for origin in (SHOP, OTHER, MILL)}
-        self.library = store.memories
+        self.store, self.library = store, store.memories
         self.keeping = store
         self.housing = ProjectManager(
             store=store,
@@ -45,14 +45,14 @@ class House:
         self.keeping.memories.remember(note, origin, session=f"s-{origin.root}", at=NOON)
 
     def project(self, origin: Origin) -> Project:
-        found = self.library.project(origin.key)
+        found = self.store.projects.find(origin.key)
         assert found is not None
         return found
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    with Store.open(tmp_path / "claude-mem.db", clock=SettableClock(), backups=tmp_path / "b") as store:
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=SettableClock(), backups=tmp_path / "b") as store:
         house = House(store)
         for origin in (SHOP, OTHER, MILL):
             house.keep(origin)
@@ -131,20 +131,20 @@ def test_without_a_question_it_is_looked_for_where_its_last_sessions_worked(hous
 # When two projects look like one, and when they do not.
 
 
-def project(id: int, key: str, root: str, **more: object) -> ProjectSummary:
-    return ProjectSummary(id=id, key=key, name=root.rpartition("/")[2], root=root, **more)  # type: ignore[arg-type]
+def project(id: int, key: str, root: str, **more: object) -> ProjectDetails:
+    return ProjectDetails(id=id, key=key, name=root.rpartition("/")[2], root=root, **more)  # type: ignore[arg-type]
 
 
 def found(
-    projects: list[ProjectSummary], there: set[str], commits: dict[str, str] | None = None
+    projects: list[ProjectDetails], there: set[str], commits: dict[str, str] | None = None
 ) -> list[tuple[int, int]]:
     told = hinted(projects, there, commits)
     return [(hint.gone.id, hint.into.id) for hint in told]
 
 
 def hinted(
-    projects: list[ProjectSummary], there: set[str], commits: dict[str, str] | None = None
-) -> list[MergeHint]:
+    projects: list[ProjectDetails], there: set[str], commits: dict[str, str] | None = None
+) -> list[MergeCandidate]:
     return merge_hints(projects, there.__contains__, lambda root, commit: (commits or {}).get(root) == commit)
 
 

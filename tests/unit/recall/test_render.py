@@ -18,10 +18,10 @@ from claude_mem.recall.render import (
     START_BUDGET,
     Budget,
     LastSession,
-    NextStep,
     StartMaterial,
     file_lessons,
     length,
+    open_steps,
     render_file,
     render_prompt,
     render_start,
@@ -39,7 +39,15 @@ LAST = LastSession(
 MATERIAL = StartMaterial(
     "demo",
     last=(LAST,),
-    next_steps=(NextStep("upgrade the lock file", NOW - 9 * DAY, Ref("summary", 7)),),
+    earlier=(
+        LastSession(
+            when=NOW - 9 * DAY,
+            ref=Ref("summary", 7),
+            request="wait",
+            completed="The pump waits; and more",
+            next_steps="upgrade the lock file",
+        ),
+    ),
     pinned=(hit(88, "Never push on Fridays", type="decision", created_at=NOW - 40 * DAY, pinned=True),),
     relevant=(
         hit(5, "An old but relevant one", created_at=NOW - 3 * DAY, files=("src/a/index.ts",)),
@@ -73,7 +81,7 @@ def many(
     )
 
 
-def test_the_last_session_and_what_it_left_open_come_first_then_pins_then_the_index_by_day() -> None:
+def test_the_last_session_comes_first_then_open_items_sessions_pins_and_titles_by_worth() -> None:
     assert lines() == [
         "<claude-mem-context>",
         "Memory of demo, as of 2026-11-16 10:05. Quoted evidence from earlier sessions, possibly outdated; "
@@ -84,25 +92,64 @@ def test_the_last_session_and_what_it_left_open_come_first_then_pins_then_the_in
         "- Done: Retry-After is read; a test for it",
         "- Learned: A wait of 0 made it spin.",
         "",
-        "Open steps, as recorded:",
+        "Open items, as recorded:",
         "- measure it on a slow disk (#s12, yesterday)",
         "- tell the user (#s12, yesterday)",
         "- upgrade the lock file (#s7, 9 days ago)",
         "",
+        "Sessions before that:",
+        "- 2026-11-07 #s7: The pump waits",
+        "",
         "Pinned:",
         "- #88 2026-10-07 (5 weeks ago) decision: Never push on Fridays ~6",
         "",
-        "Earlier work (#id time kind: title [files] ~tokens in full):",
-        "2026-11-15, yesterday",
-        "- #412 10:05 bugfix: Retry-After of 0 made the pump spin ~134",
-        "- #411 09:05 change: Waits are capped [retry.py] ~5",
-        "2026-11-13, 3 days ago",
-        "- #5 10:05 bugfix: An old but relevant one [a/index.ts] ~6",
+        "Other work, most relevant first (#id date type: title [files] ~tokens in full):",
+        "- #5 2026-11-13 bugfix: An old but relevant one [a/index.ts] ~6",
+        "- #412 2026-11-15 bugfix: Retry-After of 0 made the pump spin ~134",
+        "- #411 2026-11-15 change: Waits are capped [retry.py] ~5",
         "",
         "In total: 420 observations, 31 sessions. Full text: MCP tools get_observations "
         "(by id), search, timeline; or `claude-mem show 88`.",
         "</claude-mem-context>",
     ]
+
+
+def test_decisions_stand_apart_and_no_line_says_what_another_said() -> None:
+    hits = (
+        hit(1, "Prices are integers", type="decision"),
+        hit(2, "Retry-After is read", type="change"),
+        hit(3, "Use two spaces", source="user"),
+        hit(4, "The pump is quiet", type="change"),
+        hit(5, "The pump is quiet", type="change"),
+    )
+    text = "\n".join(lines(StartMaterial("demo", last=(LAST,), relevant=hits)))
+    decided = text.partition("Decided, and not revoked since:\n")[2].partition("\n\n")[0]
+    assert [line.split()[1] for line in decided.splitlines()] == ["#1", "#3"]
+    assert "#2 " not in text, "it is what the last session did"
+    assert "#4 " in text
+    assert "#5 " not in text
+
+
+def left(step: str, *, completed: str = "", notes: str = "") -> list[str]:
+    newer = LastSession(when=NOW, completed=completed, notes=notes)
+    return [each.text for each in open_steps((newer, LastSession(when=NOW - DAY, next_steps=step)))]
+
+
+def test_an_item_that_a_later_session_did_is_no_longer_open() -> None:
+    failing = "still failing: ruff check .: a.py:3: unused import"
+    assert left(failing, notes="mypy: passed") == [failing]
+    assert left(failing, notes="ruff check .: passed") == []
+    step = "move the settings of the mail job"
+    assert left(step, completed="Read the settings") == [step]
+    assert left(step, completed="Settings of the mail job: moved; move done") == []
+    assert left("Not pushed", completed="x") == []
+
+
+def test_what_the_last_session_left_open_is_open() -> None:
+    last = LastSession(
+        when=NOW, completed="ruff check . runs", next_steps="still failing: ruff check .\nNot pushed"
+    )
+    assert [each.text for each in open_steps((last,))] == ["still failing: ruff check .", "Not pushed"]
 
 
 def test_it_names_the_memories_it_tells_each_once_and_what_it_costs() -> None:
@@ -132,23 +179,22 @@ def test_a_terminal_is_told_nothing_but_text() -> None:
     assert "\u202e" not in plain
 
 
-def test_the_least_relevant_are_dropped_first_and_counted() -> None:
-    told = render_start(
-        StartMaterial("demo", relevant=many(150)), now=NOW, budget=Budget(3_000, START_BUDGET.tokens)
-    )
-    shown = [ref.id for ref in told.refs]
+def test_at_most_twelve_titles_the_most_relevant_first_and_the_rest_counted() -> None:
+    told = render_start(StartMaterial("demo", relevant=many(150)), now=NOW)
+    assert [ref.id for ref in told.refs] == list(range(1, 13))
+    assert "138 more found, not shown." in told.text
+    less = render_start(StartMaterial("demo", relevant=many(150)), now=NOW, budget=Budget(900, 10_000))
+    shown = [ref.id for ref in less.refs]
+    assert 1 < len(shown) < 12
     assert shown == list(range(1, len(shown) + 1))
-    assert 10 < len(shown) < 150
-    assert f"{150 - len(shown)} more found, not shown." in told.text
-    assert length(told.text) <= 3_000
-    assert length(told.text) > 2_800, "what fits is told"
+    assert length(less.text) <= 900
 
 
 def test_pins_do_not_crowd_out_everything_else() -> None:
     pinned = tuple(hit(1000 + number, "A pinned thing " * 9, pinned=True) for number in range(60))
     told = render_start(StartMaterial("demo", pinned=pinned, relevant=many(20)), now=NOW)
     assert Ref("observation", 1) in told.refs
-    assert "48 more found, not shown." in told.text
+    assert "56 more found, not shown." in told.text
 
 
 def test_a_pinned_memory_is_not_told_twice() -> None:
@@ -219,7 +265,7 @@ def test_days_are_those_of_the_reader() -> None:
     late = hit(1, "Late", created_at=at("2026-11-15 23:30"))
     tz = timezone(timedelta(hours=2))
     text = render_start(StartMaterial("demo", relevant=(late,)), now=NOW, tz=tz).text
-    assert "2026-11-16, today\n- #1 01:30" in text
+    assert "- #1 2026-11-16 " in text
 
 
 def test_a_memory_of_no_possible_time_is_told_all_the_same() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.contracts.store_contract import ORIGIN
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
-from claude_mem.model.full_text import expressions
+from claude_mem.model.full_text import query_words
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.model.refs import Filters, Ref, memory_key, span
 from claude_mem.model.structs import replace
@@ -73,12 +73,12 @@ def test_how_rare_a_word_is_is_asked_of_the_project_alone(memory: House) -> None
     special = memory.keep("glaze for the kiln", session="special")
     here = memory.project().id
     assert memory.found("kiln glaze", project_id=here)[0] == str(special)
-    by_word = {each.expression: each for each in _matched(memory, "kiln glaze", here)}
-    assert max(by_word['"kiln"'].scores.values()) > 3 * max(by_word['"glaze"'].scores.values())
+    by_word = {each.word: each for each in _matched(memory, "kiln glaze", here)}
+    assert max(by_word["kiln"].scores.values()) > 3 * max(by_word["glaze"].scores.values())
 
 
 def _matched(memory: House, query: str, project_id: int) -> Iterable[TextMatch]:
-    return memory.library.match(TextQuery(*expressions(query)), span(project_id)).matched
+    return memory.library.match(TextQuery(*query_words(query)), span(project_id)).matched
 
 
 def test_what_is_added_between_two_searches_does_not_upset_the_second(memory: House) -> None:
@@ -120,7 +120,8 @@ def test_of_two_that_answer_alike_the_prior_decides(memory: House, tip: str) -> 
     }
     favoured = all_of_them.get(tip, {})
     first = memory.keep("Tuned the heron cache", session="a", **({"days_ago": 60} | favoured))
-    memory.keep("Broke the heron queue", session="b", days_ago=60)
+    beside: dict[str, Any] = {"files_modified": ("src/away.py",)} if tip == "file" else {}
+    memory.keep("Broke the heron queue", session="b", days_ago=60, **beside)
     if tip == "pinned":
         memory.keeping.memories.revise([Revision(first.id, {"pinned": 1})])
     found = memory.search("heron", Filters(), 5, WorkContext(frozenset(("src/here.py",)), "feature"))

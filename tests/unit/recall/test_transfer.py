@@ -114,7 +114,7 @@ class TestArriving:
         assert found["source"] == "external"
 
     @pytest.mark.parametrize("own", [True, False])
-    def test_secrets_go_from_every_field_of_a_stranger_and_from_none_of_ones_own(
+    def test_secrets_go_from_every_field_of_a_strangers_export_and_of_ones_own(
         self, memory: House, arriving: Callable[..., Any], own: bool
     ) -> None:
         arriving(
@@ -127,7 +127,7 @@ class TestArriving:
             own=own,
         )
         portable = memory.store.transfer
-        assert ("hunter2" in str(list(portable.records(ExportSelection())))) == own
+        assert "hunter2" not in str(list(portable.records(ExportSelection())))
 
     def test_what_other_tools_wrote_is_taken_too(self, memory: House, arriving: Callable[..., Any]) -> None:
         one = {"title": "Kept elsewhere", "project": "shop"}

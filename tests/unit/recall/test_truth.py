@@ -13,7 +13,9 @@ from claude_mem.model.refs import Card
 from claude_mem.recall.git_facts import Repository
 from claude_mem.recall.truth import (
     FILES_CHANGED,
+    FILES_GONE,
     NEVER_MERGED,
+    REVERTED,
     RepoFacts,
     Touch,
     marks,
@@ -188,3 +190,27 @@ def test_touches_are_told_the_newest_first(made: Made) -> None:
     newest, oldest = facts.touches["src/a.py"]
     assert newest == Touch(MADE, second, (oldest.commit,))
     assert oldest.parents == ()
+
+
+def test_a_file_that_is_gone_is_marked_even_within_a_day(made: Made) -> None:
+    made.git("rm", "-q", "src/a.py")
+    made.git("commit", "-q", "-m", "away", at=MADE + HOUR)
+    assert judged(made, about("src/a.py", modified=True)) == (FILES_GONE,)
+    assert judged(made, about("src/a.py", modified=True, title="Removed src/a.py")) == ()
+
+
+def test_a_renamed_file_is_gone_and_one_that_came_back_is_not(made: Made) -> None:
+    made.git("mv", "src/a.py", "src/c.py")
+    made.git("commit", "-q", "-m", "renamed", at=MADE + HOUR)
+    assert judged(made, about("src/a.py")) == (FILES_GONE,)
+    made.commit(MADE + 2 * HOUR, "src/a.py")
+    assert judged(made, about("src/a.py")) == (FILES_CHANGED,)
+
+
+def test_a_commit_that_was_reverted_is_marked_until_that_is_reverted_too(made: Made) -> None:
+    commit = made.commit(MADE + HOUR, "src/a.py")
+    made.git("revert", "--no-edit", commit, at=MADE + 2 * HOUR)
+    assert REVERTED in judged(made, about("src/a.py", modified=True))
+    assert REVERTED not in judged(made, about("src/b.py", modified=True))
+    made.git("revert", "--no-edit", "HEAD", at=MADE + 3 * HOUR)
+    assert REVERTED not in judged(made, about("src/a.py", modified=True))

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import claude_mem
 from claude_mem.serve import control
 
-STANDIN = Path(__file__).with_name("standin.py")
+PROGRAM = Path(__file__).with_name("steered_worker.py")
 SOURCE = Path(claude_mem.__file__).parents[1]
 DEADLINE_S = 60.0  # far more than anything takes; a hang fails instead of blocking the suite
 
@@ -36,7 +36,7 @@ def until(what: str, found: Callable[[], T | None], within_s: float = DEADLINE_S
 
 
 def command(data: Path, *options: str) -> list[str]:
-    return [sys.executable, "-P", str(STANDIN), str(data), *options]
+    return [sys.executable, "-P", str(PROGRAM), str(data), *options]
 
 
 def environment() -> dict[str, str]:
@@ -170,6 +170,23 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 def answers(data: Path) -> bool:
     return control.status(data, deadline_s=0.5).state == "running"
+
+
+def spool(data: Path, number: int) -> None:
+    """An event in the spool, as a hook would have left it."""
+    id = f"{number:020}-1-aaaa"
+    payload = {"session_id": "spooled", "cwd": "/", "tool_name": "Bash", "tool_use_id": f"toolu_{number}"}
+    event = {"v": 1, "id": id, "at": number, "event": "PostToolUse", "payload": payload}
+    (data / "spool" / f"{id}.json").write_text(json.dumps(event))
+
+
+def starts(data: Path) -> list[str]:
+    """The versions of the workers that got as far as building their parts."""
+    return (data / "starts").read_text().split() if (data / "starts").exists() else []
+
+
+def spooled(data: Path) -> int:
+    return len(list((data / "spool").glob("[0-9]*.json")))
 
 
 def free_port() -> int:

@@ -27,7 +27,7 @@ def test_a_loose_home_is_tightened_all_the_way_down(tmp_path: Path) -> None:
     for name in ("settings.json", "spool/event.json"):
         (tmp_path / name).touch()
     for path in (tmp_path, *tmp_path.rglob("*")):
-        path.chmod(0o777)
+        path.chmod(0o775)
     assert data_dir.prepare_data_dir(tmp_path) == []
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
     assert modes(tmp_path)["settings.json"] == 0o600

@@ -1,6 +1,7 @@
 """How recall is, as /health and /metrics tell it."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,20 +9,20 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import structs
-from tests.unit.serve.standin import build
+from tests.unit.serve import driving
+from tests.unit.serve.steered_worker import built
 
-from claude_mem.api.system import Banner, Health, QueueFigures, RecallProgress
+from claude_mem.api.system import Banner, Health, QueueStatus, RecallProgress
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.structs import replace
 from claude_mem.serve import health
 from claude_mem.serve.health import BEHIND_MS, banners
-from claude_mem.serve.pause_switches import Paused
+from claude_mem.serve.pause_switches import PauseState
 from claude_mem.serve.services import Running
-from claude_mem.settings import Settings
 
 STANDING: dict[str, Any] = {
     "index": {"waiting": 3},
-    "vectors": {"state": "unavailable", "waiting": 9, "trouble": "Chroma failed."},
+    "vectors": {"state": "unavailable", "waiting": 9, "trouble": "Chroma failed.", "embedder": None},
     "context": {"fresh": False},
     "injected": {"SessionStart": {"times": 2, "tokens": 800}, "Other": {"times": 1, "tokens": 5}},
 }
@@ -31,8 +32,9 @@ PROGRESS = msgspec.convert(STANDING, RecallProgress)
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Running:
-    return Running(build(Settings(tmp_path)))
+def running(tmp_path: Path) -> Iterator[Running]:
+    with built(tmp_path) as services:
+        yield Running(services)
 
 
 def recalling(running: Running, found: Callable[[], RecallProgress]) -> Running:
@@ -76,17 +78,34 @@ def test_metrics_tell_the_lag_the_state_and_what_was_told(running: Running) -> N
         assert line in lines
 
 
+def test_health_counts_the_spool_without_a_look_at_each_file(
+    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        driving.spool(tmp_path, number)
+    looks: list[object] = []
+    look = os.lstat
+
+    def watched(path: Any, **more: Any) -> os.stat_result:
+        looks.append(path)
+        return look(path, **more)
+
+    monkeypatch.setattr(os, "lstat", watched)
+    assert health_figures(running)["queue"]["spooled"] == 3
+    assert [path for path in looks if "aaaa" in str(path)] == []
+
+
 # What the banner says.
 
 
 NOW = 1_760_000_000_000
-QUIET = QueueFigures(spooled=0, ready=0, leased=0, parked=0, done=7, oldest_age_ms=0)
+QUIET = QueueStatus(spooled=0, ready=0, leased=0, parked=0, done=7, oldest_age_ms=0)
 
 
 def said(
     *,
     trouble: str | None = None,
-    paused: Paused | None = None,
+    paused: PauseState | None = None,
     observer: dict[str, object] | None = None,
     drops: dict[str, int] | None = None,
     connected: bool = True,
@@ -94,7 +113,7 @@ def said(
 ) -> list[Banner]:
     asked = (
         trouble,
-        paused or Paused(),
+        paused or PauseState(),
         observer or {},
         structs.replace(QUIET, **queue),
         drops or {"late": 0},
@@ -113,7 +132,7 @@ def test_each_trouble_has_a_reason_and_a_fix() -> None:
         banner.code: banner
         for banner in (
             *said(trouble="The disk is full."),
-            *said(paused=Paused(everything=NOW / 1000 - 300)),
+            *said(paused=PauseState(everything=NOW / 1000 - 300)),
             *said(connected=False),
             *said(observer={"paused": "Log in again."}),
             *said(observer={"spentUp": "Today's budget is spent."}),
@@ -151,4 +170,4 @@ def test_the_worst_comes_first_and_a_cause_is_not_told_twice() -> None:
 
 
 def test_a_paused_session_is_no_banner_for_all() -> None:
-    assert said(paused=Paused(sessions=(("s1", 1.0),))) == []
+    assert said(paused=PauseState(sessions=(("s1", 1.0),))) == []

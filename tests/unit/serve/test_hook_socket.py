@@ -6,19 +6,14 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
-from tests.unit.serve.standin import build
+from tests.unit.serve.steered_worker import asking, built
 
 from claude_mem.hook import worker_link
-from claude_mem.model.structs import replace
-from claude_mem.recall.inject import Injector
 from claude_mem.serve import health, hook_socket, sockets
 from claude_mem.serve.hook_socket import AskPool, HookListener, Question
 from claude_mem.serve.services import Running
-from claude_mem.settings import Settings
 
 PATIENCE_S = 20.0
 
@@ -29,18 +24,18 @@ def serving(
     """Runs a hook line whose worker answers with `ask`, and talks to it."""
 
     async def serve() -> Running:
-        services, injector = build(Settings(data_dir=folder)), cast(Injector, SimpleNamespace(answer=ask))
-        running = Running(replace(services, recall=replace(services.recall, injector=injector)))
-        line = HookListener(running, lambda version: None)
-        await line.start(sockets.listen_unix(folder / "hook.sock"))
+        running = Running(asking(services, ask), loop=asyncio.get_running_loop())
+        line = HookListener(running, lambda version: None, sockets.listen_unix(folder / "hook.sock"))
+        await line.start()
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await talk(running, line)
         finally:
-            await line.stop(within_s=PATIENCE_S)
+            await line.stop()
         return running
 
-    return asyncio.run(serve())
+    with built(folder) as services:
+        return asyncio.run(serve())
 
 
 async def say(folder: Path, said: bytes) -> bytes:
@@ -144,7 +139,7 @@ def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(t
     async def talk(_: Running, line: HookListener) -> None:
         held = [asyncio.create_task(say(tmp_path, ASK)) for _ in range(hook_socket.THREADS)]
         await hanging.is_full()
-        await line.stop(within_s=PATIENCE_S)
+        await line.stop()
         assert {json.loads(await task)["context"] for task in held} == {""}
 
     try:

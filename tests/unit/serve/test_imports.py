@@ -19,9 +19,8 @@ HEAVY = {
 
 
 def test_a_worker_imports_nothing_heavy(data: Path) -> None:
-    process = driving.launched(
-        data, "--port", str(driving.free_port()), wrap=["env", "PYTHONPROFILEIMPORTTIME=1"]
-    )
+    options = ("--port", str(driving.free_port()), "--vectors", "off")
+    process = driving.launched(data, *options, wrap=["env", "PYTHONPROFILEIMPORTTIME=1"])
     driving.until("the worker answers", lambda: process.poll() is not None or driving.answers(data))
     process.send_signal(signal.SIGTERM)
     _, profile = process.communicate(timeout=driving.DEADLINE_S)

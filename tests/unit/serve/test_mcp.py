@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from starlette.types import Message
-from tests.unit.serve import standin
+from tests.unit.serve import steered_worker
 from tests.unit.serve.tiny_desk import EVIL, TinyDesk
 
 from claude_mem.api.filters import Page, SearchFilters, filter_infos
 from claude_mem.model.structs import replace
 from claude_mem.recall.fence import TAG
 from claude_mem.serve import mcp_tools
-from claude_mem.serve.http import app, guard
+from claude_mem.serve.http import guard
+from claude_mem.serve.http.app import App
 from claude_mem.serve.http.guard import Guard, Key
-from claude_mem.serve.services import Running
-from claude_mem.settings import Settings
+from claude_mem.serve.services import Running, Services
 
 DISARMED = EVIL.replace("<", "‹")
 MODERN = {
@@ -59,10 +60,9 @@ class Answer:
 
 
 class Worker:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, services: Services) -> None:
         self.desk = TinyDesk()
         desk: Any = self.desk
-        services = standin.build(Settings(folder))
         recall = replace(services.recall, memory=desk, writer=desk, deleter=desk)
         self.running = Running(replace(services, recall=recall))
 
@@ -87,7 +87,7 @@ class Worker:
             "query_string": b"",
             "headers": [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()],
         }
-        asyncio.run(Guard(app.build(self.running), self.running, key)(scope, receive, send))
+        asyncio.run(Guard(App(self.running), self.running, key)(scope, receive, send))
         return answer
 
     def call(self, tool: str, arguments: dict[str, object], **headers: str) -> Answer:
@@ -104,8 +104,9 @@ class Worker:
 
 
 @pytest.fixture
-def worker(tmp_path: Path) -> Worker:
-    return Worker(tmp_path)
+def worker(tmp_path: Path) -> Iterator[Worker]:
+    with steered_worker.built(tmp_path) as services:
+        yield Worker(services)
 
 
 def hello(client: str = "test") -> dict[str, object]:
@@ -205,7 +206,7 @@ class TestTools:
 
     def test_search_gives_a_line_for_each_hit_and_the_same_data_as_http(self, worker: Worker) -> None:
         found = worker.found("search", query="cookie")
-        assert found == worker.desk.search("cookie", SearchFilters(), Page())
+        assert found == worker.desk.search("cookie", SearchFilters(), Page(10))
         assert (
             "#1 bugfix 2026-11-10 shop  The login cookie expires  [src/login.py] (~120 tok)"
             in worker.told("search", query="cookie")
@@ -342,8 +343,7 @@ def test_what_every_session_pays_for_before_it_asks_stays_short() -> None:
     assert sum(len(text) for text in described) < 3000
 
 
-def test_what_the_guard_lets_through_the_transport_takes(tmp_path: Path) -> None:
-    worker = Worker(tmp_path)
+def test_what_the_guard_lets_through_the_transport_takes(worker: Worker) -> None:
     large = "x" * (guard.MOST_BYTES - 1000)
     assert worker.call("search", {"query": large}).status == 200
 

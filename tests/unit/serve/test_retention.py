@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.contracts.store_contract import Events, arrivals
+from tests.contracts.store_contract import Events, new_events
 
 from claude_mem.model.clock import now
 from claude_mem.model.events import Kind, ToolCall
@@ -18,7 +18,7 @@ from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.render import Rendered
 from claude_mem.serve.retention import Retention
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 
 DAY_MS = 24 * 60 * 60 * 1000
 
@@ -31,12 +31,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def store(data: Path) -> Iterator[Store]:
-    with Store.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
+def store(data: Path) -> Iterator[SqliteStore]:
+    with SqliteStore.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
         yield store
 
 
-def retention_of(data: Path, store: Store, **settings: int) -> Retention:
+def retention_of(data: Path, store: SqliteStore, **settings: int) -> Retention:
     spool = Spool()
     return Retention(
         settings=Settings(data, **settings),  # type: ignore[arg-type]  # each is a number
@@ -47,14 +47,14 @@ def retention_of(data: Path, store: Store, **settings: int) -> Retention:
     )
 
 
-def sessions(store: Store, many: int, characters: int, *, days_ago: int = 0) -> None:
+def sessions(store: SqliteStore, many: int, characters: int, *, days_ago: int = 0) -> None:
     events, begin = Events(), now() - days_ago * DAY_MS
     for number in range(many):
         name = f"s{days_ago}-{number}"
         tool = ToolCall("Bash", "i" * characters, "", None)
         used = events.make(Kind.TOOL_USE, name, tool=tool, at=begin + number, id=f"{name}-1")
         ended = events.make(Kind.STOP, name, text="done", at=begin + number, id=f"{name}-2")
-        store.inbox.accept(arrivals(used, ended))
+        store.events.accept(new_events(used, ended))
         found = store.sessions.find(name)
         assert found is not None
         lease = store.queue.lease(9, found.id)
@@ -62,7 +62,7 @@ def sessions(store: Store, many: int, characters: int, *, days_ago: int = 0) -> 
         store.queue.settle(lease, Memory((Observation("change", f"learnt in {name}"),)))
 
 
-def kept(store: Store) -> tuple[int, int]:
+def kept(store: SqliteStore) -> tuple[int, int]:
     """How many tool uses still say something, and how many observations there are."""
     with store.readers.read() as db:
         told = db.execute("SELECT COUNT(*) FROM pending_messages WHERE tool_input IS NOT NULL").fetchone()[0]
@@ -80,7 +80,9 @@ def items(house: Retention) -> dict[str, int]:
     return {item["what"]: item["count"] or item["bytes"] for item in house.collect(dry_run=True)["items"]}
 
 
-def test_evidence_past_its_size_goes_the_oldest_first_and_nothing_else(data: Path, store: Store) -> None:
+def test_evidence_past_its_size_goes_the_oldest_first_and_nothing_else(
+    data: Path, store: SqliteStore
+) -> None:
     sessions(store, 20, 100_000)
     house = retention_of(data, store, evidence_mb=1)
     assert 9 <= items(house)["evidence_large"] <= 21
@@ -97,14 +99,16 @@ def test_evidence_past_its_size_goes_the_oldest_first_and_nothing_else(data: Pat
 
 @pytest.mark.parametrize("settings", [{"evidence_mb": 0}, {"evidence_mb": 3}])
 def test_without_a_limit_or_below_it_all_evidence_stays(
-    data: Path, store: Store, settings: dict[str, int]
+    data: Path, store: SqliteStore, settings: dict[str, int]
 ) -> None:
     sessions(store, 20, 100_000)
     keep(retention_of(data, store, **settings))
     assert kept(store) == (20, 20)
 
 
-def test_evidence_past_its_age_goes_and_the_room_it_took_is_given_back(data: Path, store: Store) -> None:
+def test_evidence_past_its_age_goes_and_the_room_it_took_is_given_back(
+    data: Path, store: SqliteStore
+) -> None:
     sessions(store, 100, 100_000, days_ago=40)
     sessions(store, 5, 100_000)
     house = retention_of(data, store, evidence_days=30)
@@ -116,7 +120,7 @@ def test_evidence_past_its_age_goes_and_the_room_it_took_is_given_back(data: Pat
     assert (data / "claude-mem.db").stat().st_size < before / 4
 
 
-def test_collecting_leaves_nothing_unused(data: Path, store: Store) -> None:
+def test_collecting_leaves_nothing_unused(data: Path, store: SqliteStore) -> None:
     sessions(store, 20, 100_000, days_ago=40)
     told = retention_of(data, store, evidence_days=30).collect(dry_run=False)
     assert told["database"]["free"] == 0
@@ -126,7 +130,7 @@ def test_collecting_leaves_nothing_unused(data: Path, store: Store) -> None:
     assert again["bytes"] == 0
 
 
-def test_copies_past_those_that_are_kept_are_counted_and_go(data: Path, store: Store) -> None:
+def test_copies_past_those_that_are_kept_are_counted_and_go(data: Path, store: SqliteStore) -> None:
     backups = data / "backups"
     (backups / ".forgetting-7-dead").mkdir(parents=True)
     for day in range(1, 11):
@@ -142,7 +146,7 @@ def test_copies_past_those_that_are_kept_are_counted_and_go(data: Path, store: S
 
 
 def test_what_a_killed_worker_was_rewriting_goes_by_itself_but_not_what_this_one_is(
-    data: Path, store: Store
+    data: Path, store: SqliteStore
 ) -> None:
     dead, alive = (data / "backups" / f".forgetting-{pid}-ab" for pid in (7, os.getpid()))
     for shop in (dead, alive):
@@ -151,7 +155,7 @@ def test_what_a_killed_worker_was_rewriting_goes_by_itself_but_not_what_this_one
     assert (dead.exists(), alive.exists()) == (False, True)
 
 
-def test_old_contexts_and_markers_go_and_fresh_ones_stay(data: Path, store: Store) -> None:
+def test_old_contexts_and_markers_go_and_fresh_ones_stay(data: Path, store: SqliteStore) -> None:
     for folder in ("context", "private"):
         (data / folder).mkdir()
         for name in ("old", "fresh"):

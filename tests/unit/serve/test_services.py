@@ -1,15 +1,14 @@
 import asyncio
 from pathlib import Path
 
-from tests.unit.serve.standin import build
+from tests.unit.serve.steered_worker import built
 
 from claude_mem.serve.services import Running
-from claude_mem.settings import Settings
 
 
 def test_news_between_the_look_and_the_wait_is_missed_by_nobody_however_many_look(tmp_path: Path) -> None:
     async def look() -> bool:
-        running = Running(build(Settings(data_dir=tmp_path)))
+        running = Running(services)
         taken_by_two = running.news, running.news
         running.notify_queued()
         for news in taken_by_two:
@@ -17,4 +16,5 @@ def test_news_between_the_look_and_the_wait_is_missed_by_nobody_however_many_loo
                 await news.wait()
         return running.news.is_set()
 
-    assert asyncio.run(look()) is False
+    with built(tmp_path) as services:
+        assert asyncio.run(look()) is False

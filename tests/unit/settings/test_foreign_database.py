@@ -12,9 +12,8 @@ from tests.harness import claude_mem_ts_data
 
 from claude_mem.cli.doctor import facts
 from claude_mem.cli.doctor.checks import judge
-from claude_mem.cli.doctor.gather import gather
 from claude_mem.settings import Settings, foreign_database, load
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 
 THEIRS = {
     "CLAUDE_MEM_CHROMA_ENABLED": "true",
@@ -31,7 +30,7 @@ def environment(data: Path, **more: str) -> dict[str, str]:
 
 
 def ours(path: Path) -> None:
-    Store.open(path, clock=lambda: 1_800_000_000_000, backups=path.parent / "backups").close()
+    SqliteStore.open(path, clock=lambda: 1_800_000_000_000, backups=path.parent / "backups").close()
 
 
 @pytest.fixture
@@ -108,7 +107,7 @@ def test_the_same_holds_without_its_database_beside_it(tmp_path: Path) -> None:
 
 
 def test_doctor_says_in_one_line_what_is_ignored(shared: Path) -> None:
-    found = gather(environment(shared, PATH="/usr/bin"))
+    found = facts.gather(environment(shared, PATH="/usr/bin"))
     assert isinstance(found.configuration, facts.Configuration)
     provider, ignored = [each for each in judge(found) if each.check == "settings"]
     assert (provider.level, ignored.level) == ("warn", "warn")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.contracts.store_contract import Events, SettableClock
 
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def backups(database: Path) -> Path:
 
 
 @pytest.fixture
-def open_store(database: Path, backups: Path, clock: SettableClock) -> Callable[[], Store]:
-    return lambda: Store.open(database, clock=clock, backups=backups)
+def open_store(database: Path, backups: Path, clock: SettableClock) -> Callable[[], SqliteStore]:
+    return lambda: SqliteStore.open(database, clock=clock, backups=backups)
 
 
 @pytest.fixture

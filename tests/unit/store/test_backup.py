@@ -11,14 +11,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, arrivals
+from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, new_events
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign
-from claude_mem.store.sqlite import Store, backup, recovery
-from claude_mem.store.sqlite.backup import surplus_quarantined
+from claude_mem.store.sqlite import SqliteStore, backup, recovery
+from claude_mem.store.sqlite.backup import surplus_names
 
 DAY = 24 * HOUR
-Open = Callable[[], Store]
+Open = Callable[[], SqliteStore]
 
 
 def names(folder: Path) -> list[str]:
@@ -34,7 +34,7 @@ def test_a_backup_is_one_whole_file_with_all_that_was_committed(
     open_store: Open, events: Events, backups: Path
 ) -> None:
     with open_store() as store:
-        store.inbox.accept(arrivals(events.tool(), events.tool()))
+        store.events.accept(new_events(events.tool(), events.tool()))
         made = store.upkeep.backup()
         assert names(backups) == ["claude-mem-20251009-085320.db"]
         assert jobs_in(made) == 2
@@ -64,7 +64,7 @@ def test_a_backup_leaves_another_that_is_being_made_alone(
         whole(source, draft)
 
     with open_store() as store:
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         monkeypatch.setattr(backup, "_copy", copy)
         outer = store.upkeep.backup()
     assert names(backups) == [outer.name, *(path.name for path in inner)]
@@ -73,7 +73,7 @@ def test_a_backup_leaves_another_that_is_being_made_alone(
 
 def test_eight_backups_at_once_are_all_whole(open_store: Open, events: Events, backups: Path) -> None:
     with open_store() as store:
-        store.inbox.accept(arrivals(*(events.tool(text="x" * 5000) for _ in range(200))))
+        store.events.accept(new_events(*(events.tool(text="x" * 5000) for _ in range(200))))
         with ThreadPoolExecutor(8) as pool:
             made = list(pool.map(lambda n: backup.make(store.path, backups, NOON + n % 4 * 1000), range(24)))
     assert names(backups) == sorted({path.name for path in made})
@@ -157,9 +157,9 @@ def test_restoring_the_newest_puts_what_was_there_aside(
     open_store: Open, events: Events, clock: SettableClock, database: Path, backups: Path
 ) -> None:
     with open_store() as store:
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         store.upkeep.backup()
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
     restored = recovery.restore(database, clock=clock, backups=backups)
     assert restored.restored_from == backups / "claude-mem-20251009-085320.db"
     assert restored.moved_aside is not None
@@ -228,26 +228,26 @@ def test_two_restores_in_one_second_both_keep_what_was_there(
 def test_the_newest_three_of_each_kind_stay() -> None:
     days = [f"2025100{day}-120000" for day in range(1, 6)]
     names = [f"{kind}-{day}" for kind in ("quarantine", "replaced") for day in (*days[2:], *days[:2])]
-    assert sorted(surplus_quarantined(names)) == [
+    assert sorted(surplus_names(names)) == [
         *("quarantine-20251001-120000", "quarantine-20251002-120000"),
         *("replaced-20251001-120000", "replaced-20251002-120000"),
     ]
-    assert surplus_quarantined(names[:3]) == []
+    assert surplus_names(names[:3]) == []
 
 
 def test_of_one_second_the_last_ones_stay() -> None:
     names = ["replaced-20251001-120000" + "-again" * number for number in (2, 0, 3, 1)]
-    assert surplus_quarantined(names) == ["replaced-20251001-120000"]
+    assert surplus_names(names) == ["replaced-20251001-120000"]
 
 
 def test_no_other_name_is_ours() -> None:
     others = ["replaced", "replaced-by-me", "my-replaced-20251001-120000", "quarantine-20251001-120000.db"]
     newest = [f"{kind}-2025110{day}-120000" for kind in ("quarantine", "replaced") for day in (1, 2, 3)]
-    assert surplus_quarantined([*others, *newest]) == []
+    assert surplus_names([*others, *newest]) == []
 
 
 def test_the_daily_backup_removes_them_and_follows_no_link(
-    open_store: Callable[[], Store], backups: Path, tmp_path: Path
+    open_store: Callable[[], SqliteStore], backups: Path, tmp_path: Path
 ) -> None:
     precious = tmp_path / "precious"
     precious.mkdir()
@@ -271,7 +271,9 @@ def test_the_daily_backup_removes_them_and_follows_no_link(
     assert (precious / "claude-mem.db").read_text() == "precious"
 
 
-def test_one_that_cannot_be_removed_fails_no_backup(open_store: Callable[[], Store], backups: Path) -> None:
+def test_one_that_cannot_be_removed_fails_no_backup(
+    open_store: Callable[[], SqliteStore], backups: Path
+) -> None:
     for day in range(1, 5):
         (backups / f"replaced-2025090{day}-120000").mkdir(parents=True)
     stuck = backups / "replaced-20250901-120000"

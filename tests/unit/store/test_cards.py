@@ -6,25 +6,25 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.contracts.store_contract import Events, arrivals
+from tests.contracts.store_contract import Events, new_events
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Ref
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.cards import TITLE, cards
 
 
 @pytest.fixture
-def store(open_store: Callable[[], Store]) -> Iterator[Store]:
+def store(open_store: Callable[[], SqliteStore]) -> Iterator[SqliteStore]:
     with open_store() as store:
         yield store
 
 
 @pytest.fixture
-def evidence(store: Store, events: Events) -> Callable[..., Card]:
+def evidence(store: SqliteStore, events: Events) -> Callable[..., Card]:
     def made(tool: ToolCall | None = None, kind: Kind = Kind.TOOL_USE, **fields: Any) -> Card:
-        store.inbox.accept(arrivals(events.make(kind, tool=tool, **fields)))
+        store.events.accept(new_events(events.make(kind, tool=tool, **fields)))
         with store.readers.read() as db:
             (last,) = db.execute("SELECT MAX(id) FROM pending_messages").fetchone()
             (card,) = cards(db, [Ref("evidence", last)])
@@ -66,8 +66,8 @@ def test_what_was_only_said_is_called_by_the_occasion(evidence: Callable[..., Ca
     assert card.files == ()
 
 
-def test_a_long_title_is_one_line_and_short(store: Store, events: Events) -> None:
-    store.inbox.accept(arrivals(events.prompt("word \n" * 500)))
+def test_a_long_title_is_one_line_and_short(store: SqliteStore, events: Events) -> None:
+    store.events.accept(new_events(events.prompt("word \n" * 500)))
     with store.readers.read() as db:
         (card,) = cards(db, [Ref("prompt", 1)])
     assert len(card.title) <= TITLE
@@ -83,9 +83,9 @@ def test_a_long_title_is_one_line_and_short(store: Store, events: Events) -> Non
     ],
 )
 def test_an_observation_without_a_title_is_called_something(
-    store: Store, events: Events, observation: Observation, title: str
+    store: SqliteStore, events: Events, observation: Observation, title: str
 ) -> None:
-    store.inbox.accept(arrivals(events.prompt("x")))
+    store.events.accept(new_events(events.prompt("x")))
     lease = store.queue.lease(1)
     assert lease is not None
     store.queue.settle(lease, Memory((observation,), (Summary(completed="done"),)))

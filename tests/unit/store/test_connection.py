@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_mem.model.errors import StoreError, StoreUnavailable
-from claude_mem.store.sqlite.connection import Value, Writer, iso, open_writer, storable
+from claude_mem.store.sqlite.connection import Writer, open_writer
+from claude_mem.store.sqlite.rows import Value, iso, storable
 
 T = TypeVar("T")
 

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from tests.contracts.store_contract import HOUR, NOON, SettableClock, arrivals
+from tests.contracts.store_contract import HOUR, NOON, SettableClock, new_events
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import JobState, Lease
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.model.structs import replace
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 
 SESSIONS = ("a", "b", "c")
 
@@ -63,8 +63,8 @@ class Delivery(RuleBasedStateMachine):
         self.dead: list[Lease] = []
         self.settled = 0
 
-    def open(self) -> Store:
-        return Store.open(self.folder / "q.db", clock=self.clock, backups=self.folder / "backups")
+    def open(self) -> SqliteStore:
+        return SqliteStore.open(self.folder / "q.db", clock=self.clock, backups=self.folder / "backups")
 
     def teardown(self) -> None:
         self.store.close()
@@ -102,7 +102,7 @@ class Delivery(RuleBasedStateMachine):
         for session, number, by_another_hook in deliveries:
             event = the_event(session, number)
             batch.append(replace(event, id=event.id + "'") if by_another_hook else event)
-        accepted = self.store.inbox.accept(arrivals(*batch))
+        accepted = self.store.events.accept(new_events(*batch))
         known = {(job.event.session, job.event.effect_key) for job in self.queue}
         fresh = 0
         for event in batch:

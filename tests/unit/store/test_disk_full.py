@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.contracts.store_contract import Events, SettableClock, arrivals
+from tests.contracts.store_contract import Events, SettableClock, new_events
 
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.memory import Memory, Observation
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system takes root")
 
@@ -43,15 +43,15 @@ def fill(disk: Path) -> Path:
 def test_a_full_disk_refuses_loses_nothing_and_recovers_without_reopening(
     small_disk: Path, events: Events, clock: SettableClock
 ) -> None:
-    with Store.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
+    with SqliteStore.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
         accepted = [events.tool() for _ in range(3)]
-        store.inbox.accept(arrivals(*accepted))
+        store.events.accept(new_events(*accepted))
         filler = fill(small_disk)
         refused = []
         for _ in range(200):  # the log's last page may have room for the first few
             event = events.tool(text="z" * 5000)
             try:
-                store.inbox.accept(arrivals(event))
+                store.events.accept(new_events(event))
             except StoreUnavailable:
                 refused.append(event)
             else:
@@ -63,14 +63,14 @@ def test_a_full_disk_refuses_loses_nothing_and_recovers_without_reopening(
 
         filler.unlink()
         store.upkeep.checkpoint()
-        assert store.inbox.accept(arrivals(*refused[:20])).fresh == 20, "nothing of them had stayed behind"
+        assert store.events.accept(new_events(*refused[:20])).fresh == 20, "nothing of them had stayed behind"
         accepted += refused[:20]
         lease = store.queue.lease(100)
         assert lease is not None
         assert [job.event.id for job in lease.jobs] == [event.id for event in accepted]
         store.queue.settle(lease, Memory((Observation("change"),)))
         store.upkeep.check()
-    with Store.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
+    with SqliteStore.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
         assert store.queue.figures().done == len(accepted)
         assert store.recovered is None
 
@@ -80,9 +80,9 @@ def test_a_database_cannot_be_made_on_a_full_disk_and_can_when_there_is_room(
 ) -> None:
     filler = fill(small_disk)
     with pytest.raises(StoreUnavailable):
-        Store.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups")
+        SqliteStore.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups")
     filler.unlink()
-    with Store.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
+    with SqliteStore.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
         assert store.recovered is None
 
 
@@ -90,15 +90,15 @@ def test_a_damaged_database_stays_where_it_is_while_there_is_no_room_to_restore(
     small_disk: Path, clock: SettableClock, events: Events
 ) -> None:
     path, backups = small_disk / "m.db", small_disk / "backups"
-    with Store.open(path, clock=clock, backups=backups) as store:
-        store.inbox.accept(arrivals(events.tool()))
+    with SqliteStore.open(path, clock=clock, backups=backups) as store:
+        store.events.accept(new_events(events.tool()))
         store.upkeep.backup()
     path.write_bytes(b"broken")
     filler = fill(small_disk)
     with pytest.raises(StoreUnavailable):
-        Store.open(path, clock=clock, backups=backups)
+        SqliteStore.open(path, clock=clock, backups=backups)
     assert path.read_bytes() == b"broken"
     filler.unlink()
-    with Store.open(path, clock=clock, backups=backups) as store:
+    with SqliteStore.open(path, clock=clock, backups=backups) as store:
         assert store.recovered is not None
         assert store.queue.figures().ready == 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.contracts.store_contract import NOON, Events, SettableClock, arrivals
+from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
 
-from claude_mem.store import Injections
-from claude_mem.store.sqlite import Store, statistics
-from claude_mem.store.values import ForgetPlan, Injection
+from claude_mem.store.sqlite import SqliteStore, statistics
+from claude_mem.store.sqlite.injections import Injections
+from claude_mem.store.values import ForgetPlan, Injection, InjectionTotals
 
-OpenStore = Callable[[], Store]
+OpenStore = Callable[[], SqliteStore]
 
 
 def test_what_was_told_is_counted_on_by_occasion(open_store: OpenStore, clock: SettableClock) -> None:
@@ -26,20 +26,20 @@ def test_what_was_told_is_counted_on_by_occasion(open_store: OpenStore, clock: S
             "SessionStart": {"times": 2, "tokens": 42},
             "UserPromptSubmit": {"times": 1, "tokens": 7},
         }
-        assert told.figures() == expected == Injections(store.readers, store.writer).figures()
+        assert told.figures() == expected == Injections(store.readers, store.writer, clock).figures()
 
 
 def test_a_count_does_not_fall_when_a_session_is_forgotten(
     open_store: OpenStore, clock: SettableClock, events: Events
 ) -> None:
     with open_store() as store:
-        store.inbox.accept(arrivals(events.prompt("p")))
+        store.events.accept(new_events(events.prompt("p")))
         keeping, told = store, store.injections
         keeping.injections.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON))
         assert told.figures()
         keeping.deletion.forget(ForgetPlan(sessions=("s1",)))
         assert told.figures() == {"SessionStart": {"times": 1, "tokens": 40}}
-        assert Injections(store.readers, store.writer).figures() == {}, "from the next start on"
+        assert Injections(store.readers, store.writer, clock).figures() == {}, "from the next start on"
 
 
 def test_from_outside_it_is_told_since_a_time(
@@ -49,15 +49,13 @@ def test_from_outside_it_is_told_since_a_time(
         keeping = store
         keeping.injections.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON - 1))
         keeping.injections.note_injection(Injection("s1", "SessionStart", ("1",), 2, NOON))
-    assert statistics.count_since(database, NOON, NOON).told == {
-        "SessionStart": statistics.InjectionTotals(1, 2)
-    }
+    assert statistics.count_since(database, NOON, NOON).injected == {"SessionStart": InjectionTotals(1, 2)}
 
 
 def test_from_outside_a_survey_says_how_far_the_indexes_are(
     open_store: OpenStore, database: Path, backups: Path, events: Events
 ) -> None:
     with open_store() as store:
-        store.inbox.accept(arrivals(events.prompt("p")))
+        store.events.accept(new_events(events.prompt("p")))
     seen = statistics.survey_database(database, backups, NOON)
     assert (seen.unindexed, seen.unembedded) == (2, 1)  # the event and its prompt; evidence has no vectors

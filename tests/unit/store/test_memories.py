@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, SettableClock, arrivals
+from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, SettableClock, new_events
 
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Memory, Observation, content_key
 from claude_mem.model.refs import Card, Filters, Ref, memory_key
 from claude_mem.model.structs import replace
-from claude_mem.store.sqlite import Store, cards
+from claude_mem.store.sqlite import SqliteStore, cards
 from claude_mem.store.sqlite import memories as library_module
 from claude_mem.store.sqlite.memories import Memories
 from claude_mem.store.sqlite.observations import SAME_WITHIN_MS
@@ -32,17 +32,17 @@ CHAIN = "SELECT title, supersedes, superseded_by FROM observations ORDER BY id"
 
 
 @pytest.fixture
-def store(open_store: Callable[[], Store]) -> Iterator[Store]:
+def store(open_store: Callable[[], SqliteStore]) -> Iterator[SqliteStore]:
     with open_store() as store:
         yield store
 
 
 @pytest.fixture
-def settle(store: Store, events: Events) -> Callable[..., None]:
+def settle(store: SqliteStore, events: Events) -> Callable[..., None]:
     """One tool use of a session, and what it taught."""
 
     def one(*observations: Observation, session: str = "s1", origin: Origin = ORIGIN, **fields: Any) -> None:
-        store.inbox.accept(arrivals(events.tool(session, **fields), origin=origin))
+        store.events.accept(new_events(events.tool(session, **fields), origin=origin))
         lease = store.queue.lease(1)
         assert lease is not None
         store.queue.settle(lease, Memory(observations), provider="anthropic:claude-haiku-4-5")
@@ -97,7 +97,9 @@ def test_what_stands_in_anothers_place_stays_where_it_is(settle: Callable[..., N
     assert [(row[1], row[2]) for row in peek(SEEN)] == [(3, NOON)]
 
 
-def test_the_indexes_go_with_what_is_another_sessions_now(store: Store, settle: Callable[..., None]) -> None:
+def test_the_indexes_go_with_what_is_another_sessions_now(
+    store: SqliteStore, settle: Callable[..., None]
+) -> None:
     index, embedding = store.text_index, store.embeddings
     vectors = store.vectors
     stamp = embedding.begin("builtin test")
@@ -118,7 +120,7 @@ def test_the_indexes_go_with_what_is_another_sessions_now(store: Store, settle: 
 
 
 def test_a_vector_that_is_being_made_meanwhile_is_made_once_more(
-    store: Store, settle: Callable[..., None]
+    store: SqliteStore, settle: Callable[..., None]
 ) -> None:
     embedding = store.embeddings
     vectors = store.vectors
@@ -135,7 +137,7 @@ def test_a_vector_that_is_being_made_meanwhile_is_made_once_more(
 
 
 def test_a_backend_elsewhere_forgets_it_there_and_makes_it_here(
-    store: Store, settle: Callable[..., None]
+    store: SqliteStore, settle: Callable[..., None]
 ) -> None:
     embedding = store.embeddings
     embedding.begin("chroma test")
@@ -267,7 +269,7 @@ def test_what_is_superseded_already_is_not_superseded_again(settle: Callable[...
 
 
 def test_forgetting_the_newer_one_lets_the_older_stand_again(
-    store: Store, settle: Callable[..., None], peek: Peek
+    store: SqliteStore, settle: Callable[..., None], peek: Peek
 ) -> None:
     settle(OLD)
     settle(NEW, session="s2")
@@ -277,8 +279,10 @@ def test_forgetting_the_newer_one_lets_the_older_stand_again(
     assert peek("SELECT COUNT(*) FROM observation_sightings") == [(0,)]
 
 
-def test_the_money_is_gone_when_its_session_is_forgotten(store: Store, events: Events, peek: Peek) -> None:
-    store.inbox.accept(arrivals(events.tool()))
+def test_the_money_is_gone_when_its_session_is_forgotten(
+    store: SqliteStore, events: Events, peek: Peek
+) -> None:
+    store.events.accept(new_events(events.tool()))
     lease = store.queue.lease(1)
     assert lease is not None
     store.queue.settle(lease, Memory(), Spend("openai", "m", 5, 6, 7))
@@ -289,9 +293,11 @@ def test_the_money_is_gone_when_its_session_is_forgotten(store: Store, events: E
     assert store.queue.spent(1, NOON).daily_tokens == 18
 
 
-def test_text_that_is_no_longer_utf8_costs_a_letter_and_not_the_queue(store: Store, events: Events) -> None:
+def test_text_that_is_no_longer_utf8_costs_a_letter_and_not_the_queue(
+    store: SqliteStore, events: Events
+) -> None:
     """As a flipped bit leaves it."""
-    store.inbox.accept(arrivals(events.tool(text="words")))
+    store.events.accept(new_events(events.tool(text="words")))
     store.writer.run(
         lambda db: db.execute("UPDATE pending_messages SET text = CAST(x'776FFF6473' AS TEXT)").rowcount
     )
@@ -304,7 +310,7 @@ def test_text_that_is_no_longer_utf8_costs_a_letter_and_not_the_queue(store: Sto
 
 
 @pytest.fixture
-def library(open_store: Callable[[], Store], clock: SettableClock) -> Iterator[Memories]:
+def library(open_store: Callable[[], SqliteStore], clock: SettableClock) -> Iterator[Memories]:
     with open_store() as store:
         keeping = store
         for number in range(60):
@@ -360,7 +366,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(library: Memories) ->
 
 
 def test_a_search_without_filters_asks_nothing_about_what_is_marked_wrong(
-    open_store: Callable[[], Store],
+    open_store: Callable[[], SqliteStore],
 ) -> None:
     with open_store() as store:
         store.readers.close()  # whoever reads now is refused

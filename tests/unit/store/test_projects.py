@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, new_events
 
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref, span
 from claude_mem.model.structs import replace
-from claude_mem.store.sqlite import Store, vector_index
-from claude_mem.store.values import Arrival, ForgetPlan
+from claude_mem.store.sqlite import SqliteStore, vector_index
+from claude_mem.store.values import ForgetPlan, NewEvent
 
 SHOP = "/gone/code/shop"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "claude-mem.db", clock=lambda: NOON, backups=tmp_path / "b") as store:
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore.open(tmp_path / "claude-mem.db", clock=lambda: NOON, backups=tmp_path / "b") as store:
         yield store
 
 
@@ -38,24 +38,26 @@ def repository(root: str, remote: str | None = None) -> Origin:
 
 
 class Work:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         self._store, self._events = store, Events()
 
     def at(self, session: str, origin: Origin) -> None:
         start = self._events.make(Kind.SESSION_START, session, cwd=origin.root)
-        self._store.inbox.accept(arrivals(start, origin=origin))
+        self._store.events.accept(new_events(start, origin=origin))
 
     def projects(self) -> dict[str, int]:
         """Their roots, and how many sessions each has."""
-        return {each.root: each.sessions for each in self._store.memories.projects(100)}
+        return {each.root: each.sessions for each in self._store.projects.newest(100)}
 
 
 @pytest.fixture
-def work(store: Store) -> Work:
+def work(store: SqliteStore) -> Work:
     return Work(store)
 
 
-def test_a_session_that_goes_on_in_a_subdirectory_makes_no_other_project(store: Store, work: Work) -> None:
+def test_a_session_that_goes_on_in_a_subdirectory_makes_no_other_project(
+    store: SqliteStore, work: Work
+) -> None:
     work.at("s1", plain(SHOP))
     for folder in ("web", "web/src", "docs"):
         work.at("s1", plain(f"{SHOP}/{folder}"))
@@ -65,7 +67,7 @@ def test_a_session_that_goes_on_in_a_subdirectory_makes_no_other_project(store: 
         assert [row["root"] for row in db.execute("SELECT root FROM projects")] == [SHOP]
 
 
-def test_a_session_that_begins_below_a_known_root_is_of_that_project(store: Store, work: Work) -> None:
+def test_a_session_that_begins_below_a_known_root_is_of_that_project(store: SqliteStore, work: Work) -> None:
     work.at("s1", plain(SHOP))
     work.at("s2", plain(f"{SHOP}/web/src"))
     work.at("s3", plain(f"{SHOP}-two/web"))
@@ -75,17 +77,17 @@ def test_a_session_that_begins_below_a_known_root_is_of_that_project(store: Stor
     assert session.project == "shop"
 
 
-def test_what_is_known_counts_within_one_transaction_too(store: Store, work: Work) -> None:
+def test_what_is_known_counts_within_one_transaction_too(store: SqliteStore, work: Work) -> None:
     events = Events()
     root, below = (
-        arrivals(events.make(Kind.SESSION_START, name), origin=plain(place))
+        new_events(events.make(Kind.SESSION_START, name), origin=plain(place))
         for name, place in (("s1", SHOP), ("s2", f"{SHOP}/web"))
     )
-    store.inbox.accept([*root, *below])
+    store.events.accept([*root, *below])
     assert work.projects() == {SHOP: 2}
 
 
-def test_the_key_of_a_known_root_is_that_of_its_remote(store: Store, work: Work) -> None:
+def test_the_key_of_a_known_root_is_that_of_its_remote(store: SqliteStore, work: Work) -> None:
     work.at("s1", repository(SHOP, "example.com/team/shop"))
     assert store.projects.with_project(plain(f"{SHOP}/web")).key == "example.com/team/shop"
     work.at("s2", plain(f"{SHOP}/web"))
@@ -121,14 +123,14 @@ def test_a_repository_inside_a_known_root_stays_its_own_project(work: Work) -> N
 
 
 def test_a_directory_that_was_merged_stays_with_the_project_it_was_merged_into(
-    store: Store, work: Work
+    store: SqliteStore, work: Work
 ) -> None:
     work.at("s1", plain(f"{SHOP}/web"))
     work.at("s2", plain("/gone/code/web-of-shop"))
     gone, into = (
         project.id
         for root in (f"{SHOP}/web", "/gone/code/web-of-shop")
-        for project in store.memories.projects(9)
+        for project in store.projects.newest(9)
         if project.root == root
     )
     store.projects.merge(gone, into)
@@ -137,15 +139,15 @@ def test_a_directory_that_was_merged_stays_with_the_project_it_was_merged_into(
     assert work.projects() == {SHOP: 1, "/gone/code/web-of-shop": 3}
 
 
-def test_a_project_without_sessions_does_not_exist(store: Store, work: Work) -> None:
+def test_a_project_without_sessions_does_not_exist(store: SqliteStore, work: Work) -> None:
     work.at("s1", plain(SHOP))
     with_ghost = "INSERT INTO projects (key, name, root, created_at, created_at_epoch) VALUES (?, ?, ?, ?, 1)"
     ghost = (f"{SHOP}/web", "web", f"{SHOP}/web", "2026-01-01T00:00:00.000Z")
     store.writer.run(lambda db: db.execute(with_ghost, ghost))
-    library = store.memories
-    assert [project.root for project in library.projects(9)] == [SHOP]
-    assert library.project("web") is None
-    assert library.project(f"{SHOP}/web") is None
+    library = store.projects
+    assert [project.root for project in library.newest(9)] == [SHOP]
+    assert library.find("web") is None
+    assert library.find(f"{SHOP}/web") is None
     assert [each.root for each in store.projects.all()] == [SHOP]
     assert store.statistics.facets(None).projects == ("shop",)
     assert store.statistics.figures()["projects"] == 1
@@ -164,12 +166,12 @@ SPEND = Spend("scripted", "scripted", 10, 0, 5, 0.1)
 
 
 class House:
-    def __init__(self, store: Store, clock: SettableClock) -> None:
+    def __init__(self, store: SqliteStore, clock: SettableClock) -> None:
         self.store, self.events, self.dice = store, Events(), random.Random(7)
         self.projects = store.projects
         self.keeping = store
         self.indexing = store.text_index
-        self.library = store.memories
+        self.library, self.stored_projects = store.memories, store.projects
 
     def turn(self, origin: Origin, session: str) -> None:
         said, cwd = self.said, origin.root
@@ -179,7 +181,7 @@ class House:
             self.events.make(Kind.TOOL_USE, session, tool=tool, cwd=cwd),
             self.events.make(Kind.STOP, session, text=said(), cwd=cwd),
         )
-        self.store.inbox.accept([Arrival(event, origin) for event in made])
+        self.store.events.accept([NewEvent(event, origin) for event in made])
         found = self.store.sessions.find(session)
         assert found is not None
         lease = self.store.queue.lease(9, found.id)
@@ -193,7 +195,7 @@ class House:
         return " ".join(self.dice.choices(WORDS, k=4)) + f" {self.dice.random()}"
 
     def id_of(self, origin: Origin) -> int:
-        found = self.library.project(origin.key)
+        found = self.stored_projects.find(origin.key)
         assert found is not None
         return found.id
 
@@ -213,7 +215,7 @@ def _check(db: sqlite3.Connection) -> None:
 
 
 @pytest.fixture
-def house(open_store: Callable[[], Store], clock: SettableClock) -> Iterator[House]:
+def house(open_store: Callable[[], SqliteStore], clock: SettableClock) -> Iterator[House]:
     with open_store() as store:
         house = House(store, clock)
         for number in range(12):
@@ -280,7 +282,7 @@ def test_what_was_merged_into_one_that_is_merged_goes_on_with_it(house: House) -
 def test_a_forgotten_project_takes_its_other_keys_with_it(house: House) -> None:
     house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
     house.keeping.deletion.forget(ForgetPlan(sessions=("s0", "s1", "s3", "s4")))
-    assert house.library.project(MOVED.key) is None
+    assert house.stored_projects.find(MOVED.key) is None
     house.turn(MOVED, "s-new")
     assert MOVED.key in {project.key for project in house.projects.all()}, "it begins anew"
 

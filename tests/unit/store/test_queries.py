@@ -35,10 +35,10 @@ WALKS = {
     "list_prompt": "likewise",
     "list_evidence": "likewise",
     "list_session": "likewise",
-    "spots_observation": "likewise",
-    "spots_summary": "likewise",
-    "spots_prompt": "likewise",
-    "spots_evidence": "likewise",
+    "keys_observation": "likewise",
+    "keys_summary": "likewise",
+    "keys_prompt": "likewise",
+    "keys_evidence": "likewise",
     "count_observation": "counts a list, and says so; asked for once, not with each page",
     "count_summary": "likewise",
     "count_prompt": "likewise",
@@ -57,7 +57,7 @@ WALKS = {
     "branches_of": "sessions are few beside what is in them; asked once for a page",
     "clients_of": "likewise",
     "concepts_of_all": "along an index, and stops",
-    "all_injections": "names are struck out of everything that holds them",
+    "strike_from_injections": "names are struck out of everything that holds them",
     "chosen_sessions": "an export is of everything, unless it is narrowed",
     "export_observations": "likewise; along an index, so that nothing is sorted",
     "export_summaries": "likewise",
@@ -130,7 +130,7 @@ def test_every_condition_fits_the_lists_it_is_meant_for(db: sqlite3.Connection, 
             ["where_own_project", "where_type"],
             "COVERING INDEX observations_by_type (type=? AND project_id=?)",
         ),
-        (["where_own_project", "where_standing"], "INDEX observations_standing (project_id=?)"),
+        (["where_own_project", "where_current"], "INDEX observations_current (project_id=?)"),
     ],
 )
 def test_a_projects_list_goes_by_time_along_an_index_and_passes_over_no_row(
@@ -170,7 +170,7 @@ def test_of_a_project_the_few_that_are_meant_are_looked_at_and_no_others(
     ("kind", "names"),
     [
         ("observation", ["where_types", "where_right"]),
-        ("observation", ["where_since", "where_standing", "where_own_client", "where_own_branch"]),
+        ("observation", ["where_since", "where_current", "where_own_client", "where_own_branch"]),
         ("observation", ["where_concepts"]),
         ("summary", ["where_since", "where_branch", "where_client"]),
         ("prompt", ["where_until", "where_branch", "where_client"]),
@@ -181,7 +181,7 @@ def test_whether_some_memories_pass_is_asked_of_their_rows_alone(
     db: sqlite3.Connection, kind: str, names: list[str]
 ) -> None:
     where = " AND ".join(conditions()[name] for name in ("where_about", *names))
-    statement = f"{queries()[f'spots_{kind}'].rstrip(';')} WHERE {where} {conditions()['no_more']}"
+    statement = f"{queries()[f'keys_{kind}'].rstrip(';')} WHERE {where} {conditions()['no_more']}"
     steps = explained(db, statement)
     assert steps[0] == "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)"
     walks = [
@@ -208,7 +208,7 @@ def test_the_few_that_pass_are_listed_along_an_index(
     db: sqlite3.Connection, names: list[str], step: str
 ) -> None:
     where = " AND ".join(conditions()[name] for name in names)
-    statement = f"{queries()['spots_observation'].rstrip(';')} WHERE {where} {conditions()['no_more']}"
+    statement = f"{queries()['keys_observation'].rstrip(';')} WHERE {where} {conditions()['no_more']}"
     assert explained(db, statement)[0] == f"SEARCH m USING INDEX {step}"
 
 
@@ -230,7 +230,7 @@ def test_observations_are_counted_in_an_index(db: sqlite3.Connection, name: str)
             )
             for name in ("same_content", "same_content_later")
         ),
-        ("standing_observations", "INDEX observations_standing (project_id=? AND created_at_epoch<?)"),
+        ("current_observations", "INDEX observations_current (project_id=? AND created_at_epoch<?)"),
     ],
 )
 def test_what_is_asked_for_each_observation_is_found_in_its_order(

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.contracts.store_contract import Events, SettableClock, arrivals
+from tests.contracts.store_contract import Events, SettableClock, new_events
 
 from claude_mem.model.errors import StoreDamaged, StoreForeign, StoreTooNew
-from claude_mem.store.sqlite import Store, recovery
+from claude_mem.store.sqlite import SqliteStore, recovery
 
-Open = Callable[[], Store]
+Open = Callable[[], SqliteStore]
 
 needs_strace = pytest.mark.skipif(
     shutil.which("strace") is None, reason="needs strace to kill at a system call"
@@ -29,9 +29,9 @@ needs_strace = pytest.mark.skipif(
 def filled(open_store: Open, events: Events, database: Path) -> Path:
     """A database with a backup of forty jobs, and forty jobs since."""
     with open_store() as store:
-        store.inbox.accept(arrivals(*(events.tool(text="x" * 500) for _ in range(40))))
+        store.events.accept(new_events(*(events.tool(text="x" * 500) for _ in range(40))))
         store.upkeep.backup()
-        store.inbox.accept(arrivals(*(events.tool(text="y" * 500) for _ in range(40))))
+        store.events.accept(new_events(*(events.tool(text="y" * 500) for _ in range(40))))
     return database
 
 
@@ -78,7 +78,7 @@ def test_the_log_goes_into_quarantine_with_its_database(
 ) -> None:
     wal = filled.with_name("claude-mem.db-wal")
     with open_store() as store:
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         log = wal.read_bytes()
     filled.write_bytes(b"broken")
     wal.write_bytes(log)
@@ -109,7 +109,7 @@ def test_seeded_byte_flips_never_stop_the_store_from_opening(
             with open_store() as store:
                 recovered += store.recovered is not None
                 store.queue.count("works")
-                store.inbox.accept(arrivals(events.tool("new")))
+                store.events.accept(new_events(events.tool("new")))
                 assert store.queue.lease(10) is not None
         except (StoreForeign, StoreTooNew):
             continue
@@ -117,9 +117,9 @@ def test_seeded_byte_flips_never_stop_the_store_from_opening(
 
 
 RECOVER = (
-    "import sys; from pathlib import Path; from claude_mem.store.sqlite import Store\n"
+    "import sys; from pathlib import Path; from claude_mem.store.sqlite import SqliteStore\n"
     "path = Path(sys.argv[1])\n"
-    "Store.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / 'backups').close()"
+    "SqliteStore.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / 'backups').close()"
 )
 CALLS = "fsync fdatasync rename renameat renameat2 link linkat unlink unlinkat mkdir mkdirat chmod write"
 
@@ -137,7 +137,7 @@ def recover_and_be_killed(broken: Path, folder: Path, call: str, number: int) ->
     inject = f"inject=?{call}:signal=SIGKILL:when={number}"
     trace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace=?{call}", "-e", inject]
     ended = subprocess.run([*trace, sys.executable, "-c", RECOVER, str(path)], check=False)
-    with Store.open(path, clock=SettableClock(), backups=folder / "backups") as store:
+    with SqliteStore.open(path, clock=SettableClock(), backups=folder / "backups") as store:
         assert store.queue.figures().ready == 40
     kept = {one.name: one.read_bytes() for one in folder.glob("backups/quarantine-*/*")}
     assert kept == {"claude-mem.db": b"broken", "claude-mem.db-wal": b"its log"}
@@ -209,7 +209,7 @@ def test_a_flipped_bit_in_an_events_kind_does_not_hold_up_its_session(
     assert b"tool_use" in whole
     filled.write_bytes(whole.replace(b"tool_use", b"tool[use"))
     with open_store() as store:
-        store.inbox.accept(arrivals(events.tool("new")))
+        store.events.accept(new_events(events.tool("new")))
         lease = store.queue.lease(10)
         assert lease is not None
         assert all(job.event.tool for job in lease.jobs)

@@ -9,25 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, arrivals
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, new_events
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.structs import replace
-from claude_mem.store.sqlite import Store, schema
+from claude_mem.store.sqlite import SqliteStore, schema
 
 Peek = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
-def store(open_store: Callable[[], Store]) -> Iterator[Store]:
+def store(open_store: Callable[[], SqliteStore]) -> Iterator[SqliteStore]:
     with open_store() as store:
         yield store
 
 
-def test_a_session_and_its_prompts_are_the_documents_rows(store: Store, events: Events, peek: Peek) -> None:
-    store.inbox.accept(arrivals(events.prompt("fix it", cwd="/shop"), events.prompt("hide", private=True)))
-    store.inbox.accept(arrivals(events.make(Kind.SESSION_END, note="logout")))
+def test_a_session_and_its_prompts_are_the_documents_rows(
+    store: SqliteStore, events: Events, peek: Peek
+) -> None:
+    store.events.accept(new_events(events.prompt("fix it", cwd="/shop"), events.prompt("hide", private=True)))
+    store.events.accept(new_events(events.make(Kind.SESSION_END, note="logout")))
     ((*session, project_key),) = peek(
         "SELECT claude_session_id, s.project, first_user_prompt, prompt_counter, status, s.created_at, "
         "completed_at, completed_at_epoch, end_reason, branch, commit_sha, client, key "
@@ -44,32 +46,34 @@ def test_a_session_and_its_prompts_are_the_documents_rows(store: Store, events: 
     ]
 
 
-def test_a_prompts_text_is_stored_once(store: Store, events: Events, peek: Peek) -> None:
-    store.inbox.accept(arrivals(events.prompt("only here")))
+def test_a_prompts_text_is_stored_once(store: SqliteStore, events: Events, peek: Peek) -> None:
+    store.events.accept(new_events(events.prompt("only here")))
     assert peek("SELECT text FROM pending_messages") == [(None,)]
 
 
 def test_a_row_says_how_much_there_is_to_read_and_nothing_of_what_is_private(
-    store: Store, events: Events, peek: Peek
+    store: SqliteStore, events: Events, peek: Peek
 ) -> None:
-    store.inbox.accept(arrivals(events.prompt("seven c"), events.make(Kind.STOP, text="four")))
-    store.inbox.accept(
-        arrivals(events.prompt("the secret", private=True), events.tool(private=True, text="x"))
+    store.events.accept(new_events(events.prompt("seven c"), events.make(Kind.STOP, text="four")))
+    store.events.accept(
+        new_events(events.prompt("the secret", private=True), events.tool(private=True, text="x"))
     )
     assert peek("SELECT characters FROM pending_messages ORDER BY id") == [(7,), (4,), (0,), (0,)]
 
 
-def test_worktrees_of_one_repository_share_a_project(store: Store, events: Events, peek: Peek) -> None:
-    store.inbox.accept(arrivals(events.tool("a")))
-    store.inbox.accept(arrivals(events.tool("b"), origin=replace(ORIGIN, root="/elsewhere", name="shop-2")))
+def test_worktrees_of_one_repository_share_a_project(store: SqliteStore, events: Events, peek: Peek) -> None:
+    store.events.accept(new_events(events.tool("a")))
+    store.events.accept(
+        new_events(events.tool("b"), origin=replace(ORIGIN, root="/elsewhere", name="shop-2"))
+    )
     assert peek("SELECT COUNT(*), COUNT(DISTINCT project_id) FROM sdk_sessions") == [(2, 1)]
     assert peek("SELECT project FROM sdk_sessions ORDER BY id") == [("shop",), ("shop-2",)]
 
 
-def test_an_observation_says_where_it_came_from(store: Store, events: Events, peek: Peek) -> None:
+def test_an_observation_says_where_it_came_from(store: SqliteStore, events: Events, peek: Peek) -> None:
     prompt, first, second = events.prompt("go"), events.tool(), events.tool()
-    store.inbox.accept(arrivals(prompt, first))
-    store.inbox.accept(arrivals(second, origin=replace(ORIGIN, branch="fix", commit="beef")))
+    store.events.accept(new_events(prompt, first))
+    store.events.accept(new_events(second, origin=replace(ORIGIN, branch="fix", commit="beef")))
     lease = store.queue.lease(10)
     assert lease is not None
     learned = Observation(
@@ -96,8 +100,8 @@ def test_an_observation_says_where_it_came_from(store: Store, events: Events, pe
     ) == [(1, "shop", "R", "I", "L", "C", "N", "[]", '["/a.py"]', "!", 1)]
 
 
-def test_a_reply_with_half_an_emoji_is_kept(store: Store, events: Events, peek: Peek) -> None:
-    store.inbox.accept(arrivals(events.tool()))
+def test_a_reply_with_half_an_emoji_is_kept(store: SqliteStore, events: Events, peek: Peek) -> None:
+    store.events.accept(new_events(events.tool()))
     lease = store.queue.lease(1)
     assert lease is not None
     store.queue.settle(lease, Memory((Observation("change", title="\ud83d", facts=("\ud83d",)),)))
@@ -105,9 +109,9 @@ def test_a_reply_with_half_an_emoji_is_kept(store: Store, events: Events, peek: 
 
 
 def test_a_settle_whose_session_is_gone_writes_nothing(
-    store: Store, events: Events, peek: Peek, clock: SettableClock
+    store: SqliteStore, events: Events, peek: Peek, clock: SettableClock
 ) -> None:
-    store.inbox.accept(arrivals(events.tool("gone"), events.tool("stays")))
+    store.events.accept(new_events(events.tool("gone"), events.tool("stays")))
     lease = store.queue.lease(1)
     assert lease is not None
     store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions WHERE id = 1").rowcount)
@@ -119,9 +123,9 @@ def test_a_settle_whose_session_is_gone_writes_nothing(
 
 
 def test_the_first_documents_sessions_answer_under_their_name(
-    store: Store, events: Events, peek: Peek
+    store: SqliteStore, events: Events, peek: Peek
 ) -> None:
-    store.inbox.accept(arrivals(events.prompt("fix it"), events.make(Kind.STOP)))
+    store.events.accept(new_events(events.prompt("fix it"), events.make(Kind.STOP)))
     assert peek(
         "SELECT id, claude_session_id, sdk_session_id, project, title, subtitle, user_prompt, "
         "started_at_epoch, updated_at_epoch, completed_at, status FROM streaming_sessions"
@@ -129,9 +133,9 @@ def test_the_first_documents_sessions_answer_under_their_name(
 
 
 def test_the_second_documents_queue_answers_under_its_name(
-    store: Store, events: Events, peek: Peek, clock: SettableClock
+    store: SqliteStore, events: Events, peek: Peek, clock: SettableClock
 ) -> None:
-    store.inbox.accept(arrivals(events.prompt("fix it"), events.tool(), events.make(Kind.STOP, text="ok")))
+    store.events.accept(new_events(events.prompt("fix it"), events.tool(), events.make(Kind.STOP, text="ok")))
     lease = store.queue.lease(2)
     assert lease is not None
     store.queue.settle(lease, Memory())
@@ -144,7 +148,7 @@ def test_the_second_documents_queue_answers_under_its_name(
     ]
 
 
-def test_the_connection_is_set_up_to_last(store: Store) -> None:
+def test_the_connection_is_set_up_to_last(store: SqliteStore) -> None:
     wanted = {
         "journal_mode": "wal",
         "synchronous": 2,
@@ -159,35 +163,35 @@ def test_the_connection_is_set_up_to_last(store: Store) -> None:
     assert found == wanted
 
 
-def test_a_reader_cannot_write(store: Store) -> None:
+def test_a_reader_cannot_write(store: SqliteStore) -> None:
     with pytest.raises(Exception, match="readonly"), store.readers.read() as db:
         db.execute("UPDATE counters SET value = 0")
 
 
-def test_a_checkpoint_empties_the_log(store: Store, events: Events, database: Path) -> None:
-    store.inbox.accept(arrivals(events.tool()))
+def test_a_checkpoint_empties_the_log(store: SqliteStore, events: Events, database: Path) -> None:
+    store.events.accept(new_events(events.tool()))
     wal = database.with_name("claude-mem.db-wal")
     assert wal.stat().st_size > 0
     assert store.upkeep.checkpoint()
     assert wal.stat().st_size == 0
 
 
-def test_a_checkpoint_does_not_wait_for_a_reader(store: Store, events: Events) -> None:
-    store.inbox.accept(arrivals(events.tool()))
+def test_a_checkpoint_does_not_wait_for_a_reader(store: SqliteStore, events: Events) -> None:
+    store.events.accept(new_events(events.tool()))
     with store.readers.read() as db:
         db.execute("SELECT COUNT(*) FROM pending_messages").fetchone()
-        store.inbox.accept(arrivals(events.tool()))
+        store.events.accept(new_events(events.tool()))
         assert not store.upkeep.checkpoint()
     assert store.upkeep.checkpoint()
 
 
 def test_every_file_is_the_owners_alone_whatever_the_umask(
-    database: Path, open_store: Callable[[], Store], events: Events
+    database: Path, open_store: Callable[[], SqliteStore], events: Events
 ) -> None:
     before = os.umask(0)
     try:
         with open_store() as store:
-            store.inbox.accept(arrivals(events.tool()))
+            store.events.accept(new_events(events.tool()))
             store.upkeep.backup()
             modes = {
                 path.name: stat.S_IMODE(path.stat().st_mode)

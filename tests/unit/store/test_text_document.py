@@ -69,9 +69,10 @@ def test_a_tools_input_and_the_head_of_its_output_are_words_and_its_path_is_a_fi
     given = f'{{"file_path": "{CWD}/src/a.py", "new_string": "zebra"}}'
     edit = made("evidence", kind="tool_use", tool_name="Edit", tool_input=given, tool_response="q" * 9_000)
     assert edit.files == (("src/a.py", "modified"),)
-    assert "zebra" in edit.body
-    assert "new_string" not in edit.body
-    assert edit.body.count("q") <= MOST_OUTPUT
+    assert "zebra" in edit.tool
+    assert "new_string" not in edit.tool
+    assert edit.tool.count("q") <= MOST_OUTPUT
+    assert edit.body == edit.names == ""
     read = made("evidence", tool_name="Read", tool_input=given)
     assert read.files == (("src/a.py", "read"),)
     shell = made("evidence", tool_name="Bash", tool_input='{"command": "cat src/c.py"}')

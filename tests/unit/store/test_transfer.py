@@ -21,7 +21,7 @@ from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import FIELDS, FLAG, INT, LIST, REQUIRED, name_of, parse_name
 from claude_mem.serve.http.routes.memories import line
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.connection import queries
 from claude_mem.store.sqlite.transfer import SOURCES, TYPES, Transfer, scratch
 from claude_mem.store.values import ExportSelection
@@ -77,7 +77,7 @@ KNOWN = [
 @contextmanager
 def portable() -> Iterator[Transfer]:
     with TemporaryDirectory() as folder:
-        opened = Store.open(Path(folder, "m.db"), clock=lambda: NOON, backups=Path(folder, "b"))
+        opened = SqliteStore.open(Path(folder, "m.db"), clock=lambda: NOON, backups=Path(folder, "b"))
         with opened as store:
             yield Transfer(store.readers, store.writer, lambda: NOON)
 
@@ -148,7 +148,7 @@ def test_memory_does_not_grow_with_what_goes_out() -> None:
 def test_nothing_long_is_sorted_before_it_goes_out(name: str) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "m.db")
-        with Store.open(path, clock=lambda: NOON, backups=Path(folder, "b")) as store:
+        with SqliteStore.open(path, clock=lambda: NOON, backups=Path(folder, "b")) as store:
             asked = dict.fromkeys(("sessions", "some", "ids"), "[]")
             with store.readers.read() as db:
                 plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {queries()[name]}", asked)]
@@ -158,7 +158,7 @@ def test_nothing_long_is_sorted_before_it_goes_out(name: str) -> None:
 
 def test_what_is_tried_on_a_copy_changes_nothing(tmp_path: Path) -> None:
     database = tmp_path / "m.db"
-    with Store.open(database, clock=lambda: NOON, backups=tmp_path / "b") as store:
+    with SqliteStore.open(database, clock=lambda: NOON, backups=tmp_path / "b") as store:
         Transfer(store.readers, store.writer, lambda: NOON).absorb(KNOWN[:1], own=True)
         before = {path.name for path in tmp_path.iterdir()}
         with scratch(database, lambda: NOON) as copy:

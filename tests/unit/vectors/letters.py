@@ -13,7 +13,7 @@ from claude_mem.vectors.backend import VectorsUnavailable
 class Letters:
     """An embedder whose vectors count letters; what it was given is kept."""
 
-    weight = 0.5
+    weight, batch = 0.5, 128
 
     def __init__(self, name: str = "letters", size: int = SIZE) -> None:
         self.name, self.size = name, size
@@ -31,3 +31,10 @@ class Letters:
             vector(*(text.count(chr(97 + at)) + 0.1 for at in range(self.size)), size=self.size)
             for text in texts
         ]
+
+    def embed_query(self, text: str, within_s: float) -> Any:
+        del within_s
+        return self.embed([text])[0]
+
+    def close(self) -> None:
+        """Holds nothing."""

@@ -7,13 +7,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.contracts.store_contract import ORIGIN, Events, SettableClock, arrivals
+from tests.contracts.store_contract import ORIGIN, Events, SettableClock, new_events
 
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import MemoryKind, Ref, memory_key
 from claude_mem.model.structs import replace
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.connection import open_reader
 from claude_mem.store.sqlite.vector_index import VectorTable, take_out
 
@@ -27,7 +27,7 @@ TABLES: dict[MemoryKind, str] = {
 
 
 class Memories:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         self.store = store
         self.source = store.embeddings
         self._events = Events()
@@ -44,12 +44,12 @@ class Memories:
         prompt: str | None = None,
         summaries: Sequence[Summary] = (),
     ) -> list[int]:
-        """Observations of these titles; the spots of all that this added."""
+        """Observations of these titles; the memory_keys of all that this added."""
         before = set(self.rows())
         events = [self._events.tool(session)]
         if prompt is not None:
             events.insert(0, self._events.prompt(prompt, session))
-        self.store.inbox.accept(arrivals(*events, origin=origin))
+        self.store.events.accept(new_events(*events, origin=origin))
         lease = self.store.queue.lease(10)
         assert lease is not None
         seen = tuple(Observation("change", title=title) for title in titles)
@@ -57,12 +57,12 @@ class Memories:
         added = [row for row in self.rows() if row not in before]
         return [memory_key(project, session_id, Ref(kind, id)) for kind, id, session_id, project in added]
 
-    def forget(self, *spots: int) -> None:
+    def forget(self, *memory_keys: int) -> None:
         """As forgetting does: the rows and what is derived of them, in one transaction."""
 
         def work(db: Any) -> None:
-            take_out(db, spots)
-            for place in spots:
+            take_out(db, memory_keys)
+            for place in memory_keys:
                 db.execute("DELETE FROM observations WHERE id = ?", (place & (1 << 25) - 1,))
 
         self.store.writer.run(work)
@@ -81,7 +81,7 @@ class Memories:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Memories]:
-    with Store.open(folder / "claude-mem.db", clock=SettableClock(), backups=folder / "b") as store:
+    with SqliteStore.open(folder / "claude-mem.db", clock=SettableClock(), backups=folder / "b") as store:
         yield Memories(store)
 
 

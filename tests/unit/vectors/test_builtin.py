@@ -18,12 +18,12 @@ from claude_mem.vectors import builtin
 from claude_mem.vectors.builtin import ROWS, Blocks, Builtin
 
 
-def made(spots: list[int], seed: int = 7) -> dict[int, bytes]:
-    return {spot: builtin.packed(one) for spot, one in vectors_of(spots, seed).items()}
+def made(memory_keys: list[int], seed: int = 7) -> dict[int, bytes]:
+    return {memory_key: builtin.packed(one) for memory_key, one in vectors_of(memory_keys, seed).items()}
 
 
-def spots_of(held: Blocks) -> list[int]:
-    return sorted(int(spot) for one in held for spot in one.memory_keys)
+def keys_of(held: Blocks) -> list[int]:
+    return sorted(int(memory_key) for one in held for memory_key in one.memory_keys)
 
 
 def test_a_packed_vector_points_where_it_did() -> None:
@@ -42,16 +42,18 @@ def test_zeros_pack_to_zeros_and_are_close_to_nothing() -> None:
 def test_after_any_changes_it_holds_what_a_dictionary_would(changes: list[tuple[bool, set[int]]]) -> None:
     held: Blocks = ()
     truth: dict[int, bytes] = {}
-    for number, (adding, spots) in enumerate(changes):
+    for number, (adding, memory_keys) in enumerate(changes):
         if adding:
-            some = made(sorted(spots), seed=number)
+            some = made(sorted(memory_keys), seed=number)
             held, truth = builtin.with_(held, some), truth | some
         else:
-            held = builtin.without(held, spots)
-            truth = {spot: blob for spot, blob in truth.items() if spot not in spots}
-    assert spots_of(held) == sorted(truth)
+            held = builtin.without(held, memory_keys)
+            truth = {memory_key: blob for memory_key, blob in truth.items() if memory_key not in memory_keys}
+    assert keys_of(held) == sorted(truth)
     rows = {
-        int(spot): row.tobytes() for one in held for spot, row in zip(one.memory_keys, one.rows, strict=True)
+        int(memory_key): row.tobytes()
+        for one in held
+        for memory_key, row in zip(one.memory_keys, one.rows, strict=True)
     }
     assert rows == truth
 
@@ -65,25 +67,27 @@ def test_blocks_that_were_read_do_not_change() -> None:
 
 def test_small_additions_fill_a_block_before_another_is_begun() -> None:
     held: Blocks = ()
-    for spot in range(ROWS + 1):
-        held = builtin.with_(held, {spot: builtin.packed(vector(1))})
+    for memory_key in range(ROWS + 1):
+        held = builtin.with_(held, {memory_key: builtin.packed(vector(1))})
     assert [len(one.memory_keys) for one in held] == [ROWS, 1]
 
 
 def test_of_equals_the_later_comes_first() -> None:
-    held = builtin.with_((), {spot: builtin.packed(vector(1)) for spot in (5, 9, 7)})
-    assert [spot for spot, _ in builtin.closest(held, vector(1), 3)] == [9, 7, 5]
+    held = builtin.with_((), {memory_key: builtin.packed(vector(1)) for memory_key in (5, 9, 7)})
+    assert [memory_key for memory_key, _ in builtin.closest(held, vector(1), 3)] == [9, 7, 5]
 
 
 @pytest.mark.parametrize("limit", [1, 7, 300, 301, 1_000])
 def test_the_closest_are_found_across_blocks(limit: int) -> None:
     vectors = vectors_of(list(range(300)))
     held: Blocks = tuple(
-        builtin.block([(spot, builtin.packed(vectors[spot])) for spot in range(at, at + 100)])
+        builtin.block(
+            [(memory_key, builtin.packed(vectors[memory_key])) for memory_key in range(at, at + 100)]
+        )
         for at in (0, 100, 200)
     )
-    found = [spot for spot, _ in builtin.closest(held, vector(1), limit)]
-    truth = sorted(vectors, key=lambda spot: -float(vectors[spot][0]))[:limit]
+    found = [memory_key for memory_key, _ in builtin.closest(held, vector(1), limit)]
+    truth = sorted(vectors, key=lambda memory_key: -float(vectors[memory_key][0]))[:limit]
     assert len(found) == min(limit, 300)
     assert len(set(found) & set(truth)) >= 0.95 * len(found)
 
@@ -98,47 +102,47 @@ def memories(tmp_path: Path) -> Iterator[Memories]:
 
 
 def test_a_memory_that_does_not_exist_gets_no_vector(memories: Memories) -> None:
-    (spot,) = memories.learn("abc")
+    (memory_key,) = memories.learn("abc")
     keeper = Builtin(memories.shelf)
-    keeper.put({spot: vector(1), spot + 1: vector(1), span(7)[0] + 5: vector(1)})
+    keeper.put({memory_key: vector(1), memory_key + 1: vector(1), span(7)[0] + 5: vector(1)})
     assert keeper.count() == 1
-    assert [found for found, _ in keeper.nearest(vector(1), None, 5)] == [spot]
+    assert [found for found, _ in keeper.nearest(vector(1), None, 5)] == [memory_key]
 
 
 def test_only_the_newest_are_compared_but_all_have_cosines(memories: Memories) -> None:
-    spots = in_two_projects(memories, 60)
+    memory_keys = in_two_projects(memories, 60)
     keeper = Builtin(memories.shelf, most=20)
-    keeper.put({spot: vector(1, spot % 5) for spot in spots})
-    for project, own in ((1, spots[:60]), (2, spots[60:])):
+    keeper.put({memory_key: vector(1, memory_key % 5) for memory_key in memory_keys})
+    for project, own in ((1, memory_keys[:60]), (2, memory_keys[60:])):
         found = keeper.nearest(vector(1), span(project), 200)
-        assert {spot for spot, _ in found} == set(own[-20:])
-    assert keeper.cosines(vector(1), spots).keys() == set(spots)
+        assert {memory_key for memory_key, _ in found} == set(own[-20:])
+    assert keeper.cosines(vector(1), memory_keys).keys() == set(memory_keys)
 
 
 def test_of_all_projects_the_newest_sessions_are_compared(memories: Memories) -> None:
-    spots = []
+    memory_keys = []
     for number in range(30):
         origin = OTHER if number % 2 else ORIGIN
-        spots += memories.learn(f"a {number}", f"b {number}", session=f"s{number}", origin=origin)
+        memory_keys += memories.learn(f"a {number}", f"b {number}", session=f"s{number}", origin=origin)
     keeper = Builtin(memories.shelf, most=16)
-    keeper.put({spot: vector(1) for spot in spots})
-    assert {spot for spot, _ in keeper.nearest(vector(1), None, 200)} == set(spots[-8:])
+    keeper.put({memory_key: vector(1) for memory_key in memory_keys})
+    assert {memory_key for memory_key, _ in keeper.nearest(vector(1), None, 200)} == set(memory_keys[-8:])
 
 
 def test_a_span_that_outgrows_its_bound_lets_its_oldest_go(memories: Memories) -> None:
-    spots = memories.learn(*(f"title {number}" for number in range(60)))
+    memory_keys = memories.learn(*(f"title {number}" for number in range(60)))
     keeper = Builtin(memories.shelf, most=20)
-    for spot, one in vectors_of(spots).items():
-        keeper.put({spot: one})
+    for memory_key, one in vectors_of(memory_keys).items():
+        keeper.put({memory_key: one})
         assert 1 <= len(keeper.nearest(vector(1), span(1), 200)) <= 22
-    assert set(spots[-20:]) <= {spot for spot, _ in keeper.nearest(vector(1), span(1), 200)}
+    assert set(memory_keys[-20:]) <= {memory_key for memory_key, _ in keeper.nearest(vector(1), span(1), 200)}
 
 
 def test_under_a_new_stamp_what_is_held_is_read_again(memories: Memories) -> None:
-    """A project was merged into another: its memories have other spots now."""
-    spots = in_two_projects(memories, 3)
+    """A project was merged into another: its memories have other memory_keys now."""
+    memory_keys = in_two_projects(memories, 3)
     keeper = Builtin(memories.shelf)
-    keeper.put({spot: vector(1) for spot in spots})
+    keeper.put({memory_key: vector(1) for memory_key in memory_keys})
     keeper.open("one")
     into, gone = span(1), span(2)
     assert len(keeper.nearest(vector(1), into, 9)) == len(keeper.nearest(vector(1), gone, 9)) == 3
@@ -162,8 +166,8 @@ def test_clearing_many_takes_more_than_one_transaction(
     memories: Memories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("claude_mem.store.sqlite.vector_index.REMOVED_AT_ONCE", 10)
-    spots = in_two_projects(memories, 15)
+    memory_keys = in_two_projects(memories, 15)
     keeper = Builtin(memories.shelf)
-    keeper.put(vectors_of(spots))
+    keeper.put(vectors_of(memory_keys))
     keeper.clear()
     assert keeper.count() == 0

@@ -24,7 +24,7 @@ from claude_mem.settings import Settings
 from claude_mem.vectors import indexer
 from claude_mem.vectors.backend import Keeper, LazyBackend, VectorsUnavailable
 from claude_mem.vectors.builtin import Builtin
-from claude_mem.vectors.indexer import BATCH, LOOK_MS, RETRY_MS, Similarity, VectorIndexer
+from claude_mem.vectors.indexer import LOOK_MS, RETRY_MS, Similarity, VectorIndexer
 
 
 @pytest.fixture
@@ -48,13 +48,13 @@ def test_every_memory_but_evidence_gets_a_vector_of_its_telling_words(memories: 
     summary = Summary(
         request="fix the cart", investigated="nothing", learned="it leaks", completed="done", notes="n"
     )
-    spots = memories.learn("Cart leaks", prompt="why does it leak?", summaries=[summary])
+    memory_keys = memories.learn("Cart leaks", prompt="why does it leak?", summaries=[summary])
     embedder, keeper = Letters(), builtin(memories)
     embedding = VectorIndexer(memories.source, keeper, embedder)
     assert embedding.waiting() == 3
     assert finish(embedding) == 3
     assert embedding.waiting() == 0
-    assert keeper.cosines(vector(1), spots).keys() == set(spots)
+    assert keeper.cosines(vector(1), memory_keys).keys() == set(memory_keys)
     assert keeper.count() == 3
     assert sorted(embedder.given) == ["Cart leaks", "fix the cart\nit leaks\ndone", "why does it leak?"]
 
@@ -76,12 +76,12 @@ def test_a_private_prompt_gets_none(memories: Memories) -> None:
 def test_what_is_new_is_embedded_and_nothing_twice(memories: Memories) -> None:
     embedder, keeper = Letters(), builtin(memories)
     embedding = VectorIndexer(memories.source, keeper, embedder)
-    memories.learn(*(f"title {number}" for number in range(BATCH + 5)))
-    assert embedding.step(0) == BATCH
+    memories.learn(*(f"title {number}" for number in range(Letters.batch + 5)))
+    assert embedding.step(0) == Letters.batch
     assert finish(embedding) == 5
     memories.learn("another")
     finish(VectorIndexer(memories.source, builtin(memories), embedder))
-    assert len(embedder.given) == len(set(embedder.given)) == BATCH + 6
+    assert len(embedder.given) == len(set(embedder.given)) == Letters.batch + 6
 
 
 def test_until_it_was_looked_at_nothing_can_be_asked(memories: Memories) -> None:
@@ -94,29 +94,31 @@ def test_until_it_was_looked_at_nothing_can_be_asked(memories: Memories) -> None
 
 class TestAModelThatIsDown:
     def test_costs_nothing_but_the_vectors_and_they_are_made_later(self, memories: Memories) -> None:
-        (spot,) = memories.learn("abc")
+        (memory_key,) = memories.learn("abc")
         embedder, keeper = Letters(), builtin(memories)
         embedder.broken = "The model is out of order."
         embedding = VectorIndexer(memories.source, keeper, embedder)
         assert embedding.step(1_000) == 0
         assert embedding.trouble == "The model is out of order."
         with pytest.raises(VectorsUnavailable, match="out of order"):
-            Similarity(embedder, keeper).cosines("abc", span(1), [spot])
+            Similarity(embedder, keeper).cosines("abc", span(1), [memory_key])
         embedder.broken = None
         assert embedding.step(1_000 + RETRY_MS - 1) == 0
         assert embedding.step(1_000 + RETRY_MS) == 1
         assert embedding.trouble is None
-        assert Similarity(embedder, keeper).cosines("abc", span(1), [])[spot] == pytest.approx(1, abs=0.01)
+        assert Similarity(embedder, keeper).cosines("abc", span(1), [])[memory_key] == pytest.approx(
+            1, abs=0.01
+        )
 
 
 class TestAnotherModel:
     def test_makes_all_vectors_anew(self, memories: Memories) -> None:
-        spots = memories.learn("abc", "def")
+        memory_keys = memories.learn("abc", "def")
         finish(VectorIndexer(memories.source, builtin(memories), Letters()))
         other, keeper = Letters("other letters", SIZE * 2), builtin(memories)
         finish(VectorIndexer(memories.source, keeper, other))
         assert len(other.given) == 2
-        assert keeper.cosines(vector(1, size=SIZE * 2), spots).keys() == set(spots)
+        assert keeper.cosines(vector(1, size=SIZE * 2), memory_keys).keys() == set(memory_keys)
 
     def test_is_never_compared_with_what_is_left_of_the_one_before(self, memories: Memories) -> None:
         """Also when the worker is killed between clearing and recording."""
@@ -130,17 +132,19 @@ class TestAnotherModel:
         other.broken = None
         assert finish(VectorIndexer(memories.source, builtin(memories), other)) == 1
 
-    def test_of_other_dimensions_under_the_same_name_is_unavailable(self, memories: Memories) -> None:
+    def test_of_other_dimensions_under_the_same_name_makes_them_all_again(self, memories: Memories) -> None:
         memories.learn("abc")
         keeper = builtin(memories)
         finish(VectorIndexer(memories.source, keeper, Letters()))
-        memories.learn("def")
         changed = Letters(size=SIZE * 2)
+        with pytest.raises(VectorsUnavailable, match="dimensions"):
+            Similarity(changed, keeper).cosines("abc", None, [])
+        memories.learn("def")
         embedding = VectorIndexer(memories.source, keeper, changed)
         assert embedding.step(0) == 0
         assert "dimensions" in (embedding.trouble or "")
-        with pytest.raises(VectorsUnavailable, match="dimensions"):
-            Similarity(changed, keeper).cosines("abc", None, [])
+        assert embedding.step(RETRY_MS) == 2
+        assert len(Similarity(changed, keeper).cosines("abc", None, [])) == 2
 
 
 class TestForgetting:
@@ -155,7 +159,7 @@ class TestForgetting:
 
         finish(VectorIndexer(memories.source, keeper, Slow()))
         assert keeper.cosines(vector(1), [kept, gone]).keys() == {kept}
-        assert [spot for spot, _ in keeper.nearest(vector(1), None, 3)] == [kept]
+        assert [memory_key for memory_key, _ in keeper.nearest(vector(1), None, 3)] == [kept]
 
     def test_what_was_forgotten_is_not_found_even_before_the_next_step(self, memories: Memories) -> None:
         kept, gone = memories.learn("kept", "gone")
@@ -164,7 +168,7 @@ class TestForgetting:
         finish(embedding)
         assert len(keeper.nearest(vector(1), None, 3)) == 2
         memories.forget(gone)
-        assert [spot for spot, _ in keeper.nearest(vector(1), None, 3)] == [kept]
+        assert [memory_key for memory_key, _ in keeper.nearest(vector(1), None, 3)] == [kept]
         assert embedding.step(0) == 1
         assert memories.source.forgotten() is None
 
@@ -203,13 +207,17 @@ class Steps:
 class TestChroma:
     @pytest.mark.prove
     def test_in_a_folder_is_filled_and_goes_on_where_it_was(self, memories: Memories, tmp_path: Path) -> None:
-        spots = memories.learn("abc") + memories.learn("def", session="s2", origin=OTHER)
+        memory_keys = memories.learn("abc") + memories.learn("def", session="s2", origin=OTHER)
         embedder = Letters()
         for _ in range(2):
             with closing(chroma(tmp_path / "chroma")) as backend:
                 finish(VectorIndexer(memories.source, backend, embedder))
-                assert {spot for spot, _ in backend.nearest(vector(1), None, 5)} == set(spots)
-                assert [spot for spot, _ in backend.nearest(vector(1), span(2), 5)] == spots[1:]
+                assert {memory_key for memory_key, _ in backend.nearest(vector(1), None, 5)} == set(
+                    memory_keys
+                )
+                assert [
+                    memory_key for memory_key, _ in backend.nearest(vector(1), span(2), 5)
+                ] == memory_keys[1:]
         assert len(embedder.given) == 2
         assert (tmp_path / "chroma").stat().st_mode & 0o777 == 0o700
 
@@ -281,16 +289,22 @@ def test_a_database_that_cannot_be_used_stops_nothing(memories: Memories) -> Non
 CHOSEN = """
 import pathlib, sys
 from claude_mem.settings import Settings
-from claude_mem.vectors import indexer
-kept = indexer.keeper(Settings(data_dir=pathlib.Path("data"), vectors=sys.argv[1]), shelf=None)
-indexer.Similarity(indexer.embedder(), kept)
-print(kept.name, sorted({"numpy", "chromadb", "tokenizers", "safetensors"} & set(sys.modules)))
+from claude_mem.vectors import embedders, indexer
+chosen = Settings(data_dir=pathlib.Path("data"), vectors=sys.argv[1], embedder=sys.argv[2])
+kept = indexer.keeper(chosen, shelf=None)
+indexer.Similarity(embedders.build(chosen), kept)
+heavy = {"numpy", "chromadb", "tokenizers", "safetensors", "onnxruntime", "fastembed"}
+print(kept.name, sorted(heavy & set(sys.modules)))
 """
 
 
-@pytest.mark.parametrize("name", ["builtin", "chroma"])
-def test_choosing_one_loads_nothing_heavy(name: str) -> None:
-    done = subprocess.run([sys.executable, "-c", CHOSEN, name], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize(
+    ("name", "embedder"),
+    [("builtin", "static"), ("chroma", "http://127.0.0.1:9/v1"), ("builtin", "/model"), ("builtin", "a/b")],
+)
+def test_choosing_one_loads_nothing_heavy(name: str, embedder: str) -> None:
+    command = [sys.executable, "-c", CHOSEN, name, embedder]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"{name} []"
 
 

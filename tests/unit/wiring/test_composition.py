@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.contracts.keeping_contract import ELSEWHERE
-from tests.contracts.store_contract import NOON, ORIGIN, Events, arrivals
+from tests.contracts.store_contract import NOON, ORIGIN, Events, new_events
 from tests.harness.faults import fill, small_disk
 
 from claude_mem.api.filters import Page, SearchFilters
@@ -21,7 +21,7 @@ from claude_mem.model.events import Origin
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.serve.services import Recall
 from claude_mem.settings import Settings
-from claude_mem.store.sqlite import Store
+from claude_mem.store.sqlite import SqliteStore
 from claude_mem.wiring import composition
 
 
@@ -30,8 +30,8 @@ def origin_of(cwd: str) -> Origin:
 
 
 @contextmanager
-def recalling(data: Path) -> Iterator[tuple[Recall, Store]]:
-    with Store.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
+def recalling(data: Path) -> Iterator[tuple[Recall, SqliteStore]]:
+    with SqliteStore.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
         settings = Settings(data, vectors="off")
         with ExitStack() as closing:
             assembled = composition.build_recall(
@@ -40,7 +40,7 @@ def recalling(data: Path) -> Iterator[tuple[Recall, Store]]:
             yield assembled, store
 
 
-def remember(store: Store, title: str, number: int = 0) -> None:
+def remember(store: SqliteStore, title: str, number: int = 0) -> None:
     """Past the writer: nothing indexes it."""
     seen = Observation("change", f"{title} {number}", narrative="z" * 3000, files_modified=("src/till.py",))
     store.memories.remember(seen, ORIGIN, session="s", at=NOON + number)
@@ -50,7 +50,7 @@ def remember(store: Store, title: str, number: int = 0) -> None:
 def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "2m") as disk, recalling(disk) as (assembled, store):
         remember(store, "heron")
-        while assembled.background.step():
+        while assembled.background.step() or assembled.background.embed():
             pass
         remember(store, "heron", 1)
         hog = fill(disk)
@@ -71,11 +71,11 @@ def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
         assert len(assembled.memory.search("heron", SearchFilters(), Page())["results"]) > 1
 
 
-def worked(store: Store, *origins: Origin) -> None:
+def worked(store: SqliteStore, *origins: Origin) -> None:
     """A session in each project, with something to tell: 1, 2, …"""
     events = Events()
     for origin in origins:
-        store.inbox.accept(arrivals(events.prompt("go on", origin.name, cwd=origin.root), origin=origin))
+        store.events.accept(new_events(events.prompt("go on", origin.name, cwd=origin.root), origin=origin))
         lease = store.queue.lease(10)
         assert lease is not None
         store.queue.settle(lease, Memory((Observation("change", f"Did it in {origin.name}"),)))
@@ -105,14 +105,14 @@ def test_what_changes_in_one_project_leaves_the_context_of_the_others_alone(
 ) -> None:
     with recalling(tmp_path) as (made, store):
         worked(store, ORIGIN, ELSEWHERE)
-        while made.background.step():
+        while made.background.step() or made.background.embed():
             pass
         before = rendered(tmp_path)
         assert before.keys() == {ORIGIN.name, ELSEWHERE.name}
         CHANGES[change](made)
         assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}, "what is out of date is gone"
         assert not made.background.progress().context.fresh
-        while made.background.step():
+        while made.background.step() or made.background.embed():
             pass
         after = rendered(tmp_path)
         assert after[ELSEWHERE.name] == before[ELSEWHERE.name]
@@ -124,13 +124,13 @@ def test_what_changes_in_one_project_leaves_the_context_of_the_others_alone(
 def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:
     with recalling(tmp_path) as (made, store):
         worked(store, ORIGIN, ELSEWHERE)
-        while made.background.step():
+        while made.background.step() or made.background.embed():
             pass
         before = rendered(tmp_path)
         undo = made.corrections.edit(EditRequest(id=1, title="Did another thing"))["undo"]
         made.corrections.undo(undo["token"])
         assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}
-        while made.background.step():
+        while made.background.step() or made.background.embed():
             pass
         assert b"Did it in shop" in rendered(tmp_path)[ORIGIN.name]
 
@@ -138,11 +138,11 @@ def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:
 def test_merged_projects_are_both_rendered_anew(tmp_path: Path) -> None:
     with recalling(tmp_path) as (made, store):
         worked(store, ORIGIN, ELSEWHERE)
-        while made.background.step():
+        while made.background.step() or made.background.embed():
             pass
         made.projects.merge(ELSEWHERE.key, ORIGIN.key, dry_run=False)
         assert rendered(tmp_path) == {}
-        while made.background.step():
+        while made.background.step() or made.background.embed():
             pass
         here, there = rendered(tmp_path).values()
         assert here == there
@@ -152,7 +152,7 @@ def test_merged_projects_are_both_rendered_anew(tmp_path: Path) -> None:
 def test_after_a_forgetting_no_context_is_left(tmp_path: Path) -> None:
     with recalling(tmp_path) as (made, store):
         worked(store, ORIGIN, ELSEWHERE)
-        while made.background.step():
+        while made.background.step() or made.background.embed():
             pass
         made.deleter.forget(ForgetRequest(ids=("1",)), dry_run=False)
         assert rendered(tmp_path) == {}

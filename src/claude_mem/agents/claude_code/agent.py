@@ -1,9 +1,9 @@
-"""Claude Code, as `agents.base` wants it. The hook speaks as it does, so it needs no dialect."""
+"""Claude Code, as `agents.base` declares an agent. The hook speaks as it does, so it needs no dialect."""
 
 from __future__ import annotations
 
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code.events import NAME, parse
-from claude_mem.agents.claude_code.hooks import hooks
+from claude_mem.agents.claude_code.registration import hooks
 
-AGENT = Agent(name=NAME, parse=parse, hooks=lambda machine: {"hooks": hooks(machine)})
+AGENT = Agent(NAME, "Claude Code", parse, lambda machine: {"hooks": hooks(machine)}, "claude_path")

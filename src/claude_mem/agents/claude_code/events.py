@@ -6,16 +6,16 @@ import json
 from collections.abc import Mapping
 
 from claude_mem.agents import CLAUDE_CODE, launcher
-from claude_mem.agents.claude_code import hooks
+from claude_mem.agents.claude_code import registration
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.privacy import tags
 
 NAME = CLAUDE_CODE
 
-OURS = (f"mcp__{launcher.SERVER}__", f"mcp__plugin_{hooks.PLUGIN}_{launcher.SERVER}__")
-"""Our own tools, by settings and by plugin. That memory was asked is an event like any other; what it was
-asked and what it told is in memory already: kept, it would be learned again, and outlive its forgetting."""
+OURS = (f"mcp__{launcher.SERVER}__", f"mcp__plugin_{registration.PLUGIN}_{launcher.SERVER}__")
+"""Our own tools, by settings and by plugin. A query of memory is an event like any other; its text and
+its answer are in memory already: recorded, they would be learned again, and outlive their deletion."""
 
 KINDS = {
     "SessionStart": Kind.SESSION_START,
@@ -115,7 +115,7 @@ def _number(payload: Mapping[str, object], key: str) -> int | None:
 
 
 def _json(value: object) -> str | None:
-    """Text stays text; all else is kept as JSON, readable in any language."""
+    """Text stays text; all else becomes JSON, readable in any language."""
     if value is None:
         return None
     try:

@@ -15,7 +15,7 @@ BOM = "\ufeff"
 
 
 class Malformed(ClaudeMemError):
-    """Somebody has to mend the file by hand; `str()` shows where."""
+    """The user has to fix the file; `str()` shows where."""
 
 
 def parsed(text: str, path: str) -> dict[str, Any]:
@@ -74,12 +74,17 @@ def with_hooks(settings: dict[str, Any], hooks: Hooks) -> dict[str, Any]:
 
 def without_hooks(settings: dict[str, Any], which: Callable[[object], bool]) -> dict[str, Any]:
     """Without the hooks that `which` picks, and without what is left empty by it."""
-    if not any(which(hook) for groups in settings.get("hooks", {}).values() for hook in _of(groups)):
+    if not any(map(which, all_hooks(settings))):
         return settings
-    kept = {event: _kept(groups, which) for event, groups in settings["hooks"].items()}
-    kept = {event: groups for event, groups in kept.items() if groups or not settings["hooks"][event]}
+    left = {event: _without(groups, which) for event, groups in settings["hooks"].items()}
+    left = {event: groups for event, groups in left.items() if groups or not settings["hooks"][event]}
     rest = {key: value for key, value in settings.items() if key != "hooks"}
-    return settings | {"hooks": kept} if kept else rest
+    return settings | {"hooks": left} if left else rest
+
+
+def all_hooks(settings: dict[str, Any]) -> list[object]:
+    groups = [group for groups in settings.get("hooks", {}).values() for group in groups]
+    return [hook for group in groups for hook in group.get("hooks", [])]
 
 
 def with_entry(settings: dict[str, Any], section: str, name: str, value: object) -> dict[str, Any]:
@@ -95,19 +100,14 @@ def without_entry(settings: dict[str, Any], section: str, name: str) -> dict[str
     return settings | {section: left} if left else rest
 
 
-def _kept(groups: list[dict[str, Any]], which: Callable[[object], bool]) -> list[dict[str, Any]]:
-    kept = []
+def _without(groups: list[dict[str, Any]], which: Callable[[object], bool]) -> list[dict[str, Any]]:
+    left = []
     for group in groups:
-        own = [hook for hook in group.get("hooks", []) if not which(hook)]
-        if len(own) == len(group.get("hooks", [])):
-            kept.append(group)
-        elif own:
-            kept.append(group | {"hooks": own})
-    return kept
-
-
-def _of(groups: list[dict[str, Any]]) -> list[object]:
-    return [hook for group in groups for hook in group.get("hooks", [])]
+        hooks = group.get("hooks", [])
+        own = [hook for hook in hooks if not which(hook)]
+        if own or not hooks:
+            left.append(group if own == hooks else group | {"hooks": own})
+    return left
 
 
 def _is_group(group: object) -> bool:

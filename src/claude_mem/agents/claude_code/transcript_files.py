@@ -11,15 +11,14 @@ import json
 import os
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from msgspec import Struct
-
+from claude_mem.agents.base import FoundTranscripts, Transcript
 from claude_mem.agents.claude_code import transcript_lines
-from claude_mem.agents.claude_code.transcript_lines import Line, Tally
-from claude_mem.model.events import enclosing_directories, worktree_of
+from claude_mem.agents.claude_code.transcript_lines import Line, LineTally
+from claude_mem.model.events import repository_of
 
 AGENTS_FOLDER = "subagents"
 _AGENT_FILE = re.compile(r"agent-(.+?)\.jsonl(?:\.gz)?")
@@ -76,7 +75,7 @@ def parent_session(path: Path) -> str | None:
 
 def _first_lines(path: Path) -> Iterator[transcript_lines.Line]:
     try:
-        yield from islice(transcript_lines.read(path, Tally()), _AGENT_HEAD)
+        yield from islice(transcript_lines.read(path, LineTally()), _AGENT_HEAD)
     except OSError:
         return
 
@@ -89,36 +88,20 @@ _TAIL = 64 << 10
 _LONGEST_TAIL = 4 << 20
 
 
-class Transcript(Struct, frozen=True):
-    session: str
-    path: Path
-    size: int  # bytes, with its subagents' files
-    first_at: int  # epoch milliseconds
-    last_at: int
-    cwd: str | None  # where the session began
-    agents: tuple[Path, ...] = ()
-
-
-class Found(Struct, frozen=True):
-    transcripts: tuple[Transcript, ...]  # the newest first
-    unreadable: tuple[tuple[Path, str], ...] = ()  # files and folders, and why
-    others: int = 0  # files of that ending in which no session speaks
-
-
 def projects_folder(environ: Mapping[str, str]) -> Path:
     """Where Claude Code keeps its transcripts."""
     config = environ.get("CLAUDE_CONFIG_DIR")
     return (Path(config) if config else Path(environ.get("HOME", "~")).expanduser() / ".claude") / "projects"
 
 
-def find(root: Path, *, project: str | None = None, since: int | None = None) -> Found:
+def find(root: Path, *, project: str | None = None, since: int | None = None) -> FoundTranscripts:
     """The transcripts under a folder, or the one that is the file. `project`: only those that began in that
     directory or below it, or in one of that name. `since`: only those that went on after that time."""
     unreadable: list[tuple[Path, str]] = []
-    files = [root] if root.is_file() else list(_files(root, unreadable))
-    of_agents = _by_session(files)
+    paths = [root] if root.is_file() else list(files(root, unreadable))
+    of_agents = _by_session(paths)
     found, others = [], 0
-    for path in files:
+    for path in paths:
         if is_subagent_file(path) and path != root:
             continue
         try:
@@ -133,10 +116,10 @@ def find(root: Path, *, project: str | None = None, since: int | None = None) ->
         ):
             found.append(transcript)
     found.sort(key=lambda each: (-each.last_at, each.session, each.path))
-    return Found(tuple(found), tuple(unreadable), others)
+    return FoundTranscripts(tuple(found), tuple(unreadable), others)
 
 
-def _files(folder: Path, unreadable: list[tuple[Path, str]], depth: int = 0) -> Iterator[Path]:
+def files(folder: Path, unreadable: list[tuple[Path, str]], depth: int = 0) -> Iterator[Path]:
     try:
         with os.scandir(folder) as entries:
             ordered = sorted(entries, key=lambda entry: entry.name)
@@ -147,7 +130,7 @@ def _files(folder: Path, unreadable: list[tuple[Path, str]], depth: int = 0) -> 
         if entry.is_file(follow_symlinks=False) and entry.name.endswith(ENDINGS):
             yield Path(entry.path)
         elif entry.is_dir(follow_symlinks=False) and depth < DEEPEST and entry.name not in _INNER:
-            yield from _files(Path(entry.path), unreadable, depth + 1)
+            yield from files(Path(entry.path), unreadable, depth + 1)
 
 
 def _by_session(files: list[Path]) -> dict[tuple[Path, str], list[Path]]:
@@ -166,7 +149,7 @@ def _transcript(path: Path, of_agents: dict[tuple[Path, str], list[Path]]) -> Tr
     named: str | None = None
     cwd: str | None = None
     spoken: Line | None = None
-    for line in islice(transcript_lines.read(path, Tally()), _SESSION_HEAD):
+    for line in islice(transcript_lines.read(path, LineTally()), _SESSION_HEAD):
         named = line.text("sessionId") if named is None or line.text("sessionId") == stem else named
         cwd = cwd or line.text("cwd")
         spoken = spoken or (line if "message" in line.fields else None)
@@ -208,7 +191,7 @@ def _tail(path: Path, reach: int) -> tuple[list[bytes], bool]:
     """The last lines, the first of which may be half a one; and whether they are all there are."""
     if path.suffix == ".gz":  # there is no way to its end but through it
         last = deque(
-            (raw for _, raw in transcript_lines.raw_lines(path, Tally()) if len(raw) <= reach), maxlen=32
+            (raw for _, raw in transcript_lines.raw_lines(path, LineTally()) if len(raw) <= reach), maxlen=32
         )
         return list(last), True
     with path.open("rb") as file:
@@ -217,30 +200,9 @@ def _tail(path: Path, reach: int) -> tuple[list[bytes], bool]:
         return file.read(reach).splitlines(), size <= reach
 
 
-def root_of(cwd: str) -> str:
-    """Of a worktree, its repository."""
-    worktree = worktree_of(cwd)
-    return worktree[0] if worktree else cwd
-
-
-def roots_first(transcripts: Sequence[Transcript]) -> list[Transcript]:
-    """In their order, but one that began in a directory comes before all that began below it: where that is
-    gone, its project is known by then, and theirs is no other."""
-    first: dict[str, Transcript] = {}
-    for each in transcripts:
-        first.setdefault(root_of(each.cwd or ""), each)
-    ordered: dict[Path, Transcript] = {}
-    for each in transcripts:
-        for above in reversed(enclosing_directories(root_of(each.cwd or ""))):
-            if above in first:
-                ordered.setdefault(first[above].path, first[above])
-        ordered.setdefault(each.path, each)
-    return list(ordered.values())
-
-
 def _is_in(cwd: str | None, project: str) -> bool:
     there = _parts(project)
-    for here in (_parts(cwd or ""), _parts(root_of(cwd or ""))):
+    for here in (_parts(cwd or ""), _parts(repository_of(cwd or ""))):
         is_named = "/" not in project and "\\" not in project
         if there and (here[-1:] if is_named else here[: len(there)]) == there:
             return True
@@ -266,9 +228,9 @@ def indexes(folder: Path) -> list[Path]:
 
 
 def directory_of(folder: Path) -> str | None:
-    """None: it cannot be told."""
+    """None: not known."""
     for path in islice(sorted(folder.glob("*.jsonl")), _SESSIONS):
-        for line in islice(transcript_lines.read(path, Tally()), _SOON):
+        for line in islice(transcript_lines.read(path, LineTally()), _SOON):
             cwd = line.text("cwd")
             if cwd and dashed(cwd) == folder.name:
                 return cwd

@@ -40,7 +40,7 @@ _TELLING = (b"queued_command", b'"SessionStart:')  # what is read of the attachm
 _UUID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
-class Tally(Struct):
+class LineTally(Struct):
     """What was read, and what was passed over."""
 
     lines: int = 0
@@ -74,7 +74,7 @@ class Line(NamedTuple):
         return uuid if uuid and _UUID.fullmatch(uuid) else f"{session}-{self.number}"
 
 
-def read(path: Path, tally: Tally) -> Iterator[Line]:
+def read(path: Path, tally: LineTally) -> Iterator[Line]:
     """The lines that may tell something, in their order. A line without a time has that of the one before."""
     at = int(path.stat().st_mtime * 1000)
     for number, raw in raw_lines(path, tally):
@@ -93,7 +93,7 @@ def read(path: Path, tally: Tally) -> Iterator[Line]:
         yield Line(number, at, fields, b"base64" in raw or b"mimeType" in raw)
 
 
-def raw_lines(path: Path, tally: Tally) -> Iterator[tuple[int, bytes]]:
+def raw_lines(path: Path, tally: LineTally) -> Iterator[tuple[int, bytes]]:
     """Every line that is not too long, with its number. A file that cannot be read further ends there."""
     with opened(path) as file:
         number = 0
@@ -115,7 +115,7 @@ def opened(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
-def is_silent(raw: bytes, tally: Tally) -> bool:
+def is_silent(raw: bytes, tally: LineTally) -> bool:
     """Whether a line need not be parsed to know that it tells nothing: most of a file is such."""
     first = _TYPE_FIRST.match(raw)
     if first:
@@ -128,7 +128,7 @@ def is_silent(raw: bytes, tally: Tally) -> bool:
     return _ATTACHED in raw[:_TYPE_WITHIN] and not any(mark in raw for mark in _TELLING)
 
 
-def _parsed(raw: bytes, number: int, tally: Tally) -> dict[str, object] | None:
+def _parsed(raw: bytes, number: int, tally: LineTally) -> dict[str, object] | None:
     text = raw.decode("utf-8", "replace").strip("\0 \t\r\n\N{BYTE ORDER MARK}")
     if not text:
         if b"\0" in raw:

@@ -2,7 +2,7 @@
 
 It looks at sizes and times every few seconds: a thousand files cost milliseconds, no program has to be
 installed for it, and a network drive, which sends no notices, is watched like any other. What a line means
-depends on those before it, so a file that has grown is read from its beginning, and what was told of it
+depends on those before it, so a file that has grown is read from its beginning, and what was sent of it
 before is passed over; how often is bounded by how long that takes. What was there when the watch began is
 left to `claude-mem backfill`, until it grows.
 """
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct, field
 
 from claude_mem.agents.claude_code import transcript_files, transcripts
@@ -62,7 +62,9 @@ class Watch:
         """Files with something new, that may be read again by now."""
         now, there, changed = self._clock(), set(), []
         for folder in self._folders:
-            for path in _transcripts(folder):
+            for path in transcript_files.files(folder, []):
+                if path.suffix != ".jsonl" or transcript_files.is_subagent_file(path):
+                    continue
                 there.add(path)
                 mark = _mark(path)
                 if mark is None:
@@ -78,7 +80,7 @@ class Watch:
         return changed
 
     def news(self, path: Path) -> Iterator[list[TranscriptEvent]]:
-        """What is new in a file, in pieces; it counts as told when the next piece is asked for."""
+        """What is new in a file, in pieces; it counts as sent when the next piece is requested."""
         mark = _mark(path)
         if mark is None:
             return
@@ -100,24 +102,6 @@ class Watch:
         file.not_before = now + SHARE * (now - began)
 
 
-def _transcripts(folder: Path) -> Iterator[Path]:
-    for here, folders, files in os.walk(folder):  # links are not followed
-        below = Path(here).relative_to(folder).parts
-        folders[:] = (
-            []
-            if len(below) >= transcript_files.DEEPEST or below[-1:] == (transcript_files.AGENTS_FOLDER,)
-            else sorted(folders)
-        )
-        for name in sorted(files):
-            path = Path(here, name)
-            if (
-                name.endswith(".jsonl")
-                and not transcript_files.is_subagent_file(path)
-                and not path.is_symlink()
-            ):
-                yield path
-
-
 def _mark(path: Path) -> Mark | None:
     size, changed = 0, 0
     try:
@@ -127,16 +111,6 @@ def _mark(path: Path) -> Mark | None:
     except OSError:
         return None  # it has just gone
     return size, changed
-
-
-def read_marks(raw: bytes) -> dict[str, Mark]:
-    """Raises ValueError: then it is as if there were none."""
-    kept = json.loads(raw)
-    return {str(path): (int(size), int(changed)) for path, (size, changed) in kept.items()}
-
-
-def write_marks(marks: Mapping[str, Mark]) -> bytes:
-    return json.dumps(marks).encode()
 
 
 class TranscriptFollower:
@@ -174,10 +148,11 @@ class TranscriptFollower:
                 log.warning("%s cannot be read: %s", path, error.strerror)
         if grown or not self._begun:
             self._begun = True
-            write_file(self._marks_file, write_marks(self._watch.marks()))
+            write_file(self._marks_file, json.dumps(self._watch.marks()).encode())
         return fresh > 0
 
     def _marks(self) -> dict[str, Mark] | None:
-        with suppress(OSError, ValueError, AttributeError, TypeError):
-            return read_marks(self._marks_file.read_bytes())
+        """None: there are none that can be read."""
+        with suppress(OSError, ValueError):
+            return msgspec.json.decode(self._marks_file.read_bytes(), type=dict[str, Mark])
         return None

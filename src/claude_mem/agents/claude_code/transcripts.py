@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from contextlib import suppress
+from itertools import count as counting
 from pathlib import Path
 
+from claude_mem.agents.base import Transcript
 from claude_mem.agents.claude_code import transcript_files, transcript_lines, transcript_turns
-from claude_mem.agents.claude_code.transcript_lines import Line, Tally
+from claude_mem.agents.claude_code.transcript_files import find, projects_folder
+from claude_mem.agents.claude_code.transcript_lines import Line, LineTally
 from claude_mem.agents.claude_code.transcript_turns import Chain
 from claude_mem.model.events import TranscriptEvent
 
@@ -24,14 +27,19 @@ MOST_PROMPTS = 256  # whose subagents may still be at work
 MOST_TIPS = 1024  # a line that nothing hangs on stays one
 MOST_SIDES = 64  # chains of subagents in one file that are open at once
 
+_USE = b'"type":"tool_use"'
+_ENDS = (b'"stop_reason":"end_turn"', b'"stop_reason":"stop_sequence"')
+_SAYS = b'"type":"text"'
+
 Timed = tuple[int, TranscriptEvent | None]
+__all__ = ["Reading", "count", "find", "projects_folder", "read"]
 
 
 class Reading:
     """A transcript being read, once; `tally` knows what was passed over, and is complete at the end."""
 
     def __init__(self, path: Path, of_agents: Sequence[Path], *, over: bool) -> None:
-        self.tally = Tally()
+        self.tally = LineTally()
         self._events = _events(path, of_agents, self.tally, over=over)
 
     def __iter__(self) -> Iterator[TranscriptEvent]:
@@ -45,7 +53,22 @@ def read(path: Path, of_agents: Sequence[Path] | None = None, *, over: bool = Tr
     return Reading(path, transcript_files.subagent_files(path) if of_agents is None else of_agents, over=over)
 
 
-def _events(path: Path, of_agents: Sequence[Path], tally: Tally, *, over: bool) -> Iterator[TranscriptEvent]:
+def count(transcript: Transcript) -> tuple[int, int]:
+    """Tool uses and turns, without parsing lines; a file that cannot be read counts as nothing."""
+    uses = turns = 0
+    for path in (transcript.path, *transcript.agents):
+        tally = LineTally()
+        with suppress(OSError):
+            for _, raw in transcript_lines.raw_lines(path, tally):
+                if not transcript_lines.is_silent(raw, tally):
+                    uses += raw.count(_USE)
+                    turns += path == transcript.path and _SAYS in raw and any(end in raw for end in _ENDS)
+    return uses, turns
+
+
+def _events(
+    path: Path, of_agents: Sequence[Path], tally: LineTally, *, over: bool
+) -> Iterator[TranscriptEvent]:
     main = _Main(path)
     streams = [_rising(main.read(tally)), *(_subagent(file, main, tally) for file in of_agents)]
     latest, lending = 0, _Lending()
@@ -66,7 +89,7 @@ def _rising(events: Iterator[TranscriptEvent]) -> Iterator[Timed]:
         yield at, each
 
 
-def _subagent(path: Path, main: _Main, tally: Tally) -> Iterator[Timed]:
+def _subagent(path: Path, main: _Main, tally: LineTally) -> Iterator[Timed]:
     """A subagent's file is open only while its time is."""
     began = transcript_files.started_at(path)
     if began is None:
@@ -117,9 +140,9 @@ class _Main:
         self.session = path.name.partition(".")[0]  # the last one named
         self.sides: dict[str, Chain] = {}
         self.tips: dict[str, str] = {}  # a line's uuid, and the side chain it is the last of
-        self.unnamed = count(1)
+        self.unnamed = counting(1)
 
-    def read(self, tally: Tally) -> Iterator[TranscriptEvent]:
+    def read(self, tally: LineTally) -> Iterator[TranscriptEvent]:
         for line in transcript_lines.read(Path(self.path), tally):
             main = self._chain(line)
             if line.fields.get("isSidechain") or line.fields.get("agentId"):
@@ -153,7 +176,8 @@ class _Main:
     def _aside(self, line: Line, main: Chain) -> Iterator[TranscriptEvent]:
         key = self._side_of(line)
         if key not in self.sides:
-            yield from self._room()
+            if len(self.sides) >= MOST_SIDES:
+                yield from self._closed(next(iter(self.sides)))
             self.sides[key] = Chain(main.session, self.path, key, self._type(line, main))
         side = self.sides[key]
         uuid, parent = line.text("uuid"), line.text("parentUuid")
@@ -197,10 +221,6 @@ class _Main:
             yield from self._closed(
                 next((key for key, side in self.sides.items() if side.agent_type == kind), "")
             )
-
-    def _room(self) -> Iterator[TranscriptEvent]:
-        if len(self.sides) >= MOST_SIDES:
-            yield from self._closed(next(iter(self.sides)))
 
     def _closed(self, key: str) -> Iterator[TranscriptEvent]:
         side = self.sides.pop(key, None)

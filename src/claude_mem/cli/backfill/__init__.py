@@ -6,14 +6,20 @@ import argparse
 import time
 from typing import Any
 
+from claude_mem.agents import CLAUDE_CODE, FOLDERS
 from claude_mem.cli import INTERRUPTED, client, output
-from claude_mem.cli.backfill import scan, sender, summary
+from claude_mem.cli.backfill import scan, sender, texts
 from claude_mem.cli.backfill.scan import Scan
 from claude_mem.cli.backfill.sender import TranscriptSender
 from claude_mem.cli.client import Sent
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, change_flags
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.model.errors import ClaudeMemError
+
+MOST_WAITING = 2_000  # events that may wait to be observed while more are sent
+LOOK_EVERY_S, LOOK_LATER_S = 0.02, 0.25
+STALLED_S = 180.0
+INDEXED_WITHIN_S = 60.0
 
 
 def add(commands: Commands) -> None:
@@ -37,19 +43,20 @@ def add(commands: Commands) -> None:
     parser.add_argument("--from", dest="folder", metavar="DIR", help="a different folder of transcripts")
     parser.add_argument("--project", metavar="P", help="only this project: a directory such as . or a name")
     parser.add_argument("--since", metavar="WHEN", help="yesterday, 'last month', 2026-01-31, …")
-    providers, observe = ("offline", "auto"), "observe without a model, or with yours"
-    parser.add_argument("--provider", choices=providers, default="offline", help=observe)
-    stop = "stop when this run has"
-    parser.add_argument("--budget-usd", type=_amount, metavar="X", help=f"{stop} cost this many dollars")
-    parser.add_argument(
-        "--budget-tokens", type=up_to(10**12), metavar="N", help=f"{stop} used this many tokens"
-    )
+    which = f"whose transcripts (default: {CLAUDE_CODE})"
+    parser.add_argument("--agent", choices=sorted(FOLDERS), default=CLAUDE_CODE, help=which)
+    observe = "observe without a model, or with yours"
+    parser.add_argument("--provider", choices=("offline", "auto"), default="offline", help=observe)
+    dollars = "stop when this run has cost this many dollars"
+    tokens = "stop when this run has used this many tokens"
+    parser.add_argument("--budget-usd", type=dollar_amount, metavar="X", help=dollars)
+    parser.add_argument("--budget-tokens", type=up_to(10**12), metavar="N", help=tokens)
     commits = "also import the commits of a repository (default: .)"
     parser.add_argument("--git", nargs="?", const=".", metavar="REPO", help=commits)
     change_flags(parser, "be imported")
 
 
-def _amount(text: str) -> float:
+def dollar_amount(text: str) -> float:
     try:
         amount = float(text)
     except ValueError:
@@ -59,32 +66,23 @@ def _amount(text: str) -> float:
     return amount
 
 
-MOST_WAITING = 2_000
-"""Events that may wait to be observed while more are sent: what is under way is bounded."""
-LOOK_EVERY_S = 0.02
-LOOK_LATER_S = 0.25
-STALLED_S = 180.0
-
-
 class BackfillRun:
-    """How far a run is."""
-
     def __init__(self, args: argparse.Namespace, seen: Scan, progress: output.Progress) -> None:
         self.args, self.seen, self.progress = args, seen, progress
         self.began = time.time_ns() // 1_000_000
         self.is_offline = args.provider == "offline"
-        self.sender = TranscriptSender(offline=self.is_offline, now=seen.now, sent=self._sent)
+        self.sender = TranscriptSender(args.agent, offline=self.is_offline, now=seen.now, sent=self._sent)
         self.sessions = self.size = 0
         self.stopped: str | None = None  # why not all of it was sent
 
-    def go(self) -> None:
+    def send_all(self) -> None:
         limited = self.args.budget_usd is not None or self.args.budget_tokens is not None
         begun = set()
         for transcript in self.seen.fresh:
             if transcript.session in begun:
                 self._settle_all()  # more of a session is observed after what came first, not with it
             begun.add(transcript.session)
-            self.sender.tell(transcript)
+            self.sender.add(transcript)
             self.sessions += 1
             self.size += transcript.size
             if limited:
@@ -94,8 +92,8 @@ class BackfillRun:
         self._settle_all()
 
     def wait_for_index(self) -> None:
-        """Until it can be found, and a session would be told of it; that is a moment, or nobody waits."""
-        deadline = time.monotonic() + 60
+        """Until it can be found and injected; that takes a moment."""
+        deadline = time.monotonic() + INDEXED_WITHIN_S
         while time.monotonic() < deadline:
             recall: dict[str, Any] = sender.request("GET", "/health").get("recall") or {}
             if not recall or (not recall["index"]["waiting"] and recall["context"]["fresh"]):
@@ -108,7 +106,7 @@ class BackfillRun:
         self._settle(MOST_WAITING)
 
     def _show(self, doing: str = "") -> None:
-        self.progress.show(summary.progress_text(self, doing))
+        self.progress.show(texts.progress_text(self, doing))
 
     def _settle_all(self) -> None:
         self.sender.flush()
@@ -149,26 +147,19 @@ def backfill(args: argparse.Namespace) -> int:
         commits = scan.scan_commits(args.git, args.since, chosen, seen.now) if args.git else None
     if not args.yes or args.dry_run:
         with output.waiting("Estimating the cost ..."):
-            costs = scan.estimates(seen.fresh, chosen)
-        if args.json and args.dry_run:
-            output.print_json(summary.scan_data(seen, costs, commits))
-            return OK
-        found = summary.scan_text(seen, costs, commits, args)
+            costs = scan.estimates(seen, args.agent, chosen)
+        text = texts.scan_text(seen, costs, commits, args.provider)
         if args.dry_run:
-            print(found)
-            return OK
-        output.message(found)
+            return output.result(texts.scan_data(seen, costs, commits), text, as_json=args.json)
+        output.message(text)
     if not seen.fresh and not commits and not sender.progress(seen.now)["waiting"]:
         return _report(args, seen, None, None, {})
-    code = output.confirm("Continue?", "backfill adds to your memory", yes=args.yes)
-    return _import(args, seen, commits) if code is None else code
-
-
-def _import(args: argparse.Namespace, seen: Scan, commits: scan.Commits | None) -> int:
+    if code := output.confirm("Continue?", "backfill adds to your memory", yes=args.yes):
+        return code
     with output.Progress(after_s=0.0, plain_every_s=10.0) as progress:
         run = BackfillRun(args, seen, progress)
         try:
-            run.go()
+            run.send_all()
             run.wait_for_index()
             progress.erase()
             sent = commits.send() if commits else None
@@ -176,7 +167,7 @@ def _import(args: argparse.Namespace, seen: Scan, commits: scan.Commits | None) 
             progress.erase()
             output.message(
                 f"Interrupted after {run.sessions:,} of {output.plural(len(seen.fresh), 'session')}. "
-                "Imported sessions are kept; run it again to continue."
+                "Imported sessions are saved; run it again to continue."
             )
             return INTERRUPTED
     return _report(args, seen, run, sent, sender.progress(run.began))
@@ -186,9 +177,9 @@ def _report(
     args: argparse.Namespace, seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]
 ) -> int:
     if args.json:
-        output.print_json(summary.end_data(seen, run, sent, spent))
+        output.print_json(texts.end_data(seen, run, sent, spent))
     else:
-        print(summary.end_text(seen, run, sent, spent))
+        print(texts.end_text(seen, run, sent, spent))
         if sent:
             sent.print_refused()
     return WRONG if (run and run.stopped) or (sent and sent.refused) else OK

@@ -8,37 +8,38 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
+from claude_mem import git
+from claude_mem.agents import base
+from claude_mem.agents.base import FoundTranscripts, Transcript
 from claude_mem.cli import output
 from claude_mem.cli.backfill import sender
 from claude_mem.cli.client import Sent, encoded, posted, send, stream_lines
 from claude_mem.cli.commands import UsageError
+from claude_mem.imports import git_history
+from claude_mem.imports.estimate import Estimate, estimate
+from claude_mem.imports.git_history import SessionOf
+from claude_mem.imports.import_report import SourceProject, SourceReport
 from claude_mem.model.errors import ClaudeMemError
-
-if TYPE_CHECKING:
-    from claude_mem.agents.claude_code.transcript_files import Found, Transcript
-    from claude_mem.imports.estimate import Asked, Estimate
-    from claude_mem.imports.git_history import SessionOf
-    from claude_mem.imports.import_report import ImportReport, Project
-    from claude_mem.model.records import Record
-    from claude_mem.settings import Settings
+from claude_mem.model.events import enclosing_directories, repository_of
+from claude_mem.model.records import Record
+from claude_mem.settings import Settings
 
 
 class Scan(Struct, frozen=True):
-    """What was found, by what is to become of it. The newest first."""
+    """The transcripts found, by what is done with them. The newest first."""
 
     folder: Path
     now: int
-    found: Found
-    fresh: list[Transcript]  # to be told
+    found: FoundTranscripts
+    fresh: list[Transcript]  # to be sent
     live: list[Transcript]  # captured as they happened
-    done: list[Transcript]  # told before, and unchanged since
-    barred: list[Transcript]  # forgotten, or not to be seen
+    done: list[Transcript]  # sent before, and unchanged since
+    barred: list[Transcript]  # deleted, or of a pause
 
     @property
     def size(self) -> int:
@@ -46,71 +47,52 @@ class Scan(Struct, frozen=True):
 
 
 def scan(args: argparse.Namespace) -> Scan:
-    from claude_mem.agents.claude_code import transcript_files
-
-    folder = _folder(args.folder)
+    reader = base.transcripts(args.agent)
+    folder = Path(args.folder).expanduser() if args.folder else reader.projects_folder(os.environ)
+    if not folder.exists():
+        if args.folder:
+            raise UsageError(f"{folder} does not exist.")
+        raise ClaudeMemError(f"No transcripts found: {folder} does not exist. Use --from DIR.")
+    project = args.project
+    if project and (project.startswith((".", "~")) or "/" in project):  # a directory, or else a name
+        project = os.path.abspath(os.path.expanduser(project))  # noqa: PTH100, PTH111 - links stay as they are
     now = time.time_ns() // 1_000_000
-    there = transcript_files.find(folder, project=_project(args.project), since=since_when(args.since, now))
-    known = sender.known_sessions([each.session for each in there.transcripts]) if there.transcripts else {}
+    found = reader.find(folder, project=project, since=since_when(args.since, now))
+    known = sender.known_sessions([each.session for each in found.transcripts]) if found.transcripts else {}
     by_state: dict[str, list[Transcript]] = {"fresh": [], "live": [], "done": [], "barred": []}
-    for each in there.transcripts:
+    for each in found.transcripts:
         about = known.get(each.session) or {"state": None, "seal": None}
-        if about["state"] == "live":
-            state = "live"
-        elif about["state"] in ("forgotten", "unseen"):
-            state = "barred"
-        else:
-            state = "done" if about["seal"] == sender.seal(each, now) else "fresh"
-        by_state[state].append(each)
-    by_state["fresh"] = transcript_files.roots_first(by_state["fresh"])
-    return Scan(folder, now, there, **by_state)
+        state = {"live": "live", "forgotten": "barred", "unseen": "barred"}.get(about["state"])
+        by_state[state or ("done" if about["seal"] == sender.seal(each, now) else "fresh")].append(each)
+    by_state["fresh"] = roots_first(by_state["fresh"])
+    return Scan(folder, now, found, **by_state)
 
 
-def estimates(transcripts: Sequence[Transcript], chosen: Settings) -> tuple[Estimate, ...]:
-    """Offline, and whoever may be asked."""
-    from claude_mem.imports import estimate
+def roots_first(transcripts: Sequence[Transcript]) -> list[Transcript]:
+    """In their order, but one that began in a directory comes before all that began below it: if the
+    directory is gone, its project is known by then, and theirs is the same."""
+    first: dict[str, Transcript] = {}
+    for each in transcripts:
+        first.setdefault(repository_of(each.cwd or ""), each)
+    ordered: dict[Path, Transcript] = {}
+    for each in transcripts:
+        for above in reversed(enclosing_directories(repository_of(each.cwd or ""))):
+            if above in first:
+                ordered.setdefault(first[above].path, first[above])
+        ordered.setdefault(each.path, each)
+    return list(ordered.values())
 
-    return estimate.estimate(estimate.total(map(estimate.work, transcripts)), _priced_models(chosen))
 
-
-def _priced_models(chosen: Settings) -> list[Asked]:
-    """The user's choice; where that is nobody, what the cheapest known one would cost."""
+def estimates(seen: Scan, agent: str, chosen: Settings) -> list[Estimate]:
+    """Offline, the user's model, and for comparison the cheapest one known."""
     from claude_mem import wiring
-    from claude_mem.imports.estimate import Asked
-    from claude_mem.models import registry
+    from claude_mem.providers import registry
 
-    provider = wiring.choice(chosen).provider
-    named = [(provider, chosen.model)] if provider != "offline" else []
-    found: list[Asked] = []
-    for who, model in [*named, ("anthropic", None)]:
-        priced = model or registry.BY_NAME[who].usual_model or registry.CHEAP_CLAUDE
-        if who not in (each.provider for each in found):
-            found.append(Asked(who, model or priced, partial(_price, priced)))
-    return found
-
-
-def _price(model: str, tokens_in: int, tokens_out: int) -> float | None:
-    from claude_mem.models import price
-
-    return price.cost(model, input=tokens_in, output=tokens_out)
-
-
-def _folder(given: str | None) -> Path:
-    from claude_mem.agents.claude_code import transcript_files
-
-    folder = Path(given).expanduser() if given else transcript_files.projects_folder(os.environ)
-    if folder.exists():
-        return folder
-    if given:
-        raise UsageError(f"{folder} does not exist.")
-    raise ClaudeMemError(f"No transcripts found: {folder} does not exist. Use --from DIR.")
-
-
-def _project(given: str | None) -> str | None:
-    """A directory as the client writes it, or a name."""
-    if given and (given.startswith((".", "~")) or "/" in given):
-        return os.path.abspath(os.path.expanduser(given))  # noqa: PTH100, PTH111 - links are kept as they are
-    return given
+    models = {}
+    if (provider := wiring.choice(chosen).provider) != "offline":
+        models[provider] = chosen.model or registry.BY_NAME[provider].usual_model or registry.CHEAP_CLAUDE
+    models.setdefault("anthropic", registry.BY_NAME["anthropic"].usual_model or registry.CHEAP_CLAUDE)
+    return estimate(map(base.transcripts(agent).count, seen.fresh), list(models.items()))
 
 
 def since_when(given: str | None, now: int) -> int | None:
@@ -128,52 +110,44 @@ def since_when(given: str | None, now: int) -> int | None:
 
 class Commits(Struct, frozen=True):
     repo: Path
-    project: Project
+    project: SourceProject
     since: int | None
     chosen: Settings
-    report: ImportReport
+    report: SourceReport
     is_excluded: bool = False
 
-    def found(self) -> str:
+    def as_text(self) -> str:
         if self.is_excluded:
             return f"Commits of {self.repo}: none, because the project is excluded."
-        kept = self.report.read["observation"]
-        left = sum(self.report.skipped.values())
-        out = f", {left:,} skipped (merges, version bumps and the like)" if left else ""
-        return f"Commits of {self.repo}: {kept:,} to import{out}."
+        skipped = sum(self.report.skipped.values())
+        but = f", {skipped:,} skipped (merges, version bumps and the like)" if skipped else ""
+        return f"Commits of {self.repo}: {self.report.read['observation']:,} to import{but}."
 
     def as_data(self) -> dict[str, Any]:
         return {
             "repository": str(self.repo),
             "excluded": self.is_excluded,
             "commits": self.report.read["observation"],
-            "passed_over": {f"{why}": count for (_, why), count in self.report.skipped.items()},
+            "passed_over": {why: count for (_, why), count in self.report.skipped.items()},
         }
 
     def send(self) -> Sent:
-        """When all that transcripts tell is settled: events that still wait do not say who made what."""
-        from claude_mem.imports.import_report import ImportReport
-
+        """After the transcripts: events that still wait do not say which session made a commit."""
         if self.is_excluded:
-            output.message(self.found())
+            output.message(self.as_text())
             return Sent()
-        lines = encoded(self.records(ImportReport(), makers(self.project.key)))
+        lines = encoded(self.records(SourceReport(), makers(self.project.key)))
         with output.Progress("Importing commits ...") as progress:
             return send(lines, Sent(), posted(own=True), progress)
 
-    def records(self, report: ImportReport, session_of: SessionOf | None = None) -> Iterator[Record]:
-        """Raises ClaudeMemError."""
-        from claude_mem import git
-        from claude_mem.imports import git_history
-        from claude_mem.privacy.scrub import scrub_text
+    def records(self, report: SourceReport, session_of: SessionOf | None = None) -> Iterator[Record]:
+        from claude_mem.imports.sources import cleaner
 
         try:
             yield from git_history.read(
                 Path(self.project.root),
                 self.project,
-                clean=partial(
-                    scrub_text, extra_rules=self.chosen.secret_patterns, extra_globs=self.chosen.exclude_paths
-                ),
+                clean=cleaner(self.chosen),
                 report=report,
                 session_of=session_of,
                 since=self.since,
@@ -183,15 +157,13 @@ class Commits(Struct, frozen=True):
 
 
 def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> Commits:
-    from claude_mem import git
-    from claude_mem.imports.import_report import ImportReport, Project
     from claude_mem.privacy.excluded_projects import ExcludedProjects
 
     repo = Path(given).expanduser().resolve()
     place = git.resolve(repo)
-    project = Project(place.key, place.name, place.root, place.remote)
+    project = SourceProject(place.key, place.name, place.root, place.remote)
     is_excluded = ExcludedProjects(chosen.excluded_projects).holds(str(repo), place.name)
-    found = Commits(repo, project, since_when(since, now), chosen, ImportReport(), is_excluded)
+    found = Commits(repo, project, since_when(since, now), chosen, SourceReport(), is_excluded)
     if not is_excluded:
         for _ in found.records(found.report):
             pass
@@ -200,9 +172,7 @@ def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> C
 
 def makers(project: str) -> SessionOf:
     """The session that made a commit of a project, which is named by its key."""
-    from claude_mem.imports.git_history import finder
-
     try:
-        return finder(map(json.loads, stream_lines("/api/export", {"project": project})))
+        return git_history.finder(map(json.loads, stream_lines("/api/export", {"project": project})))
     except UsageError:  # there is no such project yet
         return lambda *_: None

@@ -1,36 +1,54 @@
 """Sends transcripts to the worker: small sessions together, a long one in parts.
 
 A session that fits in a request is accepted whole or not at all. The worker observes sessions in the order
-they came; so an import that is interrupted anywhere and begun again ends where one without interruption does.
+they came; so an import that is interrupted anywhere and started again ends where one without interruption
+does.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
-
+from claude_mem.agents import base
+from claude_mem.agents.base import Transcript
 from claude_mem.cli import client
-from claude_mem.cli.client import Refused
+from claude_mem.cli.client import WorkerRefused
 from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from claude_mem.agents.claude_code.transcript_files import Transcript
     from claude_mem.model.events import TranscriptEvent
-
 
 WITHIN_S = 120.0
 STARTS = 3
 AT_ONCE = 500
+MOST_BYTES = 1 << 20
+MOST_LINES = 2_000
+LONGEST_LINE = 6 << 20
+TRIES = 5
+MOST_SHOWN = 20
+OVER_AFTER_MS = 60 * 60 * 1000  # until then somebody may still be at work: its last line is not its end
 
 
 class BeginAgain(Exception):
     """The worker that received the first part is no longer running."""
+
+
+def request(
+    method: str, path: str, query: dict[str, object] | None = None, body: object = None
+) -> dict[str, Any]:
+    """Raises BeginAgain."""
+    try:
+        return client.request(method, path, query, body, starts=STARTS, within_s=WITHIN_S)
+    except WorkerRefused as error:
+        if error.code == "not_from_the_start":
+            raise BeginAgain from None
+        raise ClaudeMemError(str(error)) from None  # nothing that was typed is wrong
 
 
 def progress(since: int) -> dict[str, Any]:
@@ -45,61 +63,28 @@ def known_sessions(sessions: Sequence[str]) -> dict[str, dict[str, Any] | None]:
     return found
 
 
-def request(
-    method: str, path: str, query: dict[str, object] | None = None, body: object = None
-) -> dict[str, Any]:
-    """Raises BeginAgain."""
-    try:
-        return client.request(method, path, query, body, starts=STARTS, within_s=WITHIN_S)
-    except Refused as error:
-        if error.code == "not_from_the_start":
-            raise BeginAgain from None
-        raise ClaudeMemError(str(error)) from None  # nothing that was typed is wrong
-
-
-MOST_BYTES = 1 << 20
-MOST_LINES = 2_000
-LONGEST_LINE = 6 << 20
-TRIES = 5
-MOST_SHOWN = 20
-
-
-class SendReport(Struct):
-    """The outcome of what was sent so far."""
-
-    events: int = 0
-    fresh: int = 0
-    duplicate: int = 0
-    dropped: int = 0
-    live: int = 0
-    lines: int = 0
-    unreadable: int = 0
-    shown: list[tuple[Path, int, str]] = field(default_factory=list)  # the first few unreadable lines
-
-    def lost(self, path: Path, number: int, why: str) -> None:
-        if len(self.shown) < MOST_SHOWN:
-            self.shown.append((path, number, why))
-
-
 class TranscriptSender:
-    def __init__(self, *, offline: bool, now: int, sent: Callable[[], None]) -> None:
-        """`sent` is called after every request."""
+    """`counts`: events sent, and by the worker's answer fresh, duplicate, dropped and live; unreadable lines.
+    `sent` is called after every request."""
+
+    def __init__(self, agent: str, *, offline: bool, now: int, sent: Callable[[], None]) -> None:
+        self._agent, self._reader = agent, base.transcripts(agent)
         self._offline, self._now, self._sent = offline, now, sent
         self._lines: list[bytes] = []
         self._size = 0
-        self.came = SendReport()
+        self.counts: Counter[str] = Counter()
+        self.shown: list[tuple[Path, int, str]] = []  # the first few unreadable lines
 
-    def tell(self, transcript: Transcript) -> None:
+    def add(self, transcript: Transcript) -> None:
         """Raises ClaudeMemError; a file that cannot be read is only counted."""
         for _ in range(TRIES):
             try:
-                return self._tell(transcript)
+                return self._add(transcript)
             except BeginAgain:
                 continue
             except OSError as error:
-                self.came.unreadable += 1
-                self.came.lost(transcript.path, 0, error.strerror or str(error))
-                return None
+                self.counts["unreadable"] += 1
+                return self._show(transcript.path, [(0, error.strerror or str(error))])
         raise ClaudeMemError("The worker keeps exiting. See its log: claude-mem worker logs")
 
     def flush(self) -> None:
@@ -107,14 +92,13 @@ class TranscriptSender:
             self._send(self._lines)
         self._lines, self._size = [], 0
 
-    def _tell(self, transcript: Transcript) -> None:
-        from claude_mem.agents.claude_code import transcripts
-
-        reading = transcripts.read(transcript.path, transcript.agents, over=is_over(transcript, self._now))
+    def _add(self, transcript: Transcript) -> None:
+        is_over = self._now - transcript.last_at > OVER_AFTER_MS
+        reading = self._reader.read(transcript.path, transcript.agents, over=is_over)
         mine: list[bytes] = []
         size, events, story = 0, 0, None
-        for told in reading:
-            line = _line(told)
+        for event in reading:
+            line = _line(event, self._agent)
             events += 1
             if size + len(line) > MOST_BYTES or len(mine) >= MOST_LINES:
                 part = "more" if story else "first"
@@ -133,44 +117,41 @@ class TranscriptSender:
                 self.flush()
             self._lines += mine
             self._size += size
-        self.came.events += events
-        self.came.lines += reading.tally.lines
-        self.came.unreadable += reading.tally.unreadable
-        for number, why in reading.tally.shown:
-            self.came.lost(transcript.path, number, why)
+        self.counts.update(events=events, unreadable=reading.tally.unreadable)
+        self._show(transcript.path, reading.tally.shown)
+
+    def _show(self, path: Path, lines: Sequence[tuple[int, str]]) -> None:
+        room = MOST_SHOWN - len(self.shown)
+        self.shown += [(path, number, why) for number, why in lines[:room]]
 
     def _send(self, lines: list[bytes], story: str | None = None, part: str | None = None) -> None:
         query: dict[str, object] = {"offline": str(self._offline).lower(), "story": story, "part": part}
         answer = request("POST", "/api/backfill", query, b"\n".join(lines))  # durable when it returns
-        for name in ("fresh", "duplicate", "dropped", "live"):
-            setattr(self.came, name, getattr(self.came, name) + answer[name])
+        self.counts.update({name: answer[name] for name in ("fresh", "duplicate", "dropped", "live")})
         self._sent()
-
-
-def is_over(transcript: Transcript, now: int) -> bool:
-    """Somebody may still be at work in it: then its last line is not its end."""
-    return now - transcript.last_at > 60 * 60 * 1000
 
 
 def seal(transcript: Transcript, now: int) -> str:
     """The same for the same state of a transcript."""
-    return f"{transcript.size}:{transcript.last_at}:{'over' if is_over(transcript, now) else 'open'}"
+    state = "over" if now - transcript.last_at > OVER_AFTER_MS else "open"
+    return f"{transcript.size}:{transcript.last_at}:{state}"
 
 
-def _line(told: TranscriptEvent) -> bytes:
-    fields: dict[str, object] = {"id": told.id, "at": told.at, "event": told.event, "branch": told.branch}
-    line = _encoded(fields | {"payload": told.payload})
+def _line(event: TranscriptEvent, agent: str) -> bytes:
+    head = ("id", "at", "event", "branch")
+    fields: dict[str, object] = {name: getattr(event, name) for name in head} | {"agent": agent}
+    line = _encoded(fields | {"payload": event.payload})
     if len(line) <= LONGEST_LINE:
         return line
-    # More than a request may hold. The worker keeps the ends of long texts only, and so does this; what was
-    # hidden is said, for it is no longer there to be seen.
+    # More than a request may hold. The worker stores the ends of long texts only, and so does this; that
+    # something private was removed is sent along, since the worker can no longer see it.
     from claude_mem.privacy import scrub, scrub_payload
 
-    kept, hid_private = scrub.scrub(told.payload, field_cap=scrub.FIELD_CAP)
-    line = _encoded(fields | {"payload": kept, "hid_private": hid_private})
+    scrubbed, hid_private = scrub.scrub(event.payload, field_cap=scrub.FIELD_CAP)
+    line = _encoded(fields | {"payload": scrubbed, "hid_private": hid_private})
     if len(line) <= LONGEST_LINE:
         return line
-    bare = {key: told.payload[key] for key in scrub_payload.BARE_KEYS if key in told.payload}
+    bare = {key: event.payload[key] for key in scrub_payload.BARE_KEYS if key in event.payload}
     return _encoded(fields | {"payload": bare, "hid_private": hid_private})
 
 

@@ -1,18 +1,19 @@
 """Copies messages from the client to the worker and the answers back, until the client hangs up.
 
-Every message has a deadline, so that the client is never left without an answer: not by a worker that is down
-(one is started), restarted in between, or stopped.
+Each message has a thread and a deadline, so that the client is never left without an answer: not by a worker
+that is down (one is started), restarted in between, or stopped.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` costs an enum; typeshed has no stub of this
+import _thread
 import posix
 import select
 import sys
 import time
 
-from claude_mem.cli.bridge.http import Exchange, Lines, Reply, TooLong
+from claude_mem.cli.bridge.worker_http import HttpReply, exchange
 from claude_mem.hook import paths, worker_link
 
 TYPE_CHECKING = False
@@ -22,21 +23,26 @@ if TYPE_CHECKING:
 
 ANSWER_WITHIN_S = 30.0
 START_WITHIN_S = 20.0
-LAST_WORDS_S = 5.0  # for what is still being answered when the client has closed its end
+LAST_ANSWERS_S = 5.0  # for what is still being answered when the client has closed its end
 MOST_AT_ONCE = 32
+MOST_BYTES = 4 << 20
+ENDS = 512  # bytes of both ends of a message that is too long: its id may be in there
 CHUNK = 64 << 10
 LOOK_AGAIN_S = 0.02
 START_AGAIN_S = 1.0
 
 GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
-
+HEADERS = (
+    b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: application/json\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\nX-Claude-Mem-Cwd: %s\r\n%s\r\n"
+)
 NOT_STARTED = "claude-mem's worker did not start in time. To find out why, run: claude-mem doctor"
 SILENT = "claude-mem's worker did not answer in time. Run: claude-mem worker restart"
 CUT_OFF = "claude-mem's worker stopped before it answered. Check whether it took effect before you try again."
 
 
 def main() -> NoReturn:
-    """Never returns: leaves with 0 when the client does."""
+    """Never returns: exits 0 when the client hangs up."""
     _signal.signal(_signal.SIGTERM, lambda *_: posix._exit(0))
     _signal.signal(_signal.SIGINT, lambda *_: posix._exit(130))
     posix.umask(0o077)
@@ -49,6 +55,45 @@ def main() -> NoReturn:
         posix._exit(1)
     Bridge(0, 1, cwd, start_worker).run()
     posix._exit(0)
+
+
+class TooLong:
+    def __init__(self, head: bytes, tail: bytes) -> None:
+        self.head, self.tail = head, tail
+
+
+class Lines:
+    """Cuts messages out of what a client writes."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = most
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes | TooLong]:
+        """The messages that end in this chunk."""
+        *ended, rest = chunk.split(b"\n")
+        found = []
+        for piece in ended:
+            self._add(piece)
+            found += self.rest()
+        self._add(rest)
+        return found
+
+    def rest(self) -> list[bytes | TooLong]:
+        """What has come since the last line ended."""
+        line, size = b"".join(self._pieces), self._size
+        self._pieces, self._size = [], 0
+        if size > self._most:
+            return [TooLong(line[:ENDS], line[-ENDS:])]
+        return [line] if line.strip() else []
+
+    def _add(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > self._most:
+            whole = b"".join(self._pieces)
+            self._pieces = [whole[:ENDS], whole[ENDS:][-ENDS:]]
 
 
 class Bridge:
@@ -64,136 +109,103 @@ class Bridge:
     ) -> None:
         self._source, self._sink, self._start = source, sink, start
         self._answer_within_s, self._start_within_s = answer_within_s, start_within_s
-        self._lines = Lines()
-        self._waiting: list[Exchange] = []  # for a worker
-        self._asked: dict[int, Exchange] = {}  # by descriptor
-        self._ends = 0.0  # when to leave at the latest, once the client has closed its end
+        self._cwd, self._session = cwd.hex().encode(), b""
+        self._open = 0  # messages without an answer
         self._started = float("-inf")
-        self._cwd = b"X-Claude-Mem-Cwd: %s\r\n" % cwd.hex().encode()
-        self._session = b""
+        self._lock = _thread.allocate_lock()
 
     def run(self) -> None:
-        while not self._ends or ((self._waiting or self._asked) and time.monotonic() < self._ends):
-            happened = self._poll()
-            if happened.pop(self._sink, 0) & GONE:
+        lines, ends = Lines(), 0.0
+        while not ends or (self._open and time.monotonic() < ends):
+            poll = select.poll()
+            poll.register(self._sink, 0)  # whether anybody still reads
+            reads = not ends and self._open < MOST_AT_ONCE
+            if reads:
+                poll.register(self._source, select.POLLIN)
+            happened = dict(poll.poll(None if reads else int(LOOK_AGAIN_S * 1000)))
+            if happened.get(self._sink, 0) & GONE:
                 return
-            if happened.pop(self._source, 0):
-                self._read()
-            for fd, what in happened.items():
-                if self._asked[fd].proceed(what):
-                    self._finish(self._asked.pop(fd))
-            self._give_up()
-            self._connect()
+            if self._source in happened:
+                chunk = posix.read(self._source, CHUNK)
+                if not chunk:
+                    ends = time.monotonic() + LAST_ANSWERS_S
+                for message in lines.feed(chunk) if chunk else lines.rest():
+                    with self._lock:
+                        self._open += 1
+                    _thread.start_new_thread(self._answer, (message,))
 
-    def _poll(self) -> dict[int, int]:
-        poll = select.poll()
-        poll.register(self._sink, 0)  # whether anybody still reads
-        if not self._ends and len(self._waiting) + len(self._asked) < MOST_AT_ONCE:
-            poll.register(self._source, select.POLLIN)
-        for fd, exchange in self._asked.items():
-            poll.register(fd, exchange.events)
-        return dict(poll.poll(self._patience_ms()))
+    def _answer(self, message: bytes | TooLong) -> None:
+        try:
+            if answer := self._answer_to(message):
+                line = memoryview(answer.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n")
+                with self._lock:
+                    while line:
+                        line = line[posix.write(self._sink, line) :]
+        except BrokenPipeError:
+            pass  # nobody reads any more
+        finally:
+            with self._lock:
+                self._open -= 1
 
-    def _patience_ms(self) -> int | None:
-        if self._waiting:
-            return int(LOOK_AGAIN_S * 1000)
-        if not self._asked:
-            return None
-        ends = min(exchange.ends for exchange in self._asked.values())
-        return max(0, int((min(ends, self._ends or ends) - time.monotonic()) * 1000) + 1)
-
-    def _read(self) -> None:
-        chunk = posix.read(self._source, CHUNK)
-        if not chunk:
-            self._ends = time.monotonic() + LAST_WORDS_S
-        for message in self._lines.feed(chunk) if chunk else self._lines.rest():
-            self._take(message)
-        self._connect()
-
-    def _take(self, message: bytes | TooLong) -> None:
-        if isinstance(message, TooLong):
-            from claude_mem.cli.bridge import json_rpc
-
-            self._say(json_rpc.too_long(message))
-            return
-        batch = None
-        if message.lstrip().startswith(b"["):
-            from claude_mem.cli.bridge import json_rpc as batches
-
-            batch = batches.split_batch(message)
-        ends = time.monotonic() + self._start_within_s
-        for one in batch.messages if batch else [message]:
-            self._waiting.append(Exchange(one, ends, batch))
-
-    def _connect(self) -> None:
-        """Bring on their way those that wait; without a worker they wait on, for one that is started."""
-        waiting, self._waiting = self._waiting, []
-        more = self._cwd + (b"Mcp-Session-Id: %s\r\n" % self._session if self._session else b"")
-        for exchange in waiting:
-            try:
-                connected = len(self._asked) < MOST_AT_ONCE and exchange.connect(more)
-            except OSError:
-                connected = False
-                self._start_if_due()
-            if connected:
-                exchange.ends = time.monotonic() + self._answer_within_s
-                self._asked[exchange.fileno()] = exchange
-            else:
-                self._waiting.append(exchange)
-
-    def _start_if_due(self) -> None:
-        now = time.monotonic()
-        if now - self._started > START_AGAIN_S:
-            self._started = now
-            self._start()
-
-    def _finish(self, exchange: Exchange) -> None:
-        reply = exchange.reply()
-        if reply is None and not exchange.sent_before and _may_be_repeated(exchange.message):
-            exchange.sent_before = True
-            exchange.ends = time.monotonic() + self._start_within_s
-            self._waiting.append(exchange)
-        elif reply is None:
-            self._fail(exchange, CUT_OFF)
-        else:
-            self._session = reply.session or self._session
-            self._answer(exchange, _answer(exchange.message, reply))
-
-    def _give_up(self) -> None:
-        """On those whose time is over."""
-        now = time.monotonic()
-        for fd, exchange in list(self._asked.items()):
-            if exchange.ends < now:
-                del self._asked[fd]
-                exchange.close()
-                self._fail(exchange, SILENT)
-        for exchange in [exchange for exchange in self._waiting if exchange.ends < now]:
-            self._waiting.remove(exchange)
-            self._fail(exchange, NOT_STARTED)
-
-    def _fail(self, exchange: Exchange, sentence: str) -> None:
+    def _answer_to(self, message: bytes | TooLong) -> bytes:
+        if isinstance(message, bytes) and not message.lstrip().startswith(b"["):
+            return self._forward(message)
         from claude_mem.cli.bridge import json_rpc
 
-        self._answer(exchange, json_rpc.unanswered(exchange.message, sentence))
+        if isinstance(message, TooLong):
+            return json_rpc.too_long(message.head, message.tail, MOST_BYTES)
+        batch = json_rpc.split_batch(message)
+        if batch is None:
+            return self._forward(message)
+        answers = [answer for each in batch if (answer := self._forward(each))]
+        return b"[" + b",".join(answers) + b"]" if answers else b""
 
-    def _answer(self, exchange: Exchange, answer: bytes) -> None:
-        whole: bytes | None = answer
-        if exchange.batch is not None:
-            whole = exchange.batch.add(answer)
-        if whole:
-            self._say(whole)
-
-    def _say(self, answer: bytes) -> None:
-        unsaid = memoryview(answer.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n")
+    def _forward(self, message: bytes) -> bytes:
         try:
-            while unsaid:
-                unsaid = unsaid[posix.write(self._sink, unsaid) :]
-        except BrokenPipeError:
-            self._ends = time.monotonic()  # nobody reads any more
+            # What the worker had done when it was cut off is not known. A query may be repeated; a write not.
+            is_query = b'"remember"' not in message and b'"forget"' not in message
+            reply = self._send(message) or (self._send(message) if is_query else None)
+            problem = CUT_OFF
+        except TimeoutError as error:
+            reply, problem = None, str(error)
+        if reply is not None:
+            self._session = reply.session or self._session
+            if reply.status == 202 or reply.body.startswith(b'{"jsonrpc"'):
+                return reply.body
+        from claude_mem.cli.bridge import json_rpc
+
+        if reply is None:
+            return json_rpc.unanswered(message, problem)
+        return json_rpc.refused(message, reply.status, reply.body)
+
+    def _send(self, message: bytes) -> HttpReply | None:
+        """None: it was cut off. Raises TimeoutError, with a sentence."""
+        deadline = time.monotonic() + self._start_within_s
+        while time.monotonic() < deadline:
+            session = b"Mcp-Session-Id: %s\r\n" % self._session if self._session else b""
+            request = HEADERS % (len(message), self._cwd, session) + message
+            try:
+                return exchange(request, self._answer_within_s)
+            except TimeoutError:
+                raise TimeoutError(SILENT) from None
+            except BlockingIOError:
+                pass  # it has too many callers
+            except OSError:
+                self._start_if_due()
+            time.sleep(LOOK_AGAIN_S)
+        raise TimeoutError(NOT_STARTED)
+
+    def _start_if_due(self) -> None:
+        with self._lock:
+            now = time.monotonic()
+            is_due = now - self._started > START_AGAIN_S
+            self._started = now if is_due else self._started
+        if is_due:
+            self._start()
 
 
 def start_worker() -> None:
-    """By a process in between, that ends at once: a worker that is our child would stay as a zombie."""
+    """By a process in between that ends at once: a worker that is our child would stay as a zombie."""
     if child := posix.fork():
         posix.waitpid(child, 0)
         return
@@ -201,19 +213,6 @@ def start_worker() -> None:
         worker_link.start(sys.executable)
     finally:
         posix._exit(0)
-
-
-def _answer(message: bytes, reply: Reply) -> bytes:
-    if reply.status == 202 or reply.body.startswith(b'{"jsonrpc"'):
-        return reply.body
-    from claude_mem.cli.bridge import json_rpc
-
-    return json_rpc.refused(message, reply.status, reply.body)
-
-
-def _may_be_repeated(message: bytes) -> bool:
-    """What the worker had done when it was cut off is not known. To ask twice harms nobody; to write may."""
-    return b'"remember"' not in message and b'"forget"' not in message
 
 
 def _here() -> bytes:

@@ -24,49 +24,68 @@ UNREAD = 128 + signal.SIGPIPE  # the reader of our output has gone
 ALIKE = 0.7  # how similar a mistyped command must be to be suggested
 NAME_WIDTH = 12
 
-DAILY = {  # name: (module, purpose)
-    "install": ("install", "connect claude-mem to Claude Code: hooks, MCP server, skills and /mem"),
-    "uninstall": ("install", "disconnect from Claude Code and restore its previous settings"),
-    "search": ("commands.search", "search memory in your own words"),
-    "timeline": ("commands.search", "show what happened before and after a memory, a session or a time"),
-    "show": ("commands.show", "show memories in full, or a session from its first prompt to its summary"),
-    "sessions": ("commands.show", "list sessions, newest first"),
-    "file": ("commands.search", "show a file's history across sessions: what changed, and why"),
-    "context": ("commands.hooks", "print the context for the next session here; hook: SessionStart"),
-    "remember": ("commands.remember", "save a memory"),
-    "pin": ("commands.remember", "pin memories: they are part of every session's context in their project"),
-    "forget": ("commands.forget", "delete memories permanently, including from indexes and backups"),
-    "open": ("commands.open_viewer", "open the viewer in a browser, signed in"),
-    "off": ("commands.pause", "pause: record nothing and inject nothing until `claude-mem on`"),
-    "on": ("commands.pause", "end a pause: record and recall again"),
-    "doctor": ("doctor", "check that recording and remembering work, and say how to fix what does not"),
-    "stats": ("commands.stats", "show how much was captured, observed and injected, and what it cost"),
-    "projects": ("commands.projects", "list projects; rename, merge or remove one"),
-    "backfill": ("backfill", "import past sessions from transcripts, and commits from git"),
-    "adopt": ("commands.adopt", "import the memory of the TypeScript claude-mem or of other tools"),
-    "export": ("commands.transfer", "write memory to a file: all of it, or a selection"),
-    "import": ("commands.transfer", "import a file written by `export`, or observations from elsewhere"),
-    "backup": ("commands.storage", "copy the database now and print the path of the copy"),
-    "restore": ("commands.storage", "replace the database with a backup"),
-    "gc": ("commands.storage", "delete expired data and reclaim disk space"),
-    "worker": ("commands.worker", "start, stop and monitor the worker"),
-    "queue": ("commands.queue", "show events that wait to be observed; retry or drop failed ones"),
-    "demo": ("demo", "replay a recorded session and show the result"),
-    "version": ("commands.version", "print version information"),
+GROUPS = {  # heading: name: (module, purpose)
+    "Connect": {
+        "install": ("install", "connect claude-mem to Claude Code: hooks, MCP server, skills and /mem"),
+        "uninstall": ("install", "disconnect from Claude Code and restore its previous settings"),
+        "doctor": ("doctor", "check that recording and remembering work, and say how to fix what does not"),
+        "off": ("commands.on_off", "pause: record nothing and inject nothing until `claude-mem on`"),
+        "on": ("commands.on_off", "end a pause: record and recall again"),
+        "config": ("commands.config", "list, get or set settings"),
+        "embedder": ("commands.embedder", "choose what makes the vectors for search by meaning"),
+    },
+    "Find and read": {
+        "search": ("commands.search", "search memory in your own words"),
+        "timeline": ("commands.search", "show what happened before and after a memory, a session or a time"),
+        "show": ("commands.show", "show memories in full, or a session from its first prompt to its summary"),
+        "sessions": ("commands.show", "list sessions, newest first"),
+        "file": ("commands.search", "show a file's history across sessions: what changed, and why"),
+        "context": ("commands.hooks", "print the context for the next session here; hook: SessionStart"),
+        "open": ("commands.open_viewer", "open the viewer in a browser, signed in"),
+        "stats": ("commands.stats", "show how much was captured, observed and injected, and what it cost"),
+    },
+    "Correct": {
+        "remember": ("commands.remember", "save a memory"),
+        "pin": (
+            "commands.remember",
+            "pin memories: they are part of every session's context in their project",
+        ),
+        "forget": ("commands.forget", "delete memories permanently, including from indexes and backups"),
+        "projects": ("commands.projects", "list projects; rename, merge or remove one"),
+    },
+    "Import and export": {
+        "backfill": ("backfill", "import past sessions from transcripts, and commits from git"),
+        "adopt": ("commands.adopt", "import the memory of the TypeScript claude-mem or of other tools"),
+        "export": ("commands.transfer", "write memory to a file: all of it, or a selection"),
+        "import": ("commands.transfer", "import a file written by `export`, or observations from elsewhere"),
+    },
+    "Maintain": {
+        "worker": ("commands.worker_process", "start, stop and monitor the worker"),
+        "queue": ("commands.queue", "show events that wait to be observed; retry or drop failed ones"),
+        "backup": ("commands.storage", "copy the database now and print the path of the copy"),
+        "restore": ("commands.storage", "replace the database with a backup"),
+        "gc": ("commands.storage", "delete expired data and reclaim disk space"),
+    },
+    "More": {
+        "demo": ("demo", "replay a recorded session and show the result"),
+        "help": ("commands.help", "show the help of a command"),
+        "completion": ("commands.help", "print a completion script for bash, zsh or fish"),
+        "version": ("commands.version", "print version information"),
+    },
+    "Run by coding agents, or for a manual setup": {
+        "hooks": ("commands.hooks", "print the hooks for Claude Code's settings.json"),
+        "mcp": ("commands.hooks", "run an MCP server on stdin and stdout"),
+        "statusline": ("status", "print one line for Claude Code's status line"),
+        "slash": ("commands.slash", "answer Claude Code's /mem command"),
+        "token": ("commands.open_viewer", "print the token that the worker's port requires"),
+        "new": ("commands.hooks", "hook: record a prompt (UserPromptSubmit)"),
+        "save": ("commands.hooks", "hook: record a tool call (PostToolUse)"),
+        "summary": ("commands.hooks", "hook: record the end of a turn (Stop)"),
+        "cleanup": ("commands.hooks", "hook: record the end of a session (SessionEnd)"),
+        "hook": ("commands.hooks", "hook: record the event named by hook_event_name"),
+    },
 }
-PLUMBING = {
-    "hooks": ("commands.hooks", "print the hooks for Claude Code's settings.json"),
-    "mcp": ("commands.hooks", "run an MCP server on stdin and stdout"),
-    "statusline": ("status", "print one line for Claude Code's status line"),
-    "slash": ("commands.slash", "answer Claude Code's /mem command"),
-    "token": ("commands.open_viewer", "print the token that the worker's port requires"),
-    "new": ("commands.hooks", "hook: record a prompt (UserPromptSubmit)"),
-    "save": ("commands.hooks", "hook: record a tool call (PostToolUse)"),
-    "summary": ("commands.hooks", "hook: record the end of a turn (Stop)"),
-    "cleanup": ("commands.hooks", "hook: record the end of a session (SessionEnd)"),
-    "hook": ("commands.hooks", "hook: record the event named by hook_event_name"),
-}
-COMMANDS = DAILY | PLUMBING
+COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
 
 
 class UsageError(ClaudeMemError):
@@ -87,9 +106,9 @@ class Commands:
         self._subparsers = subparsers
 
     def add(
-        self, name: str, purpose: str = "", *, example: str, run: Run, more: str = ""
+        self, name: str, purpose: str = "", *, example: str, run: Run, more: str = "", json: bool = True
     ) -> argparse.ArgumentParser:
-        """Without a purpose it is the one in the table."""
+        """Without a purpose it is the one in the table. `json`: it has the flag --json."""
         purpose = purpose or COMMANDS[name][1]
         parser: argparse.ArgumentParser = self._subparsers.add_parser(
             name,
@@ -99,7 +118,9 @@ class Commands:
             formatter_class=Formatter,
             allow_abbrev=False,
         )
-        parser.set_defaults(run=run)
+        parser.set_defaults(run=run, parser=parser)
+        if json:
+            parser.add_argument("--json", action="store_true", help="print JSON")
         return parser
 
 
@@ -108,7 +129,7 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            raise _unknown(str(value), action.choices, self.prog)
+            raise unknown("command", str(value), action.choices, f"{self.prog} --help")
         super()._check_value(action, value)
 
 
@@ -118,7 +139,9 @@ def run(arguments: list[str]) -> int:
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="replace")  # a terminal that cannot show a letter is no reason to fail
     try:
-        chosen = build(arguments[:1]).parse_args(arguments)
+        chosen, unread = build(arguments[:1]).parse_known_args(arguments)
+        if unread:
+            raise _unread(chosen.parser, unread[0])
         code: int = chosen.run(chosen)
         sys.stdout.flush()  # here, where a closed pipe is still caught
     except BrokenPipeError:
@@ -150,18 +173,17 @@ def build(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"claude-mem {__version__}")
-    parser.set_defaults(run=lambda _: help_of(parser))
+    parser.set_defaults(run=lambda _: help_of(parser), parser=parser)
     commands = Commands(parser.add_subparsers(prog="claude-mem", metavar="COMMAND", help=argparse.SUPPRESS))
     wanted = [name for name in names if not name.startswith("-")]
     for name in wanted:
         if name not in COMMANDS:
-            raise _unknown(name, COMMANDS, parser.prog)
+            raise unknown("command", name, COMMANDS, f"{parser.prog} --help")
     for module in dict.fromkeys(COMMANDS[name][0] for name in wanted):
         importlib.import_module(f"claude_mem.cli.{module}").add(commands)
     if len(wanted) != 1:  # of one command nobody sees this list
-        # argparse has one heading for all commands; people need two.
-        parser.add_argument_group("commands", _listed(DAILY))
-        parser.add_argument_group("run by Claude Code, or for a manual setup", _listed(PLUMBING))
+        for heading, group in GROUPS.items():
+            parser.add_argument_group(heading, _listed(group))
     return parser
 
 
@@ -187,15 +209,10 @@ def slash_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--slash", action="store_true", help=argparse.SUPPRESS)
 
 
-def json_flag(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def change_flags(parser: argparse.ArgumentParser, change: str) -> None:
     """Of a command that changes something, after it has shown what and asked."""
     parser.add_argument("--dry-run", action="store_true", help=f"show what would {change}, and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    json_flag(parser)
 
 
 def _listed(commands: dict[str, tuple[str, str]]) -> str:
@@ -209,12 +226,20 @@ def _listed(commands: dict[str, tuple[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def _unknown(name: str, known: Iterable[str], prog: str) -> UsageError:
+def unknown(kind: str, name: str, known: Iterable[str], see: str) -> UsageError:
+    """The error for a name that does not exist, with the nearest one that does."""
     import difflib
 
     close = difflib.get_close_matches(name, list(known), 1, ALIKE)
-    hint = f"Did you mean {close[0]}?" if close else f"See: {prog} --help"
-    return UsageError(f"Unknown command {name!r}. {hint}")
+    hint = f"Did you mean {close[0]}?" if close else f"See: {see}"
+    return UsageError(f"Unknown {kind} {name!r}. {hint}")
+
+
+def _unread(parser: argparse.ArgumentParser, argument: str) -> UsageError:
+    name = argument.partition("=")[0]
+    if name.startswith("-"):
+        return unknown("option", name, parser._option_string_actions, f"{parser.prog} --help")
+    return UsageError(f"Unexpected argument {argument!r}. See: {parser.prog} --help")
 
 
 def _explain(sentence: str, code: int) -> int:

@@ -21,7 +21,7 @@ from claude_mem.model.records import Record, content_key_of
 from claude_mem.settings import Settings
 
 if TYPE_CHECKING:
-    from claude_mem.imports.import_report import ImportReport, Project
+    from claude_mem.imports.import_report import SourceProject, SourceReport
 
 
 SHOWN = 5
@@ -37,7 +37,7 @@ TABLES = {
 class Source(Struct, frozen=True):
     path: Path
     records: Iterable[Record]
-    report: ImportReport
+    report: SourceReport
     found: dict[str, int]  # by kind, about
     own: bool = True  # else untrusted
     left: int = 0  # raw tool uses
@@ -56,12 +56,10 @@ def add(commands: Commands) -> None:
         ),
         run=_run,
     )
-    parser.add_argument(
-        "path", nargs="?", type=Path, metavar="PATH", help="a database, its folder, or a .jsonl file"
-    )
-    parser.add_argument(
-        "--notes", action="store_true", help="import the notes of Claude Code's agent (MEMORY.md)"
-    )
+    source = "a database, its folder, or a .jsonl file"
+    parser.add_argument("path", nargs="?", type=Path, metavar="PATH", help=source)
+    notes = "import the notes of Claude Code's agent (MEMORY.md)"
+    parser.add_argument("--notes", action="store_true", help=notes)
     change_flags(parser, "be imported")
 
 
@@ -70,14 +68,15 @@ def _run(args: argparse.Namespace) -> int:
     path = args.path.expanduser() if args.path else None
     if path is not None and not path.exists():
         raise ClaudeMemError(f"{path} does not exist.")
+    starting = not args.dry_run
     with ExitStack() as stack:
         with output.waiting("Reading ..."):
             if args.notes:
-                source = _notes(path, chosen, starting=not args.dry_run)
+                source = _notes(path, chosen, starting=starting)
             elif path is not None and path.suffix in LINES:
-                source = _lines(path, chosen, starting=not args.dry_run)
+                source = _lines(path, chosen, starting=starting)
             else:
-                source = _database(path, chosen, stack, starting=not args.dry_run)
+                source = _database(path, chosen, stack, starting=starting)
         return _adopt(source, args)
 
 
@@ -89,8 +88,7 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
     sent = Sent()
     if found := kind_counts(source.found):
         question = f"Import {found} from {source.path}?"
-        code = output.confirm(question, "adopt adds to your memory", yes=args.yes)
-        if code is not None:
+        if code := output.confirm(question, "adopt adds to your memory", yes=args.yes):
             return code
         try:
             with output.Progress("Importing ...") as progress:
@@ -128,7 +126,7 @@ def _report(source: Source, sent: Sent | None, *, as_json: bool) -> int:
     for (kind, why), count in report.skipped.most_common(SHOWN):
         print(f"Skipped {kind_counts({kind: count})}: {why}.")
     for (theirs, ours), count in report.remapped.most_common(SHOWN):
-        print(f"Type {theirs} became {ours}: {count:,}. The original type is kept as a concept.")
+        print(f"Type {theirs} became {ours}: {count:,}. The original type is saved as a concept.")
     if source.left:
         uses = output.plural(source.left, "raw tool use")
         output.message(f"{uses} not imported: they are evidence, not memory.")
@@ -146,7 +144,7 @@ def _listed(counts: Counter[tuple[str, str]], *names: str) -> list[dict[str, obj
 
 def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, starting: bool) -> Source:
     from claude_mem.hook import paths
-    from claude_mem.imports.import_report import ImportReport
+    from claude_mem.imports.import_report import SourceReport
     from claude_mem.imports.sources import adoptable, adopting
 
     path = given / paths.DATABASE if given and given.is_dir() else given or adoptable(chosen)
@@ -155,7 +153,7 @@ def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, startin
     there = stack.enter_context(adopting(chosen, path))
     if there is None:
         raise ClaudeMemError(f"{path} is not a database of the TypeScript claude-mem.")
-    rows, report = there.counts(), ImportReport()
+    rows, report = there.counts(), SourceReport()
     found = {kind: rows.get(table, 0) for table, kind in TABLES.items()}
     left = sum(count for table, count in rows.items() if table not in TABLES)
     return Source(path, there.records(_project_finder(starting), report), report, found, left=left)
@@ -163,7 +161,7 @@ def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, startin
 
 def _notes(given: Path | None, chosen: Settings, *, starting: bool) -> Source:
     from claude_mem.agents.claude_code import transcript_files
-    from claude_mem.imports.import_report import ImportReport
+    from claude_mem.imports.import_report import SourceReport
     from claude_mem.imports.sources import notes_in
 
     def known(session: str) -> Collection[str]:
@@ -176,39 +174,39 @@ def _notes(given: Path | None, chosen: Settings, *, starting: bool) -> Source:
             }
         return frozenset()
 
-    path, report = given or transcript_files.projects_folder(os.environ), ImportReport()
+    path, report = given or transcript_files.projects_folder(os.environ), SourceReport()
     records = list(notes_in(chosen, path, known, report))
     return Source(path, records, report, {"observation": report.read["observation"]})
 
 
 def _lines(path: Path, chosen: Settings, *, starting: bool) -> Source:
-    from claude_mem.imports.import_report import ImportReport
+    from claude_mem.imports.import_report import SourceReport
     from claude_mem.imports.sources import lines_of
 
     if path.is_dir():
         raise UsageError(f"{path} is a directory.")
     project_of = _project_finder(starting)
-    counting, report = ImportReport(), ImportReport()
+    counting, report = SourceReport(), SourceReport()
     for _ in lines_of(chosen, path, project_of, counting):
         pass
     records = lines_of(chosen, path, project_of, report)
     return Source(path, records, report, {"observation": counting.read["observation"]}, own=False)
 
 
-def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], Project]:
+def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], SourceProject]:
     """Others know a project only by its name. Of ours the one of that name, if there is only one; else what
     the directory is in which its files lay; else one with nothing but that name."""
-    from claude_mem.imports.import_report import Project, project_named
+    from claude_mem.imports.import_report import SourceProject, project_named
     from claude_mem.imports.sources import project_under
 
-    ours: dict[str, list[Project]] = {}
+    ours: dict[str, list[SourceProject]] = {}
     with _unless(starting):
         for each in pages("/api/projects", {}, starts=starting):
             if not str(each["key"]).startswith("name:"):
-                project = Project(each["key"], each["name"], each["root"] or "")
+                project = SourceProject(each["key"], each["name"], each["root"] or "")
                 ours.setdefault(project.name, []).append(project)
 
-    def project_of(name: str, paths: Sequence[str]) -> Project:
+    def project_of(name: str, paths: Sequence[str]) -> SourceProject:
         candidates = ours.get(name, [])
         if len(candidates) == 1:
             return candidates[0]
@@ -219,7 +217,7 @@ def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], Project]:
 
 @contextmanager
 def _unless(starting: bool) -> Iterator[None]:
-    """Where the worker may not be started, what it would have said is done without."""
+    """Where the worker may not be started, its answer is done without."""
     try:
         yield
     except ClaudeMemError:

@@ -16,15 +16,9 @@ COUNTED = (
     ("prompts", "prompt", "prompts"),
     ("evidence", "piece of evidence", "pieces of evidence"),
 )
-
-
 ALSO_EXPORTS = "also remove it from files written by `export`"
-DONE = {
-    "holds": "holds it",
-    "rewritten": "rewritten without it",
-    "removed": "removed",
-    "left": "still holds it",
-}
+DONE = {"holds": "holds it", "rewritten": "rewritten without it", "left": "still holds it"}
+FILTERS = ("session", "project", "file", "since", "until", "text")
 
 
 def add(commands: Commands) -> None:
@@ -53,8 +47,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    names = ("session", "project", "file", "since", "until", "text")
-    given = {"ids": args.refs} | {name: getattr(args, name) for name in names}
+    given = {"ids": args.refs} | {name: getattr(args, name) for name in FILTERS}
     selection: dict[str, object] = {name: value for name, value in given.items() if value}
     if not selection:
         raise UsageError(
@@ -68,63 +61,55 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     with output.waiting("Searching, including backups ..."):
         body = selection | {"dry_run": True}
         found = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
-    nothing = not any(found.get(name) for name, _, _ in COUNTED) and not _touched(found, args)
-    if args.dry_run or nothing:
-        return _say(found, as_data=args.json)
+    copies = [
+        copy
+        for copy in found.get("elsewhere") or []
+        if copy["done"] == "holds" and (copy["kind"] != "export" or args.also_exports)
+    ]
+    counted = _counted(found)
+    if args.dry_run or not (counted or copies):
+        return _report(found, as_json=args.json)
     if found["sample"] and not args.json:
         memories.print_table(found["sample"])
-    what = _counted(found) or output.plural(len(_touched(found, args)), "copy of it", "copies of it")
-    code = output.confirm(f"Permanently delete {what}?", "forget deletes permanently", yes=args.yes)
-    if code is not None:
+    what = counted or output.plural(len(copies), "copy of it", "copies of it")
+    if code := output.confirm(f"Permanently delete {what}?", "forget deletes permanently", yes=args.yes):
         return code
     with output.waiting("Deleting, and rewriting backups ..."):
         body = selection | {"confirm": True, "exports": args.also_exports}
-        gone = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
-    return _say(gone, as_data=args.json)
+        deleted = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
+    return _report(deleted, as_json=args.json)
 
 
-def _touched(found: dict[str, Any], args: argparse.Namespace) -> list[dict[str, Any]]:
-    """What lies elsewhere and would be rewritten or removed; exports only if that was said."""
-    lying = found.get("elsewhere") or []
-    return [one for one in lying if one["done"] == "holds" and (one["kind"] != "export" or args.also_exports)]
-
-
-def _say(told: dict[str, Any], *, as_data: bool) -> int:
-    if as_data:
-        output.print_json(told)
+def _report(answer: dict[str, Any], *, as_json: bool) -> int:
+    if as_json:
+        output.print_json(answer)
         return OK
-    counted = _counted(told)
-    if not counted:
-        print("No results.")
-    elif told["dry_run"]:
-        if told["sample"]:
-            memories.print_table(told["sample"])
-        print(f"{counted} would be deleted.")
-    else:
-        print(f"Deleted: {counted}.")
-    for line in elsewhere(told):
+    counted = _counted(answer)
+    if counted and answer["dry_run"] and answer["sample"]:
+        memories.print_table(answer["sample"])
+    deleted = f"{counted} would be deleted." if answer["dry_run"] else f"Deleted: {counted}."
+    print(deleted if counted else "No results.")
+    for line in copies_text(answer):
         output.message(line)
     return OK
 
 
-def _counted(told: dict[str, Any]) -> str:
-    return ", ".join(output.plural(told[name], one, more) for name, one, more in COUNTED if told.get(name))
+def _counted(answer: dict[str, Any]) -> str:
+    return ", ".join(
+        output.plural(answer[name], one, more) for name, one, more in COUNTED if answer.get(name)
+    )
 
 
-def elsewhere(told: dict[str, Any]) -> list[str]:
-    """Where it also lies or lay, and what is to be done about what is left."""
-    lying = told.get("elsewhere") or []
-    lines = [
-        f"{DONE.get(one['done'], one['done'])}: {output.clean(one['path'])}"
-        + (f" ({output.clean(one['note'])})" if one["note"] else "")
-        for one in lying
-    ]
-    exports = [one for one in lying if one["kind"] == "export" and one["done"] == "holds" and not one["note"]]
-    if exports:
+def copies_text(answer: dict[str, Any]) -> list[str]:
+    """The copies elsewhere, what was done with them, and what is left to do."""
+    lines, copies = [], answer.get("elsewhere") or []
+    for copy in copies:
+        note = f" ({output.clean(copy['note'])})" if copy["note"] else ""
+        lines.append(f"{DONE.get(copy['done'], copy['done'])}: {output.clean(copy['path'])}{note}")
+    if any(copy["kind"] == "export" and copy["done"] == "holds" and not copy["note"] for copy in copies):
         lines.append("Exported files were not changed. To rewrite them too: --also-exports")
-    if not told["dry_run"] and told.get("backups"):
+    if not answer["dry_run"] and answer.get("backups"):
         still = "copy of the database still holds", "copies of the database still hold"
-        lines.append(
-            f"{output.plural(told['backups'], *still)} it. Delete those yourself if it must be gone now."
-        )
+        backups = output.plural(answer["backups"], *still)
+        lines.append(f"{backups} it. Delete those yourself if it must be gone now.")
     return lines

@@ -7,7 +7,7 @@ import argparse
 from claude_mem.agents import FOLDERS, launcher
 from claude_mem.cli import filter_flags, output
 from claude_mem.cli.client import request
-from claude_mem.cli.commands import OK, Commands, json_flag
+from claude_mem.cli.commands import OK, Commands
 from claude_mem.cli.output import clean
 from claude_mem.hook.spool_writer import AGENT
 
@@ -30,6 +30,7 @@ def add(commands: Commands) -> None:
         ),
         example="claude-mem hooks > hooks.json",
         run=_run_hooks,
+        json=False,
     )
     which = f"for which agent (default: {AGENT})"
     hooks.add_argument("--agent", choices=sorted(FOLDERS), default=AGENT, help=which)
@@ -45,6 +46,7 @@ def add(commands: Commands) -> None:
         ),
         example="claude-mem mcp > mcp.json",
         run=_run_mcp,
+        json=False,
     )
     context = commands.add(
         "context",
@@ -63,7 +65,6 @@ def add(commands: Commands) -> None:
     filter_flags.project(context)
     how = "how the session starts (default: startup)"
     context.add_argument("--source", choices=SOURCES, default="startup", help=how)
-    json_flag(context)
 
 
 def _add_verb(commands: Commands, verb: str, payload: str) -> None:
@@ -81,6 +82,7 @@ def _add_verb(commands: Commands, verb: str, payload: str) -> None:
         ),
         example=f'echo \'{{"session_id":"s1",{payload}}}\' |\n  claude-mem {verb}',
         run=run,
+        json=False,
     )
     which = f"the agent that runs the hook (default: {AGENT})"
     parser.add_argument("--agent", metavar="NAME", default=AGENT, help=which)

@@ -9,7 +9,7 @@ import sys
 from claude_mem import settings
 from claude_mem.cli import output
 from claude_mem.cli.client import request
-from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, Commands, UsageError
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 
@@ -32,59 +32,44 @@ def add(commands: Commands) -> None:
         "--print", action="store_true", dest="only_print", help="print the link instead of opening it"
     )
     parser.add_argument("--sign-out", action="store_true", help="sign out all browsers")
-    json_flag(parser)
-    json_flag(
-        commands.add(
-            "token",
-            more="The worker creates it when it first starts. Anyone with it can read your memory.",
-            example=(
-                'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
-            ),
-            run=_run_token,
-        )
+    commands.add(
+        "token",
+        more="The worker creates it when it first starts. Anyone with it can read your memory.",
+        example=(
+            'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
+        ),
+        run=_run_token,
     )
 
 
 def _run_open(args: argparse.Namespace) -> int:
-    from claude_mem import settings
-    from claude_mem.cli.doctor import gather
+    from claude_mem.cli.install import is_connected
+    from claude_mem.model.refs import Ref
 
     if args.sign_out:
         answer = request("POST", "/api/signout", body={"everywhere": True})
-        count = answer["browsers"]
-        if args.json:
-            output.print_json(answer)
-        else:
-            output.message(f"{count} browser{'s were' if count != 1 else ' was'} signed in; now none is.")
-        return OK
-    place = _place(args.what)
+        were = "browser was" if answer["browsers"] == 1 else "browsers were"
+        text = f"{answer['browsers']} {were} signed in; now none is."
+        return output.result(answer, text, as_json=args.json)
+    ref = Ref.parse(args.what) if args.what else None
+    if args.what and ref is None:
+        raise UsageError(f"Invalid memory id {args.what!r}; expected something like 12 or s3.")
     answer = request("POST", "/api/signin", body={})
-    link = f"{answer['link']}{place}"
+    link = f"{answer['link']}#/observation/{ref}" if ref else answer["link"]
     if args.json:
         output.print_json(answer | {"link": link})
-    elif args.only_print or not _opened(link):
+        return OK
+    if args.only_print or not _opened(link):
         print(link)
     else:
         output.message(f"The viewer is open in your browser: http://127.0.0.1:{answer['port']}/")
-    if not args.json and not gather.is_connected(settings.Settings(settings.data_directory())):
+    if not is_connected(settings.Settings(settings.data_directory())):
         output.message("Claude Code is not connected, so nothing new is recorded. Run: claude-mem install")
     return OK
 
 
-def _place(what: str | None) -> str:
-    """Where in the viewer; it stays in the browser, which takes it along when it is sent on."""
-    from claude_mem.model.refs import Ref
-
-    if what is None:
-        return ""
-    ref = Ref.parse(what)
-    if ref is None:
-        raise UsageError(f"Invalid memory id {what!r}; expected something like 12 or s3.")
-    return f"#/observation/{ref}"
-
-
 def _opened(link: str) -> bool:
-    """Only in a window: a browser of the terminal would take the terminal, and knows no scripts."""
+    """Only in a window: a text browser would take over the terminal, and runs no scripts."""
     import webbrowser
 
     has_screen = sys.platform in ("darwin", "win32") or any(

@@ -1,4 +1,4 @@
-"""`claude-mem queue list|retry|drop`: what waits to be remembered, and what was given up for now."""
+"""`claude-mem queue list|retry|drop`: events that wait to be observed, and those that failed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 
 from claude_mem.cli import output
 from claude_mem.cli.client import request
-from claude_mem.cli.commands import OK, USAGE, WRONG, Commands, help_of, json_flag
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, help_of
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.hook import notices
 
 COUNT = up_to(2**63 - 1)
 STATES = ("parked", "ready", "leased")
-PAGE = 500
-"""As many as the worker lists at a time."""
+PAGE = 500  # as many as the worker lists at a time
 WIDTH = 80
 
 
@@ -23,11 +22,12 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "queue",
         more=(
-            "An event whose batch failed three times is parked: it is kept, with the reason,\n"
+            "An event whose batch failed three times is parked: it is saved, with the reason,\n"
             "until you retry or drop it. The worker must be running."
         ),
         example="claude-mem queue list",
         run=lambda _: help_of(parser),
+        json=False,
     )
     verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     listing = verbs.add(
@@ -38,7 +38,6 @@ def add(commands: Commands) -> None:
     )
     listing.add_argument("--state", choices=STATES, default="parked", help="which events (default: parked)")
     listing.add_argument("--limit", type=COUNT, default=20, metavar="N", help="at most N (default: 20)")
-    json_flag(listing)
     retry = verbs.add(
         "retry",
         "retry parked events now",
@@ -48,7 +47,6 @@ def add(commands: Commands) -> None:
     )
     retry.add_argument("ids", nargs="*", type=COUNT, metavar="ID", help="an id from `queue list`")
     retry.add_argument("--all", action="store_true", help="all parked events, as without an ID")
-    json_flag(retry)
     drop = verbs.add(
         "drop",
         "drop parked events: they will not become memory",
@@ -58,41 +56,27 @@ def add(commands: Commands) -> None:
     )
     drop.add_argument("ids", nargs="+", type=COUNT, metavar="ID", help="an id from `queue list`")
     drop.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    json_flag(drop)
 
 
 def _list(args: argparse.Namespace) -> int:
-    jobs, total = _jobs(args.state, args.limit)
-    if args.json:
-        output.print_json({"state": args.state, "total": total, "jobs": jobs})
-        return OK
-    if jobs:
-        print(table(jobs, time.time()))
-    if total > len(jobs):
-        output.message(f"Showing {len(jobs):,} of {total:,}. Use --limit to see more.")
-    if not total:
-        output.message(f"No {args.state} events.")
-    elif args.state == "parked":
-        output.message("Retry them: claude-mem queue retry. Drop one: claude-mem queue drop ID")
-    return OK
-
-
-def _jobs(state: str, most: int) -> tuple[list[dict[str, Any]], int]:
-    """The first of them, and how many there are."""
     jobs: list[dict[str, Any]] = []
-    after = 0
-    while True:
-        limit = min(PAGE, most - len(jobs))
-        page = request("GET", "/api/queue", {"state": state, "limit": limit, "after": after}, starts=0)
+    after: int | None = 0
+    while after is not None and len(jobs) < args.limit:
+        query = {"state": args.state, "limit": min(PAGE, args.limit - len(jobs)), "after": after}
+        page = request("GET", "/api/queue", query, starts=0)
         jobs += page["jobs"]
-        if page["next"] is None or len(jobs) >= most:
-            return jobs, max(int(page[state]), len(jobs))
         after = page["next"]
+    total = max(int(page[args.state]), len(jobs))
+    hints = [f"Showing {len(jobs):,} of {total:,}. Use --limit to see more."] if total > len(jobs) else []
+    if args.state == "parked":
+        hints.append("Retry them: claude-mem queue retry. Drop one: claude-mem queue drop ID")
+    data, empty = {"state": args.state, "total": total, "jobs": jobs}, f"No {args.state} events."
+    return output.listing(data, jobs, table, empty, "\n".join(hints), as_json=args.json)
 
 
-def table(jobs: list[dict[str, Any]], now: float) -> str:
+def table(jobs: list[dict[str, Any]]) -> str:
     """In 80 columns; reasons are cut, `--json` has them whole."""
-    digits = max(len("id"), *(len(str(job["id"])) for job in jobs))
+    now, digits = time.time(), max(len("id"), *(len(str(job["id"])) for job in jobs))
     lines = [f"{'id':>{digits}}  {'session':<8}  {'what':<12}  {'age':<7}  tries  reason"]
     for job in jobs:
         what = job["toolName"] or str(job["kind"]).replace("_", " ")
@@ -106,31 +90,28 @@ def table(jobs: list[dict[str, Any]], now: float) -> str:
 
 def _retry(args: argparse.Namespace) -> int:
     if args.all and args.ids:
-        output.message("claude-mem: Specify either --all or IDs, not both.")
-        return USAGE
+        raise UsageError("Specify either --all or IDs, not both.")
     ids = list(dict.fromkeys(args.ids)) or None
     resumed = int(request("POST", "/api/queue/retry", body={"ids": ids}, starts=0)["resumed"])
     text = "No parked events. If observing was paused, it resumes now."
     if resumed or ids:
         text = f"{output.plural(resumed, 'event')} will be retried."
-    return output.result({"resumed": resumed}, text, as_json=args.json, code=_all_of(ids, resumed))
+    return output.result({"resumed": resumed}, text, as_json=args.json, code=_missed(ids, resumed))
 
 
 def _drop(args: argparse.Namespace) -> int:
     ids = list(dict.fromkeys(args.ids))
     question = f"Drop {output.plural(len(ids), 'event')}? They will not become memory."
-    code = output.confirm(question, "drop is permanent", yes=args.yes)
-    if code is not None:
+    if code := output.confirm(question, "drop is permanent", yes=args.yes):
         return code
     dropped = int(request("POST", "/api/queue/drop", body={"ids": ids}, starts=0)["dropped"])
     text = f"{output.plural(dropped, 'event')} dropped."
-    return output.result({"dropped": dropped}, text, as_json=args.json, code=_all_of(ids, dropped))
+    return output.result({"dropped": dropped}, text, as_json=args.json, code=_missed(ids, dropped))
 
 
-def _all_of(ids: list[int] | None, done: int) -> int:
+def _missed(ids: list[int] | None, done: int) -> int:
     if ids is None or done == len(ids):
         return OK
-    output.message(
-        f"claude-mem: {len(ids) - done} of the {output.plural(len(ids), 'event')} named were not parked."
-    )
+    named = output.plural(len(ids), "event")
+    output.message(f"claude-mem: {len(ids) - done} of the {named} named were not parked.")
     return WRONG

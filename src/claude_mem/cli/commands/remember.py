@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from claude_mem.cli import filter_flags, output
 from claude_mem.cli.client import request
-from claude_mem.cli.commands import Commands, UsageError, json_flag
+from claude_mem.cli.commands import Commands, UsageError
 
 TYPES = ("bugfix", "feature", "refactor", "change", "discovery", "decision")
 MOST_BYTES = 400_000
@@ -35,14 +35,11 @@ def add(commands: Commands) -> None:
     parser.add_argument("--file", action="append", metavar="F", help="a related path; may be repeated")
     parser.add_argument("--concept", action="append", metavar="C", help="a concept; may be repeated")
     parser.add_argument("--project", metavar="P", help="the project it belongs to: its name or key")
-    parser.add_argument(
-        "--new-project", action="store_true", help="create the project P if it does not exist"
-    )
-    json_flag(parser)
+    create = "create the project P if it does not exist"
+    parser.add_argument("--new-project", action="store_true", help=create)
     parser = commands.add("pin", example="claude-mem pin 123\nclaude-mem pin --off 123 124", run=_run_pin)
     parser.add_argument("refs", nargs="+", metavar="ID", help="an id from `search`")
     parser.add_argument("--off", action="store_true", help="unpin")
-    json_flag(parser)
 
 
 def _run_remember(args: argparse.Namespace) -> int:
@@ -69,7 +66,7 @@ def _run_remember(args: argparse.Namespace) -> int:
 
 
 def _know(project: str) -> None:
-    """A slip of the finger must not become a project nobody looks into."""
+    """A typo must not become a project."""
     try:
         request("GET", "/api/sessions", {"project": project, "limit": 1})
     except UsageError:
@@ -91,8 +88,8 @@ def _stdin() -> str:
 
 def _run_pin(args: argparse.Namespace) -> int:
     answer = request("POST", "/api/memory/pin", body={"ids": args.refs, "pinned": not args.off})
-    for each in [] if args.json else answer["results"]:
-        print(f"{each['ref']} is {'pinned' if each['pinned'] else 'no longer pinned'}.")
-    if args.json:
-        output.print_json(answer)
+    state = "no longer pinned" if args.off else "pinned"
+    if args.json or answer["results"]:
+        text = "\n".join(f"{each['ref']} is {state}." for each in answer["results"])
+        output.result(answer, text, as_json=args.json)
     return output.missing(answer["missing"])

@@ -6,7 +6,7 @@ import argparse
 
 from claude_mem.cli import filter_flags, memories, output
 from claude_mem.cli.client import request
-from claude_mem.cli.commands import OK, Commands, json_flag, slash_flag
+from claude_mem.cli.commands import OK, Commands, slash_flag
 from claude_mem.model.refs import NEAREST
 
 RESULTS = 10
@@ -29,7 +29,6 @@ def add(commands: Commands) -> None:
     filter_flags.paging(parser, RESULTS)
     parser.add_argument("--explain", action="store_true", help="explain each score")
     slash_flag(parser)
-    json_flag(parser)
     parser = commands.add(
         "timeline",
         more="Without an ANCHOR or --query it shows the most recent memories.",
@@ -50,7 +49,6 @@ def add(commands: Commands) -> None:
             flag, type=around, default=AROUND, metavar="N", help=f"how many (default: {AROUND})"
         )
     filter_flags.flags(parser)
-    json_flag(parser)
     parser = commands.add(
         "file",
         example="claude-mem file src/login.py\nclaude-mem file --here login.py --limit 5",
@@ -59,7 +57,6 @@ def add(commands: Commands) -> None:
     parser.add_argument("path", metavar="PATH", help="the file's path, or the end of it")
     filter_flags.project(parser)
     filter_flags.limit(parser, FILE_RESULTS)
-    json_flag(parser)
 
 
 def _run_search(args: argparse.Namespace) -> int:
@@ -71,12 +68,14 @@ def _run_search(args: argparse.Namespace) -> int:
     results, note, more = found["results"], found.get("note"), ""
     if note == NEAREST:
         print(note)  # before them: they look like an answer
-        results = results[:NEAR]
+        found["results"] = results = results[:NEAR]
     elif found["hasMore"]:
         after = found["offset"] + len(results)
         more = " Add words to narrow the search." if args.slash else f" More: --offset {after}."
-    if results:
+    if results and "time" in found["legs"]:
         memories.print_table(results)
+    elif results:
+        memories.print_found(found)
     if note and note != NEAREST:
         output.message(str(note))
     if not results:

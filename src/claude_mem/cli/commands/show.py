@@ -11,12 +11,12 @@ from typing import Any
 
 from claude_mem.cli import filter_flags, memories, output
 from claude_mem.cli.client import pages, quoted, request
-from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
+from claude_mem.cli.commands import Commands, UsageError
 from claude_mem.cli.output import Paint, fit, pad
 from claude_mem.hook import notices
 from claude_mem.model.refs import Ref
 
-NOT_KEPT = "This prompt was private, or has been deleted"
+DELETED = "This prompt was private, or has been deleted"
 
 
 def add(commands: Commands) -> None:
@@ -32,7 +32,6 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("refs", nargs="*", metavar="ID", help="memories, or one session")
     parser.add_argument("--session", metavar="ID", help="this session, even if it looks like a memory id")
-    json_flag(parser)
     parser = commands.add(
         "sessions",
         example="claude-mem sessions --here\nclaude-mem sessions --project shop --limit 50 --json",
@@ -41,7 +40,6 @@ def add(commands: Commands) -> None:
     filter_flags.project(parser)
     filter_flags.period(parser)
     filter_flags.paging(parser, SESSIONS)
-    json_flag(parser)
 
 
 def _run_show(args: argparse.Namespace) -> int:
@@ -86,13 +84,13 @@ def session_text(found: dict[str, Any], paint: Paint) -> str:
 
 
 def _with_prompt(result: dict[str, Any]) -> dict[str, Any]:
-    """An event that was a prompt, with the text of it, which is kept once, as the prompt."""
+    """An event that was a prompt, with its text, which is stored once, as the prompt."""
     if result["kind"] != "evidence" or result.get("type") != "prompt" or result.get("text"):
         return result
     for each in pages("/api/prompts", {"session": result["session_id"]}):
         if each["prompt_number"] == result["prompt_number"] and each["prompt"]:
             return result | {"title": each["title"], "text": each["prompt"]}
-    return result | {"title": NOT_KEPT}
+    return result | {"title": DELETED}
 
 
 def _each(results: Iterable[dict[str, Any]]) -> list[str]:
@@ -106,35 +104,29 @@ ID, AGE, STATUS, PROJECT = 8, 8, 11, 16
 
 def _run_sessions(args: argparse.Namespace) -> int:
     found = request("GET", "/api/sessions", filter_flags.query(args))
-    if args.json:
-        output.print_json(found)
-        return OK
-    items = found["items"]
+    items, hint = found["items"], ""
     if items:
-        print(sessions_table(items, time.time(), output.terminal(), output.Paint(sys.stdout)))
         more = f" More: --offset {found['offset'] + len(items)}." if found["hasMore"] else ""
-        output.message(f"Read one in full: claude-mem show --session {_id(items[0])[:ID]}.{more}")
-    else:
-        output.message("No sessions yet.")
-    return OK
+        hint = f"Read one in full: claude-mem show --session {_id(items[0])[:ID]}.{more}"
+    return output.listing(found, items, sessions_table, "No sessions yet.", hint, as_json=args.json)
 
 
-def sessions_table(items: Sequence[dict[str, Any]], now: float, wide: int, paint: Paint) -> str:
-    margin = ID + AGE + STATUS + PROJECT + 5
-    lines = [
-        paint("dim", f"{'session':<{ID}}  {'age':<{AGE}} {'status':<{STATUS}} {'project':<{PROJECT}} prompt")
-    ]
+def sessions_table(items: Sequence[dict[str, Any]]) -> str:
+    now, title_width = time.time(), output.terminal() - (ID + AGE + STATUS + PROJECT + 5)
+    heads = f"{'session':<{ID}}  {'age':<{AGE}} {'status':<{STATUS}} {'project':<{PROJECT}} prompt"
+    lines = [Paint(sys.stdout)("dim", heads)]
     for item in items:
         at = item.get("created_at_epoch")
         age = notices.age(now - at / 1000) if isinstance(at, int | float) else ""
+        title = str(item.get("title") or item.get("first_user_prompt") or "")
         cells = (
-            pad(fit(_id(item)[:ID], ID), ID) + " ",
-            pad(age, AGE),
-            pad(fit(str(item.get("status") or ""), STATUS), STATUS),
-            pad(fit(str(item.get("project") or ""), PROJECT), PROJECT),
-            fit(str(item.get("title") or item.get("first_user_prompt") or ""), wide - margin),
+            (_id(item)[:ID], ID),
+            (age, AGE),
+            (item.get("status"), STATUS),
+            (item.get("project"), PROJECT),
         )
-        lines.append(" ".join(cells).rstrip())
+        first, *rest = (pad(fit(str(text or ""), width), width) for text, width in cells)
+        lines.append(" ".join([f"{first} ", *rest, fit(title, title_width)]).rstrip())
     return "\n".join(lines)
 
 

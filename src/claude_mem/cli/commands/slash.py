@@ -18,7 +18,7 @@ from typing import Any
 from claude_mem.cli import filter_flags, output, status
 from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, Commands, run
-from claude_mem.cli.commands.pause import SESSION_VARIABLE
+from claude_mem.cli.commands.on_off import SESSION_VARIABLE
 from claude_mem.cli.output import clean
 from claude_mem.cli.status import QuickStatus
 from claude_mem.hook import notices, pause
@@ -45,6 +45,7 @@ def add(commands: Commands) -> None:
         more=f"Reads what was typed after /mem from stdin. Always exits 0.\n\n{HELP}",
         example="echo 'search why does login fail' | claude-mem slash",
         run=_run,
+        json=False,
     )
 
 
@@ -66,11 +67,11 @@ def answer(verb: str, rest: str) -> None:
             except ClaudeMemError as error:  # the worker has gone since, or is of another version
                 print(error)
         case "search" if rest:
-            _command("search", "--slash", "--limit", str(RESULTS), "--", rest)
+            run(["search", "--slash", "--limit", str(RESULTS), "--", rest])
         case "show" if rest:
-            _command("show", "--", *rest.split())
+            run(["show", "--", *rest.split()])
         case "remember" if rest:
-            _command("remember", "--", rest)
+            run(["remember", "--", rest])
         case "forget" if rest:
             _forget(rest.split())
         case "off" | "on":
@@ -83,16 +84,12 @@ def answer(verb: str, rest: str) -> None:
             print(f"Unknown command: /mem {verb}.\n\n{HELP}")
 
 
-def _command(*words: str) -> None:
-    run(list(words))
-
-
 def _forget(words: list[str]) -> None:
     *ids, last = words
     if ids and last.lower() in ("yes", "--yes"):
-        _command("forget", "--yes", "--", *ids)
+        run(["forget", "--yes", "--", *ids])
         return
-    _command("forget", "--dry-run", "--", *words)
+    run(["forget", "--dry-run", "--", *words])
     print(f"Nothing was deleted. To delete it permanently: /mem forget {' '.join(words)} yes")
 
 
@@ -100,9 +97,9 @@ def _switch(verb: str, rest: str) -> None:
     if rest not in ("", "all"):
         print(f"Use /mem {verb} for this session, or /mem {verb} all.")
     elif rest == "all" or not os.environ.get(SESSION_VARIABLE):
-        _command(verb, "--slash")
+        run([verb, "--slash"])
     else:
-        _command(verb, "--slash", "--session")
+        run([verb, "--slash", "--session"])
 
 
 SLASH_S = 2.0
@@ -136,13 +133,13 @@ def recording(seen: QuickStatus, now: float) -> str:
 
 
 def observing(seen: QuickStatus) -> str:
-    said = [f"Observer: {seen.observer or _chosen()}"]
+    parts = [f"Observer: {seen.observer or _chosen()}"]
     if seen.usd is not None:
-        said.append(f"${seen.usd:,.2f} and {output.plural(seen.tokens or 0, 'token')} today")
-    said += ["today's budget is used up"] if seen.spent_up else []
-    said.append(f"{output.plural(seen.queued, 'event')} waiting" if seen.queued else "queue empty")
-    said += [f"{output.plural(seen.parked, 'event')} failed (claude-mem queue)"] if seen.parked else []
-    return " · ".join(said)
+        parts.append(f"${seen.usd:,.2f} and {output.plural(seen.tokens or 0, 'token')} today")
+    parts += ["today's budget is used up"] if seen.spent_up else []
+    parts.append(f"{output.plural(seen.queued, 'event')} waiting" if seen.queued else "queue empty")
+    parts += [f"{output.plural(seen.parked, 'event')} failed (claude-mem queue)"] if seen.parked else []
+    return " · ".join(parts)
 
 
 def _remembered(seen: QuickStatus, here: Path | None) -> str:
@@ -159,7 +156,7 @@ def _remembered(seen: QuickStatus, here: Path | None) -> str:
 
 
 def _project(here: Path) -> dict[str, Any] | None:
-    """That of a directory: by its key, or, where that was given to another one, by its name in a session."""
+    """By the directory's key; if that was given to another project, by a session there."""
     from claude_mem.git import resolve
 
     projects = _items("/api/projects", limit=filter_flags.MOST)
@@ -175,7 +172,7 @@ def _items(path: str, **query: object) -> list[dict[str, Any]]:
 
 
 def _chosen() -> str:
-    """Who would be asked, were the worker awake."""
+    """The observer by the settings: the worker is not running."""
     from claude_mem import settings, wiring
 
     try:

@@ -11,14 +11,13 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from claude_mem.cli import client, output
-from claude_mem.cli.commands import Commands, json_flag
+from claude_mem.cli.commands import Commands
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
     from claude_mem.settings import Settings
-    from claude_mem.store.sqlite.statistics import InjectionTotals, Tally
-    from claude_mem.store.values import Spending
+    from claude_mem.store.values import InjectionTotals, Spending, UsageCounts
 
 
 DAYS = 7
@@ -38,7 +37,6 @@ def add(commands: Commands) -> None:
     period.add_argument("--since", type=_day, metavar="DATE", help="from this day on, such as 2026-01-31")
     days = f"the last N days, including today (default: {DAYS})"
     period.add_argument("--days", type=up_to(36_500), default=DAYS, metavar="N", help=days)
-    json_flag(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -51,18 +49,16 @@ def _run(args: argparse.Namespace) -> int:
         if found.problem:
             raise ClaudeMemError(found.problem)
         if not found.exists:
-            raise ClaudeMemError(
-                "There is no database yet; the worker creates it. Run: claude-mem worker start"
-            )
+            raise ClaudeMemError(client.NO_DATABASE)
         if found.schema != found.known_schema:
             raise ClaudeMemError("The database is from an older version. Run: claude-mem worker restart")
-        counted = wiring.tally(chosen, _midnight(since))
-    return output.result(as_data(since, counted, chosen), render(since, counted, chosen), as_json=args.json)
-
-
-def _midnight(day: date) -> int:
-    """Its first moment, in epoch milliseconds."""
-    return int(datetime.combine(day, time.min, UTC).timestamp() * 1000)
+        midnight = datetime.combine(since, time.min, UTC)
+        ever, counted = (wiring.tally(chosen, at) for at in (0, int(midnight.timestamp() * 1000)))
+    return output.result(
+        as_data(since, counted, chosen, ever=ever),
+        render(since, counted, chosen, ever=ever),
+        as_json=args.json,
+    )
 
 
 class Cost(Struct, frozen=True):
@@ -81,14 +77,9 @@ class Cost(Struct, frozen=True):
 def total(rows: Iterable[Spending]) -> Cost:
     rows = list(rows)
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
-    return Cost(
-        calls=sum(row.calls for row in rows),
-        input_tokens=sum(row.input_tokens for row in rows),
-        cached_tokens=sum(row.cached_tokens for row in rows),
-        output_tokens=sum(row.output_tokens for row in rows),
-        usd=sum(known) if known else None,
-        usd_is_whole=len(known) == len(rows),
-    )
+    names = ("calls", "input_tokens", "cached_tokens", "output_tokens")
+    sums = {name: sum(getattr(row, name) for row in rows) for name in names}
+    return Cost(**sums, usd=sum(known) if known else None, usd_is_whole=len(known) == len(rows))
 
 
 def by(of: Callable[[Spending], str], rows: list[Spending]) -> dict[str, Cost]:
@@ -103,8 +94,14 @@ BREAKDOWNS: tuple[tuple[str, Callable[[Spending], str]], ...] = (
 )
 
 
-def as_data(since: date, counted: Tally, chosen: Settings) -> dict[str, Any]:
+def as_data(since: date, counted: UsageCounts, chosen: Settings, *, ever: UsageCounts) -> dict[str, Any]:
     return {
+        "total": {
+            "sessions": ever.sessions,
+            "prompts": ever.prompts,
+            "observations": sum(ever.by_type.values()),
+            "summaries": ever.summaries,
+        },
         "since": since.isoformat(),
         "captured": {"sessions": counted.sessions, "prompts": counted.prompts, "events": counted.events},
         "became": {
@@ -114,7 +111,7 @@ def as_data(since: date, counted: Tally, chosen: Settings) -> dict[str, Any]:
             "seen_again": counted.seen_again,
             "summaries": counted.summaries,
         },
-        "told": {event: asdict(told) for event, told in counted.told.items()},
+        "injected": {event: asdict(each) for event, each in counted.injected.items()},
         "queue": asdict(counted.queue),
         "cost": asdict(total(counted.spending))
         | {
@@ -130,8 +127,12 @@ def as_data(since: date, counted: Tally, chosen: Settings) -> dict[str, Any]:
     }
 
 
-def render(since: date, counted: Tally, chosen: Settings) -> str:
+def render(since: date, counted: UsageCounts, chosen: Settings, *, ever: UsageCounts) -> str:
     lines = [
+        f"In total  {output.plural(ever.sessions, 'session')}, "
+        f"{output.plural(sum(ever.by_type.values()), 'observation')}, "
+        f"{output.plural(ever.summaries, 'summary', 'summaries')}",
+        "",
         f"Since {since.isoformat()} (UTC)",
         "",
         f"Captured  {output.plural(counted.sessions, 'session')}, "
@@ -147,7 +148,9 @@ def render(since: date, counted: Tally, chosen: Settings) -> str:
     if queue.ready or queue.leased or queue.parked:
         parked = f", {queue.parked:,} parked (claude-mem queue list)" if queue.parked else ""
         lines.append(f"Waiting   {output.plural(queue.ready + queue.leased, 'event')}{parked}")
-    return "\n".join([*lines, *_injected(counted.told), *_cost(counted.spending), _budget(counted, chosen)])
+    return "\n".join(
+        [*lines, *_injected(counted.injected), *_cost(counted.spending), _budget(counted, chosen)]
+    )
 
 
 def _listed(counts: dict[str, int]) -> str:
@@ -207,7 +210,7 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 0.1 or not amount else f"${amount:.4f}"
 
 
-def _budget(counted: Tally, chosen: Settings) -> str:
+def _budget(counted: UsageCounts, chosen: Settings) -> str:
     used, most_tokens = counted.today.tokens, chosen.daily_tokens
     usd, most_usd = counted.today.usd, chosen.daily_usd
     of_tokens = f" of {most_tokens:,}" if most_tokens else ""

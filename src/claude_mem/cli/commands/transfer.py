@@ -19,7 +19,7 @@ from typing import IO, Any
 from claude_mem.atomic_write import atomic_file
 from claude_mem.cli import client, filter_flags, output
 from claude_mem.cli.client import Absorb, Sent, kind_counts, request, stream_lines
-from claude_mem.cli.commands import OK, Commands, UsageError, json_flag
+from claude_mem.cli.commands import OK, Commands, UsageError
 from claude_mem.cli.output import Progress
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
@@ -48,12 +48,10 @@ def add(commands: Commands) -> None:
     filter_flags.project(parser)
     parser.add_argument("--session", metavar="ID", help="only this session")
     filter_flags.period(parser)
-    parser.add_argument(
-        "--markdown", action="store_true", help="write a readable journal, by day and session"
-    )
+    journal = "write a readable journal, by day and session"
+    parser.add_argument("--markdown", action="store_true", help=journal)
     parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; - is stdout (the default)")
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
-    json_flag(parser)
     parser = commands.add(
         "import",
         more=(
@@ -72,7 +70,6 @@ def add(commands: Commands) -> None:
     parser.add_argument("file", metavar="FILE", help="one JSON object per line; - is stdin")
     parser.add_argument("--own", action="store_true", help="it is your own export: import it unchanged")
     parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
-    json_flag(parser)
 
 
 def _run_export(args: argparse.Namespace) -> int:
@@ -90,13 +87,12 @@ def _run_export(args: argparse.Namespace) -> int:
         counts = _write(args, file)
         size = file.tell()
     path = path.expanduser().absolute()
-    if args.json:
-        form = "markdown" if args.markdown else "jsonl"
-        output.print_json({"path": str(path), "bytes": size, "format": form, "records": dict(counts)})
-    else:
-        print(f"Exported {client.kind_counts(counts) or 'nothing: no results'}.")
+    form = "markdown" if args.markdown else "jsonl"
+    data = {"path": str(path), "bytes": size, "format": form, "records": dict(counts)}
+    if not args.json:
         output.message(f"{path}, {output.size(size)}, readable only by you.")
-    return OK
+    text = f"Exported {client.kind_counts(counts) or 'nothing: no results'}."
+    return output.result(data, text, as_json=args.json)
 
 
 def _refuse_files(query: list[str]) -> None:
@@ -132,7 +128,7 @@ def _lines(args: argparse.Namespace, counts: Counter[str], ticker: Progress) -> 
     if args.markdown:
         query["kind"] = UNDERSTOOD
     for line in stream_lines("/api/export", query):
-        # Which kind a record is of is said first, so that nobody has to read the rest of it.
+        # A record begins with its kind, so that the rest need not be parsed.
         counts[line[len(b'{"kind":"') : 64].partition(b'"')[0].decode(errors="replace")] += 1
         ticker.show(f"{counts.total():,} records")
         yield line

@@ -6,11 +6,11 @@ import argparse
 import sys
 
 from claude_mem import __version__
-from claude_mem.cli.commands import Commands, json_flag
+from claude_mem.cli.commands import Commands
 
 
 def add(commands: Commands) -> None:
-    json_flag(commands.add("version", example="claude-mem version", run=_run))
+    commands.add("version", example="claude-mem version", run=_run)
 
 
 def versions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Replays a recorded session in a throwaway data directory, then a second one that profits from it."""
+"""Replays a recorded session in a throwaway data directory, then starts a second one that recalls it."""
 
 from __future__ import annotations
 
@@ -13,146 +13,208 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 from urllib.parse import urlencode
 
 from msgspec import Struct
 
 from claude_mem.agents import launcher
-from claude_mem.cli.commands import worker
+from claude_mem.cli.commands.worker_process import last_lines
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.privacy import suspect
 from claude_mem.serve import control
 
 DEADLINE_S = 10.0
+WAIT_S = 20.0
+LOOK_EVERY_S = 0.02
 COMMAND = launcher.hook_command(launcher.this_machine())
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 
-
-class Run(Struct, frozen=True):
-    """One process's cost."""
-
-    wall_ms: float
-    cpu_ms: float
-
-
-class Answered(Run, frozen=True):
-    event: str
-    careful: (
-        bool  # it had to be parsed: it names something that may be secret, or its session something private
-    )
-    code: int
-    answer: object
-
-
-def recorded(file: str = "session.jsonl") -> list[bytes]:
-    """The recorded payloads, in their order."""
-    return (resources.files(__package__) / file).read_bytes().splitlines()
-
-
-def environment(data_dir: Path, port: int, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """This shell's, but for anything that would lead the demo to the user's own memory, or switch it off. No
-    model is asked, whatever is set up here: the demo costs nothing and tells nobody."""
-    rest = {key: value for key, value in environ.items() if not key.startswith("CLAUDE_MEM_")}
-    return rest | {
-        "CLAUDE_MEM_DATA_DIR": str(data_dir),
-        "CLAUDE_MEM_WORKER_PORT": str(port),
-        "CLAUDE_MEM_PROVIDER": "offline",
-    }
-
-
-def replay(payloads: list[bytes], env: Mapping[str, str], data_dir: Path) -> Iterator[tuple[Answered, Run]]:
-    """Each hook's run, with a bare interpreter's beside it, measured in the same moment."""
-    for payload in payloads:
-        careful = suspect.is_suspect(payload) or (data_dir / paths.PRIVATE).exists()
-        bare, _, _ = _timed(BARE, b"", env, data_dir.parent)
-        run, code, out = _timed(COMMAND, payload, env, data_dir.parent)
-        event = json.loads(payload)["hook_event_name"]
-        yield Answered(run.wall_ms, run.cpu_ms, event, careful, code, _json(out)), bare
-
-
-def _timed(command: list[str], said: bytes, env: Mapping[str, str], cwd: Path) -> tuple[Run, int, bytes]:
-    before, began = _children_ms(), time.perf_counter()
-    with subprocess.Popen(  # noqa: S603 - our own hook and interpreter
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=cwd
-    ) as process:
-        try:
-            out, _ = process.communicate(said, timeout=DEADLINE_S)
-        except BaseException:
-            process.kill()
-            raise
-    took = (time.perf_counter() - began) * 1000
-    return Run(took, _children_ms() - before), process.returncode, out
-
-
-def _children_ms() -> float:
-    """Processor time of all processes waited for so far; a worker that a hook started is never waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (used.ru_utime + used.ru_stime) * 1000
-
-
-def _json(text: bytes) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-QUESTION = "which decimal separator do weights accept?"
+QUERY = "which decimal separator do weights accept?"
 FILE = "src/parcel/weight.py"
 RESULTS = 3
 
+HIDDEN = {
+    "a name inside <private> in a prompt": "Harbour Foods",
+    "tool output of an entirely private turn": "31 percent off",
+    "a password in a test's output": "t1de-p00l-9921",
+    "a token in the output of git push": "ghp_ThisTokenIsMadeUpForTheDemo",
+    "the contents of a .env file": "correct-horse-7731",
+}
+INSTEAD = {
+    "a password in a test's output": "[redacted:url-password]",
+    "a token in the output of git push": "[redacted:github-token]",
+    "the contents of a .env file": "[excluded: contents of .env]",
+}
+"""What replaces some of them."""
+PUBLIC = "parse_weight"
+"""Not private, and all over the session: a scan that finds this would find the others."""
 
-class Recalled(Struct, frozen=True):
-    context: str  # what the client shows the model at the session's start
+
+class ProcessRun(Struct, frozen=True):
+    wall_ms: float
+    cpu_ms: float
+    code: int = 0
+    answer: object = None
+    scrubs: bool = False  # the hook had to parse it: it may contain a secret or something private
+
+
+class Replay(Struct, frozen=True):
+    hooks: list[ProcessRun]
+    bare: list[ProcessRun]  # an empty interpreter, measured next to each hook
+    drained_after_s: float
+    observed_after_s: float
+    session: dict[str, Any]  # as /api/session answers
+    context: str  # injected at the start of the next session
     prompt: str
-    reminder: str  # what it shows the model beside the prompt
-    question: str
-    found: list[dict[str, Any]]
+    reminder: str  # injected with its first prompt
+    query: str
+    results: list[dict[str, Any]]
     file: str
     history: list[dict[str, Any]]
+    files: int  # of the data directory
+    found: dict[str, int]  # in how many of them a text is
 
 
-def recall_in_next_session(env: Mapping[str, str], data_dir: Path) -> Recalled:
-    def injected(payload: bytes) -> str:
-        """The text inside the hook's answer, as the client hands it on."""
-        match _json(_timed(COMMAND, payload, env, data_dir.parent)[2]):
-            case {"hookSpecificOutput": {"additionalContext": str(text)}}:
-                return text
-        return ""
+def recorded(file: str = "session.jsonl") -> list[bytes]:
+    return (resources.files(__package__) / file).read_bytes().splitlines()
 
+
+def play(payloads: list[bytes], data_dir: Path) -> Replay:
+    # Nothing that leads to the user's own memory, or turns it off; and no model, whatever is set up here.
+    env = {key: value for key, value in os.environ.items() if not key.startswith("CLAUDE_MEM_")}
+    env |= {"CLAUDE_MEM_DATA_DIR": str(data_dir), "CLAUDE_MEM_PROVIDER": "offline"}
+    env["CLAUDE_MEM_WORKER_PORT"] = str(_free_port())
+    hooks, bare = [], []
+    for payload in payloads:
+        scrubs = suspect.is_suspect(payload) or (data_dir / paths.PRIVATE).exists()
+        bare.append(_run(BARE, b"", env, data_dir))
+        hooks.append(_run(COMMAND, payload, env, data_dir, scrubs=scrubs))
+    last = time.monotonic()
+
+    def health() -> Mapping[str, Any]:
+        return control.status(data_dir).health or {}
+
+    def is_drained() -> bool:
+        return not any((data_dir / paths.SPOOL).glob("*.json"))
+
+    def is_observed() -> bool:
+        queue = health().get("queue")
+        return isinstance(queue, dict) and not queue["ready"] + queue["leased"]
+
+    def is_ready() -> bool:
+        match health().get("recall"):
+            case {"index": {"waiting": 0}, "context": {"fresh": True}}:
+                return True
+        return False
+
+    _wait(lambda: control.status(data_dir).state == "running", "the worker did not start", data_dir)
+    _wait(is_drained, "the spool was not drained", data_dir)
+    drained_after_s = time.monotonic() - last
+    _wait(is_observed, "some events were not observed", data_dir)
+    observed_after_s = time.monotonic() - last
+    _wait(is_ready, "the context was not rendered", data_dir)
     start, prompt = recorded("next.jsonl")
-    context = injected(start)
-    # Asked before the prompt is one of the things that are remembered.
-    found = _ask(data_dir, "/api/search", q=QUESTION, limit=RESULTS)
-    history = _ask(data_dir, "/api/file", path=FILE, limit=RESULTS)
-    reminder = injected(prompt)
-    return Recalled(context, str(json.loads(prompt)["prompt"]), reminder, QUESTION, found, FILE, history)
+    session = _query(data_dir, f"/api/session/{json.loads(payloads[0])['session_id']}")
+    context = _injected(_run(COMMAND, start, env, data_dir))
+    # Queried before the prompt itself is among the memories.
+    results = _query(data_dir, "/api/search", q=QUERY, limit=RESULTS)["results"]
+    history = _query(data_dir, "/api/file", path=FILE, limit=RESULTS)["results"]
+    reminder = _injected(_run(COMMAND, prompt, env, data_dir))
+    _wait(is_drained, "the spool was not drained", data_dir)
+    contents = list(_contents(data_dir))
+    wanted = (*HIDDEN.values(), *INSTEAD.values(), PUBLIC)
+    return Replay(
+        hooks=hooks,
+        bare=bare,
+        drained_after_s=drained_after_s,
+        observed_after_s=observed_after_s,
+        session=session,
+        context=context,
+        prompt=json.loads(prompt)["prompt"],
+        reminder=reminder,
+        query=QUERY,
+        results=results,
+        file=FILE,
+        history=history,
+        files=len(contents),
+        found={text: sum(text.lower().encode() in each for each in contents) for text in wanted},
+    )
 
 
-def _ask(data_dir: Path, route: str, /, **query: object) -> list[dict[str, Any]]:
+def _run(
+    command: list[str], payload: bytes, env: Mapping[str, str], data_dir: Path, *, scrubs: bool = False
+) -> ProcessRun:
+    def children_ms() -> float:
+        """Of all processes waited for so far; a worker that a hook started is never waited for."""
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return (used.ru_utime + used.ru_stime) * 1000
+
+    before, began = children_ms(), time.perf_counter()
+    done = subprocess.run(  # noqa: S603 - our own hook and interpreter
+        command,
+        input=payload,
+        stdout=subprocess.PIPE,
+        env=env,
+        cwd=data_dir.parent,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    wall_ms, answer = (time.perf_counter() - began) * 1000, None
+    with suppress(ValueError):
+        answer = json.loads(done.stdout)
+    return ProcessRun(wall_ms, children_ms() - before, done.returncode, answer, scrubs)
+
+
+def _injected(run: ProcessRun) -> str:
+    match run.answer:
+        case {"hookSpecificOutput": {"additionalContext": str(text)}}:
+            return text
+    return ""
+
+
+def _query(data_dir: Path, route: str, /, **query: object) -> dict[str, Any]:
     status, answer = control.request(data_dir, "GET", f"{route}?{urlencode(query)}")
     if status != 200:
         raise ClaudeMemError(f"The demo could not query {route}: {answer}")
-    return cast("list[dict[str, Any]]", answer["results"])
+    return answer
 
 
-WAIT_S = 20.0
-LOOK_EVERY_S = 0.02
-ENDS = (signal.SIGTERM, signal.SIGHUP)
-Handler = Callable[[int, FrameType | None], NoReturn] | signal.Handlers
+def _contents(data_dir: Path) -> Iterator[bytes]:
+    """Of every file, in lower case, as the full-text index has it."""
+    for path in data_dir.rglob("*"):
+        with suppress(FileNotFoundError):  # the worker is at work: it has its final name by now
+            if path.is_file() and not path.is_symlink():
+                yield path.read_bytes().lower()
+
+
+def _wait(condition: Callable[[], bool], what: str, data_dir: Path, deadline_s: float = WAIT_S) -> None:
+    end = time.monotonic() + deadline_s
+    while not condition():
+        if time.monotonic() > end:
+            log = " ".join(last_lines(data_dir / paths.START_LOG, 1))
+            raise ClaudeMemError(f"The demo timed out after {deadline_s:.0f} s: {what}. {log}".rstrip())
+        time.sleep(LOOK_EVERY_S)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 @contextmanager
 def throwaway_directory(*, keep: bool) -> Iterator[Path]:
     """A data directory that does not exist yet. Afterwards its worker is stopped and it is removed."""
     home = Path(tempfile.mkdtemp(prefix="claude-mem-demo-"))
-    with _signals(ENDS, _leave):  # a polite kill unwinds like Ctrl-C does, so that everything is removed
+    # A polite kill unwinds as Ctrl-C does, so that everything is removed.
+    with _signals((signal.SIGTERM, signal.SIGHUP), _leave):
         try:
             yield home / "data"
         except BaseException:
@@ -160,37 +222,20 @@ def throwaway_directory(*, keep: bool) -> Iterator[Path]:
             raise
         finally:
             if not keep:
-                # A second Ctrl-C must not leave the worker behind.
-                with _signals((signal.SIGINT,), signal.SIG_IGN):
+                with _signals((signal.SIGINT,), signal.SIG_IGN):  # a second Ctrl-C must not leave the worker
                     _remove(home)
-
-
-def until(condition: Callable[[], bool], what: str, data_dir: Path, deadline_s: float = WAIT_S) -> None:
-    end = time.monotonic() + deadline_s
-    while not condition():
-        if time.monotonic() > end:
-            said = " ".join(worker.last_lines(data_dir / paths.START_LOG, 1))
-            raise ClaudeMemError(f"The demo timed out after {deadline_s:.0f} s: {what}. {said}".rstrip())
-        time.sleep(LOOK_EVERY_S)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _remove(home: Path) -> None:
     data_dir = home / "data"
-    try:
-        if (data_dir / paths.START_STAMP).exists() and control.status(data_dir).state == "stopped":
-            # A hook has just started a worker that is not up yet; it would outlive its directory and us.
-            until(
-                lambda: control.status(data_dir).state != "stopped", "the worker did not start", data_dir, 5.0
-            )
-    except ClaudeMemError:
-        pass  # it failed to start: nothing to stop
+
+    def is_up() -> bool:
+        return control.status(data_dir).state != "stopped"
+
+    with suppress(ClaudeMemError):  # it failed to start: nothing to stop
+        if (data_dir / paths.START_STAMP).exists():
+            # A hook may just have started a worker that is not up yet; it would outlive its directory and us.
+            _wait(is_up, "the worker did not start", data_dir, 5.0)
     try:
         control.stop(data_dir)
     finally:
@@ -198,8 +243,7 @@ def _remove(home: Path) -> None:
 
 
 @contextmanager
-def _signals(numbers: Iterable[signal.Signals], handle: Handler) -> Iterator[None]:
-    """With another handler for these signals."""
+def _signals(numbers: Iterable[signal.Signals], handle: Any) -> Iterator[None]:
     before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield

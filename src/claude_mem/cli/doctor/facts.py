@@ -1,39 +1,47 @@
-"""What doctor knows before it judges: facts, each of which may also be unknown."""
+"""The facts that doctor judges. Gathering them changes nothing, and every question has a deadline."""
 
 from __future__ import annotations
 
+import os
+import platform
+import shutil
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import Generic, Literal, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct, field
 
-from claude_mem.serve.pause_switches import Paused
-from claude_mem.settings import SettingWarning
+from claude_mem import settings
+from claude_mem.hook import drop_counters, paths, spool_writer
+from claude_mem.serve import control, pause_switches
+from claude_mem.serve.pause_switches import PauseState
+from claude_mem.settings import Settings, SettingWarning
+from claude_mem.settings.resolution import without_password
+from claude_mem.vectors.embedders import STATIC
 
-Level = Literal["ok", "warn", "bad"]
+if TYPE_CHECKING:
+    from claude_mem.store.values import Survey
 
+T = TypeVar("T")
 
-class Finding(Struct, frozen=True):
-    check: str
-    level: Level
-    says: str
-    next: str | None = None  # the next step, where one is needed
-    stops: str | None = None  # why nothing is recorded, where that is so
-    hinders: str | None = None  # why nothing recorded becomes memory, where that is so
-
-
-def ok(check: str, says: str, next: str | None = None) -> Finding:
-    return Finding(check, "ok", says, next)
-
-
-def warn(check: str, says: str, next: str | None = None, *, hinders: str | None = None) -> Finding:
-    return Finding(check, "warn", says, next, hinders=hinders)
+DEADLINE_S = 5.0
+ANSWER_WITHIN_S = 2.0
+LOOK_AGAIN_S = 1.0  # an index that is behind is looked at twice, to see whether it catches up
+STARTS = 5
+MOST_ENTRIES = 20_000  # of the data directory; a full spool holds ten times as many
+MOST_NAMES = 3
 
 
-def bad(check: str, says: str, next: str, *, stops: str | None = None, hinders: str | None = None) -> Finding:
-    return Finding(check, "bad", says, next, stops, hinders)
+class Unknown(Struct, frozen=True):
+    why: str
 
 
 class Connected(Struct, frozen=True):
@@ -41,55 +49,48 @@ class Connected(Struct, frozen=True):
     current: bool = True  # an install would change nothing
 
 
-class Unknown(Struct, frozen=True):
-    """It could not be found out; `why` is a short clause."""
-
-    why: str
-
-
 class Interpreter(Struct, frozen=True):
     path: str
     version: str
     sqlite: str
-    start_ms: float | Unknown  # of `python -I -S -c pass`, the floor of every hook
+    start_ms: float  # of `python -I -S -c pass`, the floor of every hook
 
 
 class Directory(Struct, frozen=True):
     path: str
     exists: bool
-    obstacle: str | None = None  # why it cannot be made, where it is not there
+    obstacle: str | None = None  # why it cannot be created, if it does not exist
     is_directory: bool = True
     owner: int = 0
     me: int = 0
     writable: bool = True
-    open_to_others: tuple[str, ...] = ()  # what others can reach, the first few by name
+    open_to_others: tuple[str, ...] = ()  # the first few
     open_count: int = 0
-    foreign: tuple[str, ...] = ()  # what belongs to another user
+    foreign: tuple[str, ...] = ()  # files of other users
     filesystem: str | None = None
 
 
 class Configuration(Struct, frozen=True):
-    off: str | None = None  # the variable that switches recording off
+    off: str | None = None  # the variable that turns recording off
     warnings: tuple[SettingWarning, ...] = ()
 
 
-class Worker(Struct, frozen=True):
+class WorkerFacts(Struct, frozen=True):
     state: str  # running, starting, stopped, hung
     pid: int | None = None
     port: int | None = None
     version: str | None = None
-    ours: str = ""
     wanted_port: int = 37777
-    hook_socket_answers: bool | Unknown = False
-    trouble: str | None = None  # why it can take nothing in just now
-    mishaps: int = 0  # failures its loops have swallowed so as to go on
-    hung_asks: int = 0  # recall hooks' questions that do not return
-    observer: str | None = None  # who observes, as it says itself
-    paused: str | None = None  # why nobody does at the moment
+    hook_socket_problem: str | None = None  # None: it answers
+    trouble: str | None = None  # why it cannot accept events
+    mishaps: int = 0  # failures that its loops recovered from
+    hung_asks: int = 0  # questions of recall hooks that do not return
+    observer: str | None = None
+    paused: str | None = None  # why nobody observes at the moment
     spent_up: str | None = None  # which budget kept the last batch from the model
 
 
-class Spool(Struct, frozen=True):
+class SpoolFacts(Struct, frozen=True):
     files: int = 0
     bytes: int = 0
     most_files: int = 0
@@ -99,60 +100,34 @@ class Spool(Struct, frozen=True):
     aside: int = 0
 
 
-class Queue(Struct, frozen=True):
-    ready: int = 0
-    leased: int = 0
-    parked: int = 0
-    done: int = 0
-    oldest_age_s: float | None = None
-
-
-class Database(Struct, frozen=True):
-    exists: bool = False
-    bytes: int = 0
-    schema: int | None = None
-    known_schema: int = 0
-    problem: str | None = None  # what a look at it found: damaged, foreign, too new
-    checked: bool = False  # read through, not only looked at
-    figures: Queue | None = None  # None: there is none, or it is of another schema
-    last_event_age_s: float | None = None
-    last_observation_age_s: float | None = None
-    spent_tokens: int | None = None  # today; None, both: not known
-    spent_usd: float | None = None
-    free: int | None = None  # bytes in it, unused; None: not known
-    log: int = 0
-    grows: float | None = None  # bytes a day; None: not known
-    backups: int = 0
-    newest_backup_age_s: float | None = None
-
-
-class Observing(Struct, frozen=True):
-    """What the settings come to, seen from here; the worker may have been started from elsewhere."""
+class ObserverFacts(Struct, frozen=True):
+    """By the settings seen from here; the worker may have been started from elsewhere."""
 
     provider: str
     why: str
     mode_problem: str | None = None
-    daily_tokens: int = 0  # the limits; 0: none
+    daily_tokens: int = 0  # 0: no limit
     daily_usd: float = 0.0
 
 
-class Recall(Struct, frozen=True):
-    """What finds and tells. The worker says how it is; without one, what lies on the disk does."""
+class RecallFacts(Struct, frozen=True):
+    """As the worker reports it; without one, as the disk shows it. None: not known."""
 
-    told_by_worker: bool = False
-    unindexed: int | None = None  # rows that full text does not find yet; None, also below: not known
+    from_worker: bool = False
+    unindexed: int | None = None
     unindexed_before: int | None = None  # a moment earlier
-    wanted: str = "builtin"  # who is to keep the vectors: builtin, chroma, off
-    vectors: str | None = None  # as the worker says: on, off, unavailable
-    trouble: str | None = None  # why they are unavailable
+    wanted: str = "builtin"  # builtin, chroma, off
+    vectors: str | None = None  # as the worker reports: on, off, unavailable
+    trouble: str | None = None
     unembedded: int | None = None
-    model_there: bool = True
-    chroma_there: bool = True
+    embedder: str = "static"  # the setting
+    has_model: bool = True
+    has_chroma: bool = True
     chroma_url: str | None = None
-    context: str = ""  # the folder of what sessions are told at their start
+    context: str = ""  # the folder of pre-rendered contexts
     context_exists: bool = True
     context_writable: bool = True
-    told: int | None = None  # how often a session was told something
+    injected: int | None = None
 
 
 class Disk(Struct, frozen=True):
@@ -164,18 +139,16 @@ class Facts(Struct, frozen=True):
     interpreter: Interpreter | Unknown
     directory: Directory | Unknown
     configuration: Configuration | Unknown
-    worker: Worker | Unknown
-    spool: Spool | Unknown
-    database: Database | Unknown
-    observing: Observing | Unknown
-    recall: Recall | Unknown
+    worker: WorkerFacts | Unknown
+    spool: SpoolFacts | Unknown
+    database: Survey | Unknown
+    observing: ObserverFacts | Unknown
+    recall: RecallFacts | Unknown
     drops: dict[str, int] | Unknown
     disk: Disk | Unknown
-    paused: Paused | Unknown = field(default_factory=Paused)
+    paused: PauseState | Unknown = field(default_factory=PauseState)
     connected: Connected | Unknown = field(default_factory=lambda: Connected(("by hand",)))
-
-
-T = TypeVar("T")
+    now: float = 0.0
 
 
 class Question(Generic[T]):
@@ -184,7 +157,7 @@ class Question(Generic[T]):
 
     def __init__(self, find_out: Callable[[], T]) -> None:
         self._answer: T | Unknown = Unknown("no answer in time")
-        self._thread = threading.Thread(target=self._ask, args=(find_out,), daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(find_out,), daemon=True)
         self._thread.start()
 
     def answer(self, until: float) -> T | Unknown:
@@ -192,8 +165,245 @@ class Question(Generic[T]):
         self._thread.join(max(0.0, until - time.monotonic()))
         return self._answer
 
-    def _ask(self, find_out: Callable[[], T]) -> None:
+    def _run(self, find_out: Callable[[], T]) -> None:
         try:
             self._answer = find_out()
-        except Exception as error:  # whatever is broken is what doctor is here to tell
+        except Exception as error:  # whatever is broken is what doctor reports
             self._answer = Unknown(str(error) or type(error).__name__)
+
+
+def gather(environ: Mapping[str, str] = os.environ) -> Facts:
+    until, now = time.monotonic() + DEADLINE_S, time.time()
+    loading, interpreter = Question(lambda: settings.load(environ)), Question(_interpreter)
+    data_dir = settings.data_directory(environ)
+    loaded = loading.answer(until)
+    chosen = Settings(data_dir=data_dir) if isinstance(loaded, Unknown) else loaded
+    questions: dict[str, Question[Any]] = {
+        "interpreter": interpreter,
+        "directory": Question(lambda: _directory(data_dir)),
+        "worker": Question(lambda: _worker(chosen)),
+        "spool": Question(lambda: _spool(chosen, now)),
+        "database": Question(lambda: _survey(chosen)),
+        "observing": Question(lambda: _observing(chosen)),
+        "recall": Question(lambda: _recall(chosen)),
+        "drops": Question(lambda: _drops(data_dir / paths.DROPS)),
+        "disk": Question(lambda: _disk(data_dir)),
+        "paused": Question(lambda: pause_switches.look(data_dir)),
+        "connected": Question(lambda: _connected(chosen)),
+    }
+    configuration = loaded if isinstance(loaded, Unknown) else Configuration(_off(environ), loaded.warnings)
+    answers = {name: question.answer(until) for name, question in questions.items()}
+    return Facts(configuration=configuration, now=now, **answers)
+
+
+def _off(environ: Mapping[str, str]) -> str | None:
+    if not paths.is_off({os.fsencode(key): os.fsencode(value) for key, value in environ.items()}):
+        return None
+    return "CLAUDE_MEM_OBSERVER" if "CLAUDE_MEM_OBSERVER" in environ else "CLAUDE_MEM_OFF"
+
+
+def _interpreter() -> Interpreter:
+    def start_ms() -> float:
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True, timeout=ANSWER_WITHIN_S)
+        return (time.perf_counter() - began) * 1000
+
+    fastest = min(start_ms() for _ in range(STARTS))
+    return Interpreter(sys.executable, platform.python_version(), sqlite3.sqlite_version, fastest)
+
+
+def _directory(path: Path) -> Directory:
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return Directory(str(path), exists=False, obstacle=_obstacle(path))
+    if not stat.S_ISDIR(found.st_mode):
+        return Directory(str(path), exists=True, is_directory=False)
+    me = os.geteuid()
+    open_to_others, foreign = [], []
+    for name, entry in [(".", found), *_entries(path)]:
+        if entry.st_uid != me:
+            foreign.append(name)
+        # Nobody can reach a link's mode, and its target is not ours to judge.
+        elif stat.S_IMODE(entry.st_mode) & 0o077 and not stat.S_ISLNK(entry.st_mode):
+            open_to_others.append(name)
+    return Directory(
+        path=str(path),
+        exists=True,
+        owner=found.st_uid,
+        me=me,
+        writable=_is_writable(path),
+        open_to_others=tuple(open_to_others[:MOST_NAMES]),
+        open_count=len(open_to_others),
+        foreign=tuple(foreign[:MOST_NAMES]),
+        filesystem=_filesystem(path),
+    )
+
+
+def _obstacle(path: Path) -> str | None:
+    """Why a hook cannot create the directory. It creates only this one, not its parents."""
+    folder = path.absolute().parent
+    if path.is_symlink():
+        return "is a broken link"
+    if not folder.is_dir():
+        return f"cannot be created: {folder} is {'not a directory' if folder.exists() else 'missing'}"
+    return None if _is_writable(folder) else f"cannot be created: {folder} is not writable"
+
+
+def _is_writable(folder: Path) -> bool:
+    return os.access(folder, os.R_OK | os.W_OK | os.X_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY
+
+
+def _entries(path: Path) -> Iterator[tuple[str, os.stat_result]]:
+    left = MOST_ENTRIES
+    for folder, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            left -= 1
+            if not left:
+                return
+            entry = Path(folder, name)
+            try:
+                yield str(entry.relative_to(path)), entry.lstat()
+            except FileNotFoundError:
+                continue  # drained in the meantime
+
+
+def _filesystem(path: Path) -> str | None:
+    """Its type, as the kernel names it; None where there is no /proc."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    real, best, kind = path.resolve(), Path("/"), None
+    for line in mounts.splitlines():
+        fields, _, rest = line.partition(" - ")
+        point = Path(fields.split()[4].replace("\\040", " "))
+        if real.is_relative_to(point) and len(point.parts) >= len(best.parts):
+            best, kind = point, rest.split()[0]
+    return kind
+
+
+def _connected(chosen: Settings) -> Connected:
+    from claude_mem.cli.install import connections
+
+    found = connections(chosen)
+    how = tuple(f"{agent.title} {connection.how}" for agent, connection in found)
+    return Connected(how, all(connection.is_current for _, connection in found))
+
+
+def _worker(chosen: Settings) -> WorkerFacts:
+    now = control.status(chosen.data_dir, deadline_s=ANSWER_WITHIN_S)
+    health: dict[str, Any] = dict(now.health or {})
+    observer = health.get("observer") or {}
+    return WorkerFacts(
+        state=now.state,
+        pid=now.pid,
+        port=now.port,
+        version=now.version,
+        wanted_port=chosen.worker_port,
+        hook_socket_problem=_hook_socket_problem(chosen.data_dir) if now.state == "running" else None,
+        trouble=health.get("reason"),
+        mishaps=sum((health.get("mishaps") or {}).values()),
+        hung_asks=health.get("hungAsks") or 0,
+        observer=observer.get("provider"),
+        paused=observer.get("paused"),
+        spent_up=observer.get("spentUp"),
+    )
+
+
+def _hook_socket_problem(data_dir: Path) -> str | None:
+    """Ask as a recall hook does, and wait for the one line that comes back."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.settimeout(ANSWER_WITHIN_S)
+            with control.socket_address(data_dir, paths.HOOK_SOCK) as path:
+                client.connect(path)
+            client.sendall(b'{"type":"ask","question":"doctor"}\n')
+            return None if client.recv(4096) else "the connection was closed"
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _spool(chosen: Settings, now: float) -> SpoolFacts:
+    sizes, aside = {}, chosen.place(paths.ASIDE)
+    if (folder := chosen.place(paths.SPOOL)).is_dir():
+        with os.scandir(folder) as entries:
+            events = [entry for entry in entries if entry.name.endswith(".json")]
+            sizes = {entry.name: entry.stat(follow_symlinks=False).st_size for entry in events}
+    try:
+        ledger = chosen.place(paths.LEDGER).read_bytes()
+        last, _, _, most_files, most_bytes = spool_writer.parse_ledger(ledger)
+    except FileNotFoundError:
+        last, most_files, most_bytes = 0, chosen.spool_max_files, chosen.spool_max_bytes
+    oldest = min(sizes, default="").partition("-")[0]  # a file's name begins with its time in nanoseconds
+    return SpoolFacts(
+        files=len(sizes),
+        bytes=sum(sizes.values()),
+        most_files=most_files,
+        most_bytes=most_bytes,
+        oldest_age_s=now - int(oldest) / 1e9 if oldest.isdigit() else None,
+        newest_age_s=now - last / 1e9 if last else None,
+        aside=len(list(aside.iterdir())) if aside.is_dir() else 0,
+    )
+
+
+def _drops(path: Path) -> dict[str, int]:
+    return drop_counters.parse(path.read_bytes() if path.exists() else b"")
+
+
+def _survey(chosen: Settings, *, thorough: bool = True) -> Survey:
+    from claude_mem import wiring  # all of the application: only where it is needed
+
+    return wiring.survey(chosen, thorough=thorough)
+
+
+def _observing(chosen: Settings) -> ObserverFacts:
+    from claude_mem import wiring
+
+    who, (_, problem) = wiring.choice(chosen), wiring.mode_in_force(chosen)
+    return ObserverFacts(who.provider, who.why, problem, chosen.daily_tokens, chosen.daily_usd)
+
+
+def _recall(chosen: Settings) -> RecallFacts:
+    folder = chosen.place(paths.CONTEXT)
+    before = None
+    reported = _recall_health(chosen)
+    if reported and reported["index"]["waiting"]:
+        before = int(reported["index"]["waiting"])
+        time.sleep(LOOK_AGAIN_S)
+        reported = _recall_health(chosen)
+    if reported:
+        unindexed, unembedded = reported["index"]["waiting"], reported["vectors"]["waiting"]
+    else:
+        seen = _survey(chosen, thorough=False)
+        unindexed, unembedded = seen.unindexed, seen.unembedded
+    vectors = reported.get("vectors", {})
+    return RecallFacts(
+        from_worker=bool(reported),
+        unindexed=unindexed,
+        unindexed_before=before,
+        wanted=chosen.vectors,
+        vectors=vectors.get("state"),
+        trouble=vectors.get("trouble"),
+        unembedded=unembedded,
+        embedder=without_password(chosen.embedder),
+        has_model=chosen.embedder != STATIC or find_spec("wordllama") is not None,
+        has_chroma=find_spec("chromadb") is not None,
+        chroma_url=chosen.chroma_url,
+        context=str(folder),
+        context_exists=folder.exists(),
+        context_writable=folder.is_dir() and _is_writable(folder),
+        injected=sum(each["times"] for each in reported["injected"].values()) if reported else None,
+    )
+
+
+def _recall_health(chosen: Settings) -> dict[str, Any]:
+    health = control.status(chosen.data_dir, deadline_s=ANSWER_WITHIN_S).health or {}
+    found = health.get("recall")
+    return found if isinstance(found, dict) else {}
+
+
+def _disk(data_dir: Path) -> Disk:
+    there = next(path for path in (data_dir, *data_dir.absolute().parents) if path.exists())
+    usage = shutil.disk_usage(there)
+    return Disk(usage.free, usage.total)

@@ -1,9 +1,8 @@
-"""An observer that needs no model: it writes down what tools did and the agent said, as far as that shows.
+"""An observer that needs no model: it takes what the agent itself said of its work, held against what it did.
 
-A batch is cut into turns (`turns`), each tool call read into a step (`tool_steps`, `steps`); commands are
-judged (`shell`, `verdicts`, `testruns`, `failures`), edits gathered by file (`diffs`, `outline`,
-`file_change`). What comes of it is told by `changes` (with `headlines` and `details`), `errands`,
-`discoveries`, `decisions` and `summary`.
+A batch is cut into `turns`, each tool call read into one of the `steps`; `commands` judges tests and finds
+commits, `message` sorts the agent's last words, `request` the user's, `titles` picks the sentence that says
+what came of it. `extract` puts observations together, `summary` the turn's summary.
 """
 
 from claude_mem.observe.offline.extract import Offline

@@ -1,20 +1,52 @@
-"""Selects and orders the observations of a batch, without duplicates."""
+"""What a turn leaves behind: one observation of its work, or of what was found or decided; often none."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
-from claude_mem.model.memory import Batch, Memory, Observation, Summary
+from claude_mem.model.memory import FIXES, Batch, Memory, Observation, Summary, type_of_commit
+from claude_mem.model.refs import ObservationType
 from claude_mem.model.structs import replace
-from claude_mem.observe.offline import changes, decisions, discoveries, errands, summary
-from claude_mem.observe.offline.turns import turns
-from claude_mem.observe.offline.wording import FACT, FACTS, NARRATIVE, SUBTITLE, TITLE, clip, folded, unique
+from claude_mem.observe.offline import file_kinds, request, summary, titles
+from claude_mem.observe.offline.commands import Check, Commit
+from claude_mem.observe.offline.message import Statement, statements, topic
+from claude_mem.observe.offline.sentences import (
+    FACT,
+    FACTS,
+    NARRATIVE,
+    REASON,
+    SUBTITLE,
+    TITLE,
+    chooses,
+    content_words,
+    informs,
+    is_concrete,
+    is_courtesy,
+    is_status,
+    listed,
+    paragraph,
+    sentences,
+    shortened,
+    unique,
+    without_pleasantry,
+)
+from claude_mem.observe.offline.turns import FileChange, Turn, turns
 from claude_mem.observe.tool_calls import ReadEvent
 
-MOST = 20  # observations of one turn
-
-Said = tuple[str, tuple[str, ...], str | None]
+MOST_COMMITS = 2  # of one turn that are told apart
+_CONCEDES = re.compile(
+    r"(?:you['’]re (?:absolutely |completely )?right|you are right|i was wrong|my mistake|i apologi[sz]e)\b",
+    re.I,
+)
+_BROKEN = re.compile(r"\b(?:raises|throws|crash\w*|fails|broken|panics)\b", re.I)
+_UNDER_WAY = re.compile(
+    r"\b(?:(?:is|are|agents?|now) (?:still )?running\b|running now|in the background|dispatched|will report)",
+    re.I,
+)
+_RULE = re.compile(r"^description:\s*[\"']?(.{10,400}?)[\"']?\s*$", re.M)
+_NAMED = re.compile(r"\w[./]\w|\w_\w|[a-z][A-Z]|\(\)")
+_PATHS = re.compile(r"(?<![\w/.:-])((?:[\w.@-]+/)+[\w.@-]+\.\w{1,8})(?=[:#\s,;)\]`]|$)")
 
 
 class Offline:
@@ -22,48 +54,342 @@ class Offline:
 
     def observe(self, batch: Batch, seen: Sequence[ReadEvent]) -> Memory:
         """`seen`: the batch's events, read."""
-        known = {folded(title) for title in batch.recorded}
-        told: set[Said] = set()
         kept: list[Observation] = []
+        replaced: list[tuple[str, str]] = []
         summaries: list[Summary] = []
         for turn in turns(batch, seen):
-            found = chain(
-                changes.observe(turn, frozenset(known)),
-                errands.observe(turn),
-                decisions.observe(turn),
-                discoveries.observe(turn),
-            )
-            fresh: list[Observation] = []
-            for observation in found:
-                bounded = _bounded(observation)
-                if bounded.title and _said(bounded) not in told:
-                    told.add(_said(bounded))
-                    fresh.append(bounded)
-                if len(fresh) == MOST:
-                    break  # the rest is not even worked out: that keeps the whole linear
-            kept += fresh
-            known.update(folded(observation.title or "") for observation in fresh)
+            fresh = [each for each in _observe(turn) if each.title]
+            for new in fresh:
+                before = [*batch.recorded, *(each.title or "" for each in kept)]
+                old = set(_overruled(turn, new, before))
+                twins = [each for each in kept if each.title == new.title]
+                files = unique(path for each in (*twins, new) for path in each.files_modified)
+                kept = [each for each in kept if each.title not in old and each not in twins]
+                replaced += [(new.title or "", title) for title in batch.recorded if title in old]
+                kept.append(replace(new, files_modified=files) if twins else new)
             if turn.stopped and batch.wants_summary:
                 ended = summary.summarize(turn, fresh)
                 summaries += [ended] if ended else []
-        return Memory(tuple(kept), tuple(summaries))
+        return Memory(tuple(kept), tuple(summaries), replaces=tuple(dict.fromkeys(replaced)))
 
 
-def _said(observation: Observation) -> Said:
-    """The same title may tell of another change; only with the same words is it the same thing."""
-    return folded(observation.title or ""), observation.facts, observation.narrative
+def _overruled(turn: Turn, new: Observation, before: Sequence[str]) -> Iterator[str]:
+    """The titles of this session's observations that the new one takes the place of."""
+    if turn.commits:  # it tells, once more and better, what an earlier turn had left uncommitted
+        told = content_words(f"{new.title} {new.narrative} {turn.message}")
+        for title in before:
+            words = content_words(title)
+            if title == new.title or (len(words) > 3 and len(words & told) >= 0.7 * len(words)):
+                yield title
+    if request.refutes(turn.request) or _CONCEDES.match(turn.message):
+        yield from before[-1:]
+    yield from before[len(before) - turn.undone :] if turn.undone else ()
 
 
-def _bounded(observation: Observation) -> Observation:
-    return replace(
-        observation,
-        title=clip(observation.title or "", TITLE),
-        subtitle=clip(observation.subtitle, SUBTITLE) if observation.subtitle else None,
-        narrative=clip(observation.narrative, NARRATIVE) if observation.narrative else None,
-        facts=unique((clip(fact, FACT) for fact in observation.facts if not _is_bare(fact)), FACTS),
+def _observe(turn: Turn) -> Iterator[Observation]:
+    changes = turn.changes()
+    if turn.commits or changes:
+        yield from _worked(turn, changes)
+    elif turn.answers or turn.plan or turn.rules:
+        yield from _decided(turn)
+    elif not _only_drafts(turn):
+        found = list(_found(turn))
+        wish = request.standing_wish(turn.request)
+        if not found and wish:
+            asked = Observation(
+                "decision", shortened(wish.rstrip("."), TITLE), "the user's words", concepts=("pattern",)
+            )
+            found = [replace(asked, facts=(f"The user: “{wish}”",))]
+        yield from found
+
+
+def _only_drafts(turn: Turn) -> bool:
+    """Wrote texts or settings outside of the project."""
+    return bool(turn.edits) and all(
+        file_kinds.kind(edit.path) in ("docs", "config") for _, edit in turn.edits
     )
 
 
-def _is_bare(fact: str) -> bool:
-    """One plain word, such as `commit` where git told no more; a name in mixed letters is not one."""
-    return fact.isalpha() and (fact.islower() or fact.istitle())
+def _worked(turn: Turn, changes: list[FileChange]) -> Iterator[Observation]:
+    telling = [commit for commit in turn.commits if not commit.says_nothing]
+    if 0 < len(telling) <= MOST_COMMITS:
+        for commit in telling:
+            only = len(telling) == 1
+            mine = [each for each in changes if only or not commit.files or each.path in commit.files]
+            yield _change(turn, mine, commit)
+        return
+    if not turn.commits and _is_red(turn, changes):
+        return
+    if observation := _uncommitted(turn, changes, telling):
+        yield observation
+
+
+def _is_red(turn: Turn, changes: list[FileChange]) -> bool:
+    """The first half of test-first work: a test was written, and it fails."""
+    only_tests = all(file_kinds.kind(change.path) == "tests" for change in changes)
+    return only_tests and any(check.ok is False for check in turn.last_checks()[-1:])
+
+
+def _uncommitted(turn: Turn, changes: list[FileChange], commits: list[Commit]) -> Observation | None:
+    """By what the agent said; else by what was asked; by its place only if it is a piece of work."""
+    title, sentence = titles.from_message(turn.message, turn.request, worked=True)
+    title = title or next((titles.from_subject(commit.subject) for commit in commits), "")
+    if not title and _UNDER_WAY.search(turn.message[:300]):
+        return None
+    if not title and not request.is_errand(turn.request) and (turn.message or not request.asks(turn.request)):
+        title = request.condensed(turn.request, TITLE)
+    if not title:
+        title = _by_place(turn, changes)
+    if not title:
+        return None
+    return _change(turn, changes, None, title, sentence, commits)
+
+
+def _by_place(turn: Turn, changes: list[FileChange]) -> str:
+    """'' for an errand, and for a small edit of a turn that has ended: its summary names the files."""
+    small = sum(change.added for change in changes) < 15 and len(changes) < 3
+    made = [change.created for change in changes]
+    errand = request.is_errand(turn.request) and (small or not turn.message)
+    if not changes or errand or (small and turn.stopped and not any(made)):
+        return ""
+    names = listed((file_kinds.name(change.path) for change in changes), 50)
+    return shortened(f"{names} {'created' if all(made) else 'changed'}", TITLE)
+
+
+def _change(
+    turn: Turn,
+    changes: list[FileChange],
+    commit: Commit | None,
+    title: str = "",
+    sentence: str = "",
+    commits: Sequence[Commit] = (),
+) -> Observation:
+    title = title or titles.from_subject(commit.subject if commit else "")
+    body = " ".join(commit.body.split()) if commit else ""
+    narrative = paragraph(body, NARRATIVE) or _narrative(turn, sentence, title)
+    files = unique([*(change.path for change in changes), *(commit.files if commit else ())])
+    kind = (commit.kind if commit else None) or _type(turn, title, changes)
+    said = [each for each in _stated(turn.message, title) if each.rstrip(".") not in narrative]
+    told = [
+        *_users(turn),
+        *said[: FACTS - 3],
+        *_checked(turn, changes),
+        _where(changes) if changes else "",
+        *([commit.told] if commit else [f"{each.told} {each.subject}" for each in commits[:3]]),
+        *turn.still_failing(),
+    ]
+    weighed = any(chooses(each) for each in (*said, *sentences(narrative)))
+    concepts = ("problem-solution",) if kind == "bugfix" else ()
+    return Observation(
+        kind,
+        title,
+        _subtitle(turn, title),
+        narrative or None,
+        _bounded(told),
+        (*concepts, "what-changed", *(("trade-off",) if weighed else ())),
+        (),
+        files,
+    )
+
+
+def _type(turn: Turn, title: str, changes: list[FileChange]) -> ObservationType:
+    code = [change for change in changes if file_kinds.kind(change.path) in ("code", "tests")]
+    if changes and not code:
+        return "change"
+    if found := type_of_commit(title) or type_of_commit(request.condensed(turn.request, TITLE)):
+        return found
+    if FIXES.search(turn.request[:400]) or _BROKEN.search(turn.request[:160]):
+        return "bugfix"
+    return "feature" if any(change.created for change in code) else "change"
+
+
+def _checked(turn: Turn, changes: list[FileChange]) -> Iterator[str]:
+    """How the last test run went, if nothing but words was changed after it; and how it went before."""
+    built = [change.last for change in changes if file_kinds.kind(change.path) != "docs"]
+    after = max(built, default=-1)
+    passed = [check for check in turn.last_checks() if check.ok and check.at > after]
+    for last in ([check for check in passed if check.kind == "test"] or passed)[-1:]:
+        bad = next((c for c in turn.checks if c.key == last.key and c.ok is False and c.run), None)
+        yield shortened(f"{last.told}{_before(last, bad, after)}", FACT)
+
+
+def _before(last: Check, bad: Check | None, after: int) -> str:
+    if bad is None or bad.run is None:
+        return ""
+    if (
+        bad.at > after and bad.command != last.command and bad.errors
+    ):  # nothing was changed: another way to run it
+        return f"; {bad.command} failed: {bad.errors[0]}"
+    names = f" ({listed(bad.run.failing, 70)})" if bad.run.failing else ""
+    return f"; before: {bad.outcome}{names}"
+
+
+def _where(changes: list[FileChange]) -> str:
+    return "changed: " + listed((f"{c.path}{_size(c)}" for c in changes), FACT - 9)
+
+
+def _size(change: FileChange) -> str:
+    if change.deleted:
+        return " (removed)"
+    return " (new)" if change.created else ""
+
+
+def _users(turn: Turn) -> Iterator[str]:
+    for question, answer in turn.answers[:3]:
+        yield shortened(f"The user chose: {shortened(question, 110)} → {shortened(answer, 70)}", FACT)
+    if wish := request.standing_wish(turn.request):
+        yield shortened(f"The user: “{shortened(wish, FACT - 14)}”", FACT)
+
+
+def _decided(turn: Turn) -> Iterator[Observation]:
+    """The user's answers; a plan the user accepted; a rule written down."""
+    if turn.answers:
+        question, answer = turn.answers[0]
+        title = shortened(f"{shortened(question.rstrip(' ?'), 42)}: {answer}", TITLE)
+        facts = [f"{shortened(asked, 110)} → {shortened(said, 80)}" for asked, said in turn.answers]
+        yield _decision(turn, title, "the user's answer", facts, turn.message)
+    elif turn.plan:
+        heading = next((s.heading for s in statements(turn.plan) if s.heading), "")
+        title = (
+            request.condensed(f"{heading}." if heading else "", TITLE)
+            or titles.from_message(turn.plan, turn.request, worked=False)[0]
+        )
+        if title:
+            yield _decision(turn, title, "an accepted plan", _stated(turn.plan, title), turn.plan)
+    for rule in turn.rules[:1]:
+        if rule.created and (said := _RULE.search(rule.text[:2_000])):
+            body = rule.text.split("\n---\n", 1)[-1]
+            yield _decision(turn, said[1], "a rule of this project", _stated(body, said[1]), body)
+
+
+def _decision(turn: Turn, title: str, what: str, facts: Sequence[str], text: str) -> Observation:
+    told = _bounded([*facts, *([] if turn.plan else _stated(text, title)[:3])])
+    narrative = _narrative(Turn(message=text), "", title) or None
+    return Observation("decision", shortened(title, TITLE), what, narrative, told, ("why-it-exists",))
+
+
+def _found(turn: Turn) -> Iterator[Observation]:
+    """What the agent reports at the end of a turn that changed nothing, unless an errand was run."""
+    if request.is_chore(turn.request) or not _weighs(turn.message, looked=turn.steps > 0):
+        return
+    title, sentence = titles.from_message(turn.message, turn.request, worked=False)
+    narrative = _narrative(turn, sentence, title)
+    stated = [each for each in _stated(turn.message, title) if each.rstrip(".") not in narrative]
+    facts = _bounded([*_users(turn), *stated, *turn.still_failing()])
+    if not title or not (facts or len(sentences(narrative)) > 1):
+        return
+    weighed = any(chooses(each) for s in statements(turn.message) for each in sentences(s.text))
+    cause = any(
+        s.topic == "learned" and "cause" in f"{s.lead} {s.heading}".lower() for s in statements(turn.message)
+    )
+    read = unique([*_PATHS.findall(turn.message[:20_000]), *filter(file_kinds.is_inside, turn.opened)], 20)
+    worked = (type_of_commit(title) or "change") if titles.says_done(title) else None
+    yield Observation(
+        worked or ("decision" if weighed and not cause else "discovery"),
+        title,
+        _subtitle(turn, title),
+        narrative or None,
+        facts,
+        ("problem-solution",) if cause else ("trade-off",) if weighed else ("how-it-works",),
+        read,
+    )
+
+
+def _weighs(text: str, *, looked: bool) -> bool:
+    """Several concrete sentences that state something, and no mere list of what could be done."""
+    if len(text) < (240 if looked else 900) or _UNDER_WAY.search(text[:300]):
+        return False
+    found = statements(text)
+    told = [
+        sentence
+        for s in found
+        if s.topic != "next"
+        for sentence in sentences(s.text)
+        if informs(sentence) and is_concrete(sentence) and not is_status(sentence)
+    ]
+    proposed = sum(len(s.text) for s in found if s.topic == "next")
+    return len(told) >= (3 if looked else 6) and proposed * 2 < sum(len(s.text) for s in found)
+
+
+def _subtitle(turn: Turn, title: str) -> str | None:
+    asked = "" if request.is_errand(turn.request) else request.condensed(turn.request, SUBTITLE)
+    return asked if asked and asked != title else None
+
+
+def _narrative(turn: Turn, sentence: str, title: str) -> str:
+    """Two to five sentences, word for word: why it was wanted, what was done, and what gives reasons."""
+    pool = [each for each in request.plan_context(turn.request) if informs(each)][:2]
+    given = len(pool)
+    items: list[str] = []
+    for statement in statements(turn.message):
+        if statement.topic in ("next", "checked") or statement.row or statement.done is False:
+            continue
+        for each in map(without_pleasantry, sentences(statement.text)[:6]):
+            if (informs(each) or each == sentence) and not is_status(each):
+                (items if statement.item and each != sentence else pool).append(each)
+    pool += items if len(pool) < 2 else []
+    pool = list(dict.fromkeys(pool))[:40]
+    made_of = without_pleasantry(sentence)
+
+    def worth(at: int) -> float:
+        each = pool[at]
+        reason = 2.0 if REASON.search(each) else 0.0
+        first = 4.0 if each == made_of or at < given else 0.0
+        return first + reason + (1.0 if is_concrete(each) else 0.0) - 0.15 * at
+
+    chosen: list[int] = []
+    room = 700
+    for at in sorted(range(len(pool)), key=lambda at: (-worth(at), at)):
+        if len(chosen) < 5 and len(pool[at]) + 1 <= room and pool[at].rstrip(".") != title:
+            chosen.append(at)
+            room -= len(pool[at]) + 1
+    return " ".join(_ended(pool[at]) for at in sorted(chosen))
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence[-1] in ".!?:;。！？" else f"{sentence}."
+
+
+def _stated(text: str, title: str) -> list[str]:
+    """What a message states point by point: items, rows, bold beginnings, then sentences."""
+    known = content_words(title)
+    strong: list[str] = []
+    weak: list[str] = []
+    rows = 0
+    for s in statements(text):
+        if s.topic in ("next", "checked") or s.done is False:
+            continue
+        if s.item or s.lead:
+            rows += s.row
+            if (not s.row or rows <= 4) and _is_fact(s.text) and not _repeats(s.text, known):
+                strong.append(_placed(s))
+        else:
+            weak += [each for each in sentences(s.text) if is_concrete(each) and _is_fact(each)]
+    rest = (each for each in weak if not _repeats(each, known))
+    return list(unique((paragraph(each, FACT) for each in (*strong, *rest)), FACTS))
+
+
+def _is_fact(text: str) -> bool:
+    first = without_pleasantry(text)
+    label, _, rest = first.partition(": ")
+    if rest and (topic(label) == "checked" or is_status(rest)):
+        return False
+    return (informs(first) or (is_concrete(first) and len(first.split()) >= 3 and len(first) >= 16)) and not (
+        is_status(first) or is_courtesy(first) or first.endswith(("?", ":"))
+    )
+
+
+def _repeats(text: str, known: frozenset[str]) -> bool:
+    words = content_words(text)
+    return len(words & known) >= 0.8 * len(words)
+
+
+def _placed(statement: Statement) -> str:
+    """An item under the name of a file or a function is told with it."""
+    heading = statement.heading
+    named = len(heading) <= 44 and len(heading.split()) <= 3 and bool(_NAMED.search(heading))
+    return f"{heading}: {statement.text}" if named and heading not in statement.text else statement.text
+
+
+def _bounded(facts: Iterable[str]) -> tuple[str, ...]:
+    return unique((shortened(fact, FACT) for fact in facts), FACTS)

@@ -1,30 +1,43 @@
-"""What an agent did, as this observer sees it: values only."""
+"""What an agent did: each tool call read into a step, by its fields where its name says nothing."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from claude_mem.observe import shell
+from claude_mem.observe.offline.sentences import words
+from claude_mem.observe.tool_calls import ToolKind, ToolUse
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    start: int  # the first line's number in the old file; 0: unknown
-    lines: tuple[str, ...]  # each after its mark: ' ', '+' or '-'
+LONGEST = 200_000  # characters of one text that are looked at
+LONGEST_LINE = 1_000
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_EXIT = re.compile(r"^(?:Error: )?Exit code (\d{1,5})\b\s*")
+_SALVAGED = re.compile(r'"(\w{1,40})"\s*:\s*"((?:[^"\\]|\\.)*)')
+_PATH = ("file_path", "filePath", "notebook_path", "absolute_path", "target_file", "filename", "path")
+_WRITTEN = words("content new_string newString new_str new_source file_text edits patch diff old_string")
+_PATCH = ("patch", "input", "diff", "patchText")
+_BEGIN = "*** Begin Patch"  # Codex's patches
+_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.M)
+_CODES = ("code", "exitCode", "exit_code", "returnCode", "returncode")
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
     path: str
-    hunks: tuple[Hunk, ...] = ()
+    added: int = 0  # lines
+    removed: int = 0
     created: bool = False
     deleted: bool = False
-    moved_to: str | None = None
+    text: str = ""  # of a file written whole
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
     command: str
     output: str = ""
-    code: int | None = None  # None: not told
     failed: bool = False
     interrupted: bool = False
     described: str = ""
@@ -33,22 +46,11 @@ class Ran:
 @dataclass(frozen=True, slots=True)
 class Opened:
     path: str
-    content: str = ""
-    start: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    pattern: str
-    hits: tuple[str, ...] = ()  # paths
-    lines: tuple[str, ...] = ()  # 'path:line:text', as far as shown
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
     what: str  # the address, or the question
-    told: str = ""
-    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Chose:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    text: str
+    text: str  # a plan the user let pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,161 @@ class Todos:
 
 
 @dataclass(frozen=True, slots=True)
-class Delegated:
-    task: str
-    report: str = ""
+class Other:
+    """Anything else; it counts as a step and says nothing."""
 
 
-Step = Edited | Ran | Opened | Searched | Fetched | Chose | Planned | Todos | Delegated
+Step = Edited | Ran | Opened | Fetched | Chose | Planned | Todos | Other
+
+
+def read(call: ToolUse) -> list[Step]:
+    """The steps one tool call took."""
+    fields, answered = _fields(call), call.answered
+    command = call.command or _text(fields, "command", "cmd")
+    if isinstance(call.given, str) and call.kind is not ToolKind.COMMAND:
+        command = ""  # a bare text is what its tool takes it for
+    patch = next((text for text in (command, _text(fields, *_PATCH)) if _BEGIN in text), "")
+    if command.strip() and not patch:
+        return [_ran(command, call, _text(fields, "description"))]
+    if call.failed:
+        return []  # a slip of the agent's (a wrong path, a text that was not there), not an event of the work
+    return list(_patched(patch)) if patch else [_step(call, fields, answered)]
+
+
+def _step(call: ToolUse, fields: Mapping[str, object], answered: Mapping[str, object]) -> Step:
+    path = _text(fields, *_PATH)
+    writes = call.kind in (ToolKind.EDIT, ToolKind.WRITE) or bool(_WRITTEN & fields.keys())
+    searches = bool(_text(fields, "pattern", "regex", "glob_pattern"))
+    asked = _text(fields, "url", "uri", "query", "q", "search_query")
+    if path and writes and not searches:
+        return _edited(path, call, fields)
+    said = _todos(fields) or _plan(fields) or _answers(fields, answered)
+    if said is not None:
+        return said
+    if asked and not asked.startswith("select:") and call.tool.name != "ToolSearch":
+        return Fetched(asked)
+    return Opened(path) if path and not searches else Other()
+
+
+def _fields(call: ToolUse) -> Mapping[str, object]:
+    if call.fields:
+        return call.fields
+    text = call.tool.input or ""
+    if text.lstrip()[:1] in ("{", "["):
+        # Cut somewhere, with an elision mark or without: what is still whole is kept.
+        return {key: _unescaped(value) for key, value in _SALVAGED.findall(text[:LONGEST])[:40]}
+    first, _, rest = text[:LONGEST].strip().partition(" ")
+    if call.kind in (ToolKind.EDIT, ToolKind.WRITE) and any(sign in first for sign in "/\\."):
+        return {"file_path": first, "new_string": rest.strip()}
+    return {"path": first} if call.kind is ToolKind.READ and first else {}
+
+
+def _unescaped(text: str) -> str:
+    try:
+        value = json.loads(f'"{text}"', strict=False)
+    except ValueError:
+        return text
+    return value if isinstance(value, str) else text
+
+
+def _edited(path: str, call: ToolUse, fields: Mapping[str, object]) -> Edited:
+    whole = _text(fields, "content", "file_text")
+    answered = call.answered
+    update = answered.get("type") == "update" or bool(answered.get("originalFile"))
+    lines = call.changed_lines()[:LONGEST].splitlines()
+    return Edited(
+        path,
+        sum(line.startswith("+") for line in lines),
+        sum(line.startswith("-") for line in lines),
+        created=answered.get("type") == "create" or (bool(whole) and not update),
+        text=whole[:LONGEST],
+    )
+
+
+def _patched(patch: str) -> Iterator[Edited]:
+    """`*** Update File: path` and its kin, one edit per file."""
+    found = list(_PATCHED.finditer(patch[:LONGEST]))
+    ends = [*(each.start() for each in found[1:]), len(patch)]
+    for each, end in zip(found, ends, strict=True):
+        lines = patch[each.end() : end].splitlines()
+        added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+        yield Edited(each[2].strip(), added, removed, each[1] == "Add", each[1] == "Delete")
+
+
+def written_by_shell(simple: shell.SimpleCommand) -> Iterator[Edited]:
+    """Files a shell wrote: a here-document into a file, an edit in place."""
+    if simple.heredoc is not None and (simple.into or simple.program == "tee"):
+        target = simple.into or simple.sub
+        if target and "$" not in target:
+            yield Edited(target, simple.heredoc.count("\n"), created=True)
+    elif simple.program in ("sed", "perl") and any(
+        word.startswith(("-i", "-pi", "--in-place")) for word in simple.words
+    ):
+        for target in simple.plain()[1:20]:
+            if "." in target and not set("*$\\{(") & set(target):
+                yield Edited(target)
+
+
+def _todos(fields: Mapping[str, object]) -> Todos | None:
+    todos = fields.get("todos")
+    if not isinstance(todos, Sequence) or isinstance(todos, str):
+        return None
+    items = [
+        (_text(item, "content", "text"), _text(item, "status") == "completed")
+        for item in todos
+        if isinstance(item, Mapping)
+    ]
+    return Todos(tuple((what, done) for what, done in items if what))
+
+
+def _plan(fields: Mapping[str, object]) -> Planned | None:
+    plan = fields.get("plan")
+    return Planned(plan[:LONGEST]) if isinstance(plan, str) and plan.strip() else None
+
+
+def _answers(fields: Mapping[str, object], answered: Mapping[str, object]) -> Step | None:
+    if not isinstance(fields.get("questions"), Sequence):
+        return None
+    answers = answered.get("answers", fields.get("answers"))
+    if not isinstance(answers, Mapping):
+        return Other()
+    pairs = [
+        (str(question), answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))
+        for question, answer in answers.items()
+    ]
+    return Chose(tuple(pairs)) if pairs else Other()
+
+
+def _ran(command: str, call: ToolUse, described: str) -> Ran:
+    output = _ANSI.sub("", _told(call.answer)[:LONGEST]).replace("\r", "")
+    # No pattern is tried on a line of unbounded length: that keeps the whole linear.
+    output = "\n".join(line[:LONGEST_LINE] for line in output.split("\n"))
+    codes = (call.answered.get(key) for key in _CODES)
+    code = next((code for code in codes if isinstance(code, int) and not isinstance(code, bool)), 0)
+    if call.failed and (exit_line := _EXIT.match(output)):
+        output = output[exit_line.end() :]
+    unfinished = call.answered.get("interrupted") is True or bool(call.answered.get("backgroundTaskId"))
+    unfinished = unfinished or call.tool.response is None  # nobody knows how it went
+    return Ran(command[:LONGEST], output, call.failed or bool(code), unfinished, described)
+
+
+def _told(got: object, depth: int = 0) -> str:
+    """The text in a command's answer, whatever its shape."""
+    if isinstance(got, str):
+        return got
+    if isinstance(got, Mapping):
+        if "stdout" in got or "stderr" in got:
+            return "\n".join(part for part in (_text(got, "stdout"), _text(got, "stderr")) if part)
+        keys = ("output", "result", "text", "llmContent", "content", "error", "message")
+        return next((text for key in keys if depth < 5 and (text := _told(got.get(key), depth + 1))), "")
+    if isinstance(got, Sequence) and depth < 5:
+        return "\n".join(text for part in got[:200] if (text := _told(part, depth + 1)))
+    return ""
+
+
+def _text(fields: Mapping[str, object], *keys: str) -> str:
+    for key in keys:
+        value = fields.get(key)
+        if isinstance(value, str) and value:
+            return value
+    return ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from claude_mem.observe.offline.wording import clip, unique
+from claude_mem.observe.offline.sentences import VOCABULARY, shortened, unique
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,140 +35,19 @@ class TestRun:
 class Format:
     framework: str
     seen: re.Pattern[str]  # in the output: this runner spoke
-    passed: re.Pattern[str] | None
-    failed: re.Pattern[str] | None
-    failing: re.Pattern[str] | None
+    passed: re.Pattern[str] | None = None
+    failed: re.Pattern[str] | None = None
+    failing: re.Pattern[str] | None = None
     skipped: re.Pattern[str] | None = None
     each: bool = False  # passed and failed are lines to count, not numbers to read
 
 
-def _re(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.M)
+def _format(framework: str, given: Mapping[str, Any]) -> Format:
+    lines = {name: re.compile(text, re.M) for name, text in given.items() if isinstance(text, str)}
+    return Format(framework, **lines, each=given.get("each", False))
 
 
-FORMATS = (
-    Format(
-        "pytest",
-        _re(r"^=+ .*\bin [\d.]+s.*=+$|^(?:\d+ \w+, )*\d+ (?:passed|failed|errors?)\b.* in [\d.]+s"),
-        _re(r"(\d+) passed\b"),
-        _re(r"(\d+) (?:failed|errors?)\b"),
-        _re(r"^(?:FAILED|ERROR) (\S+::\S+|\S+\.py)"),
-        _re(r"(\d+) skipped\b"),
-    ),
-    Format(
-        "unittest",
-        _re(r"^Ran \d+ tests? in [\d.]+s"),
-        _re(r"^Ran (\d+) tests? in"),
-        _re(r"(?:failures|errors)=(\d+)"),
-        _re(r"^(?:FAIL|ERROR): (\S+)"),
-        _re(r"skipped=(\d+)"),
-    ),
-    Format(
-        "vitest",
-        _re(r"^\s*Test(?:s| Files)\s+.*\(\d+\)"),
-        _re(r"^\s*Tests\s.*?(\d+) passed"),
-        _re(r"^\s*Tests\s.*?(\d+) failed"),
-        _re(r"^\s*(?:FAIL|×)\s+(\S+ > .+|\S+\.(?:test|spec)\.\w+.*)$"),
-        _re(r"^\s*Tests\s.*?(\d+) skipped"),
-    ),
-    Format(
-        "jest",
-        _re(r"^Tests:\s+.*\btotal$"),
-        _re(r"^Tests:\s.*?(\d+) passed"),
-        _re(r"^Tests:\s.*?(\d+) failed"),
-        _re(r"^\s*● (.+ › .+)$"),
-        _re(r"^Tests:\s.*?(\d+) skipped"),
-    ),
-    Format(
-        "cargo test",
-        _re(r"^test result: \w+\."),
-        _re(r"^test result: .*?(\d+) passed"),
-        _re(r"^test result: .*?(\d+) failed"),
-        _re(r"^test (\S+) \.\.\. FAILED"),
-        _re(r"^test result: .*?(\d+) ignored"),
-    ),
-    Format(
-        "go test",
-        _re(r"^(?:ok  |FAIL|---? (?:FAIL|PASS):|\?  )\s*\S"),
-        _re(r"^ok  \s*\S"),
-        _re(r"^\s*--- FAIL:|^FAIL\t\S"),
-        _re(r"^\s*--- FAIL: (\S+)"),
-        each=True,
-    ),
-    Format(
-        "bun test",
-        _re(r"^\s*\d+ pass$"),
-        _re(r"^\s*(\d+) pass$"),
-        _re(r"^\s*(\d+) fail$"),
-        _re(r"^\(fail\) (.+?)(?: \[[\d.]+ms\])?$"),
-    ),
-    Format(
-        "deno test",
-        _re(r"^(?:ok|FAILED) \| \d+ passed"),
-        _re(r"\| (\d+) passed"),
-        _re(r"\| (\d+) failed"),
-        _re(r"^(.+) \.\.\. FAILED"),
-    ),
-    Format(
-        "mocha",
-        _re(r"^\s*\d+ passing\b"),
-        _re(r"^\s*(\d+) passing\b"),
-        _re(r"^\s*(\d+) failing\b"),
-        _re(r"^\s{2,4}\d+\) (.+?):?$"),
-        _re(r"^\s*(\d+) pending\b"),
-    ),
-    Format(
-        "rspec",
-        _re(r"^\d+ examples?, \d+ failures?"),
-        _re(r"^(\d+) examples?"),
-        _re(r"(\d+) failures?"),
-        _re(r"^rspec (\S+)"),
-    ),
-    Format(
-        "phpunit",
-        _re(r"^OK \(\d+ tests?|^Tests: \d+, Assertions: \d+"),
-        _re(r"^(?:OK \(|Tests: )(\d+)"),
-        _re(r"(?:Failures|Errors): (\d+)"),
-        _re(r"^\d+\) (\S+::\S+)"),
-    ),
-    Format(
-        "dotnet test",
-        _re(r"^\s*(?:Passed|Failed)!\s+-|^Total tests: \d+"),
-        _re(r"Passed:\s+(\d+)"),
-        _re(r"Failed:\s+(\d+)"),
-        _re(r"^\s*(?:Failed|X) ([\w.]+(?:\([^)]*\))?) \["),
-        _re(r"Skipped:\s+(\d+)"),
-    ),
-    Format(
-        "maven",
-        _re(r"Tests run: \d+, Failures: \d+"),
-        _re(r"Tests run: (\d+),"),
-        _re(r"(?:Failures|Errors): (\d+)"),
-        _re(r"^\[ERROR\]\s+([\w$]+(?:\.[\w$]+)+)[:\s]"),
-        _re(r"Skipped: (\d+)"),
-    ),
-    Format(
-        "gradle",
-        _re(r"^\d+ tests? completed"),
-        _re(r"^(\d+) tests? completed"),
-        _re(r"completed, (\d+) failed"),
-        _re(r"^(\S+ > .+?) FAILED"),
-    ),
-    Format(
-        "ctest",
-        _re(r"\d+% tests passed, \d+ tests failed out of \d+"),
-        _re(r"out of (\d+)"),
-        _re(r"(\d+) tests failed"),
-        _re(r"^\s*\d+ - (\S+) \("),
-    ),
-    Format(
-        "tap",
-        _re(r"^# tests? \d+$|^TAP version|^# pass +\d+"),
-        _re(r"^# pass +(\d+)"),
-        _re(r"^# fail +(\d+)"),
-        _re(r"^not ok \d+ -? ?(.+)$"),
-    ),
-)
+FORMATS = tuple(_format(framework, given) for framework, given in VOCABULARY["testruns"].items())
 _TOTALS = frozenset(
     {"unittest", "rspec", "phpunit", "maven", "gradle", "ctest"}
 )  # their first number counts all
@@ -186,7 +67,9 @@ def read(framework: str, output: str, code_failed: bool) -> TestRun | None:
     passed, failed, skipped = (
         count(pattern, output) for pattern in (shape.passed, shape.failed, shape.skipped)
     )
-    failing = unique((clip(name, 120) for name in shape.failing.findall(output)), 12) if shape.failing else ()
+    failing = (
+        unique((shortened(name, 120) for name in shape.failing.findall(output)), 12) if shape.failing else ()
+    )
     if shape.each:
         failed = len(failing) or failed
     if shape.framework in _TOTALS:

@@ -6,17 +6,14 @@ import asyncio
 from inspect import iscoroutinefunction
 from typing import Any
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from claude_mem.model.errors import EventUnreadable, InvalidInput, NotFound, StoreError
 from claude_mem.model.structs import replace
-from claude_mem.serve.http import guard, openapi
-from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Routes, respond, routed_path
+from claude_mem.serve.http import guard
+from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Router, Routes, respond
 from claude_mem.serve.http.routes import memories, projects, sessions, settings, system, viewer
 from claude_mem.serve.requests import Refusal, parse, read, read_query
 from claude_mem.serve.services import Running
@@ -29,85 +26,67 @@ _own = Routes()
 
 @_own.get("/openapi.json", "This API, as OpenAPI 3.1.", Answer(200, "OpenAPI 3.1."))
 def describe(call: Call) -> dict[str, Any]:
+    from claude_mem.serve.http import openapi
+
     return openapi.document(TABLE, call.services.version, call.running.port)
 
 
 # One example of the newest document leaves the prefix out.
 _WITHOUT_PREFIX = [
     replace(each, path=each.path.removeprefix("/api"))
-    for each in sessions.routes.endpoints
+    for each in sessions.routes
     if each.path.startswith("/api/sessions/")
 ]
 
 TABLE: tuple[Endpoint, ...] = (
-    *sessions.routes.endpoints,
+    *sessions.routes,
     *_WITHOUT_PREFIX,
-    *memories.routes.endpoints,
-    *projects.routes.endpoints,
-    *viewer.routes.endpoints,
-    *settings.routes.endpoints,
-    *system.routes.endpoints,
-    *_own.endpoints,
+    *memories.routes,
+    *projects.routes,
+    *viewer.routes,
+    *settings.routes,
+    *system.routes,
+    *_own,
 )
 
 
-_FAILURES = (
-    *(Refusal, EventUnreadable, InvalidInput, NotFound, ChangedMeanwhile, StoreError),
-    *(HTTPException, Exception),
-)
+class App:
+    """What is no refusal is raised on: the guard writes it down and answers 500."""
 
-
-def build(running: Running) -> Starlette:
-    by_path: dict[str, dict[str, Endpoint]] = {}
-    for endpoint in TABLE:
-        by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-    app = Starlette(
-        routes=[_route(path, methods, running) for path, methods in by_path.items()],
-        exception_handlers=dict.fromkeys(_FAILURES, _failed),
-    )
-    app.add_middleware(_BySegments)
-    app.router.redirect_slashes = False  # a redirect would be built from the Host header
-    return app
-
-
-class _BySegments:
-    """Routes by what the caller sent, not by what it decodes to: there a slash of an id divides the path."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, running: Running) -> None:
+        self._running, self._router = running, Router(TABLE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if sent := scope.get("raw_path"):  # a server may leave it out
-            scope = {**scope, "path": routed_path(sent)}
-        await self._app(scope, receive, send)
+        try:
+            response = await self._answer(Request(scope, receive))
+        except Exception as error:
+            refusal = _refusal(error)
+            response = JSONResponse(refusal.as_json(), refusal.status, refusal.headers)
+        await response(scope, receive, send)
 
-
-def _route(path: str, methods: dict[str, Endpoint], running: Running) -> Route:
-    """One route per path, so that a 405 can name all the methods there are."""
-
-    async def serve(request: Request) -> Response:
-        endpoint = methods["GET" if request.method == "HEAD" else request.method]
-        if endpoint.socket_only and not request.scope.get(guard.TRUSTED):
-            raise HTTPException(404)
-        return await answer(endpoint, running, request)
-
-    is_deep = any(endpoint.is_deep for endpoint in methods.values())
-    return Route(path.replace("{id}", "{id:path}") if is_deep else path, serve, methods=list(methods))
-
-
-async def answer(endpoint: Endpoint, running: Running, request: Request) -> Response:
-    """Read the request into the structs its handler takes, and make a response of what it returns."""
-    lines = await request.body() if endpoint.takes_lines and _media_type(request) == LINES else None
-    given: dict[str, object] = {}
-    body = await _body(request, endpoint) if endpoint.method == "POST" and lines is None else None
-    if endpoint.body:
-        given["body"] = read(endpoint.body, body) if body is not None else None
-    if endpoint.query:
-        given["query"] = read_query(endpoint.query, request.query_params)
-    call = Call(running, request, lines, body)
-    if iscoroutinefunction(endpoint.handler):
-        return respond(await endpoint.handler(call, **given))
-    return respond(await asyncio.to_thread(endpoint.handler, call, **given))
+    async def _answer(self, request: Request) -> Response:
+        """Read the request into the structs its handler takes, and make a response of what it returns."""
+        sent = request.scope.get("raw_path") or request.scope["path"].encode()  # a server may leave it out
+        methods, id = self._router.find(sent.decode("ascii", "replace"))
+        trusted = request.scope.get(guard.TRUSTED)
+        methods = {name: each for name, each in methods.items() if trusted or not each.socket_only}
+        if not methods:
+            raise Refusal(404, "no_route", "There is no such route; GET /openapi.json lists them all.")
+        endpoint = methods.get("GET" if request.method == "HEAD" else request.method)
+        if endpoint is None:
+            allowed = ", ".join(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
+            raise Refusal(405, "bad_method", f"Allowed methods: {allowed}.", headers={"Allow": allowed})
+        lines = await request.body() if endpoint.takes_lines and _media_type(request) == LINES else None
+        body = await _body(request, endpoint) if endpoint.method == "POST" and lines is None else None
+        given: dict[str, object] = {}
+        if endpoint.body:
+            given["body"] = read(endpoint.body, body) if body is not None else None
+        if endpoint.query:
+            given["query"] = read_query(endpoint.query, request.query_params)
+        call = Call(self._running, request, id, lines, body)
+        if iscoroutinefunction(endpoint.handler):
+            return respond(await endpoint.handler(call, **given))
+        return respond(await asyncio.to_thread(endpoint.handler, call, **given))
 
 
 async def _body(request: Request, endpoint: Endpoint) -> dict[str, object]:
@@ -124,30 +103,19 @@ def _media_type(request: Request) -> str:
     return (declared or "application/json").partition(";")[0].strip().lower()
 
 
-async def _failed(_: Request, error: Exception) -> Response:
-    refusal = _refusal(error)
-    return JSONResponse(refusal.as_json(), status_code=refusal.status, headers=refusal.headers)
-
-
 def _refusal(error: Exception) -> Refusal:
-    refusal = Refusal(500, "internal", "Something went wrong; see the worker's log.")  # the guard logs it
     match error:
         case Refusal():
-            refusal = error
+            return error
         case InvalidInput():
-            refusal = Refusal(400, "bad_field", str(error), field=error.field or None)
+            return Refusal(400, "bad_field", str(error), field=error.field or None)
         case EventUnreadable():
-            refusal = Refusal(400, "unreadable", str(error))
+            return Refusal(400, "unreadable", str(error))
         case NotFound():
-            refusal = Refusal(404, "not_found", str(error))
+            return Refusal(404, "not_found", str(error))
         case ChangedMeanwhile():
-            refusal = Refusal(409, "changed_meanwhile", str(error))
+            return Refusal(409, "changed_meanwhile", str(error))
         case StoreError():
-            refusal = Refusal(503, "unavailable", str(error), headers={"Retry-After": str(RETRY_AFTER_S)})
-        case HTTPException(status_code=405):
-            allowed = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
-            refusal = Refusal(405, "bad_method", f"Allowed methods: {allowed}.", headers={"Allow": allowed})
-        case HTTPException():
-            message = "There is no such route; GET /openapi.json lists them all."
-            refusal = Refusal(error.status_code, "no_route", message)
-    return refusal
+            return Refusal(503, "unavailable", str(error), headers={"Retry-After": str(RETRY_AFTER_S)})
+        case _:
+            raise error

@@ -16,12 +16,16 @@ from collections.abc import Collection, Iterable
 from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from claude_mem.serve.http.server import ADMIT
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
 
 MOST_BYTES = 10 << 20
 BODY_DEADLINE_S = 30.0
+PAGE_KEY = b"x-claude-mem-key"
+"""The header in which the viewer's page sends its key."""
+FILES = "/viewer/"
 TRUSTED = "claude_mem.trusted"
 """The scope's key that says the request came over the unix socket."""
 
@@ -70,15 +74,17 @@ def judge(
     *,
     method: str = "GET",
     is_open: bool = False,
+    is_file: bool = False,
 ) -> Verdict:
     """Why a request with these headers is refused, if it is. Without a key only its size counts. `is_open`:
-    what it asks for asks itself who is there."""
+    what it asks for asks itself who is there. `is_file`: it is a file of the viewer, which a browser fetches
+    before a page can send its key."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in headers:
         found.setdefault(name, []).append(value.strip())
     if key is not None and (refusal := _foreign(found, key)):
         return refusal
-    if key is not None and not is_open and (refusal := _stranger(found, key, method)):
+    if key is not None and not is_open and (refusal := _stranger(found, key, method, is_file)):
         return refusal
     length = found.get(b"content-length", [b"0"])[0]
     if not length.isdigit() or len(length) > 18:
@@ -100,8 +106,8 @@ def _foreign(found: dict[bytes, list[bytes]], key: Key) -> Verdict:
     return None
 
 
-def _stranger(found: dict[bytes, list[bytes]], key: Key, method: str) -> Verdict:
-    if b"authorization" not in found and _is_signed_in(found, key):
+def _stranger(found: dict[bytes, list[bytes]], key: Key, method: str, is_file: bool) -> Verdict:
+    if b"authorization" not in found and _is_signed_in(found, key, is_file):
         # SameSite keeps other sites from sending the cookie; a browser too old for that says where it is.
         if method in _SAFE or b"origin" in found or b"sec-fetch-site" in found:
             return None
@@ -117,9 +123,12 @@ def _stranger(found: dict[bytes, list[bytes]], key: Key, method: str) -> Verdict
     )
 
 
-def _is_signed_in(found: dict[bytes, list[bytes]], key: Key) -> bool:
+def _is_signed_in(found: dict[bytes, list[bytes]], key: Key, is_file: bool) -> bool:
     cookie = given_cookie(found.get(b"cookie", []), key.port)
-    return cookie is not None and key.visitors.knows(cookie)
+    if cookie is None or not key.visitors.knows(cookie):
+        return False
+    shown = found.get(PAGE_KEY, [])
+    return is_file or (len(shown) == 1 and key.visitors.fits(cookie, shown[0]))
 
 
 def given_cookie(headers: Iterable[bytes], port: int | None) -> str | None:
@@ -176,6 +185,8 @@ class Guard:
             await _refuse(send_guarded, body, as_page=self._is_looked_at(scope))
             return
         scope[TRUSTED] = self._key is None
+        if ADMIT in scope and scope["path"] not in self._open:
+            scope[ADMIT]()
         try:
             await self._app(scope, _replay(body, receive), send_guarded)
         except Exception as error:  # the application has answered 500 and raised it on, for us to write down
@@ -187,7 +198,8 @@ class Guard:
 
     def _judge(self, scope: Scope) -> Verdict:
         is_open = scope["path"] in self._open and scope["method"] in _SAFE
-        return judge(scope["headers"], self._key, method=scope["method"], is_open=is_open)
+        is_file = scope["method"] in _SAFE and (scope["path"] == "/" or scope["path"].startswith(FILES))
+        return judge(scope["headers"], self._key, method=scope["method"], is_open=is_open, is_file=is_file)
 
     def _is_looked_at(self, scope: Scope) -> bool:
         accepts = [value for name, value in scope["headers"] if name == b"accept"]

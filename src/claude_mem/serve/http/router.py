@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 from urllib.parse import unquote
 
@@ -34,6 +34,7 @@ class Call(Struct, frozen=True):
 
     running: Running
     request: Request
+    id: str = ""  # what stands for `{id}` in the path
     lines: bytes | None = None  # a body of one JSON object a line, where the endpoint takes such
     json: dict[str, object] | None = None  # or the body's object as it came
 
@@ -45,16 +46,11 @@ class Call(Struct, frozen=True):
     def recall(self) -> Recall:
         return self.running.services.recall
 
-    @property
-    def id(self) -> str:
-        """What stands for `{id}` in the path."""
-        return str(self.request.path_params["id"]).replace("%2F", "/").replace("%25", "%")
-
 
 Handler = Callable[..., Any]
 """Takes the call and, by these names, a `body` and a `query`: structs of `api`. Returns a struct, a dict or a
 response. A plain function may block and runs in a thread; a coroutine runs on the event loop."""
-H = TypeVar("H", bound=Callable[..., object] | Callable[..., Awaitable[object]])
+H = TypeVar("H", bound=Handler)
 
 
 class Endpoint(Struct, frozen=True):
@@ -72,41 +68,61 @@ class Endpoint(Struct, frozen=True):
     is_deep: bool = False  # `{id}` may have slashes in it
 
 
-class Routes:
+class Routes(list[Endpoint]):
     """Collects endpoints: `@routes.get("/path", "What it does.", Shape)` above each handler. A struct stands
     for 200 with it; what every route may answer (`COMMON`) need not be named."""
 
-    def __init__(self) -> None:
-        self.endpoints: list[Endpoint] = []
-
     def get(self, path: str, summary: str, *answers: Answers, **options: Any) -> Callable[[H], H]:
-        return self._add("GET", path, summary, answers, options)
+        return self.add("GET", path, summary, *answers, **options)
 
     def post(self, path: str, summary: str, *answers: Answers, **options: Any) -> Callable[[H], H]:
-        return self._add("POST", path, summary, answers, options)
+        return self.add("POST", path, summary, *answers, **options)
 
-    def delete(self, path: str, summary: str, *answers: Answers, **options: Any) -> Callable[[H], H]:
-        return self._add("DELETE", path, summary, answers, options)
-
-    def _add(
-        self, method: Method, path: str, summary: str, answers: tuple[Answers, ...], options: dict[str, Any]
+    def add(
+        self, method: Method, path: str, summary: str, *answers: Answers, **options: Any
     ) -> Callable[[H], H]:
         described = tuple(each if isinstance(each, Answer) else Answer(200, "OK.", each) for each in answers)
 
         def decorate(handler: H) -> H:
             hints = get_type_hints(handler)
             body, query = _struct(hints.get("body")), _struct(hints.get("query"))
-            self.endpoints.append(Endpoint(method, path, handler, summary, described, body, query, **options))
+            self.append(Endpoint(method, path, handler, summary, described, body, query, **options))
             return handler
 
         return decorate
 
 
 def _struct(hint: Any) -> type[Struct] | None:
-    for each in (hint, *get_args(hint)):
-        if isinstance(each, type) and issubclass(each, Struct):
-            return each
-    return None
+    shapes = (each for each in (hint, *get_args(hint)) if isinstance(each, type))
+    return next((each for each in shapes if issubclass(each, Struct)), None)
+
+
+class Router:
+    """Finds the endpoints of a path."""
+
+    def __init__(self, table: tuple[Endpoint, ...]) -> None:
+        self._by_path: dict[str, dict[str, Endpoint]] = {}
+        for endpoint in table:
+            self._by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+        self._with_id = [
+            (*path.partition("{id}")[::2], methods)
+            for path, methods in self._by_path.items()
+            if "{id}" in path
+        ]
+
+    def find(self, path: str) -> tuple[dict[str, Endpoint], str]:
+        """By method, with what stands for `{id}`. `path` is as the caller sent it: a slash within a segment
+        is encoded, and stays so until the id is known."""
+        segments = map(unquote, path.split("/"))
+        path = "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
+        if found := self._by_path.get(path):
+            return found, ""
+        for start, end, methods in self._with_id:
+            id = path.removeprefix(start).removesuffix(end)
+            is_deep = any(each.is_deep for each in methods.values())
+            if id and path == start + id + end and (is_deep or "/" not in id):
+                return methods, id.replace("%2F", "/").replace("%25", "%")
+        return {}, ""
 
 
 def respond(found: object, status: int = 200) -> Response:
@@ -116,13 +132,6 @@ def respond(found: object, status: int = 200) -> Response:
     if isinstance(found, Struct):
         return Response(msgspec.json.encode(found), status, media_type="application/json")
     return JSONResponse(found, status)
-
-
-def routed_path(raw: bytes) -> str:
-    """The path that routes are matched with: decoded, but for slashes within a segment, so that an id with a
-    slash is still one segment. `Call.id` decodes these."""
-    segments = map(unquote, raw.decode("ascii", "replace").split("/"))
-    return "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
 
 
 BAD = Answer(400, "The request is invalid; `field` names the field.", Error)

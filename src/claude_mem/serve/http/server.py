@@ -16,10 +16,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from claude_mem.serve.services import BACKLOG
 
 MOST_CONNECTIONS = 256
+MOST_STRANGERS = 192
+"""Of these, the most that have not shown a key. One too many takes the place of the one that has waited
+longest, so that nobody who holds connections open keeps others out; the rest is for those with a key."""
 KEEP_ALIVE_S = 30
+HEAD_S = 10
+"""For the headers of a connection's first request, from the connection on."""
+ADMIT = "claude_mem.admit"
+"""The scope's key of what is called once a request has shown a key."""
 PATIENCE_S = 30
-"""For the headers of a request, from their first byte on (of the first one: from the connection on), and for
-whatever else nobody else waits for."""
+"""For the headers of a later request, from their first byte on, and whatever else nobody else waits for."""
 MOST_HEADER_BYTES = 64 << 10
 PIECE_BYTES = 16 << 10
 """Parsed at a time: as many bytes can go uncounted where one part ends and the next begins."""
@@ -67,17 +73,35 @@ class _Bounded(HttpToolsProtocol):
 
     _unparsed = 0  # bytes since headers were last complete, or a piece of a body came
     _owes_body = False
+    _had_head = False
     _to_send: asyncio.TimerHandle | None = None  # what it has begun, or has yet to begin
     _to_read: asyncio.TimerHandle | None = None  # what we have answered
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
-            transport.abort()
-        else:
-            self._wait()
+        strangers = self._strangers
+        strangers[self] = None
+        self._wait()
+        if len(strangers) > MOST_STRANGERS or len(self.connections) > MOST_CONNECTIONS:
+            oldest = next(iter(strangers))  # which may be this one
+            del strangers[oldest]
+            oldest.transport.abort()
+
+    @property
+    def _strangers(self) -> dict[_Bounded, None]:
+        """Connections of this server that have not shown a key, the oldest first."""
+        found: dict[_Bounded, None] = self.server_state.__dict__.setdefault("strangers", {})
+        return found
+
+    def _admit(self) -> None:
+        self._strangers.pop(self, None)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope[ADMIT] = self._admit  # type: ignore[literal-required]  # ours
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._admit()
         self._wait_no_more()
         if self._to_read is not None:
             self._to_read.cancel()
@@ -98,7 +122,7 @@ class _Bounded(HttpToolsProtocol):
                 return
 
     def on_headers_complete(self) -> None:
-        self._unparsed, self._owes_body = 0, True
+        self._unparsed, self._owes_body, self._had_head = 0, True, True
         self._wait_no_more()
         super().on_headers_complete()
 
@@ -132,7 +156,8 @@ class _Bounded(HttpToolsProtocol):
 
     def _wait(self) -> None:
         if self._to_send is None:
-            self._to_send = self.loop.call_later(PATIENCE_S, self.transport.abort)
+            patience = PATIENCE_S if self._had_head else HEAD_S
+            self._to_send = self.loop.call_later(patience, self.transport.abort)
 
     def _wait_no_more(self) -> None:
         if self._to_send is not None:

@@ -1,11 +1,18 @@
-"""Signing in to the viewer: a single-use link is exchanged for a cookie that lasts a month.
+"""Signing in to the viewer: a single-use link is exchanged for a cookie, which lasts a month, and a page key.
+
+Browsers send a cookie to every port of 127.0.0.1, so to servers of other users too. So a cookie opens only
+the viewer's own files. All else needs the page key as well, which the page keeps in its storage, where only
+pages of this address and port can read it, and sends as a header. The key is made of the cookie and the
+token: there is nothing more to store.
 
 Cookies are kept as hashes, so that who reads the file cannot come in by it; they survive the worker.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import hmac
 import json
 import secrets
 import time
@@ -26,10 +33,13 @@ def wall() -> int:
 
 
 class Visitors:
-    """`path`: where cookies are remembered; None: in memory alone."""
+    """`path`: where cookies are remembered; None: in memory alone. `secret`: what page keys are made with."""
 
-    def __init__(self, path: Path | None = None, clock: Callable[[], int] = wall) -> None:
+    def __init__(
+        self, path: Path | None = None, clock: Callable[[], int] = wall, secret: str | None = None
+    ) -> None:
         self._path, self._clock = path, clock
+        self._secret = (secret or secrets.token_urlsafe(32)).encode()
         self._links: dict[str, int] = {}  # hash: good until
         self._cookies = _read(path) if path else {}
 
@@ -55,6 +65,14 @@ class Visitors:
     def knows(self, cookie: str) -> bool:
         # Looked up by its hash: how long that takes says nothing about the cookie.
         return self._clock() < self._cookies.get(_hash(cookie), 0)
+
+    def page_key(self, cookie: str) -> str:
+        """What the page shows beside its cookie."""
+        made = hmac.digest(self._secret, b"page " + cookie.encode(errors="replace"), "sha256")
+        return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+
+    def fits(self, cookie: str, page_key: bytes) -> bool:
+        return hmac.compare_digest(page_key, self.page_key(cookie).encode())
 
     def dismiss(self, cookie: str) -> None:
         if self._cookies.pop(_hash(cookie), None) is not None:

@@ -22,7 +22,7 @@ from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.errors import StoreError
 from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall.service import MemoryReader
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import Call
 from claude_mem.serve.requests import Refusal
@@ -55,10 +55,10 @@ class Cursor(Struct, frozen=True):
         return replace(self, **{kind: id})
 
 
-def format_event(name: str, cursor: Cursor, told: Mapping[str, object]) -> bytes:
+def format_event(name: str, cursor: Cursor, data: Mapping[str, object]) -> bytes:
     """Its name is in the data too, for clients that hear all events by one ear."""
-    said = json.dumps({"type": name, **told}, ensure_ascii=False, separators=(",", ":"))
-    return f"id: {cursor}\nevent: {name}\ndata: {said}\n\n".encode("utf-8", "replace")
+    line = json.dumps({"type": name, **data}, ensure_ascii=False, separators=(",", ":"))
+    return f"id: {cursor}\nevent: {name}\ndata: {line}\n\n".encode("utf-8", "replace")
 
 
 MOST_LISTENERS = 32
@@ -225,9 +225,9 @@ class _Teller(Struct):
 
     def _observer(self) -> dict[str, object]:
         """Whether somebody observes this moment, who, and what holds them up."""
-        shown = self.running.services.observer_state()
-        told = {name: shown.get(name) for name in ("provider", "paused", "spentUp")}
-        return told | {"working": bool(self.queue.get("leased"))}
+        shown = self.running.services.observing.state()
+        data = {name: shown.get(name) for name in ("provider", "paused", "spentUp")}
+        return data | {"working": bool(self.queue.get("leased"))}
 
     def _queue(self) -> dict[str, int | None]:
         figures = self.running.services.store.queue.figures()
@@ -236,12 +236,12 @@ class _Teller(Struct):
             "leased": figures.leased,
             "parked": figures.parked,
             "done": figures.done,
-            "spooled": self.running.services.spooled()[0],
+            "spooled": self.running.services.intake.waiting(),
             "oldest_ready_at": figures.oldest_ready_at,
         }
 
-    def _event(self, name: str, **told: object) -> bytes:
-        return format_event(name, self.cursor, {**told, "timestamp": self.running.services.clock()})
+    def _event(self, name: str, **data: object) -> bytes:
+        return format_event(name, self.cursor, {**data, "timestamp": self.running.services.clock()})
 
 
 async def _happens(event: asyncio.Event, within_s: float) -> bool:

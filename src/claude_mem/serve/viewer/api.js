@@ -1,5 +1,7 @@
 // Asks the worker. Every failure becomes a Trouble: a status, a word for programs and a sentence for people.
 
+import { keyed } from "./page_key.js";
+
 class Trouble extends Error {
   constructor(status, code, message, field) {
     super(message);
@@ -34,7 +36,7 @@ async function ask(method, path, body, signal) {
     method,
     signal,
     credentials: "same-origin",
-    headers: body === undefined ? {} : { "Content-Type": "application/json" },
+    headers: body === undefined ? keyed() : { ...keyed(), "Content-Type": "application/json" },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   const said = await read(answer);

@@ -7,7 +7,7 @@ import { FILTERS } from "./filter_list.js";
 import { kindOf } from "./row.js";
 import { brief } from "./words.js";
 
-const LABELS = { wrong: "Marked wrong" };
+const LABELS = { wrong: "Marked wrong", raw: "Tool events" };
 const HINTS = { file: "src/login.py", since: "last week", until: "yesterday" };
 const FACETS = { type: "types", concept: "concepts", branch: "branches", client: "clients" }; // in /api/facets
 // All kinds but raw tool uses.
@@ -54,6 +54,7 @@ export function filters(asked, change, signal) {
         option(UNDERSTOOD, "all but raw"),
         ...choices.map((each) => option(each, kindOf({ kind: each }))),
       ]);
+    if (name === "raw") return choice(name, label, [any("folded"), option("true", "shown")]);
     if (kind === "flag") return choice(name, label, [any("all"), option("true", "only those")]);
     if (kind === "switch")
       return choice(name, label, [

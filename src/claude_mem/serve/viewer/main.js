@@ -9,6 +9,7 @@ import * as keys from "./keys.js";
 import { leave } from "./dialog.js";
 
 const PAGES = [
+  "home",
   "live",
   "find",
   "session",
@@ -103,7 +104,7 @@ function failed(main, error) {
       "div",
       { class: "bar" },
       h("button", { onclick: show }, "Try again"),
-      h("a", { class: "button", href: "#/" }, "Back to Live"),
+      h("a", { class: "button", href: "#/" }, "Back to the home page"),
     ),
   );
 }

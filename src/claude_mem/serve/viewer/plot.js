@@ -12,7 +12,7 @@ export function bars({ label, days, series, say, limit, signal }) {
   if (!days.some((each) => sum(each.values) > 0)) return h("p", { class: "soft" }, `${label}: nothing in this period.`);
   const most = Math.max(...days.map((each) => sum(each.values)));
   const top = nice(limit && limit.value <= 3 * most ? Math.max(most, limit.value) : most);
-  // A budget far above all that was spent would press the bars flat: its line is at the top edge.
+  // A budget far above all that was spent would press the bars flat: it is only named, not drawn.
   const far = limit?.value > top;
   const place = h("div", { class: "plot" });
   const draw = () => put(place, chart(place.clientWidth || 640));
@@ -53,8 +53,8 @@ export function bars({ label, days, series, say, limit, signal }) {
         index % every === 0 && svg("text", { class: "axis", x: LEFT + index * step, y: HEIGHT - 6 }, each.day.slice(5)),
       );
     });
-    const at = limit && (far ? TOP : y(limit.value));
-    const line = limit && svg("line", { class: far ? "limit far" : "limit", x1: LEFT, x2: width, y1: at, y2: at });
+    const at = limit && y(limit.value);
+    const line = limit && !far && svg("line", { class: "limit", x1: LEFT, x2: width, y1: at, y2: at });
     return svg(
       "svg",
       { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label },
@@ -77,10 +77,9 @@ export function bars({ label, days, series, say, limit, signal }) {
           series.map((each) => entry(each.name, svg("rect", { class: each.class, width: 10, height: 10 }))),
         // Here, not beside its line: there it would lie on a bar.
         limit &&
-          entry(
-            `${limit.name} ${say(limit.value)}${far ? ", far above" : ""}`,
-            svg("line", { class: "limit", x1: 0, x2: 22, y1: 5, y2: 5 }),
-          ),
+          (far
+            ? h("span", null, `${limit.name} ${say(limit.value)}, above this scale`)
+            : entry(`${limit.name} ${say(limit.value)}`, svg("line", { class: "limit", x1: 0, x2: 22, y1: 5, y2: 5 }))),
       ),
     ),
     place,

@@ -8,6 +8,7 @@ import { Story } from "./story.js";
 import { body } from "./told.js";
 import { moment, time } from "./words.js";
 
+const RAW = "raw tool uses"; // whether this browser shows them
 const PACE_MS = 700;
 const CROWDED = 1000; // events whose ticks are too thin to be told apart: those of one kind become one
 
@@ -28,7 +29,15 @@ export function replay({ signal, onopen }) {
   });
   const said = h("output", { for: "scrub", class: "meta", "aria-live": "off" });
   const play = h("button", { onclick: () => (timer ? pause() : start()), "aria-pressed": "false" }, "Play");
-  const raw = h("input", { type: "checkbox", id: "evidence", checked: true, onchange: () => to(shown, false) });
+  const raw = h("input", {
+    type: "checkbox",
+    id: "evidence",
+    checked: localStorage.getItem(RAW) === "shown",
+    onchange: () => {
+      localStorage.setItem(RAW, raw.checked ? "shown" : "folded");
+      to(shown, false);
+    },
+  });
   const track = ticks(events, (index) => by(index + 1));
   story.element.addEventListener("click", followed);
   story.element.addEventListener("focusin", (event) => {

@@ -5,7 +5,7 @@ export function parse(hash) {
   const at = path.indexOf("/");
   const page = at < 0 ? path : path.slice(0, at);
   const rest = at < 0 ? "" : path.slice(at + 1);
-  return { page: page || "live", id: decoded(rest), query: Object.fromEntries(new URLSearchParams(query)) };
+  return { page: page || "home", id: decoded(rest), query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 function decoded(text) {

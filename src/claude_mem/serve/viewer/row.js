@@ -1,8 +1,8 @@
 // How a memory looks in a list: a line of a feed, or a row of a window.
 
 import { h } from "./dom.js";
-import { memoryLink, projectLink } from "./router.js";
-import { ago, leaf, moment, time } from "./words.js";
+import { link, memoryLink, projectLink } from "./router.js";
+import { ago, brief, date, leaf, many, moment, number, time } from "./words.js";
 
 export const TYPES = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
 
@@ -62,8 +62,37 @@ export function line(memory, { project = true, said = true, clock = false } = {}
   );
 }
 
+// What a result is shown by, and what beneath it: of a summary the sentence that matches, for its title is what
+// was asked; a title that was cut gives way to its whole sentence.
+function headline(memory) {
+  const title = titleOf(memory),
+    said = memory.snippet || "",
+    whole = title.endsWith("…") && said.startsWith(title.slice(0, -1).trimEnd());
+  if (said && memory.session_of !== undefined && (memory.kind === "summary" || whole)) return [said, ""];
+  return [title, said];
+}
+
+// The first row of a session says when it was and what it was about; those below it belong to the same one.
+function sessionOf({ session_of: session, session_id: id }, { project, more }) {
+  const hidden = session.more + session.events,
+    about = `${many(session.more, "more memory", "more memories")} and ${many(session.events, "tool event")} of this session match`;
+  return h(
+    "span",
+    { class: "aside" },
+    when(session.created_at_epoch, date),
+    hidden > 0 && h("a", { class: "more", href: more(id), title: about }, ` +${number(hidden)}`),
+    h(
+      "a",
+      { class: "where", href: link("session", id), title: session.title },
+      project ? `${leaf(session.project)}: ` : "",
+      session.title || brief(id),
+    ),
+  );
+}
+
 // A row of a window: always of one height, with a box to select it.
-export function hit(memory, { selected, onselect, onopen, current }) {
+export function hit(memory, { selected, onselect, onopen, current, project = true, more }) {
+  const [title, said] = headline(memory);
   const box = h("input", {
     type: "checkbox",
     "aria-label": `Select ${titleOf(memory).slice(0, 80)}`,
@@ -73,7 +102,7 @@ export function hit(memory, { selected, onselect, onopen, current }) {
   return h(
     "div",
     {
-      class: `hit ${memory.kind}${isGone(memory) ? " gone" : ""}`,
+      class: `hit ${memory.kind}${isGone(memory) ? " gone" : ""}${memory.session_of === null ? " same" : ""}`,
       "data-ref": memory.ref,
       "aria-current": current ? "true" : null,
     },
@@ -82,15 +111,19 @@ export function hit(memory, { selected, onselect, onopen, current }) {
     h(
       "span",
       { class: "what" },
-      h("a", { class: "title", href: memoryLink(memory), onclick: onopen }, titleOf(memory)),
-      h("span", { class: "said" }, shortMarks(memory), memory.snippet || files(memory.files || [])),
+      h("a", { class: "title", href: memoryLink(memory), onclick: onopen }, title),
+      h("span", { class: "said" }, shortMarks(memory), said || files(memory.files || [])),
     ),
-    h(
-      "span",
-      { class: "aside" },
-      when(memory.created_at_epoch),
-      h("span", { class: "where" }, leaf(memory.project || "")),
-    ),
+    memory.session_of
+      ? sessionOf(memory, { project, more })
+      : h(
+          "span",
+          { class: "aside" },
+          memory.session_of === undefined && [
+            when(memory.created_at_epoch, date),
+            h("span", { class: "where" }, leaf(memory.project || "")),
+          ],
+        ),
   );
 }
 

@@ -171,7 +171,13 @@ function note({ code, level, fix }) {
     href
       ? h("a", { class: "button", href }, word)
       : act && h("button", { onclick: (event) => help(event.target, act, code) }, word),
+    code !== "lost" && code !== "dropped" && h("button", { class: "plain", "aria-label": "Dismiss", onclick: () => dismiss(code) }, "×"),
   );
+}
+
+function dismiss(code) {
+  known.banners.filter((each) => each.code === code).forEach(({ message }) => understood.add(message));
+  draw();
 }
 
 // What stays as it is, is not read aloud again.

@@ -1,6 +1,8 @@
 // Listens to what happens. A connection that drops is taken up where it broke off, by Last-Event-ID.
 // Not an EventSource: that cannot tell a lost connection from a cookie that has expired.
 
+import { keyed } from "./page_key.js";
+
 const LONGEST_WAIT = 15_000;
 const SILENCE = 45_000; // the worker says something every 15 seconds
 
@@ -64,7 +66,7 @@ async function follow(mine) {
     signal: mine.signal,
     cache: "no-store",
     credentials: "same-origin",
-    headers: last ? { "Last-Event-ID": last } : {},
+    headers: last ? { ...keyed(), "Last-Event-ID": last } : keyed(),
   });
   if (!answer.ok) throw Object.assign(new Error("refused"), { status: answer.status });
   let watch = 0,

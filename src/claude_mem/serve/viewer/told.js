@@ -32,6 +32,7 @@ export function body(memory) {
   const facts = memory.facts || [],
     concepts = memory.concepts || [];
   return [
+    told("What happened", memory.narrative || memory.text),
     facts.length > 0 &&
       h(
         "section",
@@ -43,7 +44,6 @@ export function body(memory) {
           facts.map((fact) => h("li", null, fact)),
         ),
       ),
-    told("What happened", memory.narrative || memory.text),
     concepts.length > 0 &&
       h(
         "section",

@@ -5,26 +5,25 @@ import { memoryLink } from "./router.js";
 import { titleOf } from "./row.js";
 import { n, table } from "./table.js";
 
-// Each column. "opening" is none: it speaks for what was asked, which is not thought of here.
+// Each column.
 const MEANING = {
-  relevance: "words, coverage, vectors and file combined; decides what is injected",
-  score: "relevance times prior; decides the order. Beyond its three best, memories of one session rank slightly lower",
-  words: "how well its own words match the prompt; rare words count more",
-  coverage: "how much of the prompt its whole session covers",
-  vectors: "how close its session is in meaning, compared with the other results; below 0: less close than most",
+  score: "the parts combined, times prior; decides the order. Beyond its three best, memories of one session rank lower",
+  words: "how well its own words match the prompt, as a share of the best; rare words count more",
+  session: "how well its whole session answers the prompt",
+  vectors: "how close it is in meaning, as a share of the closest",
   file: "whether it is about a file that the prompt names, or about its folder",
   prior:
     "what counts for every prompt. Higher: recent, pinned, from this branch. Lower: read but not verified, or the code has changed since",
 };
 
-export function why({ hits, floor, beside }) {
+export function why({ hits, evidence, enough, beside }) {
   const names = Object.keys(MEANING);
   return [
     h("h2", null, "Why"),
     h(
       "p",
       { class: "meta" },
-      `Injected: memories with a relevance of at least ${floor} and at least ${100 * beside} % of the best, as long as there is room.`,
+      `Evidence that memory has an answer: ${evidence}, injected from ${enough} on. Then up to three memories with at least ${100 * beside} % of the best score.`,
     ),
     table(
       "Score parts",

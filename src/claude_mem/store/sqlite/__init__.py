@@ -1,6 +1,5 @@
 """The store on one SQLite file: takes in events, leases batches, stores memory."""
 
-from claude_mem.store.sqlite.recovery import Recovered, Restored, recover, restore
-from claude_mem.store.sqlite.store import Store
+from claude_mem.store.sqlite.store import SqliteStore
 
-__all__ = ["Recovered", "Restored", "Store", "recover", "restore"]
+__all__ = ["SqliteStore"]

@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import shutil
-import stat
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -15,7 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from claude_mem.model.errors import StoreDamaged, StoreError
+from claude_mem.model.clock import DAY_MS
+from claude_mem.model.errors import StoreError
 from claude_mem.store.sqlite import database_files
 from claude_mem.store.sqlite.connection import open_draft, open_reader, open_sealed, translated
 from claude_mem.store.sqlite.database_files import (
@@ -25,6 +25,7 @@ from claude_mem.store.sqlite.database_files import (
     private_directory,
     put_in_place,
     refuse_link,
+    require_sound,
 )
 
 DAMAGED = "quarantine"
@@ -33,10 +34,11 @@ AGAIN = "-again"
 KEEP_QUARANTINED = 3
 """Of each kind: each is a full copy of a database that was damaged or replaced."""
 
+_STAMP = "%Y%m%d-%H%M%S"
 _QUARANTINE_NAME = re.compile(rf"({DAMAGED}|{REPLACED})-(\d{{8}}-\d{{6}})((?:{AGAIN})*)")
 
 
-def surplus_quarantined(names: Iterable[str]) -> list[str]:
+def surplus_names(names: Iterable[str]) -> list[str]:
     """Those that go: all but the newest of each kind, by the time in the name. No other name is ours."""
     ours = [match for match in map(_QUARANTINE_NAME.fullmatch, names) if match]
     ours.sort(key=lambda match: (match[2], len(match[3])), reverse=True)
@@ -47,40 +49,34 @@ def surplus_quarantined(names: Iterable[str]) -> list[str]:
     ]
 
 
+def surplus_quarantined(backups: Path) -> list[Path]:
+    names = surplus_names(path.name for path in backups.iterdir() if is_quarantined(path))
+    return [backups / name for name in names]
+
+
 def is_quarantined(path: Path) -> bool:
-    """A folder in which we have put a database aside."""
-    return _QUARANTINE_NAME.fullmatch(path.name) is not None and _is_directory(path)
+    """A folder into which we have moved a database; by its own name, not by where a link leads."""
+    return _QUARANTINE_NAME.fullmatch(path.name) is not None and path.is_dir() and not path.is_symlink()
 
 
 def quarantined_at(folder: Path) -> int | None:
     """When, in epoch milliseconds, by its name."""
     match = _QUARANTINE_NAME.fullmatch(folder.name)
+    at = _time_in(match[2]) if match else None
+    return int(at.timestamp() * 1000) if at else None
+
+
+def _time_in(name: str) -> datetime | None:
+    """None: digits, but no date, so not named by us."""
     try:
-        at = datetime.strptime(match[2] if match else "", "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+        return datetime.strptime(name, _STAMP).replace(tzinfo=UTC)
     except ValueError:
         return None
-    return int(at.timestamp() * 1000)
 
 
-def remove_surplus_quarantined(backups: Path) -> None:
-    """What cannot be removed stays until the next time: it is no reason for a backup to fail."""
-    for name in surplus_quarantined(path.name for path in backups.iterdir() if _is_directory(path)):
-        shutil.rmtree(backups / name, ignore_errors=True)  # removes links, does not follow them
-
-
-def _is_directory(path: Path) -> bool:
-    """By its own name and not by where a link leads."""
-    try:
-        return stat.S_ISDIR(path.lstat().st_mode)
-    except FileNotFoundError:
-        return False
-
-
-DAY_MS = 24 * 60 * 60 * 1000
 KEEP_DAYS = 7
 KEEP_BEFORE_MIGRATION = 2
 
-_STAMP = "%Y%m%d-%H%M%S"
 _BACKUP_NAME = re.compile(r"claude-mem-(\d{8}-\d{6})(-pre-migration-\d+-to-\d+)?\.db")
 _DRAFT_PREFIX = ".claude-mem-draft"
 _DRAFT_IS_DEAD_AFTER_S = 60 * 60
@@ -115,7 +111,8 @@ def make_if_due(database: Path, backups: Path, now: int) -> Path | None:
     for path in surplus_backups(backups):
         if path != made:
             path.unlink(missing_ok=True)
-    remove_surplus_quarantined(backups)
+    for folder in surplus_quarantined(backups):
+        shutil.rmtree(folder, ignore_errors=True)  # what cannot be removed stays until the next time
     return made
 
 
@@ -134,15 +131,12 @@ def find_backups(backups: Path) -> list[Backup]:
     if backups.is_symlink() or not backups.is_dir():
         return []
     named = ((path, _BACKUP_NAME.fullmatch(path.name)) for path in backups.iterdir() if is_plain(path))
-    all_ = []
-    for path, match in named:
-        if match:
-            try:
-                at = datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC)
-            except ValueError:
-                continue  # digits, but no date: not named by us
-            all_.append(Backup(path, at, before_migration=match[2] is not None))
-    return sorted(all_, key=lambda one: (one.at, one.path.name), reverse=True)
+    found = [
+        Backup(path, at, before_migration=match[2] is not None)
+        for path, match in named
+        if match and (at := _time_in(match[1]))
+    ]
+    return sorted(found, key=lambda one: (one.at, one.path.name), reverse=True)
 
 
 def verify_backup(path: Path, readable: range) -> DatabaseHeader:
@@ -153,9 +147,7 @@ def verify_backup(path: Path, readable: range) -> DatabaseHeader:
     if says is None or not says.ours or says.version not in readable:
         raise StoreError(f"{path} is not a backup that this version can read.")
     with closing(open_sealed(path)) as db, translated(path):
-        (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
-    if verdict != "ok":
-        raise StoreDamaged(str(path), verdict)
+        require_sound(db, path)
     return says
 
 
@@ -184,9 +176,7 @@ def _copy(database: Path, draft: Path) -> None:
     with closing(open_reader(database)) as source, closing(open_draft(draft)) as target:
         source.backup(target)
         target.execute("PRAGMA journal_mode = DELETE")  # one file, complete by itself
-        (verdict,) = target.execute("PRAGMA quick_check(1)").fetchone()
-    if verdict != "ok":
-        raise StoreDamaged(str(database), verdict)
+        require_sound(target, database)
 
 
 def _clear_dead_drafts(backups: Path, now: int) -> None:

@@ -56,11 +56,11 @@ def _rows(db: sqlite3.Connection, refs: Sequence[Ref]) -> Iterable[tuple[_Make, 
 def _observation(row: sqlite3.Row) -> Card:
     modified = _paths(row["files_modified"])
     title = row["title"] or _line(row["narrative"] or row["text"] or "")
-    told = (row["subtitle"], row["narrative"] or row["text"], *json.loads(row["facts"]))
+    parts = (row["subtitle"], row["narrative"] or row["text"], *json.loads(row["facts"]))
     return Card(
         **_common(row, Ref("observation", row["id"])),
         title=title or f"A {row['type']}",
-        text="\n".join(part for part in told if part),
+        text="\n".join(part for part in parts if part),
         type=row["type"],
         files=tuple(dict.fromkeys((*modified, *_paths(row["files_read"])))),
         files_modified=modified,
@@ -78,14 +78,14 @@ def _observation(row: sqlite3.Row) -> Card:
 def _summary(row: sqlite3.Row) -> Card:
     edited = _paths(row["files_edited"])
     named = ("investigated", "learned", "completed", "next_steps", "notes")
-    told = [f"{name.replace('_', ' ').capitalize()}: {row[name]}" for name in named if row[name]]
+    parts = [f"{name.replace('_', ' ').capitalize()}: {row[name]}" for name in named if row[name]]
     return Card(
         **_common(row, Ref("summary", row["id"])),
         title=_line(row["request"] or row["completed"] or row["learned"] or "A turn's summary"),
-        text="\n".join(told),
+        text="\n".join(parts),
         files=tuple(dict.fromkeys((*edited, *_paths(row["files_read"])))),
         files_modified=edited,
-        source=_whose(row),
+        source="external" if row["source"] == "external" else _whose(row),
     )
 
 
@@ -105,12 +105,12 @@ def _evidence(row: sqlite3.Row) -> Card:
         title = f"{row['tool_name']} {files[0] if files else _telling(given)}"
     else:
         title = f"{_EVENTS.get(row['kind'], row['kind'])}: {row['text'] or ''}"
-    told = (given, row["tool_response"], row["text"])
+    parts = (given, row["tool_response"], row["text"])
     wrote = row["tool_name"] in WRITERS
     return Card(
         **_common(row, Ref("evidence", row["id"])),
         title=_line(title),
-        text="\n".join(part for part in told if part),
+        text="\n".join(part for part in parts if part),
         type=row["tool_name"] or row["kind"],
         files=files,
         files_modified=files if wrote else (),

@@ -7,12 +7,10 @@ commit is on the disk.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from functools import cache, wraps
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -20,9 +18,10 @@ from threading import Lock, Thread
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import asdict
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
+from claude_mem.store.sqlite.rows import Value, storable
 
 _PRIMARY = 0xFF  # the low byte of an extended code says what, the rest where
 
@@ -156,44 +155,8 @@ def _decoded(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
-Value = str | int | float | None
-
-_LARGEST = 2**63 - 1
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST_INSTANT = 253_402_300_799_999  # the end of the year 9999: ISO 8601 has no fifth digit
-
-
-def storable(value: Value) -> Value:
-    """As SQLite can hold it: whatever a payload contained, accepting it never fails for its shape."""
-    if isinstance(value, str):
-        return text(value)
-    return integer(value) if isinstance(value, int) else value
-
-
-def text(value: str) -> str:
-    """A lone surrogate (an invalid byte of a path, half an emoji cut off) has no UTF-8: it becomes U+FFFD."""
-    return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def integer(value: int) -> int:
-    return max(-_LARGEST, min(value, _LARGEST))
-
-
-def array(values: Sequence[str]) -> str:
-    """A JSON array as text; plain letters stay readable and searchable."""
-    return json.dumps(values, ensure_ascii=False)
-
-
-def iso(epoch_ms: int) -> str:
-    """ISO 8601 in UTC to the millisecond, as JavaScript writes it."""
-    at = _EPOCH + timedelta(milliseconds=max(0, min(epoch_ms, _LAST_INSTANT)))
-    return at.isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
-
-
-def columns(value: Struct) -> dict[str, Any]:
-    """A value's fields as parameters (those that a statement does not name are ignored); tuples as JSON."""
-    return {name: array(part) if isinstance(part, tuple) else part for name, part in asdict(value).items()}
-
+T = TypeVar("T")
+P = ParamSpec("P")
 
 SQL = Path(__file__).with_name("sql")
 
@@ -276,9 +239,6 @@ class Readers:
                 return
         db.close()
 
-
-T = TypeVar("T")
-P = ParamSpec("P")
 
 GROUP = 64
 
@@ -398,8 +358,8 @@ class Writer:
 class Part:
     """A part of the store. Any thread may call it; any call may block, and raises StoreError."""
 
-    def __init__(self, readers: Readers, writer: Writer) -> None:
-        self._readers, self._writer = readers, writer
+    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
+        self._readers, self._writer, self._clock = readers, writer, clock
 
     def _rows(self, query: str, /, **parameters: Value) -> list[sqlite3.Row]:
         with self._readers.read() as db:

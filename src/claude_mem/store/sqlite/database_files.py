@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import stat
 import struct
 from pathlib import Path
@@ -14,7 +15,6 @@ from msgspec import Struct
 from claude_mem.model.errors import StoreDamaged, StoreForeign
 from claude_mem.store.sqlite.connection import APPLICATION_ID
 
-_DRAFT = ".draft"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -73,14 +73,14 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def beside(path: Path, suffix: str) -> Path:
+    """A file that goes with a database: its log, its journal, a draft of it."""
+    return path.with_name(path.name + suffix)
+
+
 def draft_of(path: Path) -> Path:
     """Where a file is made until it is finished."""
-    return path.with_name(path.name + _DRAFT)
-
-
-def clear_drafts(path: Path) -> None:
-    """What a kill has left half made."""
-    draft_of(path).unlink(missing_ok=True)
+    return beside(path, ".draft")
 
 
 def put_in_place(draft: Path, path: Path) -> None:
@@ -90,18 +90,21 @@ def put_in_place(draft: Path, path: Path) -> None:
     sync(path.parent)
 
 
+def require_sound(db: sqlite3.Connection, path: Path, look: str = "quick_check") -> None:
+    """Read the whole database through; StoreDamaged says what is wrong with it."""
+    (verdict,) = db.execute(f"PRAGMA {look}(1)").fetchone()
+    if verdict != "ok":
+        raise StoreDamaged(str(path), verdict)
+
+
 class DatabaseHeader(Struct, frozen=True):
-    """What a database says of itself."""
+    """What a database file says of itself, read as bytes: no library opens it, so nothing about it can
+    change. Only for a file no connection of this process has open: closing any descriptor of a file drops all
+    POSIX locks the process holds on it, SQLite's among them."""
 
     ours: bool
     version: int
     empty: bool  # it holds no table
-
-
-# What a database file says of itself, read as bytes: no library opens it, so nothing about it can change.
-#
-# Only for a file no connection of this process has open: closing any descriptor of a file drops all POSIX
-# locks the process holds on it, SQLite's among them.
 
 
 _MAGIC = b"SQLite format 3\0"
@@ -124,7 +127,7 @@ def read_header(path: Path) -> DatabaseHeader | None:
         return None
     if len(first) < _ENOUGH or not first.startswith(_MAGIC):
         raise StoreDamaged(str(path), "it does not begin like a database")
-    first = _newest_in_log(path.with_name(path.name + "-wal")) or first
+    first = _newest_in_log(beside(path, "-wal")) or first
     (version,) = struct.unpack_from(">I", first, 60)
     (application,) = struct.unpack_from(">I", first, 68)
     if not _is_sane(first):

@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from itertools import islice
 
 from msgspec import Struct
 
@@ -31,6 +30,7 @@ from claude_mem.model.refs import (
 )
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Readers, conditions, execute, queries
+from claude_mem.store.sqlite.rows import batches, columns
 from claude_mem.store.sqlite.text_document import placed
 from claude_mem.store.sqlite.text_index import EVERYWHERE
 from claude_mem.store.values import ListPosition
@@ -47,7 +47,7 @@ def memories_of_file(db: sqlite3.Connection, file: str, project_id: int | None) 
     else:
         rows = execute(db, "files_named", base=placed(file)[1], first=first, last=last, limit=_ALL)
     is_meant = cache(lambda path: is_of_file(path, file))  # files are few beside the memories of them
-    return ((ref_at(row["spot"]), row["how"]) for row in rows if is_meant(row["path"]))
+    return ((ref_at(row["memory_key"]), row["how"]) for row in rows if is_meant(row["path"]))
 
 
 def keys_of_file(db: sqlite3.Connection, path: str, project_id: int | None) -> Iterator[tuple[int, str]]:
@@ -56,14 +56,14 @@ def keys_of_file(db: sqlite3.Connection, path: str, project_id: int | None) -> I
     first, last = span(project_id) if project_id is not None else EVERYWHERE
     rows = execute(db, "files_named", base=placed(path)[1], first=first, last=last, limit=_ALL)
     is_meant = cache(lambda stored: _is_same(path, stored))
-    return ((row["spot"], row["how"]) for row in rows if is_meant(row["path"]))
+    return ((row["memory_key"], row["how"]) for row in rows if is_meant(row["path"]))
 
 
-def _is_same(asked: str, stored: str) -> bool:
+def _is_same(given: str, stored: str) -> bool:
     """One is the end of the other: a file is asked for by a whole path and remembered by a short one, or the
     other way round."""
-    asked, stored = (f"/{path.replace(chr(92), '/').strip('/').lower()}" for path in (asked, stored))
-    return asked.endswith(stored) or stored.endswith(asked)
+    given, stored = (f"/{path.replace(chr(92), '/').strip('/').lower()}" for path in (given, stored))
+    return given.endswith(stored) or stored.endswith(given)
 
 
 _ORDER: tuple[MemoryKind, ...] = ("prompt", "evidence", "observation", "summary")
@@ -82,19 +82,19 @@ class ListOptions(Struct, frozen=True):
 
 
 def list_refs(
-    db: sqlite3.Connection, filters: Filters, manner: ListOptions, among: RefsByKind | None = None
+    db: sqlite3.Connection, filters: Filters, options: ListOptions, within: RefsByKind | None = None
 ) -> list[Ref]:
-    """`among`: of these alone."""
+    """`within`: of these alone."""
     kinds = filters.kinds or KINDS
-    meant = refs_of_file(db, filters, among)
+    meant = refs_of_file(db, filters, within)
     if len(kinds) == 1:
-        return [Ref(kinds[0], id) for _, id in _dated(db, kinds[0], filters, manner, meant)]
+        return [Ref(kinds[0], id) for _, id in _dated(db, kinds[0], filters, options, meant)]
     found: list[tuple[int, int, int]] = []
-    whole = replace(manner, limit=manner.limit + manner.offset, offset=0)
+    whole = replace(options, limit=options.limit + options.offset, offset=0)
     for kind in kinds:
         found += [(at, _ORDER.index(kind), id) for at, id in _dated(db, kind, filters, whole, meant)]
-    found.sort(reverse=manner.newest_first)
-    page = found[manner.offset : manner.offset + manner.limit]
+    found.sort(reverse=options.newest_first)
+    page = found[options.offset : options.offset + options.limit]
     return [Ref(_ORDER[kind], id) for _, kind, id in page]
 
 
@@ -104,17 +104,17 @@ def count_memories(db: sqlite3.Connection, filters: Filters) -> int:
 
 
 def refs_of_file(
-    db: sqlite3.Connection, filters: Filters, among: RefsByKind | None = None
+    db: sqlite3.Connection, filters: Filters, within: RefsByKind | None = None
 ) -> RefsByKind | None:
-    """What was done to the file that is asked about (that somebody spoke of it does not count), of `among`;
+    """What was done to the file that is asked about (that somebody spoke of it does not count), of `within`;
     None: nothing is named."""
     if filters.file is None:
-        return among
+        return within
     meant = memories_of_file(db, filters.file, filters.project_id)
     found = by_kind(ref for ref, how in meant if how != "named")
-    if among is None:
+    if within is None:
         return found
-    return {kind: among.get(kind, frozenset()) & ids for kind, ids in found.items()}
+    return {kind: within.get(kind, frozenset()) & ids for kind, ids in found.items()}
 
 
 def by_kind(refs: Iterable[Ref]) -> RefsByKind:
@@ -128,7 +128,7 @@ def passing_rows(
     db: sqlite3.Connection, kind: MemoryKind, filters: Filters, meant: RefsByKind | None, limit: int
 ) -> list[tuple[int, int, int]]:
     """No more than `limit`, in no order: a memory's id, its session's, its project's."""
-    statement = _statement("spots", kind, _wanted(kind, filters, meant), "no_more")
+    statement = _statement("keys", kind, _wanted(kind, filters, meant), "no_more")
     rows = db.execute(statement, _given(kind, filters, meant) | {"limit": limit})
     return [(row["id"], row["session_id"], row["project_id"]) for row in rows]
 
@@ -142,22 +142,18 @@ def _dated(
     db: sqlite3.Connection,
     kind: MemoryKind,
     filters: Filters,
-    manner: ListOptions,
+    options: ListOptions,
     meant: RefsByKind | None,
 ) -> list[tuple[int, int]]:
     """When, and which."""
     if not can_be(kind, filters):
         return []
-    filters, beside = _from_there(kind, filters, manner)
-    order = "newest_first" if manner.newest_first else "oldest_first"
+    filters, beside = _from_there(kind, filters, options)
+    order = "newest_first" if options.newest_first else "oldest_first"
     statement = _statement("list", kind, [*_wanted(kind, filters, meant), *beside], order)
-    place = manner.after
-    given = _given(kind, filters, meant) | {
-        "limit": manner.limit,
-        "offset": manner.offset,
-        "place_at": place.at if place else None,
-        "place_id": place.ref.id if place else None,
-    }
+    given = _given(kind, filters, meant) | {"limit": options.limit, "offset": options.offset}
+    if options.after is not None:
+        given |= {"place_at": options.after.at, "place_id": options.after.ref.id}
     return [(row["created_at_epoch"], row["id"]) for row in db.execute(statement, given)]
 
 
@@ -167,15 +163,15 @@ def can_be(kind: MemoryKind, filters: Filters) -> bool:
     return kind == "observation" or not theirs
 
 
-def _from_there(kind: MemoryKind, filters: Filters, manner: ListOptions) -> tuple[Filters, list[str]]:
+def _from_there(kind: MemoryKind, filters: Filters, options: ListOptions) -> tuple[Filters, list[str]]:
     """What comes after a place: of its own kind by the row, of the others by time and their order."""
-    place = manner.after
+    place = options.after
     if place is None:
         return filters, []
     if place.ref.kind == kind:
-        return filters, ["where_earlier" if manner.newest_first else "where_later"]
+        return filters, ["where_earlier" if options.newest_first else "where_later"]
     ours, its = _ORDER.index(kind), _ORDER.index(place.ref.kind)
-    if manner.newest_first:
+    if options.newest_first:
         until = place.at + (ours < its)
         return replace(filters, until=until if filters.until is None else min(until, filters.until)), []
     since = place.at + (ours < its)
@@ -190,7 +186,7 @@ def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> lis
     besides, of_project = few and is_observation, filters.project_id is not None
     return [
         name
-        for name, asked in (
+        for name, applies in (
             (f"where_{own}project", of_project and not besides),
             ("where_besides", of_project and besides),
             ("where_session", filters.session is not None),
@@ -203,28 +199,18 @@ def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> lis
             (f"where_{own or ('own_' if kind == 'evidence' else '')}branch", filters.branch is not None),
             (f"where_{own}client", filters.client is not None),
             ("where_superseded", is_observation and filters.superseded is True),
-            ("where_standing", is_observation and filters.superseded is False),
+            ("where_current", is_observation and filters.superseded is False),
             ("where_wrong", is_observation and filters.wrong is True),
             ("where_right", is_observation and filters.wrong is False),
             ("where_pinned", filters.pinned),
         )
-        if asked
+        if applies
     ]
 
 
 def _given(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> dict[str, object]:
-    return {
-        "project_id": filters.project_id,
-        "session": filters.session,
-        "since": filters.since,
-        "until": filters.until,
-        "type": next(iter(filters.types), None),
-        "types": json.dumps(filters.types),
-        "concepts": json.dumps(filters.concepts),
-        "about": json.dumps(list((meant or {}).get(kind, ()))),
-        "branch": filters.branch,
-        "client": filters.client,
-    }
+    about = json.dumps(list((meant or {}).get(kind, ())))
+    return columns(filters) | {"type": next(iter(filters.types), None), "about": about}
 
 
 def _statement(what: str, kind: MemoryKind, wanted: list[str], end: str | None = None) -> str:
@@ -244,7 +230,7 @@ class _Listed(Struct, frozen=True):
     pass_: bool = True  # False: all others do
 
 
-class MemoryFilter:
+class SqlMemoryFilter:
     def __init__(self, readers: Readers, filters: Filters) -> None:
         self._readers, self._filters = readers, filters
         self._known: dict[int, bool] = {}
@@ -255,23 +241,23 @@ class MemoryFilter:
             self._of = {kind: self._listed(db, kind) for kind in KINDS}
 
     @property
-    def few(self) -> frozenset[int] | None:
+    def listed(self) -> frozenset[int] | None:
         understood = [listed for kind, listed in self._of.items() if kind != "evidence"]
         memory_keys = [listed.memory_keys for listed in understood if listed is not None and listed.pass_]
         return frozenset().union(*memory_keys) if len(memory_keys) == len(understood) else None
 
     def __call__(self, memory_keys: Iterable[int]) -> set[int]:
         passed: set[int] = set()
-        asked: dict[MemoryKind, list[int]] = {}
-        for place in memory_keys:
-            listed = self._of[kind := kind_at(place)]
+        unknown: dict[MemoryKind, list[int]] = {}
+        for key in memory_keys:
+            listed = self._of[kind := kind_at(key)]
             if listed is None:
-                asked.setdefault(kind, []).append(place)
-            elif (place in listed.memory_keys) == listed.pass_:
-                passed.add(place)
-        for kind, places in asked.items():
-            self._look_up(kind, [place for place in places if place not in self._known])
-            passed.update(place for place in places if self._known[place])
+                unknown.setdefault(kind, []).append(key)
+            elif (key in listed.memory_keys) == listed.pass_:
+                passed.add(key)
+        for kind, keys in unknown.items():
+            self._look_up(kind, [key for key in keys if key not in self._known])
+            passed.update(key for key in keys if self._known[key])
         return passed
 
     def _listed(self, db: sqlite3.Connection, kind: MemoryKind) -> _Listed | None:
@@ -297,16 +283,15 @@ class MemoryFilter:
         found = passing_rows(db, kind, meant, self._named, FEW + 1)
         return None if len(found) > FEW else _Listed(_keys(kind, found), pass_)
 
-    def _look_up(self, kind: MemoryKind, places: list[int]) -> None:
-        rest = iter(places)
-        while some := list(islice(rest, AT_ONCE)):
+    def _look_up(self, kind: MemoryKind, keys: list[int]) -> None:
+        for some in batches(keys, AT_ONCE):
             ids = frozenset(map(id_at, some))
             if self._named is not None:
                 ids &= self._named.get(kind, frozenset())
             with self._readers.read() as db:
                 found = passing_rows(db, kind, self._whichever, {kind: ids}, len(ids))
             passed = {id for id, _, _ in found}
-            self._known.update((place, id_at(place) in passed) for place in some)
+            self._known.update((key, id_at(key) in passed) for key in some)
 
 
 def _keys(kind: MemoryKind, found: Iterable[tuple[int, int, int | None]]) -> frozenset[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from claude_mem.model.jobs import Lease
@@ -12,7 +12,8 @@ from claude_mem.model.memory import Memory, Observation, Summary, content_key
 from claude_mem.model.refs import Ref
 from claude_mem.store.similarity import supersedes
 from claude_mem.store.sqlite import text_index, vector_index
-from claude_mem.store.sqlite.connection import Value, array, columns, execute, iso, text
+from claude_mem.store.sqlite.connection import execute
+from claude_mem.store.sqlite.rows import Value, array, columns, iso, text, value_of
 from claude_mem.store.values import ChangedMeanwhile, FieldValue, Revision
 
 
@@ -36,16 +37,6 @@ def seen_again(
 
 
 ARRAYS = ("facts", "concepts", "files_read", "files_modified")
-
-
-def observation_of(values: Mapping[str, Any]) -> Observation:
-    """Of a row, in which arrays are JSON, or of fields in which they are lists."""
-    found = {name: values[name] for name in Observation.__struct_fields__}
-    for name in ARRAYS:
-        found[name] = tuple(json.loads(found[name]) if isinstance(found[name], str) else found[name])
-    return Observation(**found)
-
-
 SAME_WITHIN_MS = 30 * 24 * 60 * 60 * 1000
 """The same words much later are news again: somebody found it worth saying once more. Much earlier, they were
 news then."""
@@ -75,15 +66,8 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
         "created_at_epoch": at,
     }
     tools = [job.event.tool for job in held.jobs if job.event.tool]
-    provenance: dict[str, Value] = {
-        "project": source["project"],
-        "project_id": project_id,
-        "client": source["client"],
-        "branch": source["branch"],
-        "commit_sha": source["commit_sha"],
-        "tool_use_ids": array([tool.use_id for tool in tools if tool.use_id]),
-        "provider": provider,
-    }
+    uses = array([tool.use_id for tool in tools if tool.use_id])
+    provenance: dict[str, Value] = dict(source) | {"tool_use_ids": uses, "provider": provider}
     # Asked before the first is added: what one reply tells side by side does not supersede itself.
     before = current_observations(db, project_id, at) if memory.observations else []
     for observation in memory.observations:
@@ -93,36 +77,50 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
         if again is not None:
             seen_again(db, again, seen, {**columns(observation), **around}, at)
         else:
-            add(db, observation, before, around)
+            old = {title for new, title in memory.replaces if new == observation.title}
+            add(db, observation, before, around, own_titles(db, held.session_id, old) if old else ())
     for summary in memory.summaries:
-        execute(db, "add_summary", **columns(summary), **seen, project=source["project"])
+        around = {**seen, "project": source["project"], "source": memory.source_of(summary)}
+        execute(db, "add_summary", **columns(summary), **around)
         entitle(db, held.session_id, summary)
 
 
 def same(db: sqlite3.Connection, project_id: int, key: str | None, at: int) -> int | None:
     """An observation of the project that says this already."""
-    asked: dict[str, Value] = {"project_id": project_id, "content_key": key, "at": at}
+    parameters: dict[str, Value] = {"project_id": project_id, "content_key": key, "at": at}
     row = (
-        execute(db, "same_content", **asked, since=at - SAME_WITHIN_MS).fetchone()
-        or execute(db, "same_content_later", **asked, until=at + SAME_WITHIN_MS).fetchone()
+        execute(db, "same_content", **parameters, since=at - SAME_WITHIN_MS).fetchone()
+        or execute(db, "same_content_later", **parameters, until=at + SAME_WITHIN_MS).fetchone()
     )
     return None if row is None else int(row["id"])
 
 
 def current_observations(db: sqlite3.Connection, project_id: int, at: int) -> list[StoredObservation]:
     """From before this batch's time: work that is settled late does not supersede what came after it."""
-    found = execute(db, "standing_observations", project_id=project_id, before=at, limit=COMPARED)
-    return [(row["id"], observation_of(dict(row))) for row in found]
+    found = execute(db, "current_observations", project_id=project_id, before=at, limit=COMPARED)
+    return [(row["id"], value_of(Observation, row)) for row in found]
+
+
+def own_titles(db: sqlite3.Connection, session_id: int, titles: Collection[str]) -> list[int]:
+    """The session's observations of these titles that nothing has superseded; none that the user saved."""
+    found = execute(db, "standing_titles", session_id=session_id).fetchall()
+    return [row["id"] for row in found if row["title"] in titles]
 
 
 def add(
-    db: sqlite3.Connection, new: Observation, before: list[StoredObservation], around: dict[str, Value]
+    db: sqlite3.Connection,
+    new: Observation,
+    before: list[StoredObservation],
+    around: dict[str, Value],
+    replaced: Sequence[int] = (),
 ) -> int:
-    older = next((known for known in before if supersedes(new, known[1])), None)
-    added = execute(db, "add_observation", **columns(new), **around, supersedes=older and older[0])
-    if older is not None:
-        execute(db, "supersede_observation", id=older[0], newer=added.lastrowid)
-        before.remove(older)
+    """`replaced`: those its observer says it takes the place of."""
+    older = next((id for id, known in before if id in replaced or supersedes(new, known)), None)
+    gone = dict.fromkeys([*replaced, *([older] if older is not None else [])])
+    added = execute(db, "add_observation", **columns(new), **around, supersedes=next(iter(gone), None))
+    for id in gone:
+        execute(db, "supersede_observation", id=id, newer=added.lastrowid)
+    before[:] = [known for known in before if known[0] not in gone]
     assert added.lastrowid is not None
     return added.lastrowid
 
@@ -179,7 +177,7 @@ def _write(db: sqlite3.Connection, old: dict[str, Any], new: dict[str, Any]) -> 
         # Also when an edit is taken back: whoever forgets it must know that it said something else.
         new["edited_at_epoch"] = new["edited_at_epoch"] or old["edited_at_epoch"]
     # An edited one goes by its new content: taken out by an export and in again, it is still the same one.
-    key = content_key(observation_of(new)) if reworded else old["content_key"]
+    key = content_key(value_of(Observation, new)) if reworded else old["content_key"]
     values = {name: array(value) if name in ARRAYS else value for name, value in new.items()}
     execute(db, "revise_observation", **values | {"content_key": key})
     if reworded:

@@ -80,6 +80,6 @@ def _look(database: Path, pieces: frozenset[bytes]) -> bool:
 
 
 if __name__ == "__main__":
-    told = sys.stdin.buffer.read()
-    wanted = frozenset(told[at : at + PIECE] for at in range(0, len(told), PIECE))
+    content = sys.stdin.buffer.read()
+    wanted = frozenset(content[at : at + PIECE] for at in range(0, len(content), PIECE))
     sys.exit(_FOUND if _look(Path(sys.argv[1]), wanted) else _CLEAN)

@@ -14,20 +14,36 @@ from claude_mem.model.events import enclosing_directories as paths_around
 from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import text_index, vector_index
-from claude_mem.store.sqlite.connection import Part, Value, array, execute, iso, text, transaction
-from claude_mem.store.values import ProjectSummary
+from claude_mem.store.sqlite.connection import Part, execute, transaction
+from claude_mem.store.sqlite.rows import Value, array, columns, iso, text, value_of
+from claude_mem.store.values import Project, ProjectDetails
 
 AT_ONCE = 500
 _NAMED = ("misnamed_sessions", "misnamed_observations", "misnamed_summaries", "misnamed_spending")
 
 
 class Projects(Part):
-    def all(self, *, weighed: bool = True) -> list[ProjectSummary]:
-        with self._readers.read() as db:
-            return [_summary(db, row, weighed=weighed) for row in execute(db, "projects_to_keep").fetchall()]
+    def find(self, given: str) -> Project | None:
+        if found := self.by_key(given):
+            return found
+        row = self._row("projects_by_name", given=given)
+        return None if row is None else value_of(Project, row)
+
+    def by_key(self, key: str) -> Project | None:
+        row = self._row("live_project_by_key", given=key)
+        return None if row is None else value_of(Project, row)
+
+    def by_id(self, id: int) -> Project | None:
+        row = self._row("project_by_id", id=id)
+        return None if row is None else value_of(Project, row)
+
+    def newest(self, limit: int, offset: int = 0) -> list[Project]:
+        return [Project(**row) for row in self._rows("projects_with_figures", limit=limit, offset=offset)]
+
+    def all(self, *, weighed: bool = True) -> list[ProjectDetails]:
+        return [value_of(ProjectDetails, row) for row in self._rows("projects_to_keep", weighed=weighed)]
 
     def with_project(self, origin: Origin) -> Origin:
-        """The same place, as one of the project that its work belongs to."""
         with self._readers.read() as db:
             row = enclosing_project(db, origin) if origin.plain else None
         if row is None:
@@ -81,28 +97,13 @@ class Projects(Part):
         return True
 
 
-def _summary(db: sqlite3.Connection, row: sqlite3.Row, *, weighed: bool) -> ProjectSummary:
-    merged = tuple(alias["key"] for alias in execute(db, "aliases_of", id=row["id"]))
-    characters = execute(db, "project_characters", id=row["id"]).fetchone()[0] if weighed else 0
-    return ProjectSummary(**dict(row) | {"named": bool(row["named"])}, characters=characters, merged=merged)
-
-
 def project_of(db: sqlite3.Connection, origin: Origin, at: int) -> int:
     """The id of an origin's project; it is made if it is new."""
     row = enclosing_project(db, origin) if origin.plain else None
     row = row or execute(db, "find_project", key=text(origin.key)).fetchone()
     if row is not None:
         return int(row["id"])
-    added = execute(
-        db,
-        "add_project",
-        key=origin.key,
-        name=origin.name,
-        root=origin.root,
-        remote=origin.remote,
-        created_at=iso(at),
-        created_at_epoch=at,
-    )
+    added = execute(db, "add_project", **columns(origin), created_at=iso(at), created_at_epoch=at)
     assert added.lastrowid is not None
     return added.lastrowid
 

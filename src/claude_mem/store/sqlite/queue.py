@@ -6,7 +6,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from claude_mem.model.clock import Clock
+from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import (
@@ -21,20 +21,11 @@ from claude_mem.model.jobs import (
 )
 from claude_mem.model.memory import Batch, Memory
 from claude_mem.model.structs import replace
-from claude_mem.store.sqlite.connection import (
-    Part,
-    Readers,
-    Value,
-    Writer,
-    columns,
-    execute,
-    iso,
-    transaction,
-)
+from claude_mem.store.sqlite.connection import Part, execute, transaction
 from claude_mem.store.sqlite.observations import remember
+from claude_mem.store.sqlite.rows import Value, columns, iso, value_of
 from claude_mem.store.values import Spending
 
-DAY_MS = 24 * 60 * 60 * 1000
 HORIZON_MS = DAY_MS
 """Nobody is asked to wait longer than this: a later time was set by a clock that has jumped back since."""
 
@@ -49,15 +40,7 @@ _NO_MORE_TO_COME = (SessionStatus.COMPLETED, SessionStatus.INTERRUPTED)
 
 
 class Queue(Part):
-    """Events on their way to become memory. No lease is ever of a failed session."""
-
-    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
-        super().__init__(readers, writer)
-        self._clock = clock
-
     def backlogs(self) -> list[SessionBacklog]:
-        """What waits in each session that nobody holds: those that are due by the time of their oldest job,
-        then those that must wait, the soonest first. Of many sessions the first few dozen."""
         now = self._clock()
         heads: dict[int, sqlite3.Row] = {}
         with self._readers.read() as db:
@@ -73,8 +56,6 @@ class Queue(Part):
 
     @transaction
     def lease(self, db: sqlite3.Connection, limit: int, session_id: int | None = None) -> Lease | None:
-        """The run of ready jobs, of the next session or of this one, from its oldest up to the end of a turn;
-        None when nothing is due."""
         now = self._clock()
         due: dict[str, Value] = {"now": now, "horizon": now + HORIZON_MS}
         if session_id is None:
@@ -94,20 +75,18 @@ class Queue(Part):
         return Lease(holding, tuple(replace(job, attempts=job.attempts + 1) for job in run), number)
 
     def batch(self, lease: Lease) -> Batch:
-        """The leased events with what has to be known around them: whose they are, what was asked, what is
-        recorded."""
         first, last = lease.jobs[0], lease.jobs[-1]
+        session_id = lease.session_id
         with self._readers.read() as db:
             source = execute(db, "provenance", id=last.id).fetchone()
-            asked = execute(
-                db, "request_of", session_id=lease.session_id, prompt_number=first.prompt_number
-            ).fetchone()
-            titles = execute(db, "recorded_titles", session_id=lease.session_id, limit=RECORDED).fetchall()
+            number = first.prompt_number
+            request = execute(db, "request_of", session_id=session_id, prompt_number=number).fetchone()
+            titles = execute(db, "recorded_titles", session_id=session_id, limit=RECORDED).fetchall()
         return Batch(
             project=first.event.project or "",
             session=first.event.session,
             events=tuple(job.event for job in lease.jobs),
-            request=asked and asked["prompt"],
+            request=request and request["prompt"],
             recorded=tuple(row["title"] for row in reversed(titles)),
             branch=source and source["branch"],
             offline=bool(source and source["offline"]),
@@ -123,8 +102,6 @@ class Queue(Part):
         *,
         provider: str | None = None,
     ) -> None:
-        """Save what was learned (by `provider`) and what it cost, and mark the jobs done, in one transaction.
-        What the project remembers already is not stored twice."""
         remember(db, lease, memory, provider)
         self._end(db, "settle_job", lease, spend, now=self._clock())
 
@@ -139,7 +116,6 @@ class Queue(Part):
         failed: bool,
         spend: Spend | None = None,
     ) -> None:
-        """Make the jobs ready again, not before `until`; a failed attempt counts, a wait does not."""
         self._end(db, "postpone_job", lease, spend, until=until, reason=reason, uncounted=int(not failed))
 
     @transaction
@@ -147,13 +123,10 @@ class Queue(Part):
         self._end(db, "park_job", lease, spend, reason=reason)
 
     def reclaim(self) -> int:
-        """Take back every lease: the one holder has just started, so all of them are dead."""
         return self._change("reclaim_jobs")
 
     @transaction
     def resume(self, db: sqlite3.Connection, job_ids: Sequence[int] | None = None) -> int:
-        """Make parked jobs ready again; when none are named, all of them, and those that wait for a better
-        moment."""
         if job_ids is None:
             execute(db, "hurry_jobs")
             return execute(db, "resume_jobs").rowcount
@@ -161,12 +134,10 @@ class Queue(Part):
 
     @transaction
     def drop(self, db: sqlite3.Connection, job_ids: Sequence[int]) -> int:
-        """Parked jobs are done with, unobserved; they stay as evidence. Returns how many were parked."""
         now = self._clock()
         return sum(execute(db, "drop_job", id=id, reason=DROPPED, now=now).rowcount for id in job_ids)
 
     def spent(self, session_id: int, now: int) -> Spent:
-        """By this session in its life, and by all since midnight UTC."""
         with self._readers.read() as db:
             session = execute(db, "spent_in_session", session_id=session_id).fetchone()
             day = spent_today(db, now)
@@ -181,20 +152,17 @@ class Queue(Part):
             return figures(db)
 
     def jobs(self, state: JobState, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
-        """Jobs in a state with the reason they are there, by id."""
         page = self._rows("jobs_in_state", state=state, limit=max(0, limit), after=after)
         return [(job_of_row(row), row["reason"]) for row in page]
 
     def counters(self) -> dict[str, int]:
-        """What was counted over the store's life: accepted, duplicate, set_aside, …"""
         return {row["name"]: row["value"] for row in self._rows("counters")}
 
     def count(self, name: str, by: int = 1) -> None:
         self._change("count", name=name, by=by)
 
     def last_event_at(self) -> int | None:
-        with self._readers.read() as db:
-            return last_event_at(db)
+        return self._number("last_event_at") or None
 
     def _end(
         self, db: sqlite3.Connection, statement: str, lease: Lease, spend: Spend | None, **change: Value
@@ -207,12 +175,8 @@ class Queue(Part):
                 )
         if spend is not None:
             now = self._clock()
-            paid: dict[str, Value] = {
-                "session_id": lease.session_id,
-                "created_at": iso(now),
-                "created_at_epoch": now,
-            }
-            execute(db, "add_spend", **columns(spend), **paid)
+            paid = columns(spend) | {"created_at": iso(now), "created_at_epoch": now}
+            execute(db, "add_spend", **paid, session_id=lease.session_id)
 
 
 def job_of_row(row: sqlite3.Row) -> Job:
@@ -221,25 +185,17 @@ def job_of_row(row: sqlite3.Row) -> Job:
     if row["tool_name"] is not None:
         tool = ToolCall(row["tool_name"], row["tool_input"], row["tool_response"], row["tool_use_id"])
     kind = _kind(row["kind"], tool)
-    event = Event(
+    event = value_of(
+        Event,
+        row,
         id=row["event_id"],
         at=row["created_at_epoch"],
         kind=kind,
         session=row["claude_session_id"],
-        client=row["client"],
-        cwd=row["cwd"],
-        project=row["project"],
-        transcript_path=row["transcript_path"],
-        prompt_id=row["prompt_id"],
-        prompt_number=row["prompt_number"],
-        agent_id=row["agent_id"],
-        agent_type=row["agent_type"],
         tool=tool,
         text=row["prompt"] if kind is Kind.PROMPT else row["text"],
-        note=row["note"],
-        private=bool(row["private"]),
     )
-    return Job(id=row["id"], event=event, prompt_number=row["prompt_number"], attempts=row["attempts"])
+    return Job(row["id"], event, row["prompt_number"], row["attempts"])
 
 
 def _kind(word: str, tool: ToolCall | None) -> Kind:
@@ -264,17 +220,11 @@ def _run(ready: Iterable[sqlite3.Row], now: int) -> Iterator[Job]:
 
 def _backlog(db: sqlite3.Connection, head: sqlite3.Row) -> SessionBacklog:
     found = execute(db, "gathered_jobs", session_id=head["session_id"], limit=JOBS).fetchone()
-    return SessionBacklog(
-        session_id=head["session_id"],
-        events=found["events"],
-        characters=found["characters"],
-        oldest_at=found["oldest_at"],
-        newest_at=found["newest_at"],
+    return value_of(
+        SessionBacklog,
+        dict(head) | dict(found),
         turn_ended=bool(found["stopped"]) or head["status"] in _NO_MORE_TO_COME,
-        attempts=head["attempts"],
         due_at=head["not_before_epoch"],
-        past=bool(head["past"]),
-        offline=bool(head["offline"]),
     )
 
 
@@ -286,11 +236,6 @@ def figures(db: sqlite3.Connection) -> QueueFigures:
 
 def count(db: sqlite3.Connection, name: str, by: int) -> None:
     execute(db, "count", name=name, by=by)
-
-
-def last_event_at(db: sqlite3.Connection) -> int | None:
-    (at,) = execute(db, "last_event_at").fetchone()
-    return None if at is None else int(at)
 
 
 def spent_today(db: sqlite3.Connection, now: int) -> sqlite3.Row:

@@ -7,26 +7,26 @@ import os
 import sqlite3
 from pathlib import Path
 
-from msgspec import Struct
-
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError
 from claude_mem.store.sqlite import backup, schema
 from claude_mem.store.sqlite.connection import SQLITE_ERRORS, queries, translated
 from claude_mem.store.sqlite.database_files import (
+    beside,
     copy,
     draft_of,
     is_plain,
     private_directory,
     put_in_place,
     require_plain,
+    require_sound,
     sync,
 )
+from claude_mem.store.values import Recovered, Restored
 
-
-class Restored(Struct, frozen=True):
-    restored_from: Path
-    moved_aside: Path | None  # the directory the former database is in; None: there was none
+CHECK_UP_TO = 64 * 1024 * 1024
+"""A larger file is not read through while somebody waits for the worker to start."""
+THOROUGH_UP_TO = 32 * 1024 * 1024
 
 
 def restore(database: Path, *, clock: Clock, backups: Path, source: Path | None = None) -> Restored:
@@ -49,32 +49,32 @@ def newest_whole(backups: Path) -> Path | None:
     return None
 
 
-def set_aside(database: Path, aside: Path, *, leave: bool) -> Path | None:
+def quarantine(database: Path, folder: Path, *, leave: bool) -> Path | None:
     """Move a database and its log into a directory of their own; `leave` its name to be replaced at once."""
     there = [path for path in _files(database) if is_plain(path)]
     if not there:
         return None
-    private_directory(aside.parent)
-    while aside.exists():
-        aside = aside.with_name(aside.name + backup.AGAIN)
-    private_directory(aside)
+    private_directory(folder.parent)
+    while folder.exists():
+        folder = folder.with_name(folder.name + backup.AGAIN)
+    private_directory(folder)
     for path in there:
         if leave and path == database:
-            _link(path, aside / path.name)
+            _link(path, folder / path.name)
         else:
-            path.rename(aside / path.name)
-        (aside / path.name).chmod(0o600)
-    sync(aside)
-    return aside
+            path.rename(folder / path.name)
+        (folder / path.name).chmod(0o600)
+    sync(folder)
+    return folder
 
 
-def put_back(database: Path, aside: Path, source: Path) -> Restored:
+def put_back(database: Path, folder: Path, source: Path) -> Restored:
     """A verified backup takes the database's name; without room for it, nothing is changed."""
     require_plain(database)
     draft = draft_of(database)
     with translated(database):
         copy(source, draft)
-        moved = set_aside(database, aside, leave=True)
+        moved = quarantine(database, folder, leave=True)
         put_in_place(draft, database)
     return Restored(restored_from=source, moved_aside=moved)
 
@@ -89,20 +89,7 @@ def _link(path: Path, second: Path) -> None:
 
 def _files(database: Path) -> tuple[Path, ...]:
     """The database last: as long as it has its name, whoever finds it will come to the same conclusion."""
-    return tuple(database.with_name(database.name + suffix) for suffix in ("-shm", "-wal", "-journal", ""))
-
-
-CHECK_UP_TO = 64 * 1024 * 1024
-"""A larger file is not read through while somebody waits for the worker to start."""
-THOROUGH_UP_TO = 32 * 1024 * 1024
-
-
-class Recovered(Struct, frozen=True):
-    """What the user is to be told."""
-
-    quarantined: Path | None  # the directory the damaged files are in
-    restored_from: Path | None  # None: no whole backup was there, so the database was started anew
-    detail: str  # what was wrong
+    return tuple(beside(database, suffix) for suffix in ("-shm", "-wal", "-journal", ""))
 
 
 class _Anything(dict[str, int]):
@@ -120,20 +107,18 @@ def check_schema(db: sqlite3.Connection, path: Path) -> None:
 
 
 def check(db: sqlite3.Connection, path: Path) -> None:
-    """Read the whole database through; StoreDamaged says what is wrong with it. Whether indexes and rows
-    agree is looked at as well where that is quick; else it is noticed only when a row is to be changed."""
+    """Whether indexes and rows agree is looked at as well where that is quick; else it is noticed only when a
+    row is to be changed."""
     with translated(path):
-        look = "integrity_check" if path.stat().st_size <= THOROUGH_UP_TO else "quick_check"
-        (verdict,) = db.execute(f"PRAGMA {look}(1)").fetchone()
-    if verdict != "ok":
-        raise StoreDamaged(str(path), verdict)
+        is_small = path.stat().st_size <= THOROUGH_UP_TO
+        require_sound(db, path, "integrity_check" if is_small else "quick_check")
 
 
 def recover(database: Path, *, clock: Clock, backups: Path, detail: str) -> Recovered:
     """Only while no store has the database open. Afterwards it can be opened, with what could be saved."""
-    aside = backups / f"{backup.DAMAGED}-{backup.stamp(clock())}"
+    folder = backups / f"{backup.DAMAGED}-{backup.stamp(clock())}"
     source = newest_whole(backups)
     if source is None:
         with translated(database):
-            return Recovered(set_aside(database, aside, leave=False), None, detail)
-    return Recovered(put_back(database, aside, source).moved_aside, source, detail)
+            return Recovered(quarantine(database, folder, leave=False), None, detail)
+    return Recovered(put_back(database, folder, source).moved_aside, source, detail)

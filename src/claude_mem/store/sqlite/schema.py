@@ -15,6 +15,7 @@ from claude_mem.store.sqlite import backup, database_files
 from claude_mem.store.sqlite.connection import APPLICATION_ID, open_draft, open_writer, shrinking, translated
 from claude_mem.store.sqlite.database_files import (
     DatabaseHeader,
+    beside,
     draft_of,
     new_file,
     put_in_place,
@@ -122,7 +123,7 @@ def create(path: Path, script: str, version: int) -> None:
         db.close()
         # A log is void without its database, but SQLite would play it into the new one.
         for left_over in ("-wal", "-shm", "-journal"):
-            path.with_name(path.name + left_over).unlink(missing_ok=True)
+            beside(path, left_over).unlink(missing_ok=True)
         put_in_place(draft, path)
 
 

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
-from claude_mem.model.jobs import Session, SessionStatus
+from claude_mem.model.jobs import Session
 from claude_mem.model.refs import Filters
-from claude_mem.store.sqlite.connection import Part, Value, conditions, execute, queries
+from claude_mem.store.sqlite.connection import Part, conditions, execute, queries
+from claude_mem.store.sqlite.rows import Value, columns, value_of
 
 LAST_SESSIONS = 20
 
 
 class Sessions(Part):
     def find(self, session: int | str) -> Session | None:
-        """By the database's id (int) or the client's own (str)."""
         by = "session_by_id" if isinstance(session, int) else "session_by_client_id"
         row = self._row(by, session=session)
-        if row is None:
-            return None
-        found = {name: row[name] for name in Session.__struct_fields__}
-        return Session(**found | {"status": SessionStatus(row["status"])})
+        return None if row is None else value_of(Session, row)
 
     def fail(self, session_id: int) -> None:
-        """An abort was asked for: mark it failed; its queued events stay."""
         self._change("fail_session", session_id=session_id)
 
     def interrupt_silent(self, before: int) -> int:
-        """Mark open sessions without activity since `before` as interrupted."""
         return self._change("interrupt_sessions", before=before)
 
     def count_open(self) -> int:
@@ -37,7 +33,6 @@ class Sessions(Part):
     def sessions(
         self, filters: Filters, *, limit: int, offset: int = 0, after: tuple[int, int] | None = None
     ) -> list[dict[str, Any]]:
-        """The one in which something last happened first."""
         statement, given = _narrowed("list_session", filters, "where_less_active" if after else None)
         at, id = after or (None, None)
         given |= {"limit": limit, "offset": offset, "place_at": at, "place_id": id}
@@ -50,7 +45,6 @@ class Sessions(Part):
             return int(db.execute(*_narrowed("count_sessions", filters)).fetchone()[0])
 
     def session(self, given: str) -> dict[str, Any] | None:
-        """By the client's id or the beginning of it, or by the database's; with its neighbours' ids."""
         with self._readers.read() as db:
             row = execute(db, "session_named", given=given).fetchone()
             if row is None:
@@ -61,21 +55,22 @@ class Sessions(Part):
                 found[name] = next(iter(_shown(db, [beside["id"]])), None) if beside else None
             return found
 
+    def titles(self, ids: Sequence[int]) -> dict[str, dict[str, Any]]:
+        found = self._rows("session_titles", ids=json.dumps(list(ids)))
+        return {row["claude_session_id"]: dict(row) for row in found}
+
     def last_summaries(self, project_id: int, but_for: str, limit: int) -> list[int]:
-        """The ids of the newest summaries, one a session."""
-        asked: dict[str, Value] = {"project_id": project_id, "but_for": but_for, "limit": limit}
-        return [row["id"] for row in self._rows("last_summaries", **asked, sessions=LAST_SESSIONS)]
+        parameters: dict[str, Value] = {"project_id": project_id, "but_for": but_for, "limit": limit}
+        return [row["id"] for row in self._rows("last_summaries", **parameters, sessions=LAST_SESSIONS)]
 
     def compacted_at(self, session: str) -> int:
         return self._number("last_compaction", session=session)
 
     def figures(self, project_id: int) -> tuple[int, int]:
-        """How many sessions and observations."""
         ((sessions, observations),) = self._rows("project_figures", project_id=project_id)
         return sessions, observations
 
     def directories(self, project_id: int, limit: int) -> list[str]:
-        """Where its last sessions worked."""
         return [row["cwd"] for row in self._rows("working_directories", project_id=project_id, limit=limit)]
 
 
@@ -91,7 +86,7 @@ _CONDITIONS = {
 
 def _narrowed(query: str, filters: Filters, besides: str | None = None) -> tuple[str, dict[str, object]]:
     """A statement with the conditions that the filters, and another one by its name, add to it."""
-    given: dict[str, object] = {name: getattr(filters, name) for name in _CONDITIONS}
+    given = columns(filters)
     where = [part for name, part in _CONDITIONS.items() if given[name] is not None]
     where += [conditions()[besides]] if besides else []
     narrowed = f" WHERE {' AND '.join(where)}" if where else ""

@@ -3,62 +3,42 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
 
-from msgspec import Struct, field
-
+from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import StoreError, StoreForeign
-from claude_mem.model.jobs import QueueFigures
-from claude_mem.model.refs import ObservationType, Ref, ref_at, span
+from claude_mem.model.refs import ObservationType, Ref, span
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import (
     backup,
     database_files,
     queue,
     recovery,
-    retention,
     schema,
     text_index,
+    upkeep,
     vector_index,
 )
-from claude_mem.store.sqlite.connection import Part, Value, columns, execute, open_reader, translated
-from claude_mem.store.values import ChangedFile, DatabaseSize, Facets, InjectionCount, Spending
+from claude_mem.store.sqlite.connection import Part, execute, open_reader, translated
+from claude_mem.store.sqlite.rows import Value, columns
+from claude_mem.store.values import (
+    ChangedFile,
+    Facets,
+    InjectionCount,
+    InjectionTotals,
+    News,
+    NewsMarks,
+    Survey,
+    Today,
+    UsageCounts,
+)
 
 
-class Today(Struct, frozen=True):
-    """What was spent since midnight UTC, by all sessions: as the budget counts it."""
-
-    tokens: int = 0
-    usd: float = 0.0  # as far as it is known
-
-
-class InjectionTotals(Struct, frozen=True):
-    """What sessions were told on one occasion."""
-
-    times: int
-    tokens: int
-
-
-class Tally(Struct, frozen=True):
-    sessions: int = 0
-    prompts: int = 0
-    events: int = 0
-    by_type: dict[str, int] = field(default_factory=dict)  # observations, the most frequent first
-    by_provider: dict[str, int] = field(default_factory=dict)
-    seen_again: int = 0  # and so not stored twice
-    summaries: int = 0
-    told: dict[str, InjectionTotals] = field(default_factory=dict)  # by the hook's event
-    queue: QueueFigures = field(default_factory=QueueFigures)
-    spending: list[Spending] = field(default_factory=list)
-    today: Today = field(default_factory=Today)
-
-
-def count_since(path: Path, since: int, now: int) -> Tally:
+def count_since(path: Path, since: int, now: int) -> UsageCounts:
     """Of a database of this version's schema. Both times in epoch milliseconds."""
     with closing(open_reader(path)) as db, translated(path):
         db.execute("BEGIN")  # one view: figures that belong together add up
@@ -68,67 +48,32 @@ def count_since(path: Path, since: int, now: int) -> Tally:
             by_type[kind] += observations
             by_provider[provider] += observations
         injections = execute(db, "tally_injections", since=since).fetchall()
-        sessions, prompts, events, sightings, summaries = (
-            int(execute(db, f"tally_{what}", since=since).fetchone()[0])
-            for what in ("sessions", "prompts", "events", "sightings", "summaries")
-        )
-        return Tally(
-            sessions=sessions,
-            prompts=prompts,
-            events=events,
+        return UsageCounts(
+            **execute(db, "tally", since=since).fetchone(),
             by_type=dict(by_type.most_common()),
             by_provider=dict(by_provider.most_common()),
-            seen_again=sightings,
-            summaries=summaries,
-            told={row["event"]: InjectionTotals(row["times"], row["tokens"]) for row in injections},
+            injected={row["event"]: InjectionTotals(row["times"], row["tokens"]) for row in injections},
             queue=queue.figures(db),
             spending=queue.spending_since(db, since),
             today=Today(**queue.spent_today(db, now)),
         )
 
 
-def last_observation_at(db: sqlite3.Connection) -> int | None:
-    (at,) = execute(db, "last_observation_at").fetchone()
-    return None if at is None else int(at)
-
-
-LOOK_BACK_MS = 35 * queue.DAY_MS
-
-
-class Survey(Struct, frozen=True):
-    """A look at a database from outside: nothing is made, migrated or changed, whatever state it is in."""
-
-    path: Path
-    exists: bool = False
-    bytes: int = 0
-    schema: int | None = None
-    known_schema: int = 0
-    problem: str | None = None  # damaged, foreign, too new or unreadable, as a sentence
-    checked: bool = False  # read through, not only looked at
-    figures: QueueFigures | None = None
-    last_event_at: int | None = None
-    last_observation_at: int | None = None
-    spent_today: Today | None = None
-    unindexed: int | None = None  # rows that full text does not find yet
-    unembedded: int | None = None  # memories without a vector
-    room: DatabaseSize | None = None
-    grows: float | None = None  # bytes a day, by the size of its backups; None: not known yet
-    backups: int = 0
-    newest_backup_at: int | None = None
+LOOK_BACK_MS = 35 * DAY_MS
 
 
 def survey_database(path: Path, backups: Path, now: int, *, thorough: bool = True) -> Survey:
     known = schema.migrations()
-    kept = backup.find_backups(backups)
+    copies = backup.find_backups(backups)
     facts = Survey(
         path,
         known_schema=schema.newest(known),
-        backups=len(kept),
-        newest_backup_at=_at(kept[0]) if kept else None,
+        backups=len(copies),
+        newest_backup_at=_at(copies[0]) if copies else None,
     )
     try:
         found = _with_database(facts, known, now, thorough)
-        return replace(found, grows=_grows(found.room.size, kept, now)) if found.room else found
+        return replace(found, grows=_grows(found.room.size, copies, now)) if found.room else found
     except StoreError as error:
         return replace(facts, exists=True, problem=str(error))
 
@@ -162,42 +107,29 @@ def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int,
             facts,
             checked=checked,
             figures=queue.figures(db),
-            last_event_at=queue.last_event_at(db),
-            last_observation_at=last_observation_at(db),
+            last_event_at=execute(db, "last_event_at").fetchone()[0],
+            last_observation_at=execute(db, "last_observation_at").fetchone()[0],
             spent_today=Today(**queue.spent_today(db, now)),
             unindexed=text_index.unindexed_count(db),
             unembedded=vector_index.unembedded_count(db),
-            room=retention.room(db, path),
+            room=upkeep.size(db, path),
         )
 
 
-def _grows(size: int, kept: Sequence[backup.Backup], now: int) -> float | None:
+def _grows(size: int, copies: Sequence[backup.Backup], now: int) -> float | None:
     """By the oldest copy of the last weeks: a single day says little, and a year ago is another time."""
-    then = [one for one in kept if queue.DAY_MS <= now - _at(one) <= LOOK_BACK_MS]
+    then = [one for one in copies if DAY_MS <= now - _at(one) <= LOOK_BACK_MS]
     if not then:
         return None
     try:
         before = then[-1].path.stat().st_size
     except OSError:
         return None
-    return (size - before) / ((now - _at(then[-1])) / queue.DAY_MS)
+    return (size - before) / ((now - _at(then[-1])) / DAY_MS)
 
 
 def _at(one: backup.Backup) -> int:
     return int(one.at.timestamp() * 1000)
-
-
-class NewsMarks(Struct, frozen=True):
-    observation: int
-    summary: int
-    event: int
-    session: int
-
-
-class News(Struct, frozen=True):
-    marks: NewsMarks
-    projects: tuple[int, ...] = ()
-    compacted: tuple[tuple[int, str], ...] = ()  # project, session
 
 
 LOOKED_AT = 20_000
@@ -210,7 +142,6 @@ _TYPES = json.dumps(get_args(ObservationType))
 
 class Statistics(Part):
     def news(self, since: NewsMarks | None) -> News:
-        """Which projects have something new, and which sessions were compacted. None: all of it is new."""
         with self._readers.read() as db:
             last = NewsMarks(
                 observation=text_index.last_id(db, "observation"),
@@ -229,26 +160,24 @@ class Statistics(Part):
         )
 
     def unindexed(self) -> int:
-        """How many rows the full-text index is behind, at most."""
         with self._readers.read() as db:
             return text_index.unindexed_count(db)
 
     def figures(self) -> dict[str, Any]:
-        """How much is remembered, and how much of it sessions were told."""
         with self._readers.read() as db:
             row = execute(db, "memory_figures").fetchone()
-            told = execute(db, "injection_figures").fetchall()
+            injected = execute(db, "injection_figures").fetchall()
         return {
-            **{name: row[name] for name in ("projects", "sessions", "prompts", "observations", "summaries")},
-            "injected": {each["event"]: {"times": each["times"], "tokens": each["tokens"]} for each in told},
+            **dict(row),
+            "injected": {
+                each["event"]: {"times": each["times"], "tokens": each["tokens"]} for each in injected
+            },
         }
 
     def activity(self, project_id: int, since: int) -> dict[str, dict[str, int]]:
         days: dict[str, dict[str, int]] = {}
-        with self._readers.read() as db:
-            for what in ("observations", "prompts", "summaries"):
-                for row in execute(db, f"activity_of_{what}", project_id=project_id, since=since):
-                    days.setdefault(row["day"], {})[what] = row["times"]
+        for row in self._rows("activity", project_id=project_id, since=since):
+            days.setdefault(row["day"], {})[row["what"]] = row["times"]
         return days
 
     def types(self, project_id: int) -> dict[str, int]:
@@ -258,7 +187,7 @@ class Statistics(Part):
     def changed_files(self, project_id: int, limit: int) -> list[ChangedFile]:
         first, last = span(project_id)
         found = self._rows("changed_files", first=first, last=last, most=LOOKED_AT, limit=limit)
-        return [ChangedFile(row["path"], row["changes"], ref_at(row["spot"])) for row in found]
+        return [ChangedFile(**row) for row in found]
 
     def facets(self, project_id: int | None) -> Facets:
         of: dict[str, Value] = {"limit": MOST, "project_id": project_id}

@@ -3,59 +3,62 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged
-from claude_mem.store.sqlite import backup, recovery, schema
-from claude_mem.store.sqlite.arrivals import Inbox
-from claude_mem.store.sqlite.connection import Readers, Writer, empty_log, open_reader
-from claude_mem.store.sqlite.database_files import clear_drafts, private_directory
+from claude_mem.store.base import Store
+from claude_mem.store.sqlite import recovery, schema
+from claude_mem.store.sqlite.connection import Readers, Writer
+from claude_mem.store.sqlite.copies import Copies
+from claude_mem.store.sqlite.database_files import draft_of, private_directory
+from claude_mem.store.sqlite.events import Events
 from claude_mem.store.sqlite.forget import Deletion
 from claude_mem.store.sqlite.injections import Injections
 from claude_mem.store.sqlite.memories import Memories
 from claude_mem.store.sqlite.projects import Projects
 from claude_mem.store.sqlite.queue import Queue
-from claude_mem.store.sqlite.recovery import Recovered
-from claude_mem.store.sqlite.retention import EvidenceRetention, FileSpace
 from claude_mem.store.sqlite.sessions import Sessions
 from claude_mem.store.sqlite.statistics import Statistics
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.sqlite.transfer import Transfer
+from claude_mem.store.sqlite.upkeep import Upkeep
 from claude_mem.store.sqlite.vector_index import EmbeddingProgress, VectorTable
+from claude_mem.store.values import Recovered
 
 
-class Store:
-    """Any thread may call its parts; any call may block, and raises StoreError."""
+class SqliteStore(Store):
+    memories: Memories
+    deletion: Deletion
+    text_index: TextIndex
+    vectors: VectorTable
+    embeddings: EmbeddingProgress
+    upkeep: Upkeep
 
     def __init__(
         self, path: Path, db: sqlite3.Connection, *, clock: Clock, backups: Path, recovered: Recovered | None
     ) -> None:
-        self.path = path
-        self.recovered = recovered
-        """What was done about a damaged database when this one was opened; None: it was whole."""
-        self.readers = readers = Readers(path)
-        self.writer = writer = Writer(db, path)
-        self.inbox = Inbox(readers, writer, clock)
-        self.queue = Queue(readers, writer, clock)
-        self.sessions = Sessions(readers, writer)
-        self.memories = Memories(readers, writer)
-        self.projects = Projects(readers, writer)
-        self.injections = Injections(readers, writer)
-        self.deletion = Deletion(readers, writer, clock)
-        self.transfer = Transfer(readers, writer, clock)
-        self.statistics = Statistics(readers, writer)
-        self.text_index = TextIndex(readers, writer)
-        self.vectors = VectorTable(readers, writer)
-        self.embeddings = EmbeddingProgress(readers, writer)
-        self.evidence = EvidenceRetention(readers, writer, clock)
-        self.space = FileSpace(path, readers, writer)
-        self.upkeep = Upkeep(path, writer, clock, backups)
+        self.path, self.recovered = path, recovered
+        self.readers, self.writer = Readers(path), Writer(db, path)
+        part = (self.readers, self.writer, clock)
+        self.events = Events(*part)
+        self.queue = Queue(*part)
+        self.sessions = Sessions(*part)
+        self.memories = Memories(*part)
+        self.projects = Projects(*part)
+        self.injections = Injections(*part)
+        self.deletion = Deletion(*part)
+        self.copies = Copies(backups, partial(_open_copy, clock))
+        self.transfer = Transfer(*part)
+        self.statistics = Statistics(*part)
+        self.text_index = TextIndex(*part)
+        self.vectors = VectorTable(*part)
+        self.embeddings = EmbeddingProgress(*part)
+        self.upkeep = Upkeep(*part, path, backups)
 
     @classmethod
-    def open(cls, path: Path, *, clock: Clock, backups: Path) -> Store:
+    def open(cls, path: Path, *, clock: Clock, backups: Path) -> SqliteStore:
         """Make, migrate or recover the database as needed. Raises StoreForeign and StoreTooNew with the file
         untouched, StoreUnavailable when it cannot be written; never for damage (see `recovered`)."""
         private_directory(path.parent)
@@ -68,39 +71,12 @@ class Store:
         return cls(path, db, clock=clock, backups=backups, recovered=recovered)
 
     def close(self) -> None:
-        """Finish what is being written, then let go of the file."""
         self.readers.close()
         self.writer.close()
 
-    def __enter__(self) -> Store:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class Upkeep:
-    """What the worker does when nobody is waiting."""
-
-    def __init__(self, path: Path, writer: Writer, clock: Clock, backups: Path) -> None:
-        self._path, self._writer, self._clock, self._backups = path, writer, clock, backups
-
-    def checkpoint(self) -> bool:
-        """Empty the log into the database; False if a reader stood in the way of some of it."""
-        return self._writer.alone(empty_log)
-
-    def check(self) -> None:
-        """Read the whole file through, however large; StoreDamaged says what is wrong (see `recover`)."""
-        with closing(open_reader(self._path)) as db:
-            recovery.check(db, self._path)
-
-    def backup(self) -> Path:
-        return backup.make(self._path, self._backups, self._clock())
-
-    def backup_if_due(self) -> Path | None:
-        return backup.make_if_due(self._path, self._backups, self._clock())
+def _open_copy(clock: Clock, path: Path, backups: Path) -> SqliteStore:
+    return SqliteStore.open(path, clock=clock, backups=backups)
 
 
 def _open_whole(path: Path, clock: Clock, backups: Path) -> sqlite3.Connection:
@@ -109,7 +85,7 @@ def _open_whole(path: Path, clock: Clock, backups: Path) -> sqlite3.Connection:
         recovery.check_schema(db, path)
         if path.stat().st_size <= recovery.CHECK_UP_TO:
             recovery.check(db, path)
-        clear_drafts(path)
+        draft_of(path).unlink(missing_ok=True)  # what a kill has left half made
     except BaseException:
         db.close()
         raise

@@ -12,7 +12,7 @@ from msgspec import Struct
 from claude_mem.model.full_text import indexed
 from claude_mem.model.refs import MemoryKind, Ref, memory_key
 
-VERSION = "1"
+VERSION = "2"
 """Changes with anything here or in `model.full_text`: the index is then made anew."""
 
 MOST = 8_000
@@ -37,6 +37,7 @@ class TextDocument(Struct, frozen=True):
     title: str
     body: str
     names: str
+    tool: str
     files: tuple[tuple[str, str], ...]  # path, how
 
 
@@ -44,17 +45,22 @@ def document_of(kind: MemoryKind, row: sqlite3.Row) -> TextDocument:
     """Of a row of the `unindexed_…` statement of its kind."""
     title, body, read, modified, telling = _PARTS[kind](row)
     files = _files(row["cwd"], read, modified, telling)
+    text = indexed(_cut("\n".join(part for part in body if part), MOST))
+    is_tool = kind == "evidence" and row["tool_name"] is not None
     return TextDocument(
         memory_key=memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])),
         title=indexed(_cut(title, MOST)),
-        body=indexed(_cut("\n".join(part for part in body if part), MOST)),
-        names=names(files),
+        body="" if is_tool else text,
+        names=names(kind, files),
+        tool=text if is_tool else "",
         files=files,
     )
 
 
-def names(files: Iterable[tuple[str, str]]) -> str:
-    """The words of the paths a memory is about; those it only names are among its words already."""
+def names(kind: MemoryKind, files: Iterable[tuple[str, str]]) -> str:
+    """The words of the paths a memory is about; those it only names, and a tool's, are among its words."""
+    if kind == "evidence":
+        return ""
     return indexed(" ".join(sorted(path for path, how in files if how != "named")))
 
 

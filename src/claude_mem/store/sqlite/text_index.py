@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from claude_mem.model.full_text import beginning, is_only_a_beginning
-from claude_mem.model.refs import KINDS, MemoryKind, Ref, idf
+from claude_mem.model.full_text import is_only_a_beginning, may_begin_others
+from claude_mem.model.refs import KINDS, MemoryKind, Ref, idf, kind_at, memory_key, session_at
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Part, execute, transaction
 from claude_mem.store.sqlite.text_document import VERSION, TextDocument, document_of, names, placed
-from claude_mem.store.values import TextMatch, TextQuery
+from claude_mem.store.values import IndexSizes, TextMatch, TextQuery
 
 if TYPE_CHECKING:
-    from claude_mem.store.sqlite.memory_filters import MemoryFilter
+    from claude_mem.store.base import MemoryFilter
 
 STEP = 128
 
@@ -86,10 +87,11 @@ def take_out(db: sqlite3.Connection, refs: Sequence[Ref]) -> None:
     """Before rows are deleted or changed, in the same transaction: their words leave the index."""
     for made in _indexed(db, refs):
         # As they were told then: seen from a working directory that may have become known only later.
-        files = [(row["path"], row["how"]) for row in execute(db, "files_of", spot=made.memory_key)]
+        files = [(row["path"], row["how"]) for row in execute(db, "files_of", memory_key=made.memory_key)]
         key = made.memory_key
-        execute(db, "remove_words", spot=key, title=made.title, body=made.body, names=names(files))
-        execute(db, "remove_files", spot=key)
+        words = {"title": made.title, "body": made.body, "tool": made.tool}
+        execute(db, "remove_words", memory_key=key, names=names(kind_at(key), files), **words)
+        execute(db, "remove_files", memory_key=key)
     _next_generation(db)
 
 
@@ -124,10 +126,11 @@ def _entries(kind: MemoryKind, rows: Sequence[sqlite3.Row]) -> Iterator[TextDocu
 
 
 def _add(db: sqlite3.Connection, made: TextDocument) -> None:
-    execute(db, "add_words", spot=made.memory_key, title=made.title, body=made.body, names=made.names)
+    words = {"title": made.title, "body": made.body, "names": made.names, "tool": made.tool}
+    execute(db, "add_words", memory_key=made.memory_key, **words)
     for path, how in made.files:
         folder, base = placed(path)
-        execute(db, "add_file", base=base, spot=made.memory_key, path=path, folder=folder, how=how)
+        execute(db, "add_file", base=base, memory_key=made.memory_key, path=path, folder=folder, how=how)
 
 
 def _rows(db: sqlite3.Connection, kind: MemoryKind, after: int, upto: int, limit: int) -> list[sqlite3.Row]:
@@ -174,15 +177,31 @@ words: SQLite puts all of theirs together anew for each question."""
 PHRASES_SHARE = 4
 """A fourth as many matches of phrases are weighed as of words: a telling one has few."""
 MOST_KNOWN = 10_000
+SIZES_HOLD = 0.02
+"""A span is counted again when the index has grown by this part of it."""
 
 Span = tuple[int, int]
 
 
-class Sizes(Struct, frozen=True):
-    """How many memories there are."""
+class KnownSizes:
+    """How many memories each session of a span has, counted now and then: how rare a word is does not change
+    with a few memories more. Any thread may ask."""
 
-    span: int
-    all: int  # exactly: how SQLite has weighed is reckoned back from it
+    def __init__(self) -> None:
+        self._known: dict[Span, tuple[int, IndexSizes]] = {}
+
+    def of(self, db: sqlite3.Connection, span: Span, everything: int) -> IndexSizes:
+        """`everything`: how many there are in all."""
+        counted_at, sizes = self._known.get(span, (0, None))
+        if sizes is None or abs(everything - counted_at) > SIZES_HOLD * sizes.total:
+            per_session = memory_key(0, 1, Ref(KINDS[0], 0))
+            rows = execute(
+                db, "sizes_of_span", first=span[0], last=span[1], per_session=per_session
+            ).fetchall()
+            sessions = {session_at(row["first"]): row["rows"] for row in rows}
+            sizes = IndexSizes(sum(sessions.values()), sum(row["said"] for row in rows), sessions)
+            self._known[span] = everything, sizes
+        return sizes
 
 
 def size_of_all(db: sqlite3.Connection) -> int:
@@ -197,132 +216,160 @@ def size_of_all(db: sqlite3.Connection) -> int:
 
 
 class Frequent:
-    """Words that are known to be in more memories of a span than can be weighed: those take longest to
-    count, are in every other question, and do not become rare. Any thread may ask."""
+    """Words that are known to be in more memories of a span than can be weighed, and in how many: those take
+    longest to count, are in every other question, and do not become rare. Any thread may ask."""
 
     def __init__(self) -> None:
-        self._known: set[tuple[str, Span, int]] = set()
+        self._known: dict[tuple[str, Span], int] = {}
 
-    def has(self, word: str, span: Span, most: int) -> bool:
-        return (word, span, most) in self._known
+    def rows(self, word: str, span: Span) -> int:
+        """0: it is not known to be frequent."""
+        return self._known.get((word, span), 0)
 
-    def add(self, word: str, span: Span, most: int) -> None:
+    def add(self, word: str, span: Span, rows: int) -> None:
         if len(self._known) >= MOST_KNOWN:
-            self._known = set()  # so what was forgotten since is noticed some time
-        self._known.add((word, span, most))
+            self._known = {}  # so what was forgotten since is noticed some time
+        self._known[word, span] = rows
 
 
-def match(
-    db: sqlite3.Connection,
-    wording: TextQuery,
-    within: Span | None,
-    sizes: Sizes,
-    frequent: Frequent | None = None,
-    passing: MemoryFilter | None = None,
-) -> list[TextMatch]:
-    span, most = within or EVERYWHERE, wording.most_rows
-    frequent = frequent or Frequent()
-    counted = sorted(_counted(db, word, span, most, frequent) for word in wording.words)
-    found, weighed = [], 0
-    for rows, word in counted:
-        weighed += rows
-        if weighed > most:
-            break
-        found.append(TextMatch(word, _weighed(db, word, span, rows, sizes) if rows else {}))
-    if passing is not None:
-        found += _left_out(db, [word for _, word in counted[len(found) :]], span, most, sizes, passing)
-    if not any(each.scores if passing is None else passing(each.scores) for each in found):
-        found += _newest(db, [word for rows, word in counted if rows], span, passing)
-    nowhere = {
-        word.strip('"*')
-        for rows, word in counted
-        if not rows or (word.endswith("*") and not is_only_a_beginning(word[:-1]))
-    }
-    # Of the others none can match, but SQLite would look for all their words, however frequent.
-    possible = [phrase for phrase in wording.phrases if nowhere.isdisjoint(phrase.strip('"').split()[:-1])]
-    few, weighed = most // PHRASES_SHARE, 0
-    for rows, phrase in sorted((_count(db, phrase, span, few), phrase) for phrase in possible):
-        weighed += rows
-        if rows and weighed <= few:
-            found.append(TextMatch(phrase, _weighed(db, phrase, span, rows, sizes), is_phrase=True))
-        elif rows and passing is not None:
-            passed = _among(db, phrase, span, few, passing)
-            found.append(TextMatch(phrase, dict.fromkeys(passed, idf(rows, sizes.span)), is_phrase=True))
-    return found
+class Matcher(Struct, frozen=True):
+    """Looks words up in a span of the index."""
+
+    db: sqlite3.Connection
+    span: Span
+    size: int  # memories of the span
+    everything: int  # of the whole index, exactly: how SQLite has weighed is reckoned back from it
+    frequent: Frequent
+    passing: MemoryFilter | None = None
+
+    def match(self, wording: TextQuery) -> list[TextMatch]:
+        most, passing = wording.most_rows, self.passing
+        counted = sorted(self._counted(word, most) for word in wording.words)
+        found, weighed = [], 0
+        for rows, word in counted:
+            weighed += rows
+            if weighed > most:
+                break
+            found.append(self._weighed(word, rows) if rows else TextMatch(word, {}))
+        left_out = counted[len(found) :]
+        if passing is not None:
+            found += self._left_out([word for _, word in left_out], most)
+        elif weighed_words := [each.word for each in found if each.scores]:
+            found += self._beside(left_out, weighed_words, {place for each in found for place in each.said})
+        if not any(each.scores if passing is None else passing(each.scores) for each in found):
+            found += self._newest([word for rows, word in counted if rows])
+        nowhere = {
+            word.rstrip("*")
+            for rows, word in counted
+            if not rows or (word.endswith("*") and not is_only_a_beginning(word[:-1]))
+        }
+        # Of the others none can match, but SQLite would look for all their words, however frequent.
+        possible = [phrase for phrase in wording.phrases if nowhere.isdisjoint(phrase.split()[:-1])]
+        few, weighed = most // PHRASES_SHARE, 0
+        for rows, phrase in sorted((self._count(phrase, self.span, few), phrase) for phrase in possible):
+            weighed += rows
+            if rows and weighed <= few:
+                found.append(replace(self._weighed(phrase, rows), is_phrase=True))
+            elif rows and passing is not None:
+                found.append(replace(self._flat(phrase, self._among(phrase, few), rows), is_phrase=True))
+        return found
+
+    def _counted(self, word: str, most: int) -> tuple[int, str]:
+        """In how many memories; a word found nowhere may be the beginning of others."""
+        if known := self.frequent.rows(word, self.span):
+            return known, word
+        rows = 0 if is_only_a_beginning(word) else self._count(word, self.span, self.everything)
+        if rows > most:
+            self.frequent.add(word, self.span, rows)
+        if rows or not may_begin_others(word):
+            return rows, word
+        return self._count(f"{word}*", self.span, most), f"{word}*"
+
+    def _count(self, word: str, span: Span, most: int) -> int:
+        first, last = span
+        counted = execute(
+            self.db, "how_often", expression=_quoted(word), first=first, last=last, most=most + 1
+        )
+        return int(counted.fetchone()[0])
+
+    def _weighed(self, word: str, rows: int) -> TextMatch:
+        """BM25 in the span's own terms: SQLite asks how rare a word is in the whole index, where another
+        project may speak of nothing else."""
+        first, last = self.span
+        is_whole = not word.endswith("*")
+        is_all = self.span == EVERYWHERE
+        everywhere = self._count(word, EVERYWHERE, COUNTED) if is_whole and not is_all else rows
+        if everywhere > COUNTED or not is_whole:
+            found = execute(self.db, "matches", expression=_quoted(word), first=first, last=last)
+            return self._flat(word, [row[0] for row in found], rows)
+        # As SQLite has it, the floor included.
+        theirs = max(math.log((self.everything - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
+        factor = idf(rows, self.size) / theirs
+        weighed = execute(
+            self.db, "weighed_matches", expression=_quoted(word), first=first, last=last
+        ).fetchall()
+        scores = {key: factor * score for key, score, _ in weighed}
+        return TextMatch(word, scores, {key: factor * said for key, _, said in weighed if said > 0})
+
+    def _flat(self, word: str, keys: Sequence[int], rows: int) -> TextMatch:
+        """Said once wherever it is said."""
+        first, last = self.span
+        expression = f"{{title body names}} : {_quoted(word)}"
+        said = execute(self.db, "matches", expression=expression, first=first, last=last)
+        scores = dict.fromkeys(keys, idf(rows, self.size))
+        return TextMatch(word, scores, {row[0]: scores[row[0]] for row in said if row[0] in scores})
+
+    def _beside(
+        self, counted: Sequence[tuple[int, str]], weighed: Sequence[str], said: set[int]
+    ) -> list[TextMatch]:
+        """What frequent words match of the memories that have a rarer one: nearly all of what they can change
+        in the order of the best, for a fraction of the time that weighing all their matches takes."""
+        first, last = self.span
+        rarer, found = " OR ".join(map(_quoted, weighed)), []
+        for rows, word in counted:
+            expression = f"{_quoted(word)} AND ({rarer})"
+            keys = [
+                row[0] for row in execute(self.db, "matches", expression=expression, first=first, last=last)
+            ]
+            scores = dict.fromkeys(keys, idf(rows, self.size))
+            also_said = {key: score for key, score in scores.items() if key in said}
+            found.append(TextMatch(word, scores, also_said, rows=rows))
+        return found
+
+    def _left_out(self, words: list[str], most: int) -> list[TextMatch]:
+        """What frequent words match of those that pass: the rarest first, and no more than the bound."""
+        matched = sorted((len(keys := self._among(word, most + 1)), word, keys) for word in words)
+        found, weighed = [], 0
+        for count, word, keys in matched:
+            weighed += count
+            if weighed > most:
+                break
+            rows = self._counted(word, most)[0]
+            found.append(replace(self._flat(word, keys, rows), rows=rows))
+        return found
+
+    def _newest(self, words: list[str]) -> list[TextMatch]:
+        """Every word is everywhere: those that have all of them, else the rarest; and of those the newest."""
+        for some in (words, words[:1]):
+            if some and (newest := self._among(" ".join(some), NEWEST, together=False)):
+                scores = dict.fromkeys(newest, 1.0)
+                return [TextMatch(" ".join(some), scores, scores)]
+        return []
+
+    def _among(self, words: str, limit: int, *, together: bool = True) -> list[int]:
+        """The newest matches that pass. `together`: of the words as a phrase."""
+        first, last = self.span
+        expression = _quoted(words) if together else " AND ".join(map(_quoted, words.split()))
+        everything = -1 if self.passing is not None else limit
+        rows = execute(
+            self.db, "newest_matches", expression=expression, first=first, last=last, limit=everything
+        )
+        found: list[int] = []
+        while len(found) < limit and (some := [row[0] for row in islice(rows, AT_ONCE)]):
+            found += some if self.passing is None else sorted(self.passing(some), reverse=True)
+        return found[:limit]
 
 
-def _counted(db: sqlite3.Connection, word: str, span: Span, most: int, frequent: Frequent) -> tuple[int, str]:
-    """In how many memories; a word found nowhere may be the beginning of others."""
-    if frequent.has(word, span, most):
-        return most + 1, word
-    rows = 0 if is_only_a_beginning(word) else _count(db, word, span, most)
-    if rows > most:
-        frequent.add(word, span, most)
-    begins = None if rows else beginning(word)
-    return (_count(db, begins, span, most), begins) if begins else (rows, word)
-
-
-def _count(db: sqlite3.Connection, expression: str, span: Span, most: int) -> int:
-    first, last = span
-    counted = execute(db, "how_often", expression=expression, first=first, last=last, most=most + 1)
-    return int(counted.fetchone()[0])
-
-
-def _weighed(
-    db: sqlite3.Connection, expression: str, span: Span, rows: int, sizes: Sizes
-) -> dict[int, float]:
-    """BM25 in the span's own terms: SQLite asks how rare a word is in the whole index, where another
-    project may speak of nothing else."""
-    first, last = span
-    is_whole = not expression.endswith("*")
-    everywhere = _count(db, expression, EVERYWHERE, COUNTED) if is_whole and span != EVERYWHERE else rows
-    if everywhere > COUNTED or not is_whole:
-        found = execute(db, "matches", expression=expression, first=first, last=last).fetchall()
-        return dict.fromkeys((row[0] for row in found), idf(rows, sizes.span))
-    found = execute(db, "weighed_matches", expression=expression, first=first, last=last).fetchall()
-    if span == EVERYWHERE:
-        return dict(found)
-    # As SQLite has it, the floor included.
-    theirs = max(math.log((sizes.all - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
-    factor = idf(rows, sizes.span) / theirs
-    return {memory_key: score * factor for memory_key, score in found}
-
-
-def _left_out(
-    db: sqlite3.Connection, words: list[str], span: Span, most: int, sizes: Sizes, passing: MemoryFilter
-) -> list[TextMatch]:
-    """What frequent words match of those that pass: again the rarest first, and no more than the bound."""
-    matched = sorted(
-        (len(memory_keys := _among(db, word, span, most + 1, passing)), word, memory_keys) for word in words
-    )
-    found, weighed = [], 0
-    for count, word, memory_keys in matched:
-        weighed += count
-        if weighed > most:
-            break
-        rows = _count(db, word, span, sizes.all)
-        found.append(TextMatch(word, dict.fromkeys(memory_keys, idf(rows, sizes.span)), rows=rows))
-    return found
-
-
-def _newest(
-    db: sqlite3.Connection, words: list[str], span: Span, passing: MemoryFilter | None
-) -> list[TextMatch]:
-    """Every word is everywhere: those that have all of them, else the rarest; and of those the newest."""
-    for expression in (" AND ".join(words), *words[:1]):
-        if expression and (newest := _among(db, expression, span, NEWEST, passing)):
-            return [TextMatch(expression, dict.fromkeys(newest, 1.0))]
-    return []
-
-
-def _among(
-    db: sqlite3.Connection, expression: str, span: Span, limit: int, passing: MemoryFilter | None
-) -> list[int]:
-    """The newest matches that pass."""
-    first, last = span
-    everything = -1 if passing is not None else limit
-    rows = execute(db, "newest_matches", expression=expression, first=first, last=last, limit=everything)
-    found: list[int] = []
-    while len(found) < limit and (some := [row[0] for row in islice(rows, AT_ONCE)]):
-        found += some if passing is None else sorted(passing(some), reverse=True)
-    return found[:limit]
+def _quoted(words: str) -> str:
+    """In quotation marks nothing is an operator of the index; the words hold letters and digits alone."""
+    return f'"{words[:-1]}"*' if words.endswith("*") else f'"{words}"'

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from claude_mem.model import records as model_records
-from claude_mem.model.clock import Clock
+from claude_mem.model.clock import LAST_MS, Clock
 from claude_mem.model.events import Kind, Origin
 from claude_mem.model.jobs import SessionStatus
-from claude_mem.model.memory import content_key
+from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED, TEXT, Record
 from claude_mem.model.refs import ObservationType, Source
 from claude_mem.store.sqlite import observations, projects
@@ -23,38 +23,34 @@ from claude_mem.store.sqlite.connection import (
     Part,
     Readers,
     Writer,
-    array,
-    columns,
     execute,
-    iso,
     open_reader,
-    text,
     transaction,
     translated,
 )
-from claude_mem.store.values import ExportSelection, ImportReport
+from claude_mem.store.sqlite.rows import Value, array, batches, columns, iso, text, value_of
+from claude_mem.store.values import ExportSelection, ImportResult
 
 LONGEST = 1 << 20  # characters of a text: far more than anything that capture keeps
 MOST_ITEMS = 10_000
-LATEST = 253_402_300_799_999  # the end of the year 9999
 MOST = 2**31 - 1  # of anything that is counted
 
 Fields = dict[str, Any]
 
 
-class Refused(ValueError):
+class RecordRefused(ValueError):
     """`str()` is a sentence that says what is wrong with a record."""
 
 
 def checked(record: object) -> Fields:
-    """All the fields of its kind: unknown ones are passed over, absent ones null or empty. Raises Refused."""
+    """All the fields of its kind: unknown ones are passed over, absent ones null or empty."""
     kind = record.get("kind") if isinstance(record, dict) else None
     if not isinstance(record, dict) or not isinstance(kind, str) or kind not in FIELDS:
-        raise Refused(f"Not a record: `kind` must be one of {', '.join(FIELDS)}.")
+        raise RecordRefused(f"Not a record: `kind` must be one of {', '.join(FIELDS)}.")
     fields = {name: _shaped(name, shape, record.get(name)) for name, shape in FIELDS[kind].items()}
     missing = [name for name in REQUIRED[kind] if fields[name] in (None, "")]
     if missing:
-        raise Refused(f"Record of kind {kind}: {' and '.join(missing)} missing.")
+        raise RecordRefused(f"Record of kind {kind}: {' and '.join(missing)} missing.")
     return fields
 
 
@@ -62,7 +58,7 @@ def _shaped(name: str, shape: str, value: object) -> object:
     if shape == LIST:
         items = [] if value is None else value
         if not isinstance(items, list) or len(items) > MOST_ITEMS:
-            raise Refused(f"`{name}` must be a list of strings.")
+            raise RecordRefused(f"`{name}` must be a list of strings.")
         return [_checked_text(name, item) for item in items]
     if shape == FLAG:
         if value is None or isinstance(value, bool):
@@ -72,17 +68,17 @@ def _shaped(name: str, shape: str, value: object) -> object:
     elif shape == TEXT:
         return _checked_text(name, value)
     elif shape == INT and isinstance(value, int) and not isinstance(value, bool):
-        if not 0 <= value <= (LATEST if name.endswith("at") else MOST):
-            raise Refused(f"`{name}` is out of range.")
+        if not 0 <= value <= (LAST_MS if name.endswith("at") else MOST):
+            raise RecordRefused(f"`{name}` is out of range.")
         return value
-    raise Refused(f"`{name}` must be {'true or false' if shape == FLAG else 'an integer'}.")
+    raise RecordRefused(f"`{name}` must be {'true or false' if shape == FLAG else 'an integer'}.")
 
 
 def _checked_text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise Refused(f"`{name}` must be a string.")
+        raise RecordRefused(f"`{name}` must be a string.")
     if len(value) > LONGEST:
-        raise Refused(f"`{name}` is longer than {LONGEST:,} characters.")
+        raise RecordRefused(f"`{name}` is longer than {LONGEST:,} characters.")
     return text(value)
 
 
@@ -92,7 +88,7 @@ TYPES: tuple[str, ...] = get_args(ObservationType)
 SOURCES: tuple[str, ...] = get_args(Source)
 
 
-def absorb(db: sqlite3.Connection, records: Sequence[Record], now: int, *, own: bool) -> ImportReport:
+def absorb(db: sqlite3.Connection, records: Sequence[Record], now: int, *, own: bool) -> ImportResult:
     """Records are merged by what each is, so that doing it twice changes nothing. A stranger's (not `own`)
     may say anything. What it says is kept as a stranger's words, in sessions marked as such; it adds nothing
     to a session of one's own and takes the place of no memory of one's own."""
@@ -104,11 +100,11 @@ def absorb(db: sqlite3.Connection, records: Sequence[Record], now: int, *, own: 
         try:
             fields = checked(record)
             fresh = _TAKE[str(kind)](db, fields | {"now": now}, own)
-        except Refused as error:
+        except RecordRefused as error:
             refused.append((number, str(error)))
         else:
             (taken if fresh else known)[str(kind)] += 1
-    return ImportReport(dict(taken), dict(known), tuple(refused))
+    return ImportResult(dict(taken), dict(known), tuple(refused))
 
 
 def _project(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
@@ -129,10 +125,10 @@ def _project(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 def _session(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     project = execute(db, "find_project_whole", key=fields["project"]).fetchone()
     if project is None:
-        raise Refused(f"Session {fields['session_id']}: no earlier record defines its project.")
+        raise RecordRefused(f"Session {fields['session_id']}: no earlier record defines its project.")
     status = fields["status"] or SessionStatus.COMPLETED
     if status not in tuple(SessionStatus):
-        raise Refused(f"Unknown session status {status!r}.")
+        raise RecordRefused(f"Unknown session status {status!r}.")
     if execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone() is not None:
         return False
     ended, changed = fields["completed_at"], fields["updated_at"]
@@ -162,9 +158,9 @@ def _prompt(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 def _event(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     key = fields["effect_key"] or fields["event_id"]
     if not key:
-        raise Refused("The event has neither event_id nor effect_key.")
+        raise RecordRefused("The event has neither event_id nor effect_key.")
     if fields["event_kind"] not in tuple(Kind):
-        raise Refused(f"Unknown event kind {fields['event_kind']!r}.")
+        raise RecordRefused(f"Unknown event kind {fields['event_kind']!r}.")
     texts = (fields["text"], fields["tool_input"], fields["tool_response"])
     values = fields | {
         "effect_key": key,
@@ -178,12 +174,11 @@ def _event(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 
 def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     if fields["type"] not in TYPES:
-        raise Refused(f"Unknown type {fields['type']!r}. Use one of: {', '.join(TYPES)}.")
-    if fields["source"] not in (None, *SOURCES):
-        raise Refused(f"Unknown source {fields['source']!r}. Use one of: {', '.join(SOURCES)}.")
-    key = content_key(observations.observation_of(fields))
+        raise RecordRefused(f"Unknown type {fields['type']!r}. Use one of: {', '.join(TYPES)}.")
+    _check_source(fields)
+    key = content_key(value_of(Observation, fields))
     if key is None and not fields["text"]:
-        raise Refused("The observation is empty.")
+        raise RecordRefused("The observation is empty.")
     place = _of(db, fields) | _whose(db, fields["project"])
     if _is_there(_named(db, fields["session_id"], fields["at"], key), fields, place["project_id"]):
         return False
@@ -201,31 +196,31 @@ def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     return True
 
 
+def _check_source(fields: Fields) -> None:
+    if fields["source"] not in (None, *SOURCES):
+        raise RecordRefused(f"Unknown source {fields['source']!r}. Use one of: {', '.join(SOURCES)}.")
+
+
 def _sighting(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     seen = _referred(db, fields["observation"])
     if seen is None:
-        raise Refused("The sighting refers to an observation that no earlier record defines.")
+        raise RecordRefused("The sighting refers to an observation that no earlier record defines.")
     values = fields | _of(db, fields) | {"observation_id": seen["id"]}
     if execute(db, "find_sighting", **values).fetchone() is not None:
         return False
     _may_add(values, own)
     if not own and seen["session_client"] != FOREIGN:
-        raise Refused("An untrusted file cannot confirm one of your own memories.")
-    execute(
-        db,
-        "add_sighting",
-        observation_id=seen["id"],
-        session_id=values["id"],
-        prompt_number=fields["prompt_number"],
-        created_at=values["at_iso"],
-        created_at_epoch=fields["at"],
-    )
+        raise RecordRefused("An untrusted file cannot confirm one of your own memories.")
+    values |= {"session_id": values["id"], "created_at": values["at_iso"], "created_at_epoch": fields["at"]}
+    execute(db, "add_sighting", **values)
     return True
 
 
 def _summary(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
-    kept = {name: array(fields[name]) for name in ("files_read", "files_edited")}
-    return _add_new(db, "summary", fields | kept | _of(db, fields), own)
+    _check_source(fields)
+    values = {name: array(fields[name]) for name in ("files_read", "files_edited")}
+    values["source"] = (fields["source"] or "work") if own else "external"
+    return _add_new(db, "summary", fields | values | _of(db, fields), own)
 
 
 _TAKE: dict[str, Callable[[sqlite3.Connection, Fields, bool], bool]] = {
@@ -243,7 +238,7 @@ def _of(db: sqlite3.Connection, fields: Fields) -> Fields:
     """The session that a record belongs to, and its time as text."""
     row = execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone()
     if row is None:
-        raise Refused(f"No earlier record defines its session {fields['session_id']}.")
+        raise RecordRefused(f"No earlier record defines its session {fields['session_id']}.")
     return dict(row) | {"at_iso": iso(fields["at"])}
 
 
@@ -253,7 +248,7 @@ def _whose(db: sqlite3.Connection, key: str | None) -> Fields:
         return {}
     row = execute(db, "find_project_whole", key=key).fetchone()
     if row is None:
-        raise Refused(f"No earlier record defines its project {key}.")
+        raise RecordRefused(f"No earlier record defines its project {key}.")
     return {"project": row["name"], "project_id": row["id"]}
 
 
@@ -269,7 +264,9 @@ def _add_new(db: sqlite3.Connection, kind: str, values: Fields, own: bool) -> bo
 def _may_add(values: Fields, own: bool) -> None:
     """Something new. What a session here holds is what happened here: strangers have no part in it."""
     if not own and values["session_client"] != FOREIGN:
-        raise Refused("It would change one of your own sessions. If the file is yours, import it with --own.")
+        raise RecordRefused(
+            "It would change one of your own sessions. If the file is yours, import it with --own."
+        )
 
 
 def _made_id(session_id: str, key: str) -> str:
@@ -311,23 +308,23 @@ def records(db: sqlite3.Connection, chosen: ExportSelection, now: int) -> Iterat
     that order: a sort would hold all of it in memory."""
     yield {"kind": model_records.FORMAT, "version": model_records.VERSION, "made_at": now}
     sessions = _sessions(db, chosen)
-    whole = not chosen.refs
-    among = json.dumps(sessions)
+    every = json.dumps(sessions)
+
+    def rows(kind: str, statement: str, **parameters: Value) -> Iterator[Record]:
+        return (_record(kind, row) for row in execute(db, statement, **parameters))
+
     for kind in ("project", "session"):
-        yield from _each(kind, execute(db, f"export_{kind}s", sessions=among))
-    prompts = _some(chosen, "prompt")
+        yield from rows(kind, f"export_{kind}s", sessions=every)
     for session in sessions:
-        yield from _each("prompt", execute(db, "export_prompts", session=session, some=prompts))
-    if whole and chosen.evidence:
-        for session in sessions:
-            yield from _events(db, session)
-    some = _some(chosen, "observation")
-    yield from _each("observation", execute(db, "export_observations", sessions=among, some=some))
-    if whole:
-        for session in sessions:
-            yield from _each("sighting", execute(db, "export_sightings", session=session))
-    some = _some(chosen, "summary")
-    yield from _each("summary", execute(db, "export_summaries", sessions=among, some=some))
+        yield from rows("prompt", "export_prompts", session=session, some=_some(chosen, "prompt"))
+    for session in sessions if chosen.evidence and not chosen.refs else ():
+        ids = [row["id"] for row in execute(db, "settled_events", session=session)]
+        for some in batches(ids, AT_ONCE):
+            yield from rows("event", "export_events", ids=json.dumps(some))
+    yield from rows("observation", "export_observations", sessions=every, some=_some(chosen, "observation"))
+    for session in () if chosen.refs else sessions:
+        yield from rows("sighting", "export_sightings", session=session)
+    yield from rows("summary", "export_summaries", sessions=every, some=_some(chosen, "summary"))
 
 
 def _sessions(db: sqlite3.Connection, chosen: ExportSelection) -> list[int]:
@@ -344,18 +341,6 @@ def _sessions(db: sqlite3.Connection, chosen: ExportSelection) -> list[int]:
 def _some(chosen: ExportSelection, kind: str) -> str | None:
     """The chosen ones of a kind, as a JSON array; None: all of them."""
     return json.dumps([ref.id for ref in chosen.refs if ref.kind == kind]) if chosen.refs else None
-
-
-def _events(db: sqlite3.Connection, session: int) -> Iterator[Record]:
-    ids = [row["id"] for row in execute(db, "settled_events", session=session)]
-    for start in range(0, len(ids), AT_ONCE):
-        some = json.dumps(ids[start : start + AT_ONCE])
-        yield from _each("event", execute(db, "export_events", ids=some))
-
-
-def _each(kind: str, rows: sqlite3.Cursor) -> Iterator[Record]:
-    for row in rows:
-        yield _record(kind, row)
 
 
 def _record(kind: str, row: sqlite3.Row) -> Record:
@@ -377,40 +362,23 @@ def _record(kind: str, row: sqlite3.Row) -> Record:
 
 
 class Transfer(Part):
-    """Memories as records, out and in again."""
-
-    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
-        super().__init__(readers, writer)
-        self._clock = clock
-
     def records(self, chosen: ExportSelection) -> Iterator[Record]:
         with self._readers.read() as db:
             yield from records(db, chosen, self._clock())
 
     @transaction
-    def absorb(self, db: sqlite3.Connection, records: Sequence[Record], *, own: bool) -> ImportReport:
+    def absorb(self, db: sqlite3.Connection, records: Sequence[Record], *, own: bool) -> ImportResult:
         return absorb(db, records, self._clock(), own=own)
 
 
-class Scratch:
-    """A copy of the database to try something on: nobody sees it, and nothing of it outlives its use."""
-
-    def __init__(self, db: sqlite3.Connection, clock: Clock) -> None:
-        self._db, self._clock = db, clock
-
-    def absorb(self, records: Sequence[Record], *, own: bool) -> ImportReport:
-        self._db.execute("BEGIN")
-        absorbed = absorb(self._db, records, self._clock(), own=own)
-        self._db.execute("COMMIT")
-        return absorbed
-
-
 @contextmanager
-def scratch(database: Path, clock: Clock) -> Iterator[Scratch]:
+def scratch(database: Path, clock: Clock) -> Iterator[Transfer]:
+    """On a copy of the database: nobody sees it, and nothing of it outlives its use."""
     # The empty name is a file that SQLite has removed from its folder before it writes to it.
-    with closing(sqlite3.connect("", isolation_level=None)) as db, translated(database):
-        db.row_factory = sqlite3.Row
-        with closing(open_reader(database)) as source:
-            source.backup(db)
+    db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    db.row_factory = sqlite3.Row
+    with translated(database, db), closing(open_reader(database)) as source:
+        source.backup(db)
         db.execute("PRAGMA synchronous = OFF")
-        yield Scratch(db, clock)
+    with closing(Writer(db, database)) as writer:
+        yield Transfer(Readers(database), writer, clock)

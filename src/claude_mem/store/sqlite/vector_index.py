@@ -11,12 +11,13 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from msgspec import Struct, field
+from contextlib import suppress
 
 from claude_mem.model.refs import MemoryKind, Ref, memory_key, ref_at, session_at, span
-from claude_mem.store.sqlite.connection import Part, Readers, Value, Writer, execute, queries, transaction
+from claude_mem.store.sqlite.connection import Part, execute, queries, transaction
+from claude_mem.store.sqlite.rows import Value, batches
 from claude_mem.store.sqlite.text_index import derived, last_id
+from claude_mem.store.values import Unembedded
 
 EMBEDDED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 """Not evidence: it is verbatim, and there is much of it; full text finds it."""
@@ -30,31 +31,35 @@ REMOVED_AT_ONCE = 5_000
 class VectorTable(Part):
     @transaction
     def put(self, db: sqlite3.Connection, blobs: Mapping[int, bytes]) -> list[int]:
-        """Those whose memory exists, in one transaction with the look at it; says which."""
-        kept = []
-        for place, blob in blobs.items():
-            ref, session_id = ref_at(place), session_at(place)
-            row = {"spot": place, "vector": blob, "kind": ref.kind, "id": ref.id, "session_id": session_id}
+        stored = []
+        for key, blob in blobs.items():
+            ref, session_id = ref_at(key), session_at(key)
+            row = {
+                "memory_key": key,
+                "vector": blob,
+                "kind": ref.kind,
+                "id": ref.id,
+                "session_id": session_id,
+            }
             if db.execute(queries()["keep_vector"], row).rowcount > 0:
-                kept.append(place)
-        return kept
+                stored.append(key)
+        return stored
 
     def remove(self, memory_keys: Sequence[int]) -> None:
-        self._change("remove_vectors", spots=json.dumps(list(memory_keys)))
+        self._change("remove_vectors", memory_keys=json.dumps(list(memory_keys)))
 
     def blobs(self, memory_keys: Sequence[int]) -> dict[int, bytes]:
-        found = self._rows("vectors_at", spots=json.dumps(list(memory_keys)))
-        return {row["spot"]: row["vector"] for row in found}
+        found = self._rows("vectors_at", memory_keys=json.dumps(list(memory_keys)))
+        return {row["memory_key"]: row["vector"] for row in found}
 
     def newest(
         self, within: tuple[int, int] | None, limit: int, at_once: int
     ) -> Iterator[list[tuple[int, bytes]]]:
-        """The last of a span, or about as many of the last of all, in lists of at most `at_once`."""
         with self._readers.read() as db:
             for first, last in _recent(db, limit) if within is None else [within]:
                 found = execute(db, "newest_vectors", first=first, last=last, limit=limit)
                 while rows := found.fetchmany(at_once):
-                    yield [(row["spot"], row["vector"]) for row in rows]
+                    yield [(row["memory_key"], row["vector"]) for row in rows]
 
     def count(self) -> int:
         return self._number("count_vectors")
@@ -67,7 +72,7 @@ class VectorTable(Part):
 
 def _recent(db: sqlite3.Connection, limit: int) -> list[tuple[int, int]]:
     """Where each project's memories of the last sessions lie: of so many sessions that all of them together
-    are not more than `limit`. Spots go by project first, so the last of all are nowhere side by side."""
+    are not more than `limit`. Keys go by project first, so the last of all are nowhere side by side."""
     since = max(_session_of(db, kind, limit // share) for kind, share in SHARES.items())
     begin = Ref("observation", 0)
     projects = [row["id"] for row in execute(db, "all_projects")]
@@ -96,20 +101,10 @@ FOLLOWED = "followed_vectors"
 """Changes with every memory that was given to another session."""
 
 
-class Unembedded(Struct, frozen=True):
-    texts: list[tuple[int, str]]  # keys, and what to embed
-    marks: Mapping[MemoryKind, int]  # how far it is when they are done
-    again: Mapping[str, str] = field(default_factory=dict)  # notes that are settled then
-
-
 class EmbeddingProgress(Part):
-    def __init__(self, readers: Readers, writer: Writer) -> None:
-        super().__init__(readers, writer)
-        self._shelf = VectorTable(readers, writer)
-        self._read_at: str | None = None
+    _read_at: str | None = None
 
     def made(self) -> tuple[str, str] | None:
-        """Whose vectors there are, and their stamp."""
         with self._readers.read() as db:
             maker, stamp = derived(db, "vectors_made_by"), derived(db, "vectors_stamp")
         return None if maker is None or stamp is None else (maker, stamp)
@@ -119,7 +114,7 @@ class EmbeddingProgress(Part):
         In this order: killed on the way, it is begun once more."""
         stamp = secrets.token_hex(8)
         self._change("forget_vector_notes")
-        self._shelf.clear()
+        VectorTable(self._readers, self._writer, self._clock).clear()
         self._record(maker, stamp)
         return stamp
 
@@ -129,7 +124,6 @@ class EmbeddingProgress(Part):
         execute(db, "set_derived", name="vectors_stamp", value=stamp)
 
     def unembedded(self, limit: int) -> Unembedded | None:
-        """Some of those that have none yet, observations first; None: all have."""
         with self._readers.read() as db:
             self._read_at = derived(db, FOLLOWED)
             some: dict[str, Value] = {"most": MOST_CHARACTERS, "limit": limit}
@@ -150,18 +144,17 @@ class EmbeddingProgress(Part):
         for name, value in again.items():
             execute(db, "settle_again", name=name, value=value)
 
-    def waiting(self) -> int:
-        """How many memories have no vector (ids may have gaps, so: at most)."""
+    def waiting(self, maker: str) -> int:
         with self._readers.read() as db:
+            if derived(db, "vectors_made_by") != maker:
+                return sum(last_id(db, kind) for kind in EMBEDDED)
             return unembedded_count(db)
 
     def forgotten(self) -> tuple[str, list[int]] | None:
-        """Some of the vectors that must go, and the name of the note that says so."""
         note = self._row("forgotten_vectors")
         return None if note is None else (note["name"], json.loads(note["value"]))
 
     def settle(self, note: str) -> None:
-        """Its vectors are gone."""
         self._change("forget_derived", name=note)
 
 
@@ -175,12 +168,14 @@ def make_again(db: sqlite3.Connection, ref: Ref) -> None:
         execute(db, "set_derived", name=f"vectors_again_{ref.id}", value=secrets.token_hex(8))
 
 
-def take_out(db: sqlite3.Connection, memory_keys: Sequence[int]) -> None:
-    """In the transaction that forgets memories: ours are gone with it, other backends' are noted."""
-    for start in range(0, len(memory_keys), FORGOTTEN_AT_ONCE):
-        some = list(memory_keys[start : start + FORGOTTEN_AT_ONCE])
-        execute(db, "remove_vectors", spots=json.dumps(some))
+def take_out(db: sqlite3.Connection, memory_keys: Sequence[int]) -> int:
+    """In the transaction that forgets memories: ours are gone with it, and counted; other backends' are
+    noted."""
+    removed = 0
+    for some in batches(memory_keys, FORGOTTEN_AT_ONCE):
+        removed += execute(db, "remove_vectors", memory_keys=json.dumps(some)).rowcount
         execute(db, "set_derived", name=f"vectors_forgotten_{some[0]}", value=json.dumps(some))
+    return removed
 
 
 def move(db: sqlite3.Connection, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
@@ -224,23 +219,18 @@ def follow(db: sqlite3.Connection, ref: Ref, project_id: int, before: int) -> No
 
 
 def _texts(kind: MemoryKind, rows: Iterable[sqlite3.Row]) -> list[tuple[int, str]]:
-    placed = [(_place(kind, row), _words(kind, row)) for row in rows]
-    return [(place, words) for place, words in placed if place is not None and words]
+    found = []
+    for row in rows:
+        words = _words(kind, row)
+        with suppress(OverflowError):  # the indexes have no place for it
+            if words and row["project_id"] is not None:
+                found.append((memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])), words))
+    return found
 
 
 def _advance(db: sqlite3.Connection, marks: Mapping[MemoryKind, int]) -> None:
     for kind, upto in marks.items():
         execute(db, "set_derived", name=f"vectors_upto_{kind}", value=str(upto))
-
-
-def _place(kind: MemoryKind, row: sqlite3.Row) -> int | None:
-    """None: it belongs to no project, or the indexes have no place for it."""
-    if row["project_id"] is None:
-        return None
-    try:
-        return memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"]))
-    except OverflowError:
-        return None
 
 
 def _words(kind: MemoryKind, row: sqlite3.Row) -> str:

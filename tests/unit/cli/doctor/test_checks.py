@@ -1,53 +1,63 @@
 """Facts become findings: every fault is named, with the next step, and nothing sound is blamed."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import fields
 
-from claude_mem.cli.doctor.checks import is_wrong, judge, why_not, why_unobserved
+from claude_mem import __version__
+from claude_mem.cli.doctor.checks import Finding, is_wrong, judge, why_not, why_unobserved
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Connected,
-    Database,
     Directory,
     Disk,
     Facts,
-    Finding,
     Interpreter,
-    Observing,
-    Queue,
-    Recall,
-    Spool,
+    ObserverFacts,
+    RecallFacts,
+    SpoolFacts,
     Unknown,
-    Worker,
+    WorkerFacts,
 )
+from claude_mem.model.jobs import QueueFigures
 from claude_mem.model.structs import replace
 from claude_mem.settings import SettingWarning
+from claude_mem.store.values import Survey, Today
+
+NOW = 1_800_000_000.0
+EMPTY_SPOOL = SpoolFacts(0, 0, 100, 1 << 20)
+NO_DATABASE = Survey(Path("/data/claude-mem.db"))
+
+
+def ago(seconds: float) -> int:
+    return int((NOW - seconds) * 1000)
+
 
 SOUND = Facts(
+    now=NOW,
     interpreter=Interpreter("/opt/python", "3.11.7", "3.40.1", 9.0),
     directory=Directory("/data", exists=True, owner=1000, me=1000, filesystem="ext4"),
     configuration=Configuration(),
-    worker=Worker("running", 7, 37777, "1.0", "1.0", 37777, True, observer="claude"),
-    spool=Spool(0, 0, 100, 1 << 20, newest_age_s=4.0),
-    database=Database(
+    worker=WorkerFacts("running", 7, 37777, __version__, 37777, observer="claude"),
+    spool=SpoolFacts(0, 0, 100, 1 << 20, newest_age_s=4.0),
+    database=replace(
+        NO_DATABASE,
         exists=True,
         bytes=4096,
         schema=3,
         known_schema=3,
         checked=True,
-        figures=Queue(done=9),
-        last_event_age_s=5.0,
-        last_observation_age_s=200.0,
-        spent_tokens=1_200,
-        spent_usd=0.05,
+        figures=QueueFigures(done=9),
+        last_event_at=ago(5),
+        last_observation_at=ago(200),
+        spent_today=Today(1_200, 0.05),
         backups=1,
-        newest_backup_age_s=60.0,
+        newest_backup_at=ago(60),
     ),
-    observing=Observing("claude", "Claude Code is installed and logged in", None, 2_000_000, 2.0),
-    recall=Recall(
-        told_by_worker=True, unindexed=0, vectors="on", unembedded=0, context="/data/context", told=2
+    observing=ObserverFacts("claude", "Claude Code is installed and logged in", None, 2_000_000, 2.0),
+    recall=RecallFacts(
+        from_worker=True, unindexed=0, vectors="on", unembedded=0, context="/data/context", injected=2
     ),
     drops={"disk_full": 0, "late": 0},
     disk=Disk(free=1 << 40, total=1 << 41),
@@ -87,7 +97,7 @@ def test_a_sound_machine_is_recording_and_nothing_about_it_is_blamed() -> None:
         (changed("spool", bytes=1 << 20), "the spool is full and no worker drains it"),
         (changed("disk", free=0), "the disk is full"),
         (
-            replace(SOUND, spool=Spool(0, 0, 100, 1 << 20), database=Database(), connected=Connected(())),
+            replace(SOUND, spool=EMPTY_SPOOL, database=NO_DATABASE, connected=Connected(())),
             "Claude Code is not connected",
         ),
     ],
@@ -102,7 +112,7 @@ def test_what_stops_recording_is_the_reason_given_and_comes_with_a_next_step(
 
 
 def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None:
-    fresh = replace(SOUND, spool=Spool(0, 0, 100, 1 << 20), database=Database(), disk=Disk(0, 1))
+    fresh = replace(SOUND, spool=EMPTY_SPOOL, database=NO_DATABASE, disk=Disk(0, 1))
     assert why_not(judge(fresh)) == "the disk is full"
 
 
@@ -111,7 +121,7 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
     [
         (changed("interpreter", start_ms=400.0), "interpreter", "warn", "400 ms"),
         (changed("interpreter", path="/home/u/.pyenv/shims/python3"), "interpreter", "warn", "shims"),
-        (changed("interpreter", start_ms=Unknown("gone")), "interpreter", "warn", "gone"),
+        (replace(SOUND, interpreter=Unknown("gone")), "interpreter", "warn", "gone"),
         (changed("directory", exists=False), "directory", "ok", "not exist yet"),
         (changed("directory", foreign=("token",)), "directory", "bad", "token"),
         (
@@ -133,15 +143,14 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("worker", trouble="The disk is full."), "worker", "bad", "The disk is full."),
         (changed("worker", mishaps=2), "mishaps", "warn", "2 failures"),
         (changed("worker", hung_asks=3), "asks", "warn", "3 hook requests"),
-        (changed("worker", hook_socket_answers=False), "socket", "bad", "no answer"),
-        (changed("worker", hook_socket_answers=Unknown("refused")), "socket", "bad", "refused"),
+        (changed("worker", hook_socket_problem="refused"), "socket", "bad", "refused"),
         (changed("worker", port=37778), "port", "warn", "37778"),
         (changed("worker", port=None), "port", "warn", "no port"),
         (changed("spool", files=3, oldest_age_s=600.0), "spool", "warn", "10 min"),
         (changed("spool", aside=2), "set aside", "warn", "2 files"),
         (changed("database", problem="It is damaged."), "database", "bad", "damaged"),
         (changed("database", schema=2, figures=None), "database", "warn", "schema 2"),
-        (changed("database", figures=Queue(parked=4)), "parked", "warn", "4 events"),
+        (changed("database", figures=QueueFigures(parked=4)), "parked", "warn", "4 events"),
         (SOUND, "observer", "ok", "claude: Claude Code is installed and logged in"),
         (changed("observing", provider="openai", why="OPENAI_API_KEY is set"), "observer", "warn", "openai"),
         (replace(SOUND, observing=Unknown("gone")), "observer", "warn", "gone"),
@@ -149,8 +158,13 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("observing", mode_problem="law.toml: types is 3"), "mode", "warn", "law.toml"),
         (SOUND, "budget", "ok", "1,200 of 2,000,000 tokens and $0.05 of $2.00 spent today"),
         (changed("observing", daily_tokens=0), "budget", "ok", "1,200 tokens and $0.05 of $2.00 spent today"),
-        (changed("database", spent_tokens=2_000_000), "budget", "warn", "2,000,000 of 2,000,000 tokens"),
-        (changed("database", spent_usd=2.5), "budget", "warn", "$2.50 of $2.00"),
+        (
+            changed("database", spent_today=Today(2_000_000, 0.05)),
+            "budget",
+            "warn",
+            "2,000,000 of 2,000,000",
+        ),
+        (changed("database", spent_today=Today(1_200, 2.5)), "budget", "warn", "$2.50 of $2.00"),
         (
             changed("worker", spent_up="This session's budget is spent: 9 of 9 tokens."),
             "budget",
@@ -158,12 +172,12 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
             "This session's budget is spent: 9 of 9 tokens. The offline observer took over",
         ),
         (SOUND, "remembered", "ok", "3 min ago"),
-        (changed("database", last_observation_age_s=None), "remembered", "ok", "nothing yet"),
+        (changed("database", last_observation_at=None), "remembered", "ok", "nothing yet"),
         (SOUND, "index", "ok", "up to date"),
         (changed("recall", unindexed=7, unindexed_before=9), "index", "ok", "7 rows not indexed"),
         (changed("recall", unindexed=9, unindexed_before=9), "index", "warn", "not catching up"),
         (changed("recall", unindexed=12, unindexed_before=9), "index", "warn", "12 rows not indexed"),
-        (changed("recall", unindexed=9, told_by_worker=False), "index", "ok", "when it runs"),
+        (changed("recall", unindexed=9, from_worker=False), "index", "ok", "when it runs"),
         (SOUND, "vectors", "ok", "in the database"),
         (changed("recall", wanted="off", vectors="off"), "vectors", "ok", "off (CLAUDE_MEM_VECTORS)"),
         (changed("recall", vectors="off"), "vectors", "warn", "would be builtin"),
@@ -174,9 +188,9 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
             "warn",
             "X failed.",
         ),
-        (changed("recall", model_there=False), "vectors", "warn", "wordllama"),
+        (changed("recall", has_model=False), "vectors", "warn", "wordllama"),
         (
-            changed("recall", wanted="chroma", chroma_there=False),
+            changed("recall", wanted="chroma", has_chroma=False),
             "vectors",
             "warn",
             "chromadb is not installed",
@@ -196,11 +210,11 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
             "no pre-rendered",
         ),
         (changed("recall", context_writable=False), "context", "bad", "/data/context is not writable"),
-        (SOUND, "told", "ok", "2 times"),
-        (changed("recall", told=0), "told", "ok", "nothing yet"),
+        (SOUND, "injected", "ok", "2 times"),
+        (changed("recall", injected=0), "injected", "ok", "nothing yet"),
         (replace(SOUND, recall=Unknown("gone")), "recall", "warn", "gone"),
-        (changed("database", newest_backup_age_s=9e6), "backups", "warn", "days ago"),
-        (changed("database", newest_backup_age_s=None), "backups", "ok", "none yet"),
+        (changed("database", newest_backup_at=ago(9e6)), "backups", "warn", "days ago"),
+        (changed("database", newest_backup_at=None), "backups", "ok", "none yet"),
         (changed("disk", free=100 << 20), "disk", "warn", "100.0 MiB free"),
         (replace(SOUND, drops={"late": 3, "disk_full": 1}), "drops", "warn", "4 events lost"),
     ],
@@ -224,8 +238,8 @@ def test_a_worker_that_is_still_opening_its_database_is_no_reason_to_worry() -> 
 
 
 def test_what_cannot_be_found_out_is_said_so_and_stops_nothing() -> None:
-    nothing = Unknown("no answer in time")
-    findings = judge(Facts(**{each.name: nothing for each in fields(Facts)}))
+    nothing: Any = Unknown("no answer in time")
+    findings = judge(Facts(**{name: nothing for name in Facts.__struct_fields__ if name != "now"}))
     assert why_not(findings) is None
     assert why_unobserved(findings) is None
     assert {finding.level for finding in findings} == {"warn"}
@@ -250,22 +264,22 @@ def test_what_keeps_events_from_becoming_memory_is_the_reason_given_and_stops_no
 
 
 def test_parked_events_lead_to_the_queue() -> None:
-    assert of(changed("database", figures=Queue(parked=4)), "parked").next == "claude-mem queue list"
+    assert of(changed("database", figures=QueueFigures(parked=4)), "parked").next == "claude-mem queue list"
 
 
 def test_a_spent_budget_hinders_nobody_because_the_offline_observer_takes_over() -> None:
-    assert why_unobserved(judge(changed("database", spent_usd=2.5))) is None
+    assert why_unobserved(judge(changed("database", spent_today=Today(1_200, 2.5)))) is None
 
 
 def test_who_asks_no_model_is_told_nothing_of_a_budget() -> None:
-    offline = replace(changed("worker", observer="offline"), observing=Observing("offline", "no model"))
+    offline = replace(changed("worker", observer="offline"), observing=ObserverFacts("offline", "no model"))
     assert "budget" not in {finding.check for finding in judge(offline)}
 
 
 def test_vectors_that_are_missing_hinder_nobody_and_come_with_a_next_step() -> None:
     for differences in (
-        {"model_there": False},
-        {"wanted": "chroma", "chroma_there": False},
+        {"has_model": False},
+        {"wanted": "chroma", "has_chroma": False},
         {"vectors": "unavailable", "trouble": "Chroma did not answer within 10 seconds."},
     ):
         facts = changed("recall", **differences)
@@ -285,11 +299,11 @@ def test_a_chroma_server_out_of_reach_is_named_by_its_address() -> None:
 
 
 def test_without_a_database_nothing_is_said_of_an_index() -> None:
-    checks = {finding.check for finding in judge(changed("recall", unindexed=None, told=None))}
-    assert not checks & {"index", "told"}
+    checks = {finding.check for finding in judge(changed("recall", unindexed=None, injected=None))}
+    assert not checks & {"index", "injected"}
 
 
 def test_before_the_first_session_nothing_is_wrong_with_a_connected_client() -> None:
-    findings = judge(replace(SOUND, spool=Spool(0, 0, 100, 1 << 20), database=Database()))
+    findings = judge(replace(SOUND, spool=EMPTY_SPOOL, database=NO_DATABASE))
     assert why_not(findings) is None
     assert findings[0].next == "start a new session of Claude Code"

@@ -9,13 +9,11 @@ import pytest
 from tests.unit.serve import driving
 
 from claude_mem.agents import launcher
-from claude_mem.agents.claude_code import hooks as claude_code_hooks
-from claude_mem.agents.claude_code import settings_file
+from claude_mem.agents.claude_code import registration, settings_file
 from claude_mem.cli import output
 from claude_mem.cli.doctor import render
-from claude_mem.cli.doctor.checks import judge, judge_connection
-from claude_mem.cli.doctor.facts import Connected, Finding, Question, Unknown
-from claude_mem.cli.doctor.gather import gather
+from claude_mem.cli.doctor.checks import Finding, judge, judge_connection
+from claude_mem.cli.doctor.facts import Connected, Question, Unknown, gather
 from claude_mem.hook import worker_link
 from claude_mem.settings import Settings
 from claude_mem.worker import LOOK_EVERY_S, ConnectionCheck
@@ -93,13 +91,13 @@ def test_an_unconnected_client_is_named_with_the_command_that_connects_it() -> N
 
 
 def test_a_connection_of_another_version_or_place_is_to_be_made_anew() -> None:
-    (finding,) = judge_connection(Connected(("as a plugin (user)",), current=False))
+    (finding,) = judge_connection(Connected(("Claude Code as a plugin (user)",), current=False))
     assert (finding.level, finding.next) == ("warn", "claude-mem install")
 
 
 def test_a_connection_is_told_with_how_it_was_made() -> None:
-    (finding,) = judge_connection(Connected(("by settings (project)",)))
-    assert (finding.level, finding.says) == ("ok", "Claude Code is connected by settings (project)")
+    (finding,) = judge_connection(Connected(("Claude Code by settings (project)",)))
+    assert (finding.level, finding.says) == ("ok", "connected: Claude Code by settings (project)")
 
 
 def test_who_asks_often_is_told_soon_after_and_reads_seldom(
@@ -109,7 +107,7 @@ def test_who_asks_often_is_told_soon_after_and_reads_seldom(
     now = 0.0
     is_connected = ConnectionCheck(Settings(tmp_path / "data"), lambda: now)
     assert not is_connected()
-    hooks = settings_file.with_hooks({}, claude_code_hooks.hooks(launcher.this_machine()))
+    hooks = settings_file.with_hooks({}, registration.hooks(launcher.this_machine()))
     (tmp_path / "settings.json").write_text(settings_file.written(hooks, ""))
     assert not is_connected()
     now = LOOK_EVERY_S

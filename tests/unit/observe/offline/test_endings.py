@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.observe.offline.acting import Acting
 
-from claude_mem.model.memory import Observation, Summary
+from claude_mem.model.memory import Summary
 
 
 def summary(message: str) -> Summary:
@@ -19,9 +19,9 @@ def answered(message: str) -> Summary:
     return told
 
 
-def decisions(message: str) -> list[Observation]:
-    seen = Acting("round the prices").edit("a.py", "+y = 1").stop(message).observations()
-    return [observation for observation in seen if observation.type == "decision"]
+def weighs(message: str) -> bool:
+    """Whether it says what was chosen, and why or over what."""
+    return "trade-off" in Acting("round the prices").edit("a.py", "+y = 1").stop(message).only().concepts
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def decisions(message: str) -> list[Observation]:
         ),
         ("Done. Remaining: ask Maria.", "ask Maria"),
         ("It is committed; next: tell the mobile team.", "tell the mobile team"),
-        ("Rounded.\nStill open: the refund page\nTODO: the changelog", "the refund page; the changelog"),
+        ("Rounded.\nStill open: the refund page\nTODO: the changelog", "the refund page\nthe changelog"),
         ("Rounded. **Follow-ups:** move the test; drop the flag.", "move the test; drop the flag"),
         ("Left to do: the refund page.", "the refund page"),
         ("Not done yet: the refund page.", "the refund page"),
@@ -47,7 +47,7 @@ def decisions(message: str) -> list[Observation]:
         ("Rounded and committed. Not pushed — say the word if you want that.", "Not pushed"),
         (
             "All prices in the shop are rounded now. Still open:\n\n- ask Maria\n- refunds",
-            "ask Maria; refunds",
+            "ask Maria\nrefunds",
         ),
     ],
 )
@@ -103,9 +103,8 @@ def test_courtesy_is_nothing_learned(message: str) -> None:
         "Ich habe mich dagegen entschieden, weil Container Variablen setzen.",
     ],
 )
-def test_a_choice_in_a_plain_sentence_is_a_decision(sentence: str) -> None:
-    (seen,) = decisions(f"Prices are rounded now. {sentence} All tests pass.")
-    assert seen.title == sentence
+def test_a_choice_in_a_plain_sentence_is_seen(sentence: str) -> None:
+    assert weighs(f"Prices are rounded now. {sentence} All tests pass.")
 
 
 @pytest.mark.parametrize(
@@ -120,14 +119,7 @@ def test_a_choice_in_a_plain_sentence_is_a_decision(sentence: str) -> None:
     ],
 )
 def test_a_choice_without_a_reason_or_an_alternative_is_none(sentence: str) -> None:
-    assert decisions(f"Prices are rounded now. {sentence} All tests pass.") == []
-
-
-def test_a_turn_leaves_one_observation_of_its_choices() -> None:
-    chosen = [f"I chose integers over decimals in module {number}." for number in range(9)]
-    (seen,) = decisions(" ".join(chosen[:1]) + "\n\n" + "\n\n".join(chosen[1:]))
-    assert seen.title == chosen[0]
-    assert seen.facts == tuple(chosen[1:8])
+    assert not weighs(f"Prices are rounded now. {sentence} All tests pass.")
 
 
 def test_a_commit_of_which_git_told_nothing_has_no_fact_that_only_says_commit() -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.harness.growth import LONG, Finish, assert_steps_grow_with_length, many_long_runs
 from tests.unit.observe.offline.acting import Acting
 
-from claude_mem.observe.offline import filler, findings, markdown, next_steps
+from claude_mem.observe.offline import message, sentences
 
 HOSTILE = {
     "labels": "Next: ",
@@ -34,15 +34,17 @@ HOSTILE = {
 }
 
 
-def end(message: str) -> None:
-    findings.statements.cache_clear()
-    Acting("x").edit("a.py", "+y = 1").stop(message).memory()
+def end(said: str) -> None:
+    message.statements.cache_clear()
+    Acting("x").edit("a.py", "+y = 1").stop(said).memory()
 
 
 def read(text: str) -> None:
     """Without the bound that a message has."""
-    next_steps.split(text, phrases=True)
-    filler.is_one(text)
+    message.split_off_next(text, phrases=True)
+    sentences.is_courtesy(text)
+    sentences.is_status(text)
+    sentences.shortened(text, len(text))
 
 
 def test_observing_a_message_takes_steps_in_proportion_to_it(subtests: pytest.Subtests) -> None:
@@ -56,7 +58,7 @@ def test_observing_a_message_takes_steps_in_proportion_to_it(subtests: pytest.Su
 def test_a_message_of_a_million_characters_is_observed(
     finish: Finish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(markdown, "LONGEST", LONG)  # its patterns are linear without their bound as well
+    monkeypatch.setattr(message, "LONGEST", LONG)  # its patterns are linear without their bound as well
     for unit in HOSTILE.values():
         finish(end, unit)
 

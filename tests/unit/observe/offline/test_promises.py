@@ -13,7 +13,7 @@ from tests.unit.observe.offline.acting import Acting, everything, observed
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Batch
 from claude_mem.observe import shell
-from claude_mem.observe.offline import markdown, tool_steps, user_request
+from claude_mem.observe.offline import message, request, steps
 
 CONCEPTS = {
     "how-it-works",
@@ -96,7 +96,8 @@ def test_any_events_give_a_memory_within_its_bounds_and_the_same_one_twice(
     assert memory == observed(batch)
     for seen in memory.observations:
         assert seen.title
-        assert len(seen.title) <= 120
+        assert len(seen.title) <= 72
+        assert not seen.title.endswith("…")
         assert all(len(fact) <= 200 for fact in seen.facts)
         assert len(seen.facts) <= 8
         assert set(seen.concepts) <= CONCEPTS
@@ -127,13 +128,13 @@ def test_nothing_of_a_private_event_is_kept() -> None:
 def test_a_cut_tool_input_still_names_its_file() -> None:
     cut = '{"file_path": "/home/u/proj/src/a.py", "new_string": "f():\\n \\"1\\"\\n[… 9 characters elided …]'
     event = Event("1", 1, Kind.TOOL_USE, "s", cwd="/home/u/proj", tool=ToolCall("Edit", cut, None, "t"))
-    (seen,) = observed(Batch("proj", "s", (event,), "x")).observations
+    (seen,) = observed(Batch("proj", "s", (event,), "trim the lines")).observations
     assert seen.files_modified == ("src/a.py",)
 
 
 def test_a_command_without_a_name_that_failed_raises_nothing() -> None:
-    told = Acting("x").fail("\\", "boom: it failed here").stop("It failed.").memory()
-    assert [summary.request for summary in told.summaries] == ["x"]
+    told = Acting("fix the hook").fail("\\", "boom: it failed here").stop("It failed.").memory()
+    assert [summary.request for summary in told.summaries] == ["fix the hook"]
 
 
 ENDLESS = ("[", "=", "a.py:1:", "- ", "<<E\n", "'", "**", "[a](", "HTTP ", "A. ", "Next: ")
@@ -154,6 +155,6 @@ def test_deeply_nested_and_endless_text_is_observed() -> None:
 def test_a_million_characters_are_observed_without_the_bounds_too(
     finish: Finish, piece: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (markdown, tool_steps, user_request, shell):
+    for module in (message, steps, request, shell):
         monkeypatch.setattr(module, "LONGEST", LONG)
     finish(observe, piece)

@@ -21,10 +21,13 @@ Caller = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 @pytest.fixture(autouse=True)
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(http_server, "HEAD_S", 0.2)
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers at once, as the guard does to whom it refuses; /large at length, /whole to the whole body."""
+    if scope["path"] != "/refused":
+        scope[http_server.ADMIT]()
     while scope["path"] == "/whole" and (await receive()).get("more_body"):
         pass
     size = LARGE if scope["path"] == "/large" else 2
@@ -199,3 +202,45 @@ def test_who_does_not_read_the_answer_is_not_waited_for(request_: bytes) -> None
             assert read < LARGE
 
     asyncio.run(run())
+
+
+async def answered_in_turn(callers: list[Caller]) -> int:
+    """How many of these are answered once their head is whole."""
+    found = 0
+    for reader, writer in callers:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            writer.write(b"/ HTTP/1.1\r\nHost: here\r\n\r\n")
+            await reader.readuntil(b"\r\n\r\n")
+            found += 1
+    return found
+
+
+@pytest.mark.parametrize("begun", [b"GET ", b"GET /refused HTTP/1.1\r\nHost: here\r\n\r\n"])
+def test_connections_without_a_key_give_way_to_newer_ones_and_never_take_the_place_of_others(
+    monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    """Half-open ones, or such as were refused and stay."""
+    monkeypatch.setattr(http_server, "PATIENCE_S", DEADLINE_S)
+    monkeypatch.setattr(http_server, "HEAD_S", DEADLINE_S)
+
+    async def run() -> None:
+        async with served() as call:
+            friends = [await call() for _ in range(3)]
+            for each in friends:
+                await answered(each)
+            flood = []
+            for _ in range(http_server.MOST_CONNECTIONS + 50):
+                flood.append(await call())
+                flood[-1][1].write(begun)
+            await answered(await call())
+            for each in friends:
+                await answered(each)
+            if begun == b"GET ":
+                assert await answered_in_turn(flood[:50]) == 0
+                assert await answered_in_turn(flood[-50:]) == 50
+
+    asyncio.run(run())
+
+
+def test_a_place_is_left_for_those_with_a_key_however_many_have_none() -> None:
+    assert http_server.MOST_STRANGERS < http_server.MOST_CONNECTIONS

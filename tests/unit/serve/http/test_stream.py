@@ -16,7 +16,7 @@ from starlette.responses import StreamingResponse
 
 from claude_mem.api.memories import ForgetRequest
 from claude_mem.model.structs import replace
-from claude_mem.recall.service import MemoryReader
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.serve.http import stream
 from claude_mem.serve.http.router import Call
 from claude_mem.serve.http.stream import Cursor, format_event

@@ -28,7 +28,9 @@ ELSEWHERE = re.compile(r"https?:(?!//www\.w3\.org/2000/svg\b)|[\"'(]//\w")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_file_opens_no_door_and_leads_nowhere_else(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert [door for door in DOORS if door in text] == []
+    opened = [door for door in DOORS if door in text]
+    stores = path.name in ("page_key.js", "replay.js")  # the page key; whether raw tool uses are shown
+    assert opened == (["localStorage"] if stores else [])
     assert ELSEWHERE.findall(text) == []
 
 

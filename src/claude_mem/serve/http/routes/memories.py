@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -119,8 +118,8 @@ def stats(call: Call) -> Json:
 
 
 @routes.post("/api/memory/save", "Save a memory at the user's request.", api.SavedAnswer)
-async def save(call: Call, body: api.SaveRequest) -> Json:
-    saved = await asyncio.to_thread(call.recall.writer.remember, body.text, structs.asdict(body))
+def save(call: Call, body: api.SaveRequest) -> Json:
+    saved = call.recall.writer.remember(body.text, structs.asdict(body))
     call.running.notify_change()
     return saved
 
@@ -131,9 +130,8 @@ async def save(call: Call, body: api.SaveRequest) -> Json:
     api.PinAnswer,
     NOT_FOUND,
 )
-async def pin(call: Call, body: api.PinRequest) -> Json:
-    flag = call.recall.corrections.pin
-    return _announced(call, "pin", await asyncio.to_thread(flag, _some(body.ids), pinned=body.pinned))
+def pin(call: Call, body: api.PinRequest) -> Json:
+    return _announced(call, "pin", call.recall.corrections.pin(_some(body.ids), pinned=body.pinned))
 
 
 @routes.post(
@@ -142,9 +140,8 @@ async def pin(call: Call, body: api.PinRequest) -> Json:
     api.WrongAnswer,
     NOT_FOUND,
 )
-async def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
-    flag = call.recall.corrections.mark_wrong
-    return _announced(call, "wrong", await asyncio.to_thread(flag, _some(body.ids), wrong=body.wrong))
+def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
+    return _announced(call, "wrong", call.recall.corrections.mark_wrong(_some(body.ids), wrong=body.wrong))
 
 
 @routes.post(
@@ -153,9 +150,9 @@ async def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
     api.EditAnswer,
     NOT_FOUND,
 )
-async def edit(call: Call, body: api.EditRequest) -> Struct:
-    edited = await asyncio.to_thread(call.recall.corrections.edit, body)
-    found = await asyncio.to_thread(call.recall.memory.details, [edited["ref"]])
+def edit(call: Call, body: api.EditRequest) -> Struct:
+    edited = call.recall.corrections.edit(body)
+    found = call.recall.memory.details([edited["ref"]])
     call.running.announce("edit", [edited["ref"]])
     return api.EditAnswer(next(iter(found["results"]), None), edited["undo"])
 
@@ -166,8 +163,8 @@ async def edit(call: Call, body: api.EditRequest) -> Struct:
     api.MergeAnswer,
     NOT_FOUND,
 )
-async def merge(call: Call, body: api.MergeRequest) -> Json:
-    merged = await asyncio.to_thread(call.recall.corrections.merge, str(body.into), _some(body.ids))
+def merge(call: Call, body: api.MergeRequest) -> Json:
+    merged = call.recall.corrections.merge(str(body.into), _some(body.ids))
     call.running.announce("merge", [merged["into"], *merged["merged"]])
     return merged
 
@@ -180,8 +177,8 @@ async def merge(call: Call, body: api.MergeRequest) -> Json:
     Answer(409, "It has been changed again since; nothing was undone.", Error),
     id=("The `token` of an `undo`.", "Zm9v"),
 )
-async def undo(call: Call) -> Json:
-    undone = await asyncio.to_thread(call.recall.corrections.undo, call.id)
+def undo(call: Call) -> Json:
+    undone = call.recall.corrections.undo(call.id)
     call.running.announce("undo", undone["refs"])
     return undone
 
@@ -201,7 +198,7 @@ def select(call: Call, body: api.SelectRequest) -> Json:
     api.ForgetAnswer,
     NOT_FOUND,
 )
-async def forget(call: Call, body: api.ForgetRequest) -> Json:
+def forget(call: Call, body: api.ForgetRequest) -> Json:
     """It cannot be undone, so it takes two words: a selection alone only reports what would go."""
     if body.dry_run is False and not body.confirm:
         message = "`confirm` must be true: deletion cannot be undone."
@@ -209,7 +206,7 @@ async def forget(call: Call, body: api.ForgetRequest) -> Json:
     if body.is_empty:
         raise Refusal(400, "missing_field", "Nothing is selected: specify at least `ids`.", field="ids")
     dry_run = body.dry_run is True or not body.confirm
-    gone = await asyncio.to_thread(call.recall.deleter.forget, body, dry_run=dry_run)
+    gone = call.recall.deleter.forget(body, dry_run=dry_run)
     if not dry_run:
         # Of a session or a project it is not known here which went: whoever listens reads all again.
         others = any(getattr(body, name) for name in api.FORGET_BY if name != "ids")
@@ -237,12 +234,11 @@ def export(call: Call, query: api.ExportQuery) -> Response:
     api.ImportAnswer,
     takes_lines=True,
 )
-async def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> Json:
+def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> Json:
     if body is None:
-        absorb = partial(call.recall.importer.absorb, own=query.own)
-        done = await asyncio.to_thread(absorbed, call.lines or b"", absorb)
+        done = absorbed(call.lines or b"", partial(call.recall.importer.absorb, own=query.own))
     else:
-        done = await asyncio.to_thread(call.recall.writer.import_observations, body.records)
+        done = call.recall.writer.import_observations(body.records)
     call.running.notify_change()
     return done
 
@@ -287,12 +283,11 @@ def _pieces(records: Iterator[Mapping[str, Any]]) -> Iterator[bytes]:
 
 def _refs(ids: Iterable[int | str]) -> list[str]:
     """Each once, in their order."""
-    return list(dict.fromkeys(str(each) for each in ids))
+    return list(dict.fromkeys(map(str, ids)))
 
 
 def _some(ids: Iterable[int | str]) -> list[str]:
-    refs = _refs(ids)
-    if not refs:
+    if not (refs := _refs(ids)):
         raise Refusal(400, "missing_field", "`ids` is empty.", field="ids")
     return refs
 

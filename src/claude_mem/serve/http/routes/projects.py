@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import projects as api
@@ -70,8 +68,8 @@ def preview(call: Call, body: api.PreviewRequest) -> Json:
 
 
 @routes.post("/api/projects/rename", "Give a project another name.", api.RenameAnswer, NOT_FOUND)
-async def rename(call: Call, body: api.RenameRequest) -> Json:
-    renamed = await asyncio.to_thread(call.recall.projects.rename, body.project, body.name)
+def rename(call: Call, body: api.RenameRequest) -> Json:
+    renamed = call.recall.projects.rename(body.project, body.name)
     call.running.notify_change()
     return renamed
 
@@ -82,10 +80,10 @@ async def rename(call: Call, body: api.RenameRequest) -> Json:
     api.MergeProjectsAnswer,
     NOT_FOUND,
 )
-async def merge(call: Call, body: api.MergeProjectsRequest) -> Json:
+def merge(call: Call, body: api.MergeProjectsRequest) -> Json:
     """It cannot be undone, so it takes two words, as forgetting does."""
     dry_run = body.dry_run is True or not body.confirm
-    merged = await asyncio.to_thread(call.recall.projects.merge, body.from_, body.into, dry_run=dry_run)
+    merged = call.recall.projects.merge(body.from_, body.into, dry_run=dry_run)
     call.running.notify_change()
     return merged
 

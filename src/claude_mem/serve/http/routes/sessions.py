@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.responses import Response
 
 from claude_mem.api import sessions as api
 from claude_mem.model.jobs import Session
 from claude_mem.queue.intake import is_wholly_private
-from claude_mem.serve import event_reports
+from claude_mem.serve.event_reports import END, PROMPT, START, STOP, TOOL_USE, report
 from claude_mem.serve.http.router import UNKNOWN_SESSION, Answer, Call, Routes, respond
 from claude_mem.serve.requests import Refusal
-from claude_mem.serve.services import Running
 
 POLL_S = 0.02
 
@@ -31,23 +29,23 @@ _QUEUED = (
 @routes.post(
     "/api/sessions/init", "A user's prompt begins a turn. The session is created if it is new.", _INITIALIZED
 )
-async def init(call: Call, body: api.PromptReport) -> Struct:
-    return await _init(call, body.claude_session_id, body.prompt, project=body.project, cwd=body.cwd)
+def init(call: Call, body: api.PromptReport) -> Struct:
+    return _init(call, body.claude_session_id, body, cwd=body.cwd)
 
 
 @routes.post("/api/sessions/observations", "A tool was used.", *_QUEUED)
-async def observe(call: Call, body: api.ToolUseReport) -> Response:
-    return await _queue(call, event_reports.TOOL_USE, body.claude_session_id, body)
+def observe(call: Call, body: api.ToolUseReport) -> Response:
+    return _queue(call, TOOL_USE, body.claude_session_id, body)
 
 
 @routes.post("/api/sessions/summarize", "A turn ended.", *_QUEUED)
-async def summarize(call: Call, body: api.TurnEndReport) -> Response:
-    return await _queue(call, event_reports.STOP, body.claude_session_id, body)
+def summarize(call: Call, body: api.TurnEndReport) -> Response:
+    return _queue(call, STOP, body.claude_session_id, body)
 
 
 @routes.post("/api/sessions/complete", "A session ended.", *_QUEUED)
-async def complete(call: Call, body: api.SessionEndReport) -> Response:
-    return await _queue(call, event_reports.END, body.claude_session_id, body)
+def complete(call: Call, body: api.SessionEndReport) -> Response:
+    return _queue(call, END, body.claude_session_id, body)
 
 
 @routes.post(
@@ -56,28 +54,26 @@ async def complete(call: Call, body: api.SessionEndReport) -> Response:
     _INITIALIZED,
     UNKNOWN_SESSION,
 )
-async def init_by_id(call: Call, body: api.PromptById) -> Struct:
-    session, cwd = await _addressed(call)
-    return await _init(
-        call, session, body.prompt, project=body.project, prompt_number=body.prompt_number, cwd=cwd
-    )
+def init_by_id(call: Call, body: api.PromptById) -> Struct:
+    session, cwd = _addressed(call)
+    return _init(call, session, body, prompt_number=body.prompt_number, cwd=cwd)
 
 
 @routes.post("/sessions/{id}/observations", "A tool was used.", *_QUEUED, UNKNOWN_SESSION)
-async def observe_by_id(call: Call, body: api.ToolUseById) -> Response:
-    session, cwd = await _addressed(call)
-    return await _queue(call, event_reports.TOOL_USE, session, body, cwd)
+def observe_by_id(call: Call, body: api.ToolUseById) -> Response:
+    session, cwd = _addressed(call)
+    return _queue(call, TOOL_USE, session, body, cwd)
 
 
 @routes.post("/sessions/{id}/summarize", "A turn ended.", *_QUEUED, UNKNOWN_SESSION)
-async def summarize_by_id(call: Call, body: api.TurnEndById) -> Response:
-    session, cwd = await _addressed(call)
-    return await _queue(call, event_reports.STOP, session, body, cwd)
+def summarize_by_id(call: Call, body: api.TurnEndById) -> Response:
+    session, cwd = _addressed(call)
+    return _queue(call, STOP, session, body, cwd)
 
 
 @routes.get("/sessions/{id}/status", "The state of a session.", api.SessionState, UNKNOWN_SESSION)
-async def status(call: Call) -> Struct:
-    session = await _existing(call)
+def status(call: Call) -> Struct:
+    session = _existing(call)
     return api.SessionState(
         session.id,
         session.claude_session_id,
@@ -89,48 +85,35 @@ async def status(call: Call) -> Struct:
     )
 
 
-@routes.delete(
+@routes.add(
+    "DELETE",
     "/sessions/{id}",
     "Mark a session failed and abort its running work. Its queued events stay queued.",
     api.SessionAborted,
     UNKNOWN_SESSION,
 )
 async def abort(call: Call) -> Struct:
-    session = await _existing(call)
+    """Waits without a thread, until nobody works on it or the time for that is over."""
+    session = await asyncio.to_thread(_existing, call)
     await asyncio.to_thread(call.services.store.sessions.fail, session.id)
-    ended = await _let_go(call.running, session.id)
+    ended, pump = False, call.services.observing.pump
+    with suppress(TimeoutError):
+        async with asyncio.timeout(call.services.settings.delete_timeout_ms / 1000):
+            while not (ended := pump.abort(session.id, 0)) and not call.running.stopping.is_set():
+                await asyncio.sleep(POLL_S)
     return api.SessionAborted("failed", session.id, session.pending, ended)
 
 
-async def _let_go(running: Running, session_id: int) -> bool:
-    """Wait, without a thread, until nobody works on a session; False: the time for it is over."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(running.services.settings.delete_timeout_ms / 1000):
-            while not running.services.abort(session_id):
-                if running.stopping.is_set():
-                    return False
-                await asyncio.sleep(POLL_S)
-            return True
-    return False
-
-
-async def _init(call: Call, session: str, prompt: str | None, **known: object) -> Struct:
+def _init(call: Call, session: str, body: api.PromptReport | api.PromptById, **known: object) -> Struct:
     """A new prompt; without one, only the session is made known."""
-    private = False
-    if prompt:
-        private = await asyncio.to_thread(is_wholly_private, prompt)
-        accepted = await event_reports.report(
-            call.running, event_reports.PROMPT, session, prompt=prompt, **known
-        )
-    else:
-        accepted = await event_reports.report(
-            call.running, event_reports.START, session, source="api", **known
-        )
-    found = await _find(call, accepted.session_ids[0]) if accepted.session_ids else None
-    outcome = event_reports.outcome(accepted)
+    private = bool(body.prompt) and is_wholly_private(body.prompt or "")
+    event, text = (PROMPT, {"prompt": body.prompt}) if body.prompt else (START, {"source": "api"})
+    outcome = report(call.running, event, session, client=body.client, project=body.project, **text, **known)
+    id = outcome.session_db_id
+    found = call.services.store.sessions.find(id) if id is not None else None
     return api.Initialized(
         "initialized",
-        outcome.session_db_id,
+        id,
         found.prompt_counter if found else None,
         private,
         private or outcome.status == "skipped",
@@ -138,42 +121,32 @@ async def _init(call: Call, session: str, prompt: str | None, **known: object) -
     )
 
 
-async def _queue(call: Call, event: str, session: str, body: Struct, cwd: str | None = None) -> Response:
-    payload = {"cwd": cwd} | msgspec.structs.asdict(body)
+def _queue(call: Call, event: str, session: str, body: Struct, cwd: str | None = None) -> Response:
+    payload = {"cwd": cwd} | structs.asdict(body)
     payload.pop("claude_session_id", None)
-    outcome = event_reports.outcome(await event_reports.report(call.running, event, session, **payload))
+    outcome = report(call.running, event, session, **payload)
     return respond(outcome, 202 if outcome.status == "queued" else 200)
 
 
-async def _addressed(call: Call) -> tuple[str, str | None]:
+def _addressed(call: Call) -> tuple[str, str | None]:
     """The client's id of the session in the path, and the directory it works in, if that is known.
 
     A number is the database's own id and must exist; other text is the client's id, and new ones are made.
     """
-    key = _key(call)
-    if isinstance(key, str):
-        return key, None
-    session = await _existing(call)
+    if isinstance(_key(call), str):
+        return call.id, None
+    session = _existing(call)
     return session.claude_session_id, session.cwd
 
 
-async def _existing(call: Call) -> Session:
-    session = await _find(call, _key(call))
+def _existing(call: Call) -> Session:
+    session = call.services.store.sessions.find(_key(call))
     if session is None:
-        raise Refusal(
-            404,
-            "unknown_session",
-            "There is no such session. POST /api/sessions/init creates one and returns its sessionDbId.",
-            field="id",
-        )
+        message = "There is no such session. POST /api/sessions/init creates one and returns its sessionDbId."
+        raise Refusal(404, "unknown_session", message, field="id")
     return session
 
 
-async def _find(call: Call, key: int | str) -> Session | None:
-    return await asyncio.to_thread(call.services.store.sessions.find, key)
-
-
 def _key(call: Call) -> int | str:
-    text = call.id
-    is_number = text.isascii() and text.isdigit() and len(text) <= 18
-    return int(text) if is_number else text
+    is_number = call.id.isascii() and call.id.isdigit() and len(call.id) <= 18
+    return int(call.id) if is_number else call.id

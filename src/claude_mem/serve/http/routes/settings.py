@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,11 +14,13 @@ from claude_mem.api.fields import Error
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import SettingsError
-from claude_mem.model.structs import replace
+from claude_mem.model.structs import map_text, replace
+from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import Answer, Call, Routes
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running, log
 from claude_mem.settings import editor, read_file
+from claude_mem.settings.declarations import BY_KEY
 from claude_mem.settings.editor import Described
 from claude_mem.settings.resolution import summarized
 
@@ -49,6 +52,9 @@ def show(call: Call) -> dict[str, object]:
 async def change(call: Call, body: api.SettingsRequest) -> Struct:
     # Not in a thread: two who save at once do so one after the other, and neither undoes the other.
     changes, settings = body.changes, call.services.settings
+    if not call.request.scope.get(guard.TRUSTED):
+        _refuse_socket_only(changes)
+    _refuse_secrets(changes, call.services.intake.cleaned)
     table = _table(call.running)
     try:
         new = editor.changed(table, changes)
@@ -67,6 +73,30 @@ async def change(call: Call, body: api.SettingsRequest) -> Struct:
         any(found[key].is_pending for key in changes),
         [key for key in sorted(changes) if found[key].origin == "environment"],
     )
+
+
+def _refuse_socket_only(changes: Mapping[str, object]) -> None:
+    for key in changes:
+        if key in BY_KEY and BY_KEY[key].takes.socket_only:
+            raise Refusal(
+                403,
+                "socket_only",
+                f"{key} cannot be changed over the port, only on the command line: "
+                f"claude-mem config set {key} …",
+                field=key,
+            )
+
+
+def _refuse_secrets(changes: Mapping[str, object], clean: Callable[[str], str]) -> None:
+    """A key belongs in the setting for keys. The user's own patterns may look like what they find."""
+    for key, value in changes.items():
+        takes = BY_KEY[key].takes if key in BY_KEY else None
+        if takes and (takes.socket_only or takes.kind == "table"):
+            continue
+        if map_text(value, clean) != value or clean(key) != key:
+            raise Refusal(
+                400, "secret_value", "The value contains a secret or private text.", field="changes"
+            )
 
 
 def _write(file: Path, table: dict[str, object]) -> None:
@@ -101,6 +131,7 @@ def _row(each: Described) -> dict[str, object]:
         "origin": each.origin,
         "set": each.is_set,
         "file_only": each.setting.file_only,
+        "socket_only": each.setting.takes.socket_only,
         "restart": True,
         "pending": each.is_pending,
         "trouble": each.trouble,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from claude_mem.api.fields import Error
 from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import NotFromTheStart
+from claude_mem.model.structs import replace
 from claude_mem.serve import mcp, pause_switches, worker_log
 from claude_mem.serve.health import prometheus, queue_page, worker_health, worker_state
 from claude_mem.serve.http.router import Answer, Call, Routes, respond
@@ -46,7 +46,7 @@ def metrics(call: Call) -> Response:
     Answer(202, "It stops.", api.Stopping),
     socket_only=True,
 )
-async def shut_down(call: Call) -> Response:
+def shut_down(call: Call) -> Response:
     call.running.stop()
     return respond(api.Stopping("stopping", call.running.pid), 202)
 
@@ -68,9 +68,9 @@ def queue(call: Call, query: api.QueueQuery) -> Struct:
     "Retry parked jobs, with their attempts reset, and end a pause: the model is called again immediately.",
     api.RetryAnswer,
 )
-async def retry(call: Call, body: api.RetryRequest) -> Struct:
+def retry(call: Call, body: api.RetryRequest) -> Struct:
     ids = None if body.ids is None else list(dict.fromkeys(body.ids))
-    resumed = await asyncio.to_thread(call.services.resume, ids)
+    resumed = call.services.observing.resume(ids)
     call.running.notify_queued()  # now, not when the pump would have looked again
     return api.RetryAnswer("ok", resumed)
 
@@ -91,7 +91,7 @@ def drop(call: Call, body: api.DropRequest) -> Struct:
 def set_processing(call: Call, body: api.ProcessingRequest) -> Struct:
     flag: dict[str, object] = {"active": body.is_processing}
     if body.project is not None:
-        flag["project"] = body.project
+        flag["project"] = call.services.intake.cleaned(body.project)
     flag["timestamp"] = call.services.clock()
     try:
         write_file(_flag(call), json.dumps(flag).encode())
@@ -123,24 +123,24 @@ def _flag(call: Call) -> Path:
 
 
 @routes.get("/api/status", "Whether recording is on and, if not, why and how to fix it.", api.WorkerState)
-async def status(call: Call) -> Struct:
-    return await _state(call)
+def status(call: Call) -> Struct:
+    return _state(call)
 
 
 @routes.post("/api/recording", "Pause or resume recording: all of it, or a session's.", api.WorkerState)
-async def record(call: Call, body: api.RecordingRequest) -> Struct:
+def record(call: Call, body: api.RecordingRequest) -> Struct:
     """As `claude-mem off` and `on` do."""
     change = pause_switches.pause if body.paused else pause_switches.resume
     try:
-        await asyncio.to_thread(change, call.services.settings.data_dir, body.session or None)
+        change(call.services.settings.data_dir, body.session or None)
     except OSError as error:
         raise Refusal(503, "unavailable", f"The switch cannot be set: {error.strerror}.") from None
-    return await _state(call)
+    return _state(call)
 
 
-async def _state(call: Call) -> api.WorkerState:
+def _state(call: Call) -> api.WorkerState:
     """Whoever listens hears that it is another than at the last look, whoever made it so."""
-    found = await asyncio.to_thread(worker_state, call.running)
+    found = worker_state(call.running)
     now = (found.recording, found.paused)
     before, call.running.recording = call.running.recording, now
     if before is not None and before != now:
@@ -164,16 +164,14 @@ def logs(call: Call, query: api.LogsQuery) -> Struct:
     Answer(409, "The first part went to another worker; start over.", Error),
     takes_lines=True,
 )
-async def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillParams) -> object:
+def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillParams) -> object:
     raw = call.lines or b"" if body is None else msgspec.json.encode(body)
     if raw.count(b"\n") > MOST_LINES:
         raise Refusal(400, "too_many", f"At most {MOST_LINES:,} lines at a time; send them in parts.")
     if (query.story is None) != (query.part is None):
         raise Refusal(400, "missing_field", "`story` and `part` must be used together.", field="part")
     try:
-        taken = await asyncio.to_thread(
-            call.services.backfill.take, raw, offline=query.offline, story=query.story, part=query.part
-        )
+        taken = call.services.past_intake.take(raw, offline=query.offline, story=query.story, part=query.part)
     except NotFromTheStart:
         raise Refusal(409, "not_from_the_start", "The first part is unknown here. Start over.") from None
     call.running.notify_queued()
@@ -186,24 +184,17 @@ async def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillPa
     api.BackfillProgress,
 )
 def backfill_progress(call: Call, query: api.BackfillQuery) -> Struct:
-    found = call.services.backfill.progress(int(query.since or 0))
-    paused = call.services.observer_state().get("paused")
-    return api.BackfillProgress(found.waiting, found.tokens, found.usd, paused)
+    found = call.services.past_intake.progress(int(query.since or 0))
+    paused = call.services.observing.state().get("paused")
+    return replace(found, paused=paused)
 
 
 @routes.post(
     "/api/backfill/known", "Which of these sessions are known, and how they were captured.", api.KnownAnswer
 )
 def backfill_known(call: Call, body: api.KnownRequest) -> Struct:
-    found = call.services.backfill.known(body.sessions)
-    return api.KnownAnswer(
-        {
-            session: api.KnownSession(one.state, one.events, one.seal)
-            if (one := found.get(session))
-            else None
-            for session in body.sessions
-        }
-    )
+    found = call.services.past_intake.known(body.sessions)
+    return api.KnownAnswer({session: found.get(session) for session in body.sessions})
 
 
 # -- MCP --

@@ -94,7 +94,8 @@ async def sign_in(call: Call, query: api.SignInQuery) -> Response:
         if stream.visitor(call) is None:
             return HTMLResponse(guard.sign_in_page(403), status_code=403)
         return RedirectResponse("/", status_code=303)  # the link was used here before, and worked
-    response = RedirectResponse("/", status_code=303)
+    # In the query, not behind a #: what the link has there is kept by the browser, and leads to a memory.
+    response = RedirectResponse(f"/?key={call.running.visitors.page_key(cookie)}", status_code=303)
     name = guard.cookie_name(call.running.port)
     response.set_cookie(name, cookie, max_age=COOKIE_S, path="/", httponly=True, samesite="strict")
     return response

@@ -146,7 +146,7 @@ function given(told) {
       figures("Injected with this prompt", told),
       h("pre", { class: "text", tabindex: 0, "aria-label": "Injected with this prompt" }, told.text),
     ];
-  const fits = told.hits.some((each) => each.relevance >= told.floor);
+  const fits = told.evidence >= told.enough;
   return h(
     "p",
     null,

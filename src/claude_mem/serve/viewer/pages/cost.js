@@ -82,6 +82,8 @@ export async function show(place, main, signal) {
 
 function figures(cost, project, signal) {
   const { total, budget, batching } = cost;
+  if (!total.calls && !cost.injected.length)
+    return h("p", null, "No model was used and nothing was injected in this period, so nothing was spent.");
   return [
     h(
       "div",

@@ -25,6 +25,7 @@ export async function show(place, main, signal) {
     returning = -1, // to what was marked, once it is listed
     total = 0,
     loading = null,
+    severalProjects = false,
     round = 0; // which listing is the latest
   const step = history.state?.step,
     before = left.get(step);
@@ -43,6 +44,8 @@ export async function show(place, main, signal) {
         selected: selection.chosen.has(memory.ref),
         current: index === current,
         onselect: (yes) => selection.select(memory.ref, yes),
+        project: severalProjects,
+        more: (session) => link("find", "", { ...asked, session, raw: "true" }),
         onopen: () => {
           current = index;
         },
@@ -69,7 +72,15 @@ export async function show(place, main, signal) {
   async function fetchPage(offset, limit, stop, next) {
     if (asked.q?.trim()) {
       const found = await get("/api/search", { q: asked.q, ...narrowing(), offset, limit }, stop);
-      if (offset === 0) tell(found);
+      if (offset === 0) {
+        tell(found);
+        severalProjects = new Set(found.results.map((memory) => memory.project)).size > 1;
+      }
+      const sessions = new Map(found.sessions.map((session) => [session.session_id, session]));
+      found.results.forEach((memory, at) => {
+        const isFirst = memory.session_id !== found.results[at - 1]?.session_id;
+        memory.session_of = isFirst ? sessions.get(memory.session_id) : null;
+      });
       return { items: found.results, hasMore: found.hasMore && offset + limit < MOST_FOUND };
     }
     const { kind = usual(asked), ...rest } = narrowing(),

@@ -90,7 +90,39 @@ async function leave(everywhere) {
 const written = (value) =>
   value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
 
+// What names a program, an address or a key is changed on the command line alone: the worker refuses it here.
+function shown(setting) {
+  const { key } = setting,
+    id = `value-${key}`,
+    about = `about-${key}`;
+  const input = field(setting, id, about);
+  input.readOnly = true;
+  input.dataset.was = input.value;
+  return h(
+    "div",
+    { class: "setting", id: `row-${key}` },
+    label(setting, id, about),
+    h("div", { class: "bar" }, input),
+    h("p", { class: "meta" }, "To change it, type: ", h("code", null, `claude-mem config set ${key}`)),
+    h("p", { class: "wrongly", role: "alert" }, setting.trouble),
+  );
+}
+
+const label = (setting, id, about) =>
+  h(
+    "div",
+    null,
+    h("label", { for: id, class: "mono" }, setting.key),
+    " ",
+    h("span", { class: `chip ${setting.origin === "default" ? "" : "pin"}` }, setting.origin),
+    h("p", { id: about, class: "meta" }, `${setting.meaning} Allowed: ${setting.allowed}.`),
+    setting.origin === "environment" &&
+      h("p", { class: "meta" }, "Set by an environment variable, which overrides what you save here."),
+    setting.pending && setting.origin === "file" && h("p", { class: "meta" }, `Saved. ${NEXT_START}`),
+  );
+
 function row(setting, reload) {
+  if (setting.socket_only) return shown(setting);
   const { key, kind } = setting,
     id = `value-${key}`,
     about = `about-${key}`;
@@ -103,7 +135,7 @@ function row(setting, reload) {
     problem.textContent = "";
     try {
       const done = await post("/api/settings", { changes: { [key]: value } });
-      const what = value !== null ? "saved" : kind === "secret" ? "removed" : "reset to its default";
+      const what = value !== null ? "saved" : "reset to its default";
       toast(
         done.shadowed?.includes(key)
           ? `${key} is ${what}, but the environment overrides it.`
@@ -137,32 +169,17 @@ function row(setting, reload) {
   return h(
     "form",
     { class: "setting", id: `row-${key}`, onsubmit: submit },
-    h(
-      "div",
-      null,
-      h("label", { for: id, class: "mono" }, key),
-      " ",
-      h("span", { class: `chip ${setting.origin === "default" ? "" : "pin"}` }, setting.origin),
-      h("p", { id: about, class: "meta" }, `${setting.meaning} Allowed: ${setting.allowed}.`),
-      setting.origin === "environment" &&
-        h("p", { class: "meta" }, "Set by an environment variable, which overrides what you save here."),
-      setting.pending && setting.origin === "file" && h("p", { class: "meta" }, `Saved. ${NEXT_START}`),
-    ),
+    label(setting, id, about),
     h(
       "div",
       { class: "bar" },
       input,
       h("button", { type: "submit" }, "Save"),
       setting.origin === "file" &&
-        h(
-          "button",
-          { type: "button", class: "plain", onclick: () => save(null) },
-          kind === "secret" ? "Remove" : "Default",
-        ),
+        h("button", { type: "button", class: "plain", onclick: () => save(null) }, "Default"),
     ),
     problem,
     setting.origin !== "default" &&
-      kind !== "secret" &&
       setting.default !== null &&
       h("p", { class: "meta" }, `Default: ${written(setting.default) || "empty"}`),
   );

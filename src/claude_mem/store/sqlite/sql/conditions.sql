@@ -60,7 +60,7 @@ s.client = :client
 -- Something newer stands in its place.
 m.superseded_by IS NOT NULL
 
--- name: where_standing
+-- name: where_current
 -- Nothing does.
 m.superseded_by IS NULL
 

@@ -14,9 +14,12 @@ SELECT 1 FROM observations WHERE id IN (SELECT value FROM json_each(:ids)) AND e
 -- What a forgotten session was told.
 DELETE FROM injections WHERE claude_session_id = :session;
 
--- name: sessions_of_project
--- All of a project's sessions.
-SELECT claude_session_id FROM sdk_sessions WHERE project_id = :project_id ORDER BY id;
+-- name: sessions_to_forget
+-- The session (if it is of the project), or all sessions of the project.
+SELECT claude_session_id FROM sdk_sessions
+WHERE claude_session_id = :session AND (:project_id IS NULL OR project_id = :project_id)
+UNION ALL
+SELECT claude_session_id FROM sdk_sessions WHERE :session IS NULL AND project_id = :project_id;
 
 -- name: some_observations
 -- Of these observations, those that fit.
@@ -131,10 +134,6 @@ SELECT m.id, s.project_id, m.session_id FROM user_prompts AS m
 JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.id IN (SELECT value FROM json_each(:ids));
 
--- name: count_vectors_at
--- How many of these spots have a vector.
-SELECT COUNT(*) FROM memory_vectors WHERE spot IN (SELECT value FROM json_each(:spots));
-
 -- name: forget_observations
 -- Their sightings go with them; what they stood in the place of stands again.
 DELETE FROM observations WHERE id IN (SELECT value FROM json_each(:ids));
@@ -227,7 +226,7 @@ DELETE FROM sdk_sessions WHERE id = :session_id;
 -- Nothing is left of it: where something was superseded, what did so stands.
 DELETE FROM projects
 WHERE id = :project_id AND NOT EXISTS (SELECT 1 FROM sdk_sessions WHERE project_id = :project_id)
-  AND NOT EXISTS (SELECT 1 FROM observations INDEXED BY observations_standing
+  AND NOT EXISTS (SELECT 1 FROM observations INDEXED BY observations_current
                   WHERE project_id = :project_id AND superseded_by IS NULL);
 
 -- name: expired_events

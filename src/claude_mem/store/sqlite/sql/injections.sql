@@ -14,23 +14,23 @@ WHERE NOT EXISTS (SELECT 1 FROM injections
                     AND event = :event AND about IS :about AND refs = :refs);
 
 -- name: injections_of_session
--- What a session was told, the newest first.
-SELECT claude_session_id, event, refs, about, tokens, created_at_epoch FROM injections
-WHERE claude_session_id = :session ORDER BY created_at_epoch DESC, id DESC;
+-- What a session was told (of a memory), the newest first.
+SELECT claude_session_id AS session, event, refs, about, tokens, created_at_epoch AS at FROM injections
+WHERE claude_session_id = :session AND INSTR(refs, :named) > 0 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 
 -- name: injections_naming
--- What sessions were told of one memory, the newest first.
-SELECT id, claude_session_id, event, refs, about, tokens, created_at_epoch FROM injections
+-- What all sessions were told (of a memory), the newest first.
+SELECT claude_session_id AS session, event, refs, about, tokens, created_at_epoch AS at FROM injections
 WHERE INSTR(refs, :named) > 0 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 
--- name: all_injections
--- What all sessions were told, the newest first.
-SELECT id, claude_session_id, event, refs, about, tokens, created_at_epoch FROM injections
-ORDER BY created_at_epoch DESC, id DESC;
-
--- name: reword_injection
--- What it named is forgotten in part.
-UPDATE injections SET refs = :refs WHERE id = :id;
+-- name: strike_from_injections
+-- Some of those that name forgotten memories name what is left.
+UPDATE injections
+SET refs = (SELECT json_group_array(r.value) FROM json_each(injections.refs) AS r
+            WHERE r.value NOT IN (SELECT value FROM json_each(:gone)))
+WHERE id IN (SELECT i.id FROM injections AS i
+             WHERE EXISTS (SELECT 1 FROM json_each(i.refs) AS r WHERE r.value IN (SELECT value FROM json_each(:gone)))
+             LIMIT :limit);
 
 -- name: add_rendering
 -- What a file in context/ holds.
@@ -47,10 +47,11 @@ WHERE stamp NOT IN (SELECT stamp FROM renderings ORDER BY created_at_epoch DESC,
 -- What one file holds.
 SELECT refs, tokens FROM renderings WHERE stamp = :stamp;
 
--- name: all_renderings
--- What all files hold.
-SELECT stamp, refs FROM renderings;
-
--- name: reword_rendering
--- What it named is forgotten in part.
-UPDATE renderings SET refs = :refs WHERE stamp = :stamp;
+-- name: strike_from_renderings
+-- The same of what files hold.
+UPDATE renderings
+SET refs = (SELECT json_group_array(r.value) FROM json_each(renderings.refs) AS r
+            WHERE r.value NOT IN (SELECT value FROM json_each(:gone)))
+WHERE stamp IN (SELECT i.stamp FROM renderings AS i
+                WHERE EXISTS (SELECT 1 FROM json_each(i.refs) AS r WHERE r.value IN (SELECT value FROM json_each(:gone)))
+                LIMIT :limit);

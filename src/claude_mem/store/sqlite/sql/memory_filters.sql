@@ -18,20 +18,20 @@ SELECT m.id, m.created_at_epoch FROM user_prompts AS m CROSS JOIN sdk_sessions A
 SELECT m.id, m.created_at_epoch FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
 
--- name: spots_observation
+-- name: keys_observation
 -- Where observations lie in the indexes, to be narrowed in the same way.
 SELECT m.id, m.session_id, m.project_id FROM observations AS m;
 
--- name: spots_summary
+-- name: keys_summary
 -- Likewise, of summaries; from the sessions on where those are narrowed.
 SELECT m.id, m.session_id, s.project_id FROM session_summaries AS m JOIN sdk_sessions AS s ON s.id = m.session_id;
 
--- name: spots_prompt
+-- name: keys_prompt
 -- Likewise, of prompts.
 SELECT m.id, m.session_id, s.project_id FROM user_prompts AS m JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.prompt IS NOT NULL;
 
--- name: spots_evidence
+-- name: keys_evidence
 -- Likewise, of events that say something.
 SELECT m.id, m.session_id, s.project_id FROM pending_messages AS m JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
@@ -55,9 +55,9 @@ SELECT COUNT(*) FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
 
 -- name: files_named
 -- Memories of files of one name, the newest of each kind and project first.
-SELECT spot, path, how FROM memory_files
-WHERE base = :base AND spot BETWEEN :first AND :last ORDER BY spot DESC LIMIT :limit;
+SELECT memory_key, path, how FROM memory_files
+WHERE base = :base AND memory_key BETWEEN :first AND :last ORDER BY memory_key DESC LIMIT :limit;
 
 -- name: all_files
 -- Every file that a memory of a span is about.
-SELECT spot, path, how FROM memory_files WHERE spot BETWEEN :first AND :last;
+SELECT memory_key, path, how FROM memory_files WHERE memory_key BETWEEN :first AND :last;

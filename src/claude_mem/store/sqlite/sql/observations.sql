@@ -43,12 +43,17 @@ WHERE id = :id;
 INSERT INTO observation_sightings (observation_id, session_id, prompt_number, created_at, created_at_epoch)
 VALUES (:observation_id, :session_id, :prompt_number, :created_at, :created_at_epoch);
 
--- name: standing_observations
+-- name: current_observations
 -- A project's newest observations from before some time that nothing has superseded.
 SELECT id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified
-FROM observations INDEXED BY observations_standing
+FROM observations INDEXED BY observations_current
 WHERE project_id = :project_id AND created_at_epoch <= :before AND superseded_by IS NULL
 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
+
+-- name: standing_titles
+-- A session's observations that nothing has superseded, without those the user saved or pinned.
+SELECT id, title FROM observations
+WHERE session_id = :session_id AND superseded_by IS NULL AND source <> 'user' AND NOT pinned AND title IS NOT NULL;
 
 -- name: supersede_observation
 -- A newer observation stands in an older one's place.
@@ -57,9 +62,9 @@ UPDATE observations SET superseded_by = :newer WHERE id = :id;
 -- name: add_summary
 -- What a turn came to.
 INSERT INTO session_summaries (session_id, project, request, investigated, learned, completed, next_steps,
-                               files_read, files_edited, notes, prompt_number, created_at, created_at_epoch)
+                               files_read, files_edited, notes, prompt_number, created_at, created_at_epoch, source)
 VALUES (:session_id, :project, :request, :investigated, :learned, :completed, :next_steps,
-        :files_read, :files_edited, :notes, :prompt_number, :created_at, :created_at_epoch);
+        :files_read, :files_edited, :notes, :prompt_number, :created_at, :created_at_epoch, :source);
 
 -- name: entitle_session
 -- A session is called by the first request that was understood.

@@ -31,6 +31,13 @@ SELECT id, key, name, root, named FROM projects WHERE id = :id;
 -- name: projects_to_keep
 -- All projects that have sessions, with what a person needs to tell them apart, the one last worked in first.
 SELECT p.id, p.key, p.name, p.root, p.remote, p.named, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
+       (SELECT json_group_array(key) FROM (SELECT key FROM project_aliases WHERE project_id = p.id ORDER BY key)) AS merged,
+       CASE WHEN :weighed THEN
+           COALESCE((SELECT SUM(e.characters) FROM sdk_sessions AS t
+                     CROSS JOIN pending_messages AS e ON e.session_id = t.id WHERE t.project_id = p.id), 0)
+           + COALESCE((SELECT SUM(LENGTH(COALESCE(o.title, '')) + LENGTH(COALESCE(o.narrative, '')) + LENGTH(o.facts))
+                       FROM observations AS o WHERE o.project_id = p.id), 0)
+       ELSE 0 END AS characters,
        (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NULL)
        + (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NOT NULL) AS observations,
        (SELECT c.commit_sha FROM sdk_sessions AS c WHERE c.project_id = p.id AND c.commit_sha IS NOT NULL
@@ -38,17 +45,6 @@ SELECT p.id, p.key, p.name, p.root, p.remote, p.named, COUNT(s.id) AS sessions, 
 FROM projects AS p
 CROSS JOIN sdk_sessions AS s ON s.project_id = p.id
 GROUP BY p.id ORDER BY last_at DESC, p.id;
-
--- name: project_characters
--- How many characters what was said and done in a project comes to.
-SELECT COALESCE((SELECT SUM(e.characters) FROM sdk_sessions AS s
-                 CROSS JOIN pending_messages AS e ON e.session_id = s.id WHERE s.project_id = :id), 0)
-     + COALESCE((SELECT SUM(LENGTH(COALESCE(o.title, '')) + LENGTH(COALESCE(o.narrative, '')) + LENGTH(o.facts))
-                 FROM observations AS o WHERE o.project_id = :id), 0);
-
--- name: aliases_of
--- The keys of projects that were merged into one.
-SELECT key FROM project_aliases WHERE project_id = :id ORDER BY key;
 
 -- name: name_project
 -- What people see it as. By hand: no directory's name takes its place any more.
@@ -135,3 +131,24 @@ UPDATE sdk_sessions SET project_id = :into, project = :name WHERE id = :session_
 -- name: merged_away
 -- Nothing is left of it but its key.
 DELETE FROM projects WHERE id = :gone;
+
+-- name: live_project_by_key
+-- The same, if it has sessions.
+SELECT p.id, p.key, p.name, p.root FROM projects AS p
+WHERE p.id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :given),
+                      (SELECT o.id FROM projects AS o WHERE o.key = :given))
+  AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id);
+
+-- name: projects_by_name
+-- Projects by the name people see; the one last worked in first. What strangers did somewhere is no work here.
+SELECT p.id, p.key, p.name, p.root FROM projects AS p
+WHERE p.name = :given AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)
+ORDER BY (SELECT MAX(s.updated_at_epoch) FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.client <> 'import') DESC;
+
+-- name: projects_with_figures
+-- All projects that have sessions, the one last worked in first.
+SELECT p.id, p.key, p.name, p.root, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
+       (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id) AS observations
+FROM projects AS p
+CROSS JOIN sdk_sessions AS s ON s.project_id = p.id
+GROUP BY p.id ORDER BY last_at DESC, p.id LIMIT :limit OFFSET :offset;

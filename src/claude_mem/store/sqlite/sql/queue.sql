@@ -113,7 +113,7 @@ ORDER BY prompt_number DESC LIMIT 1;
 
 -- name: recorded_titles
 -- The titles of a session's last observations, the newest first.
-SELECT title FROM observations WHERE session_id = :session_id AND title IS NOT NULL
+SELECT title FROM observations WHERE session_id = :session_id AND title IS NOT NULL AND superseded_by IS NULL
 ORDER BY id DESC LIMIT :limit;
 
 -- name: provenance
@@ -145,7 +145,7 @@ FROM spending WHERE created_at_epoch >= :since AND created_at_epoch < :until;
 -- What was spent, by day, project and model; the money is NULL where none of it is known.
 SELECT SUBSTR(created_at, 1, 10) AS day, project, provider, model, COUNT(*) AS calls,
        SUM(input_tokens) AS input_tokens, SUM(cached_tokens) AS cached_tokens,
-       SUM(output_tokens) AS output_tokens, SUM(cost_usd) AS cost_usd
+       SUM(output_tokens) AS output_tokens, ROUND(SUM(cost_usd), 6) AS cost_usd
 FROM spending WHERE created_at_epoch >= :since
 GROUP BY day, project, provider, model
 ORDER BY day, project, provider, model;

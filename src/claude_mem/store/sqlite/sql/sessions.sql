@@ -41,6 +41,11 @@ SELECT s.id, s.claude_session_id, s.project, s.project_id, s.title, s.subtitle, 
 FROM sdk_sessions AS s
 WHERE s.id IN (SELECT value FROM json_each(:ids)) ORDER BY s.updated_at_epoch DESC, s.id DESC;
 
+-- name: session_titles
+-- When sessions began and what they are about, without counting what is in them.
+SELECT claude_session_id, project, title, first_user_prompt, created_at, created_at_epoch FROM sdk_sessions
+WHERE id IN (SELECT value FROM json_each(:ids));
+
 -- name: session_named
 -- A session by the database's id, the client's own, or the beginning of that; an exact one first.
 SELECT id FROM (

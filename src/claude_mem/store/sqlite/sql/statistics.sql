@@ -4,23 +4,17 @@
 -- When the newest thing that is remembered was done.
 SELECT MAX(created_at_epoch) FROM observations;
 
--- name: tally_sessions
--- Sessions in which something happened since some time.
-SELECT COUNT(*) FROM sdk_sessions WHERE updated_at_epoch >= :since;
-
--- name: tally_prompts
--- Prompts since some time.
-SELECT COUNT(*)
-FROM sdk_sessions AS s
-CROSS JOIN user_prompts AS u ON u.session_id = s.id
-WHERE s.updated_at_epoch >= :since AND u.created_at_epoch >= :since;
-
--- name: tally_events
--- Events since some time; only of sessions that are older than it is each one's long row looked at.
-SELECT COUNT(*)
-FROM sdk_sessions AS s
-CROSS JOIN pending_messages AS p ON p.session_id = s.id
-WHERE s.updated_at_epoch >= :since AND (s.created_at_epoch >= :since OR p.created_at_epoch >= :since);
+-- name: tally
+-- What came in since some time; only of sessions that are older than it is each event's long row looked at.
+SELECT (SELECT COUNT(*) FROM sdk_sessions WHERE updated_at_epoch >= :since) AS sessions,
+       (SELECT COUNT(*) FROM sdk_sessions AS s CROSS JOIN user_prompts AS u ON u.session_id = s.id
+        WHERE s.updated_at_epoch >= :since AND u.created_at_epoch >= :since) AS prompts,
+       (SELECT COUNT(*) FROM sdk_sessions AS s CROSS JOIN pending_messages AS p ON p.session_id = s.id
+        WHERE s.updated_at_epoch >= :since AND (s.created_at_epoch >= :since OR p.created_at_epoch >= :since)) AS events,
+       (SELECT COUNT(*) FROM sdk_sessions AS s CROSS JOIN observation_sightings AS o ON o.session_id = s.id
+        WHERE s.updated_at_epoch >= :since AND o.created_at_epoch >= :since) AS seen_again,
+       (SELECT COUNT(*) FROM sdk_sessions AS s CROSS JOIN session_summaries AS y ON y.session_id = s.id
+        WHERE s.updated_at_epoch >= :since AND y.created_at_epoch >= :since) AS summaries;
 
 -- name: tally_observations
 -- Observations since some time, by type and by who wrote them.
@@ -28,25 +22,11 @@ SELECT type, COALESCE(provider, 'unknown') AS provider, COUNT(*) AS observations
 FROM observations WHERE created_at_epoch >= :since
 GROUP BY +type, provider;
 
--- name: tally_sightings
--- What was seen again since some time, and not stored twice.
-SELECT COUNT(*)
-FROM sdk_sessions AS s
-CROSS JOIN observation_sightings AS o ON o.session_id = s.id
-WHERE s.updated_at_epoch >= :since AND o.created_at_epoch >= :since;
-
 -- name: tally_injections
 -- What sessions were told since some time, by occasion.
 SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens
 FROM injections WHERE created_at_epoch >= :since
 GROUP BY event ORDER BY event;
-
--- name: tally_summaries
--- Summaries since some time.
-SELECT COUNT(*)
-FROM sdk_sessions AS s
-CROSS JOIN session_summaries AS y ON y.session_id = s.id
-WHERE s.updated_at_epoch >= :since AND y.created_at_epoch >= :since;
 
 -- name: projects_with_news
 -- Projects that have more to tell, or to tell it elsewhere, than some marks say.
@@ -74,20 +54,16 @@ SELECT (SELECT COUNT(*) FROM projects AS p WHERE EXISTS (SELECT 1 FROM sdk_sessi
 -- How often and how much sessions were told, by occasion.
 SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens FROM injections GROUP BY event ORDER BY event;
 
--- name: activity_of_observations
--- How much was learnt in a project on each day, as the days are where the user is.
-SELECT DATE(o.created_at_epoch / 1000, 'unixepoch', 'localtime') AS day, COUNT(*) AS times
-FROM observations AS o WHERE o.project_id = :project_id AND o.created_at_epoch >= :since GROUP BY day;
-
--- name: activity_of_prompts
--- How much was asked.
-SELECT DATE(u.created_at_epoch / 1000, 'unixepoch', 'localtime') AS day, COUNT(*) AS times
+-- name: activity
+-- How much was learnt, asked and summed up in a project on each day, as the days are where the user is.
+SELECT 'observations' AS what, DATE(o.created_at_epoch / 1000, 'unixepoch', 'localtime') AS day, COUNT(*) AS times
+FROM observations AS o WHERE o.project_id = :project_id AND o.created_at_epoch >= :since GROUP BY day
+UNION ALL
+SELECT 'prompts', DATE(u.created_at_epoch / 1000, 'unixepoch', 'localtime') AS day, COUNT(*)
 FROM sdk_sessions AS s JOIN user_prompts AS u ON u.session_id = s.id
-WHERE s.project_id = :project_id AND u.created_at_epoch >= :since GROUP BY day;
-
--- name: activity_of_summaries
--- How many turns were summed up.
-SELECT DATE(y.created_at_epoch / 1000, 'unixepoch', 'localtime') AS day, COUNT(*) AS times
+WHERE s.project_id = :project_id AND u.created_at_epoch >= :since GROUP BY day
+UNION ALL
+SELECT 'summaries', DATE(y.created_at_epoch / 1000, 'unixepoch', 'localtime') AS day, COUNT(*)
 FROM sdk_sessions AS s JOIN session_summaries AS y ON y.session_id = s.id
 WHERE s.project_id = :project_id AND y.created_at_epoch >= :since GROUP BY day;
 
@@ -97,12 +73,15 @@ SELECT type, COUNT(*) AS times FROM observations
 WHERE type IN (SELECT value FROM json_each(:types)) AND project_id = :project_id GROUP BY type ORDER BY times DESC, type;
 
 -- name: changed_files
--- The files most memories say were changed: of a project's last so many memories of files.
-SELECT path, COUNT(*) AS changes, MAX(spot) AS spot
-FROM (SELECT path, spot, how FROM memory_files INDEXED BY memory_files_by_spot
-      WHERE spot BETWEEN :first AND :last ORDER BY spot DESC LIMIT :most)
-WHERE how = 'modified' AND (spot >> 25) & 3 = 0
-GROUP BY path ORDER BY changes DESC, spot DESC LIMIT :limit;
+-- The files most observations say were changed: of a project's last so many memories of files.
+SELECT f.path, f.changes, o.created_at_epoch AS last_at
+FROM (SELECT path, COUNT(*) AS changes, MAX(memory_key) AS last_key
+      FROM (SELECT path, memory_key, how FROM memory_files INDEXED BY memory_files_by_key
+            WHERE memory_key BETWEEN :first AND :last ORDER BY memory_key DESC LIMIT :most)
+      WHERE how = 'modified' AND (memory_key >> 25) & 3 = 0
+      GROUP BY path ORDER BY changes DESC, last_key DESC LIMIT :limit) AS f
+CROSS JOIN observations AS o ON o.id = f.last_key & 0x1FFFFFF
+ORDER BY f.changes DESC, f.last_key DESC;
 
 -- name: project_names
 -- What projects that have sessions are called, the one last worked in first.

@@ -54,23 +54,24 @@ SELECT COALESCE(MAX(id), 0) FROM user_prompts;
 
 -- name: add_words
 -- A memory's words.
-INSERT INTO memory_text (rowid, title, body, names) VALUES (:spot, :title, :body, :names);
+INSERT INTO memory_text (rowid, title, body, names, tool) VALUES (:memory_key, :title, :body, :names, :tool);
 
 -- name: remove_words
 -- Exactly the words that were added: the index keeps no copy to look them up in.
-INSERT INTO memory_text (memory_text, rowid, title, body, names) VALUES ('delete', :spot, :title, :body, :names);
+INSERT INTO memory_text (memory_text, rowid, title, body, names, tool)
+VALUES ('delete', :memory_key, :title, :body, :names, :tool);
 
 -- name: add_file
 -- A memory is about a file.
-INSERT INTO memory_files (base, spot, path, folder, how) VALUES (:base, :spot, :path, :folder, :how);
+INSERT INTO memory_files (base, memory_key, path, folder, how) VALUES (:base, :memory_key, :path, :folder, :how);
 
 -- name: files_of
 -- The files a memory is about.
-SELECT path, how FROM memory_files WHERE spot = :spot;
+SELECT path, how FROM memory_files WHERE memory_key = :memory_key;
 
 -- name: remove_files
 -- A memory is about no file any more.
-DELETE FROM memory_files WHERE spot = :spot;
+DELETE FROM memory_files WHERE memory_key = :memory_key;
 
 -- name: clear_words
 -- The whole index is to be made again.
@@ -87,8 +88,8 @@ SELECT COUNT(*) FROM (
 );
 
 -- name: weighed_matches
--- All matches of an expression in a span, and how good each is: a title's words count most.
-SELECT rowid, -bm25(memory_text, 2.0, 1.0, 0.5) FROM memory_text
+-- All matches of an expression in a span, how good each is (a title's words count most), and how good without a tool's words.
+SELECT rowid, -bm25(memory_text, 2.0, 1.0, 0.5, 1.0), -bm25(memory_text, 2.0, 1.0, 0.5, 0.0) FROM memory_text
 WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
 
 -- name: matches
@@ -100,6 +101,11 @@ SELECT rowid FROM memory_text WHERE memory_text MATCH :expression AND rowid BETW
 SELECT rowid FROM memory_text
 WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last
 ORDER BY rowid DESC LIMIT :limit;
+
+-- name: sizes_of_span
+-- How many memories each session of a span has, and how many of them are not a tool's (the size of the last column is 0).
+SELECT MIN(id) AS first, COUNT(*) AS rows, SUM(SUBSTR(sz, -1) = X'00') AS said
+FROM memory_text_docsize WHERE id BETWEEN :first AND :last GROUP BY id / :per_session;
 
 -- name: averages
 -- How many memories the index has, and how long they are: a record of its own that changes with each of them.

@@ -89,7 +89,7 @@ ORDER BY m.created_at_epoch, first
 -- name: export_summaries
 -- What each turn came to.
 SELECT s.claude_session_id AS session_id, m.request, m.investigated, m.learned, m.completed, m.next_steps, m.files_read,
-       m.files_edited, m.notes, m.prompt_number, m.created_at_epoch AS at
+       m.files_edited, m.notes, m.prompt_number, m.source, m.created_at_epoch AS at
 FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE +m.session_id IN (SELECT value FROM json_each(:sessions))
   AND (:some IS NULL OR +m.id IN (SELECT value FROM json_each(:some)))
@@ -191,9 +191,9 @@ WHERE session_id = :id AND created_at_epoch = :at AND request IS :request AND co
 -- A summary that came from elsewhere.
 INSERT INTO session_summaries (
     session_id, project, request, investigated, learned, completed, next_steps, files_read, files_edited, notes,
-    prompt_number, created_at, created_at_epoch
+    prompt_number, created_at, created_at_epoch, source
 )
 VALUES (
     :id, :project, :request, :investigated, :learned, :completed, :next_steps, :files_read, :files_edited, :notes,
-    :prompt_number, :at_iso, :at
+    :prompt_number, :at_iso, :at, :source
 )

@@ -2,28 +2,28 @@
 
 -- name: keep_vector
 -- Add or replace one, unless its memory was forgotten while it was made.
-INSERT INTO memory_vectors (spot, vector)
-SELECT :spot, :vector
+INSERT INTO memory_vectors (memory_key, vector)
+SELECT :memory_key, :vector
 WHERE (:kind = 'observation' AND EXISTS (SELECT 1 FROM observations WHERE id = :id AND session_id = :session_id))
    OR (:kind = 'summary' AND EXISTS (SELECT 1 FROM session_summaries WHERE id = :id AND session_id = :session_id))
    OR (:kind = 'prompt' AND EXISTS (SELECT 1 FROM user_prompts WHERE id = :id AND session_id = :session_id))
-ON CONFLICT (spot) DO UPDATE SET vector = excluded.vector;
+ON CONFLICT (memory_key) DO UPDATE SET vector = excluded.vector;
 
 -- name: remove_vectors
--- Some, by their spots.
-DELETE FROM memory_vectors WHERE spot IN (SELECT value FROM json_each(:spots));
+-- Some, by their keys.
+DELETE FROM memory_vectors WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));
 
 -- name: remove_some_vectors
 -- A few, whichever: all of them at once would keep everybody else from writing for seconds.
-DELETE FROM memory_vectors WHERE spot IN (SELECT spot FROM memory_vectors LIMIT :limit);
+DELETE FROM memory_vectors WHERE memory_key IN (SELECT memory_key FROM memory_vectors LIMIT :limit);
 
 -- name: vectors_at
--- Those of these spots that are kept.
-SELECT spot, vector FROM memory_vectors WHERE spot IN (SELECT value FROM json_each(:spots));
+-- Those of these memories that are kept.
+SELECT memory_key, vector FROM memory_vectors WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));
 
 -- name: newest_vectors
 -- The last of a span.
-SELECT spot, vector FROM memory_vectors WHERE spot BETWEEN :first AND :last ORDER BY spot DESC LIMIT :limit;
+SELECT memory_key, vector FROM memory_vectors WHERE memory_key BETWEEN :first AND :last ORDER BY memory_key DESC LIMIT :limit;
 
 -- name: count_vectors
 -- How many are kept.
@@ -85,4 +85,4 @@ DELETE FROM derived WHERE name BETWEEN 'vectors_' AND 'vectors_~';
 
 -- name: move_vectors
 -- Their memories lie elsewhere in the indexes.
-UPDATE memory_vectors SET spot = spot + :by WHERE spot BETWEEN :first AND :last;
+UPDATE memory_vectors SET memory_key = memory_key + :by WHERE memory_key BETWEEN :first AND :last;

@@ -1,0 +1,161 @@
+"""Where Claude Code keeps its settings, and the record of what an install changed in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, convert, field, to_builtins
+
+from claude_mem.agents import launcher
+from claude_mem.agents.file_changes import run_program
+from claude_mem.hook.paths import INSTALLED
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.structs import replace
+
+SCOPES = ("user", "project")
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+class InstallPaths(Struct, frozen=True):
+    """The files of one scope: the user's own, or one project's."""
+
+    scope: str
+    folder: Path  # holds settings.json, commands/ and skills/
+    config: str | None  # CLAUDE_CONFIG_DIR
+    data_dir: Path
+    program: str | None  # CLAUDE_CODE_PATH
+
+    @property
+    def settings(self) -> Path:
+        return self.folder / "settings.json"
+
+    @property
+    def servers(self) -> Path:
+        """The file with MCP servers."""
+        if self.scope == "project":
+            return self.folder.parent / ".mcp.json"
+        return (Path(self.config) if self.config else Path.home()) / ".claude.json"
+
+    @property
+    def home(self) -> Path:
+        return _home(self.config)
+
+    @property
+    def marketplace(self) -> Path:
+        """Beside the client's settings, not in our data directory: after that is deleted, hooks must still be
+        able to report it."""
+        return self.home / "claude-mem"
+
+    @property
+    def record(self) -> Path:
+        return self.data_dir / INSTALLED
+
+    @property
+    def client(self) -> str | None:
+        """The user's choice, the one on the PATH, or where the client's own installers put it."""
+        if self.program:
+            return shutil.which(self.program)
+        usual = (self.home / "local/claude", Path.home() / ".local/bin/claude")
+        return shutil.which("claude") or next((str(path) for path in usual if os.access(path, os.X_OK)), None)
+
+    @property
+    def client_owns_servers(self) -> bool:
+        """The client writes the servers of this scope to a file of its own, by its own command."""
+        return self.scope == "user" and self.client is not None
+
+    @property
+    def machine(self) -> launcher.Machine:
+        return launcher.this_machine(None if self._is_default else str(self.data_dir))
+
+    @property
+    def command(self) -> str:
+        """Runs claude-mem in a shell."""
+        script = Path(sys.executable).with_name("claude-mem")
+        words = [str(script)] if script.exists() else [sys.executable, "-m", "claude_mem"]
+        place = [] if self._is_default else ["env", f"CLAUDE_MEM_DATA_DIR={self.data_dir}"]
+        return shlex.join([*place, *words])
+
+    @property
+    def _is_default(self) -> bool:
+        return self.data_dir == Path.home() / ".claude-mem"
+
+    def run(self, words: Sequence[str]) -> str | None:
+        """Have Claude Code do something itself."""
+        if self.scope == "project" and not self.folder.parent.is_dir():
+            return f"{self.folder.parent} is gone"
+        environ = {name: value for name, value in os.environ.items() if name != "CLAUDE_CONFIG_DIR"}
+        environ |= {"CLAUDE_MEM_OFF": "1"} | ({"CLAUDE_CONFIG_DIR": self.config} if self.config else {})
+        cwd = self.folder.parent if self.scope == "project" else None
+        return run_program([self.client or "claude", *words[1:]], cwd, environ)
+
+
+def locate(data_dir: Path, program: str | None, scope: str) -> InstallPaths:
+    """As seen from this directory and environment."""
+    given = os.environ.get("CLAUDE_CONFIG_DIR")
+    config = str(Path(given).absolute()) if given else None
+    folder = _home(config) if scope == "user" else Path.cwd() / ".claude"
+    return InstallPaths(scope, folder, config, data_dir, program)
+
+
+def _home(config: str | None) -> Path:
+    return Path(config) if config else Path.home() / ".claude"
+
+
+def plugin_texts() -> dict[str, str]:
+    """The plugin's texts: inside an installed package, beside `src` in a checkout."""
+    inside = PACKAGE / "plugin"
+    folder = inside if inside.is_dir() else PACKAGE.parents[1] / "plugin"
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_text("utf-8") for path in files}
+
+
+class SavedText(Struct, frozen=True):
+    before: str | None  # None: there was no such file
+    after: str | None
+
+
+class InstallRecord(Struct, frozen=True):
+    plugin: bool
+    scope: str
+    folder: str
+    config: str | None = None
+    files: dict[str, SavedText] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()  # that had to be created
+    server: Any = None  # the MCP server by our name that was there before, if the client owns the file
+    version: int = 1
+
+    def with_file(self, path: Path, before: str | None, after: str | None) -> InstallRecord:
+        """A file changed by an earlier install, and by nobody since, keeps what was there before that one."""
+        earlier = self.files.get(str(path))
+        saved = SavedText(earlier.before if earlier and earlier.after == before else before, after)
+        return replace(self, files={**self.files, str(path): saved})
+
+    def with_folders(self, path: Path) -> InstallRecord:
+        made = [str(folder) for folder in path.parents if not folder.exists()]
+        return replace(self, folders=tuple(dict.fromkeys([*self.folders, *made])))
+
+    def as_text(self) -> str:
+        return json.dumps(to_builtins(self), indent=1)
+
+
+def new_record(place: InstallPaths, *, plugin: bool) -> InstallRecord:
+    return InstallRecord(plugin, place.scope, str(place.folder), place.config)
+
+
+def load_record(path: Path) -> InstallRecord | None:
+    try:
+        return convert(json.loads(path.read_text("utf-8")), InstallRecord)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise ClaudeMemError(
+            f"{path}, the record of what an install changed, cannot be read ({error}). "
+            "Move it away; `claude-mem uninstall` then removes what it recognizes as its own."
+        ) from error

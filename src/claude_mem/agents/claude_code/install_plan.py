@@ -1,0 +1,210 @@
+"""What an install changes: the texts of files, and what Claude Code does itself. Pure."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from claude_mem import __version__
+from claude_mem.agents import launcher
+from claude_mem.agents.base import Wanted
+from claude_mem.agents.claude_code import registration, settings_file
+from claude_mem.agents.claude_code.install_paths import InstallPaths, plugin_texts
+from claude_mem.agents.claude_code.registration import MARKETPLACE, PLUGIN_ID
+from claude_mem.agents.claude_code.settings_file import with_entry, without_entry
+from claude_mem.agents.file_changes import Change, Plan, ReadText, Step
+
+ALIAS = "commands/mem.md"  # a plugin's own command is only known as /mem:mem
+APPROVAL = (
+    "In this project, Claude Code asks whether to use the MCP server in "
+    ".mcp.json. Without your approval the agent cannot search; recording and "
+    "recall work anyway."
+)
+
+
+def plan(place: InstallPaths, wanted: Wanted, read: ReadText, older: Iterable[Path] = ()) -> Plan:
+    """What is missing between what `read` finds and what is wanted; `older` files that are ours alone are
+    removed if this version has none of the name. Raises Malformed."""
+    texts = plugin_texts()
+    before = read(place.settings)
+    found = settings_file.parsed(before or "", str(place.settings))
+    wants, notes = _taken_over(found) if wanted.take_over else found, list[str]()
+    files: dict[Path, str | None] = dict.fromkeys(older)
+    steps: list[Step] = []
+    if wanted.plugin:
+        made = registration.marketplace(texts, place.machine, place.command, __version__)
+        files |= {place.marketplace / path: text for path, text in made.items()}
+        wants = settings_file.without_hooks(wants, launcher.is_ours)
+        if place.client is None:
+            wants = declared(wants, place.marketplace)
+        elif declared(found, place.marketplace) != found:
+            # Known to the client already, perhaps turned off: then undoing it is not removing it.
+            new = [adding(place), installing(place)]
+            steps += [Step(step.words) for step in new] if is_plugin(found) else new
+        own = {ALIAS}
+    else:
+        wants = settings_file.with_hooks(undeclared(wants), registration.hooks(place.machine))
+        own = {path for path in texts if path.startswith(("commands/", "skills/"))}
+        served, serving_steps = _served(place, read)
+        files |= served
+        steps += serving_steps
+        notes += [APPROVAL] if served and place.scope == "project" else []
+    for name in sorted(own):
+        path, text = place.folder / name, registration.fill_in(texts[name], place.command, __version__)
+        there = read(path)
+        if there is None or is_our_text(there, texts[name]):
+            files[path] = text
+        elif there != text:
+            notes.append(f"{path} is your own file and was not changed.")
+    if "statusLine" in wants and not is_status_line(wants):
+        if wanted.status_line:
+            notes.append(
+                f"You already have a status line. To add a segment, have it run: {place.command} statusline"
+            )
+    elif wanted.status_line or "statusLine" in wants:
+        line = wants.get("statusLine", {"type": "command"})
+        wants = wants | {"statusLine": line | {"command": f"{place.command} statusline"}}
+    if wants != found:
+        files[place.settings] = settings_file.written(wants, before or "")
+    changes = [Change(path, read(path), text) for path, text in files.items()]
+    return Plan(tuple(each for each in changes if each.before != each.after), tuple(steps), tuple(notes))
+
+
+def is_our_text(there: str, text: str) -> bool:
+    """Written by us, perhaps for another path of the command or by an older version: it begins alike."""
+    return there.splitlines()[:2] == text.splitlines()[:2]
+
+
+def _taken_over(settings: dict[str, Any]) -> dict[str, Any]:
+    for name in registration.foreign_plugins(settings):
+        settings = with_entry(settings, "enabledPlugins", name, False)
+    return settings_file.without_hooks(settings, registration.is_foreign_hook)
+
+
+def _served(place: InstallPaths, read: ReadText) -> tuple[dict[Path, str], list[Step]]:
+    """The MCP server: by the client's own command where it owns the file and writes it all the time."""
+    before = read(place.servers)
+    found = settings_file.parsed(before or "", str(place.servers))
+    entry = launcher.mcp_server(place.machine)
+    there = found.get("mcpServers", {}).get(launcher.SERVER)
+    if there == entry:
+        return {}, []
+    if place.client_owns_servers:
+        removing = [reverse(serving(place, there))] if there else []
+        return {}, [*removing, serving(place, entry)]
+    wants = with_entry(found, "mcpServers", launcher.SERVER, entry)
+    return {place.servers: settings_file.written(wants, before or "")}, []
+
+
+def adding(place: InstallPaths) -> Step:
+    words, added = (
+        ("claude", "plugin", "marketplace"),
+        ("add", str(place.marketplace), "--scope", place.scope),
+    )
+    return Step((*words, *added), (*words, "remove", MARKETPLACE))
+
+
+def installing(place: InstallPaths) -> Step:
+    undo = ("claude", "plugin", "uninstall", PLUGIN_ID, "--scope", place.scope)
+    return Step(("claude", "plugin", "install", PLUGIN_ID, "--scope", place.scope), undo)
+
+
+def serving(place: InstallPaths, entry: Any) -> Step:
+    named = ("--scope", place.scope, launcher.SERVER)
+    return Step(("claude", "mcp", "add-json", *named, json.dumps(entry)), ("claude", "mcp", "remove", *named))
+
+
+def reverse(step: Step) -> Step:
+    return Step(step.undo or (), step.words)
+
+
+def declared(settings: dict[str, Any], marketplace: Path) -> dict[str, Any]:
+    """As the client itself writes it when it installs the plugin."""
+    source = {"source": {"source": "directory", "path": str(marketplace)}}
+    known = with_entry(settings, "extraKnownMarketplaces", MARKETPLACE, source)
+    return with_entry(known, "enabledPlugins", PLUGIN_ID, True)
+
+
+def undeclared(settings: dict[str, Any]) -> dict[str, Any]:
+    without = without_entry(settings, "enabledPlugins", PLUGIN_ID)
+    return without_entry(without, "extraKnownMarketplaces", MARKETPLACE)
+
+
+def is_plugin(settings: dict[str, Any]) -> bool:
+    """The client knows the plugin, wherever it lies, turned on or off."""
+    return undeclared(settings) is not settings
+
+
+def is_connected(settings: dict[str, Any]) -> bool:
+    return is_plugin(settings) or any(map(launcher.is_ours, settings_file.all_hooks(settings)))
+
+
+def marketplace_of(settings: dict[str, Any]) -> Path | None:
+    """Where the plugin lies that these settings name."""
+    match settings.get("extraKnownMarketplaces", {}).get(MARKETPLACE):
+        case {"source": {"path": str(path)}}:
+            return Path(path)
+    return None
+
+
+def data_dir_of(settings: dict[str, Any]) -> Path | None:
+    """Where the hooks in these settings (or in a plugin's hooks.json) record; None: the default."""
+    ours = filter(launcher.is_ours, settings_file.all_hooks(settings))
+    return next((Path(name) for hook in ours if (name := launcher.data_dir_of(hook))), None)
+
+
+def is_status_line(settings: dict[str, Any]) -> bool:
+    """Ours alone: one that runs ours among other things is the user's."""
+    match settings.get("statusLine"):
+        case {"command": str(command)}:
+            try:
+                words = shlex.split(command)
+            except ValueError:
+                return False
+        case _:
+            return False
+    if words[:1] == ["env"] and len(words) > 2 and words[1].startswith("CLAUDE_MEM_DATA_DIR="):
+        words = words[2:]
+    by_module = words[1:] == ["-m", "claude_mem", "statusline"]
+    return by_module or (len(words) == 2 and Path(words[0]).name == "claude-mem" and words[1] == "statusline")
+
+
+def restored(now: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
+    """Without what is ours, and with what was taken over; `before` the install (None: not known)."""
+    left = undeclared(settings_file.without_hooks(now, launcher.is_ours))
+    if is_status_line(left):
+        left = {key: value for key, value in left.items() if key != "statusLine"}
+        left |= {"statusLine": before["statusLine"]} if before and "statusLine" in before else {}
+    return left if before is None else _with_empty(_given_back(left, before), before)
+
+
+def _given_back(left: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Another claude-mem is turned on again, unless somebody removed or repaired it in the meantime."""
+    for name in registration.foreign_plugins(before):
+        if name in left.get("enabledPlugins", {}):
+            left = with_entry(left, "enabledPlugins", name, before["enabledPlugins"][name])
+    if not registration.foreign_hooks(before) or registration.foreign_hooks(left):
+        return left
+    merged = dict(left.get("hooks", {}))
+    for event, groups in before["hooks"].items():
+        theirs = [
+            group | {"hooks": foreign}
+            for group in groups
+            if (foreign := [hook for hook in group.get("hooks", []) if registration.is_foreign_hook(hook)])
+        ]
+        merged |= {event: [*merged.get(event, []), *theirs]} if theirs else {}
+    return left | {"hooks": merged}
+
+
+def _with_empty(left: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """What was there and empty is there again, and what we or the client left empty is not."""
+    for section in settings_file.SECTIONS:
+        if before.get(section) == {}:
+            left = {section: {}} | left
+        elif section not in before and left.get(section) == {}:
+            left = {key: value for key, value in left.items() if key != section}
+    empty: dict[str, Any] = {event: [] for event, groups in before.get("hooks", {}).items() if not groups}
+    return left | {"hooks": empty | left.get("hooks", {})} if empty else left

@@ -1,0 +1,258 @@
+"""Connects claude-mem to Claude Code and disconnects it: an `Installer`, as `agents.base` declares it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from claude_mem import __version__
+from claude_mem.agents import launcher
+from claude_mem.agents.base import Installation, Wanted
+from claude_mem.agents.claude_code import install_paths, install_plan, registration, settings_file
+from claude_mem.agents.claude_code.install_paths import InstallPaths, InstallRecord, SavedText, load_record
+from claude_mem.agents.claude_code.settings_file import Malformed
+from claude_mem.agents.file_changes import Change, Journal, Plan, Step, read_text
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.structs import replace
+
+SCOPES = install_paths.SCOPES
+
+
+class ClaudeCodeConnection(Struct, frozen=True):
+    place: InstallPaths
+    made: InstallRecord
+    is_recorded: bool
+
+    @property
+    def how(self) -> str:
+        return f"{'as a plugin' if self.made.plugin else 'by settings'} ({self.made.scope})"
+
+    @property
+    def data_dir(self) -> Path:
+        return self.place.data_dir
+
+    @property
+    def is_current(self) -> bool:
+        wanted = Wanted(self.made.scope, self.made.plugin, take_over=False, status_line=False)
+        return install_plan.plan(self.place, wanted, read_text).is_empty
+
+    def undo_plan(self) -> Plan:
+        """What makes it as before the install; what changed since stays."""
+        place, made = self.place, self.made
+        changes, notes = [], []
+        if (now := read_text(place.settings)) is not None:
+            saved = made.files.get(str(place.settings))
+            changes.append(Change(place.settings, now, _without_us(place.settings, now, saved)))
+        servers = read_text(place.servers)
+        # The MCP server's entry goes too, unless the client itself removes it.
+        if servers is not None and not place.client_owns_servers and launcher.is_our_server(_server(place)):
+            changes.append(Change(place.servers, servers, self.unserved(servers)))
+        generated = _plugin_files(place)
+        changes += [Change(path, read_text(path), None) for path in generated]
+        for name, saved in made.files.items():
+            path, there = Path(name), read_text(Path(name))
+            if there is None or path in (place.settings, place.servers, *generated):
+                continue
+            if there != saved.after:
+                notes.append(f"{path} was changed since the install and is kept.")
+            else:
+                changes.append(Change(path, there, saved.before))
+        changed = tuple(change for change in changes if change.before != change.after)
+        return Plan(changed, self._undo_steps(), tuple(notes))
+
+    def _undo_steps(self) -> tuple[Step, ...]:
+        place = self.place
+        if place.client is None:
+            return ()
+        found, there = read_settings(place.settings), _server(place)
+        steps = []
+        if registration.PLUGIN_ID in found.get("enabledPlugins", {}):
+            steps.append(install_plan.reverse(install_plan.installing(place)))
+        if registration.MARKETPLACE in found.get("extraKnownMarketplaces", {}):
+            steps.append(install_plan.reverse(install_plan.adding(place)))
+        if place.client_owns_servers and launcher.is_our_server(there):
+            steps.append(install_plan.reverse(install_plan.serving(place, there)))
+            steps += [install_plan.serving(place, self.made.server)] if self.made.server else []
+        return tuple(steps)
+
+    def unserved(self, now: str) -> str | None:
+        """The text of the servers' file without ours."""
+        path = self.place.servers
+        saved = self.made.files.get(str(path))
+        if saved and saved.after == now:
+            return saved.before
+        before = settings_file.parsed((saved and saved.before) or "", str(path))
+        found = settings_file.parsed(now, str(path))
+        theirs = before.get("mcpServers", {}).get(launcher.SERVER) or self.made.server
+        if theirs:
+            wants = settings_file.with_entry(found, "mcpServers", launcher.SERVER, theirs)
+        else:
+            wants = settings_file.without_entry(found, "mcpServers", launcher.SERVER)
+        return settings_file.written(wants, now)
+
+    def disconnect(self, journal: Journal, plan: Plan) -> list[str]:
+        place, folders = self.place, list(self.made.folders)
+        refused = []
+        for step in plan.steps:
+            if printed := journal.run(place.run, step, place.settings):
+                refused.append(_refusal(step, printed))
+        for path in _plugin_files(place):
+            folders += [str(each) for each in path.parents if each.is_relative_to(place.marketplace)]
+        for change in plan.changes:
+            journal.apply(change, folders)
+        if self.is_recorded:
+            journal.remove(place.record, folders)
+        return refused
+
+
+def connections(data_dir: Path, program: str | None) -> list[ClaudeCodeConnection]:
+    """Those of this data directory, and what the user's and this directory's settings show, also if it
+    records elsewhere or its record is gone. Raises Malformed."""
+    recorded = _recorded(data_dir, program)
+    found = [recorded] if recorded else []
+    for scope in SCOPES:
+        here = install_paths.locate(data_dir, program, scope)
+        if any(each.place.folder == here.folder for each in found):
+            continue
+        try:
+            shown = _in_settings(here)
+        except Malformed:
+            if scope == "user":
+                raise
+            continue  # the client cannot read it either
+        found += [shown] if shown else []
+    return found
+
+
+def _recorded(data_dir: Path, program: str | None) -> ClaudeCodeConnection | None:
+    here = install_paths.locate(data_dir, program, "user")
+    if (made := load_record(here.record)) is None:
+        return None
+    there = replace(here, scope=made.scope, folder=Path(made.folder), config=made.config)
+    return ClaudeCodeConnection(there, made, True)
+
+
+def _in_settings(here: InstallPaths) -> ClaudeCodeConnection | None:
+    settings = read_settings(here.settings)
+    if not install_plan.is_connected(settings) and not launcher.is_our_server(_server(here)):
+        return None
+    # What holds the hooks: the settings themselves, or a file of the plugin that they name.
+    plugin = install_plan.marketplace_of(settings)
+    hooked = read_settings(plugin / registration.PLUGIN_ROOT / "hooks/hooks.json") if plugin else settings
+    data_dir = install_plan.data_dir_of(hooked) or Path.home() / ".claude-mem"
+    recorded = _recorded(data_dir, here.program)
+    if recorded and recorded.place.folder == here.folder:
+        return recorded
+    there = replace(here, data_dir=data_dir)
+    made = install_paths.new_record(there, plugin=install_plan.is_plugin(settings))
+    for name, text in install_paths.plugin_texts().items():  # what the lost record must have held
+        path = there.folder / name
+        if install_plan.is_our_text(read_text(path) or "", text):
+            folders = [str(each) for each in path.parents if there.folder in each.parents]
+            made = replace(made, folders=(*made.folders, *folders))
+            made = made.with_file(path, None, registration.fill_in(text, there.command, __version__))
+    return ClaudeCodeConnection(there, made, False)
+
+
+def prepare(data_dir: Path, program: str | None, wanted: Wanted) -> Installation:
+    """One connection at a time: two would run every hook twice. Raises Malformed."""
+    here = install_paths.locate(data_dir, program, wanted.scope)
+    new = install_paths.new_record(here, plugin=wanted.plugin)
+    old: list[tuple[ClaudeCodeConnection, Plan]] = []
+    left: dict[Path, str | None] = {}
+    for each in connections(data_dir, program):
+        same = (each.made.plugin, each.made.scope, each.made.folder) == (new.plugin, new.scope, new.folder)
+        if same and each.is_recorded and each.data_dir == data_dir:
+            continue
+        undo = each.undo_plan()
+        old.append((each, undo))
+        left |= {change.path: change.after for change in undo.changes}
+        if undo.steps and each.place.client_owns_servers and (now := read_text(each.place.servers)):
+            left[each.place.servers] = each.unserved(now)
+
+    def read(path: Path) -> str | None:
+        return left[path] if path in left else read_text(path)
+
+    theirs = registration.foreign(settings_file.parsed(read(here.settings) or "", str(here.settings)))
+    has_line = any(install_plan.is_status_line(read_settings(each.place.settings)) for each, _ in old)
+    wanted = replace(
+        wanted, take_over=wanted.take_over and bool(theirs), status_line=wanted.status_line or has_line
+    )
+    older = [path for path in _plugin_files(here) if path not in left] if wanted.plugin else []
+    plan = install_plan.plan(here, wanted, read, older)
+
+    def connect(journal: Journal) -> None:
+        for each, undo in old:
+            each.disconnect(journal, undo)
+        _connect(journal, here, plan, by_plugin=wanted.plugin)
+
+    return Installation(old, plan, theirs if wanted.take_over else "", here.client, connect)
+
+
+def _connect(journal: Journal, place: InstallPaths, plan: Plan, *, by_plugin: bool) -> None:
+    made = load_record(place.record) or install_paths.new_record(place, plugin=by_plugin)
+    for path in (place.record, place.settings, *(change.path for change in plan.changes)):
+        made = made.with_folders(path)
+    made = _noted(place, made)
+    for change in plan.changes:
+        made = made.with_file(change.path, change.before, change.after)
+    journal.write(place.record, made.as_text())
+    for change in plan.changes:
+        journal.apply(change, [str(change.path.parent)])
+    for step in plan.steps:
+        if printed := journal.run(place.run, step, place.settings):
+            hint = " To install without a plugin: claude-mem install --settings" if by_plugin else ""
+            raise ClaudeMemError(f"{_refusal(step, printed)}\nNothing was changed.{hint}")
+    by_client = replace(made.files[str(place.settings)], after=read_text(place.settings))
+    made = replace(made, files={**made.files, str(place.settings): by_client})
+    journal.write(place.record, made.as_text())
+
+
+def _noted(place: InstallPaths, made: InstallRecord) -> InstallRecord:
+    """With the settings as they were without us, also if they were changed since an earlier install."""
+    now = read_text(place.settings)
+    earlier = made.files.get(str(place.settings))
+    if earlier is None or earlier.after == now:
+        noted = made.with_file(place.settings, now, now)
+    else:
+        before = None if now is None else _without_us(place.settings, now, earlier)
+        noted = replace(made, files={**made.files, str(place.settings): SavedText(before, now)})
+    there = _server(place)
+    is_anothers = there is not None and not launcher.is_our_server(there)
+    return replace(noted, server=there) if is_anothers and place.client_owns_servers else noted
+
+
+def _without_us(path: Path, now: str, saved: SavedText | None) -> str | None:
+    """The file's text without what is ours: to the byte as before, if nothing else has changed since."""
+    if saved and now == saved.after:
+        return saved.before
+    found = settings_file.parsed(now, str(path))
+    before = settings_file.parsed(saved.before or "", str(path)) if saved else None
+    wants = install_plan.restored(found, before)
+    if saved and wants == before:
+        return saved.before
+    return now if wants == found else settings_file.written(wants, now)
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    return settings_file.parsed(read_text(path) or "", str(path))
+
+
+def _server(place: InstallPaths) -> Any:
+    return read_settings(place.servers).get("mcpServers", {}).get(launcher.SERVER)
+
+
+def _refusal(step: Step, printed: str) -> str:
+    return f"Claude Code refused `{' '.join(step.words[:4])}`: {printed}"
+
+
+def _plugin_files(place: InstallPaths) -> list[Path]:
+    """The files of the plugin that was generated for this machine, of whatever version."""
+    manifest = place.marketplace / ".claude-plugin/marketplace.json"
+    if f'"{registration.MARKETPLACE}"' not in (read_text(manifest) or ""):
+        return []
+    folder = place.marketplace / registration.PLUGIN_ROOT
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return [manifest, *sorted(files)]

@@ -1,0 +1,117 @@
+"""The hooks registered with Claude Code, in its settings or as a plugin; and those of another claude-mem."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from claude_mem.agents import launcher
+from claude_mem.agents.claude_code.settings_file import all_hooks
+from claude_mem.agents.launcher import Machine, hook_command, is_ours
+
+RECORDED = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "StopFailure",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+    "SessionEnd",
+)
+VERBS = {"SessionStart": "context", "PreCompact": "compact", "PostCompact": "compact"}
+"""Those that answer otherwise than the rest."""
+RECALLED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit"}
+"""After a tool it is recorded; before one, what is known of the file it names is injected."""
+TIMEOUT_S = 10  # the hook itself gives up after 8; without one the client allows SessionEnd 1.5 s
+
+
+def hooks(machine: Machine) -> dict[str, list[dict[str, Any]]]:
+    """Exec form: no shell between the client and the interpreter."""
+
+    def entry(verb: str) -> dict[str, Any]:
+        command, *args = hook_command(machine, verb)
+        return {"type": "command", "command": command, "args": args, "timeout": TIMEOUT_S}
+
+    recorded = {event: [{"hooks": [entry(VERBS.get(event, "hook"))]}] for event in RECORDED}
+    recalled = {event: [{"matcher": tools, "hooks": [entry("hook")]}] for event, tools in RECALLED.items()}
+    return recorded | recalled
+
+
+# Recognizes another claude-mem in the client's settings: two would record everything twice.
+
+_SIGNS = (
+    "worker-service.cjs",
+    "bun-runner.js",
+    "claude-mem/scripts/",
+    "claude-mem/plugin/",
+    "claude-mem hook ",
+)
+
+
+def is_foreign_hook(hook: object) -> bool:
+    """A hook's entry of the TypeScript claude-mem, as its installers of several ages wrote it."""
+    if not isinstance(hook, dict) or is_ours(hook):
+        return False
+    args = hook.get("args")
+    words = [hook.get("command"), *(args if isinstance(args, list) else [])]
+    command = " ".join(word for word in words if isinstance(word, str))
+    return any(sign in command for sign in _SIGNS)
+
+
+def foreign_plugins(settings: dict[str, Any]) -> list[str]:
+    """Enabled plugins by our name; ours has another."""
+    plugins = settings.get("enabledPlugins", {}).items()
+    return [name for name, on in plugins if on and name.split("@")[0] == "claude-mem"]
+
+
+def foreign_hooks(settings: dict[str, Any]) -> int:
+    return sum(map(is_foreign_hook, all_hooks(settings)))
+
+
+def foreign(settings: dict[str, Any]) -> str:
+    """Another claude-mem in these settings, in words; "" if there is none."""
+    count = foreign_hooks(settings)
+    return ", ".join(
+        [*foreign_plugins(settings), *([f"{count:,} hook{'s' if count > 1 else ''}"] if count else [])]
+    )
+
+
+# The plugin for one machine: the texts in `plugin/`, with hooks and MCP server that name its interpreter.
+
+PLUGIN = "mem"  # the client reserves names that begin with "claude-" for its makers'
+MARKETPLACE = "claude-mem-py"
+PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
+PLUGIN_ROOT = f"plugins/{PLUGIN}"
+
+
+def marketplace(texts: Mapping[str, str], machine: Machine, command: str, version: str) -> dict[str, str]:
+    """All files of a marketplace that holds the one plugin, by their paths in it."""
+    own = {path: fill_in(text, command, version) for path, text in texts.items()}
+    description = json.loads(own[".claude-plugin/plugin.json"])["description"]
+    own |= {
+        "hooks/hooks.json": _json({"description": description, "hooks": hooks(machine)}),
+        ".mcp.json": _json({"mcpServers": {launcher.SERVER: launcher.mcp_server(machine)}}),
+    }
+    plugin = {"name": PLUGIN, "source": f"./{PLUGIN_ROOT}", "version": version, "description": description}
+    offer = {
+        "name": MARKETPLACE,
+        "description": "claude-mem, as it was installed on this machine.",
+        "owner": {"name": MARKETPLACE},
+        "plugins": [plugin],
+    }
+    return {".claude-plugin/marketplace.json": _json(offer)} | {
+        f"{PLUGIN_ROOT}/{path}": text for path, text in sorted(own.items())
+    }
+
+
+def fill_in(text: str, command: str, version: str) -> str:
+    """A text of `plugin/` with what only this machine knows: `command` runs claude-mem in a shell."""
+    return text.replace("{{claude-mem}}", command).replace("{{version}}", version)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

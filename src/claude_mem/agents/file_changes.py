@@ -1,0 +1,189 @@
+"""Changes files, and has an agent's program change its own, so that all of it is undone if a part fails."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from claude_mem.atomic_write import atomic_file
+from claude_mem.model.errors import ClaudeMemError
+
+WITHIN_S = 120  # the program may be read from a cold disk
+LARGEST = 64 << 20  # ~/.claude.json grows; no settings file grows past this
+
+ReadText = Callable[[Path], str | None]
+RunProgram = Callable[[Sequence[str]], str | None]
+"""Runs a command line of the agent's program. None: it succeeded; else what it printed."""
+
+
+class Change(Struct, frozen=True):
+    """A file's text before (None: there is no file) and after (None: it is removed)."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+
+class Step(Struct, frozen=True):
+    """A command line of the agent's program, and the one that undoes it (None: nothing to undo)."""
+
+    words: tuple[str, ...]
+    undo: tuple[str, ...] | None = None
+
+
+class Plan(Struct, frozen=True):
+    changes: tuple[Change, ...] = ()
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.changes and not self.steps
+
+
+def read_text(path: Path) -> str | None:
+    """None: there is no file. Raises ClaudeMemError."""
+    try:
+        if (size := path.stat().st_size) > LARGEST:
+            raise ClaudeMemError(f"{path} is too large for a settings file ({size >> 20} MiB).")
+        return path.read_bytes().decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeDecodeError as error:
+        raise ClaudeMemError(f"{path} is not UTF-8 (byte {error.start}). Nothing was changed.") from error
+
+
+def write_text(path: Path, text: str, *, is_new: bool = False) -> None:
+    """Atomically, through a link (settings are often stored elsewhere), with the file's mode. A new file can
+    be made again by another install: it need not survive a power cut."""
+    target, mode = path.resolve(), 0o600
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if target.exists():
+            mode = stat.S_IMODE(target.stat().st_mode)
+            if not os.access(target, os.W_OK):  # replacing it would work, and be rude
+                raise PermissionError(13, "it is read-only")
+        with atomic_file(target, mode=mode, durable=not is_new) as file:
+            file.write(text.encode("utf-8"))
+    except OSError as error:
+        raise ClaudeMemError(f"{path} cannot be written: {error.strerror}. Nothing was changed.") from error
+
+
+def remove_file(path: Path, folders: Sequence[str] = ()) -> None:
+    """And those of these folders that are empty without it. A user's link to it stays."""
+    try:
+        path.resolve().unlink(missing_ok=True)
+    except OSError as error:
+        raise ClaudeMemError(f"{path} cannot be removed: {error.strerror}. Nothing was changed.") from error
+    for folder in path.parents:
+        if str(folder) not in folders:
+            return
+        try:
+            folder.rmdir()
+        except OSError:
+            return  # it is not empty
+
+
+def run_program(
+    argv: Sequence[str], cwd: Path | None, environ: Mapping[str, str], within_s: float = WITHIN_S
+) -> str | None:
+    with tempfile.TemporaryFile("w+", errors="replace") as printed:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user's program, with our own arguments
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,  # a file: a pipe would wait for all that inherited it
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # so that all of it can be ended
+                cwd=cwd,
+                env=environ,
+            )
+        except OSError as error:
+            return str(error)
+        try:
+            code = process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            return f"no answer within {within_s:g} s"
+        finally:
+            with suppress(ProcessLookupError):
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        printed.seek(0)
+        return None if code == 0 else printed.read().strip() or f"exit {code}"
+
+
+@contextmanager
+def install_lock(waiting: AbstractContextManager[None]) -> Iterator[None]:
+    """One install or uninstall of this user at a time. The home directory is locked, not a file of ours: a
+    dry run must not leave one behind."""
+    try:
+        home = os.open(Path.home(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        yield
+        return
+    try:
+        with waiting, suppress(OSError):
+            fcntl.flock(home, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(home)
+
+
+class Journal:
+    """As a context: whatever is raised in it, also by Ctrl-C, leaves everything as it was before."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], object]] = []
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        while kind and self._undo:
+            with suppress(OSError, ClaudeMemError):  # what could not be written has not been changed either
+                self._undo.pop()()
+
+    def write(self, path: Path, text: str, *, is_new: bool = False) -> None:
+        self._note(path)
+        write_text(path, text, is_new=is_new)
+
+    def remove(self, path: Path, folders: Sequence[str]) -> None:
+        self._note(path)
+        remove_file(path, folders)
+
+    def apply(self, change: Change, folders: Sequence[str]) -> None:
+        if change.after is None:
+            self.remove(change.path, folders)
+        else:
+            self.write(change.path, change.after, is_new=change.before is None)
+
+    def run(self, run: RunProgram, step: Step, settings: Path) -> str | None:
+        """The program may write its settings."""
+        self._note(settings)
+        printed, undo = run(step.words), step.undo
+        if printed is None and undo:
+            self._undo.append(lambda: run(undo))
+        return printed
+
+    def _note(self, path: Path) -> None:
+        """The file before it is changed, and which of its folders do not exist yet."""
+        before = read_text(path)
+        missing = [str(folder) for folder in path.parents if not folder.exists()]
+
+        def put_back() -> None:
+            if before is None:
+                remove_file(path, missing)
+            elif read_text(path) != before:
+                write_text(path, before)
+
+        self._undo.append(put_back)

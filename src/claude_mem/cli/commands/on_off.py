@@ -1,0 +1,121 @@
+"""`claude-mem off` and `on`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import posix
+import shlex
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from claude_mem import settings
+from claude_mem.cli import output
+from claude_mem.cli.client import quoted
+from claude_mem.cli.commands import Commands, UsageError, slash_flag
+from claude_mem.hook import notices, paths
+from claude_mem.model.jobs import OPEN_STATUSES
+from claude_mem.serve import control, pause_switches
+
+SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
+"""Set by the client for whatever it runs."""
+WITHIN_S = 1.0
+NAMED = 3
+SHORT = 8  # of an id
+A_SESSION = "5694c0de-0000-4000-8000-000000000001"
+
+
+def add(commands: Commands) -> None:
+    off = (
+        "Existing memory stays and can be searched. Running sessions are paused at once;\n"
+        "new ones say in a line that they are not recorded."
+    )
+    on = "A session that was paused individually stays paused until you resume it with\n--session."
+    session = f"only this session; without an ID, the current one ({SESSION_VARIABLE})"
+    for name, more in (("off", off), ("on", on)):
+        example = f"claude-mem {name}\nclaude-mem {name} --session {A_SESSION}"
+        parser = commands.add(name, more=more, example=example, run=_run)
+        parser.set_defaults(pauses=name == "off")
+        slash_flag(parser)
+        parser.add_argument("--session", nargs="?", const="", metavar="ID", help=session)
+
+
+def _run(args: argparse.Namespace) -> int:
+    session = args.session  # None: everything; empty: the session we run in
+    if session == "":
+        session = os.environ.get(SESSION_VARIABLE, "")
+        if not session:
+            raise UsageError(f"Specify a session: --session ID. ({SESSION_VARIABLE} is not set.)")
+    data_dir = settings.data_directory()
+    changed = (pause_switches.pause if args.pauses else pause_switches.resume)(data_dir, session)
+    if changed:
+        # The worker looks now, so that an open viewer shows it. It holds without: hooks look too. Nothing is
+        # requested but a look: were it late, it could undo what was switched since.
+        with suppress(OSError):
+            control.request(data_dir, "GET", "/api/status", deadline_s=WITHIN_S)
+    now = pause_switches.look(data_dir)
+    data = {
+        "changed": changed,
+        "session": session,
+        "recording": now.since(session) is None,
+        "paused_since": None if now.everything is None else date_of(now.everything),
+        "paused_sessions": {one: date_of(since) for one, since in now.sessions},
+    }
+    text = "" if args.json else (paused_text if args.pauses else resumed_text)(session, changed, args.slash)
+    return output.result(data, text, as_json=args.json)
+
+
+def paused_text(session: str | None, changed: bool, slash: bool = False) -> str:
+    already, resume = "" if changed else " already", how_to_resume(session, slash)
+    if session is None:
+        return f"Paused{already}: nothing is recorded and nothing is injected. {resume}"
+    paused = "nothing more of it is recorded, and nothing is injected into it."
+    return f"Paused{already} for one session: {paused}\n{resume}"
+
+
+def how_to_resume(session: str | None, slash: bool) -> str:
+    """In /mem, what to type there."""
+    if slash:
+        return f"Resume: /mem on{' all' if session is None else ''}"
+    return f"Resume: claude-mem on{'' if session is None else f' --session {shlex.quote(session)}'}"
+
+
+def resumed_text(session: str | None, changed: bool, slash: bool = False) -> str:
+    data_dir = settings.data_directory()
+    now = pause_switches.look(data_dir)
+    if now.everything is not None:
+        ended = "is no longer" if changed else "was not"
+        but = "but everything is paused: nothing is recorded."
+        return f"The session {ended} paused individually, {but} {how_to_resume(None, slash)}"
+    what = "" if session is None else " the session"
+    lines = [f"Recording{what} again." if changed else f"Recording{what}: it was not paused."]
+    left = still_open(data_dir, now.sessions)
+    for one, since in left[:NAMED]:
+        short = one if len(one) <= SHORT else f"{one[:SHORT]}{output.ELLIPSIS}"
+        how = "/mem on, typed in it" if slash else f"claude-mem on --session {shlex.quote(one)}"
+        ago = notices.age(time.time() - since)
+        lines.append(f"Session {short} (paused {ago} ago) stays paused; to resume it: {how}")
+    if len(left) > NAMED:
+        lines.append(f"... and {output.plural(len(left) - NAMED, 'session')} more.")
+    if paths.is_off(posix.environ):
+        lines.append("CLAUDE_MEM_OFF is set in this shell: an agent started from it still records nothing.")
+    return "\n".join(lines)
+
+
+def still_open(data_dir: Path, sessions: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
+    """Without those that the worker knows to have ended. If it is not running, all of them."""
+    found: list[tuple[str, float]] = []
+    for index, (session, since) in enumerate(sessions):
+        path = f"/sessions/{quoted(session)}/status"
+        try:
+            code, answer = control.request(data_dir, "GET", path, deadline_s=WITHIN_S)
+        except OSError:
+            return [*found, *sessions[index:]]
+        if code != 200 or answer.get("status") in OPEN_STATUSES:
+            found.append((session, since))
+    return found
+
+
+def date_of(since: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(since))

@@ -1,0 +1,217 @@
+"""`claude-mem worker start|stop|restart|status|run|logs`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from msgspec.structs import asdict
+
+from claude_mem import settings
+from claude_mem.cli import client, output
+from claude_mem.cli.commands import OK, WRONG, Commands, help_of
+from claude_mem.cli.filter_flags import up_to
+from claude_mem.hook import notices, paths
+from claude_mem.serve import control, pause_switches
+from claude_mem.settings import Settings
+
+LOOK_EVERY_S = 0.25
+QUEUE = ("ready", "leased", "parked", "done")
+
+
+def last_lines(log: Path, count: int) -> list[str]:
+    """The last lines, also those that have been rotated away since."""
+    lines: deque[str] = deque(maxlen=count)
+    for path in (log.with_name(log.name + ".1"), log):
+        try:
+            with path.open(encoding="utf-8", errors="replace") as file:
+                lines.extend(line.rstrip("\n") for line in file)
+        except FileNotFoundError:
+            continue
+    return list(lines)
+
+
+def follow_log(log: Path, rest: Callable[[], object] = lambda: time.sleep(LOOK_EVERY_S)) -> Iterator[str]:
+    """What is appended from now on, for ever. `rest` runs between two looks."""
+    file = _open(log)
+    if file is not None:
+        file.seek(0, os.SEEK_END)  # a log that appears later is new from its first line on
+    try:
+        while True:
+            if file is not None and (text := file.read()):
+                yield text
+                continue
+            if file is not None and _was_rotated(file, log):
+                file.close()
+                file = None
+            elif file is not None or not log.exists():
+                rest()
+            file = file or _open(log)
+    finally:
+        if file is not None:
+            file.close()
+
+
+def _open(log: Path) -> IO[str] | None:
+    try:
+        return log.open(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+
+
+def _was_rotated(file: IO[str], log: Path) -> bool:
+    """Another file has the name now, or the same one was emptied."""
+    try:
+        named = log.stat()
+    except FileNotFoundError:
+        return False  # between the rename and the new file: what is still written goes to the old one
+    mine = os.fstat(file.fileno())
+    return (named.st_dev, named.st_ino) != (mine.st_dev, mine.st_ino) or named.st_size < file.tell()
+
+
+STATES = {
+    "running": "The worker is running",
+    "starting": "The worker is starting: it is opening the database",
+    "stopped": "The worker is not running (the next hook starts it)",
+    "hung": "The worker holds its lock but does not answer. Run: claude-mem worker restart",
+}
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "worker",
+        more="There is one per data directory. Hooks start it automatically.",
+        example="claude-mem worker status",
+        run=lambda _: help_of(parser),
+        json=False,
+    )
+    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
+    for name, purpose, run in (
+        ("start", "start the worker and wait until it answers", _start),
+        ("stop", "stop the worker after its current job; queued events stay", _stop),
+        ("restart", "restart the worker, even if it hangs", _restart),
+    ):
+        verbs.add(name, purpose, example=f"claude-mem worker {name}", run=run)
+    verbs.add(
+        "status",
+        "show whether the worker is running, and its queue",
+        more="Exits 1 unless it is running.",
+        example="claude-mem worker status --json",
+        run=_report,
+    )
+    foreground = verbs.add(
+        "run",
+        "run the worker in the foreground",
+        more="Ctrl-C stops it after its current job.",
+        example="claude-mem worker run",
+        run=_run,
+        json=False,
+    )
+    quiet = "exit quietly if another worker is running"
+    foreground.add_argument("--from-hook", action="store_true", help=quiet)
+    logs = verbs.add(
+        "logs", "print the worker's log", example="claude-mem worker logs -n 100 -f", run=_logs, json=False
+    )
+    number, last = up_to(10**9, least=0), "the last N lines (default: 20)"
+    logs.add_argument("-n", type=number, default=20, metavar="N", help=last)
+    logs.add_argument("-f", action="store_true", help="follow the log")
+
+
+def _start(args: argparse.Namespace) -> int:
+    with output.waiting("Starting the worker ..."):
+        control.start(client.load_settings().data_dir)
+    return _report(args)
+
+
+def _stop(args: argparse.Namespace) -> int:
+    data_dir = settings.data_directory()  # a worker can be stopped whatever settings.json holds
+    with output.waiting("Waiting for the worker to finish its current job ..."):
+        was_running = control.stop(data_dir)
+    return output.result(
+        {"state": "stopped", "was_running": was_running},
+        "Stopped." if was_running else "The worker was not running.",
+        as_json=args.json,
+    )
+
+
+def _restart(args: argparse.Namespace) -> int:
+    data_dir = client.load_settings().data_dir
+    with output.waiting("Restarting the worker ..."):
+        control.stop(data_dir)
+        control.start(data_dir)
+    return _report(args)
+
+
+def _report(args: argparse.Namespace) -> int:
+    now = worker_report(settings.Settings(data_dir=settings.data_directory()))
+    code = OK if now["state"] == "running" else WRONG
+    return output.result(now, describe(now), as_json=args.json, code=code)
+
+
+def describe(now: dict[str, Any]) -> str:
+    about = f" (pid {now['pid']}, port {now['port']}, version {now['version']})" if now["port"] else ""
+    lines = [f"{STATES[now['state']]}{about}."]
+    if now["uptime_s"] is not None:
+        lines.append(f"  up for   {notices.age(now['uptime_s'])}")
+    for name in ("spooled", *QUEUE):
+        lines.append(f"  {name:<8} " + ("unknown" if now[name] is None else f"{now[name]:,}"))
+    if now["oldest_age_s"] is not None:
+        lines.append(f"  oldest   {notices.age(now['oldest_age_s'])}")
+    if now["paused_s"] is not None:
+        age = notices.age(now["paused_s"])
+        lines.append(f"  paused   for {age}: nothing is recorded. Resume: claude-mem on")
+    return "\n".join(lines)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from claude_mem import worker
+
+    return worker.run(from_hook=args.from_hook)
+
+
+def _logs(args: argparse.Namespace) -> int:
+    from claude_mem.serve import worker_log
+
+    log = settings.data_directory() / paths.LOGS / worker_log.LOG_NAME
+    for line in last_lines(log, args.n):
+        print(line)
+    if args.f:
+        for text in follow_log(log):
+            print(text, end="", flush=True)
+    return OK
+
+
+def worker_report(settings: Settings) -> dict[str, Any]:
+    """From the worker itself while it runs, else from the files in the data directory. None: not known."""
+    from claude_mem import wiring
+
+    worker = control.status(settings.data_dir)
+    health: dict[str, Any] = dict(worker.health or {})
+    queue, recall = health.get("queue") or {}, health.get("recall") or {}
+    unindexed, unembedded = (recall.get(name, {}).get("waiting") for name in ("index", "vectors"))
+    if not queue:
+        seen = wiring.survey(settings)
+        figures, unindexed, unembedded = seen.figures, seen.unindexed, seen.unembedded
+        if figures is not None:
+            queue = asdict(figures)
+            if figures.oldest_ready_at is not None:
+                queue["oldestAgeMs"] = time.time() * 1000 - figures.oldest_ready_at
+    paused_at = pause_switches.look(settings.data_dir).everything
+    return {
+        "state": worker.state,
+        "pid": worker.pid,
+        "port": worker.port,
+        "version": worker.version,
+        "uptime_s": health.get("uptime"),
+        "spooled": sum(1 for _ in settings.place(paths.SPOOL).glob("*.json")),
+        **{name: queue.get(name) for name in QUEUE},
+        "oldest_age_s": queue["oldestAgeMs"] / 1000 if queue.get("oldestAgeMs") else None,
+        "unindexed": unindexed,
+        "unembedded": unembedded,
+        "paused_s": None if paused_at is None else max(0.0, time.time() - paused_at),
+    }

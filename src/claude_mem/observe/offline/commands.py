@@ -1,0 +1,258 @@
+"""What a command line did: a test or a check and how it went, or a commit in its own words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from claude_mem.model.memory import type_of_commit
+from claude_mem.model.refs import ObservationType
+from claude_mem.observe import shell
+from claude_mem.observe.offline import testruns
+from claude_mem.observe.offline.sentences import VOCABULARY, one_line, pattern, shortened, unique, words
+from claude_mem.observe.offline.steps import Ran
+from claude_mem.observe.offline.testruns import TestRun
+from claude_mem.observe.shell import SimpleCommand
+
+CheckKind = Literal["test", "check"]
+
+_TESTERS: dict[str, str] = VOCABULARY["testers"] | {
+    each: each
+    for each in (
+        *words("pytest unittest jest vitest mocha rspec phpunit ctest tox nox"),
+        *(f"{it} test" for it in words("go cargo dotnet deno bun npm yarn pnpm make swift mix rails rake")),
+    )
+}
+_MAY_TEST = words(VOCABULARY["commands"]["may_test"])
+_CHECKERS = words(VOCABULARY["commands"]["checkers"])
+_CHECK_WORDS = words(VOCABULARY["commands"]["checks"])
+_SIFTERS = frozenset(("grep", "rg", "findstr", "Select-String", "awk"))
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    at: int  # the step's place in its turn
+    key: str  # what was run, so that a later run of the same is known
+    kind: CheckKind
+    ok: bool | None  # None: nothing can be said
+    command: str  # as a person would quote it
+    run: TestRun | None = None
+    errors: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        return self.run.counts if self.run else {True: "passed", False: "failed", None: "ran"}[self.ok]
+
+    @property
+    def told(self) -> str:
+        """One line for a fact: what ran, and how it went."""
+        return f"{self.command if len(self.command) <= 80 else self.key}: {self.outcome}"
+
+
+def judge(at: int, ran: Ran, simples: list[SimpleCommand]) -> Check | None:
+    """None for a command that is neither a test nor a check."""
+    if any(simple.program == "git" and simple.sub == "stash" for simple in simples):
+        return None  # run without the changes, to compare
+    quoted = shell.quoted_command(ran.command)
+    for simple in simples:
+        framework = _framework(simple)
+        if framework is None and simple.program not in _MAY_TEST:
+            continue
+        run = testruns.read(framework or "", ran.output, ran.failed)
+        if run:
+            errors = why(ran.output) if run.ok is False else ()
+            unsure = ran.interrupted or (run.ok and _is_sifted(simples, simple))
+            ok = None if unsure else run.ok
+            return Check(at, framework or run.framework, "test", ok, quoted, run, errors)
+    checker = next((simple for simple in simples if _is_checker(simple)), None)
+    if checker is None:
+        return None
+    key = f"{checker.program} {checker.sub}" if _pair(checker) in _CHECK_WORDS else checker.program
+    if key.endswith(" run"):
+        key += " " + next(iter(checker.plain()[1:]), "")
+    errors = placed(ran.output)
+    bad = ran.failed or bool(errors)
+    unsure = ran.interrupted or (not bad and _is_sifted(simples, checker))
+    errors = errors or (why(ran.output) if bad else ())
+    return Check(at, key, "check", None if unsure else not bad, quoted, None, errors)
+
+
+def _framework(simple: SimpleCommand) -> str | None:
+    program, given = simple.program, simple.words
+    for name in (program, *(f"{program} {word}" for word in given[1:4])):
+        if name in _TESTERS:
+            return _TESTERS[name]
+    runs = program in ("npm", "yarn", "pnpm", "bun", "mise") and len(given) > 2 and given[1] == "run"
+    return f"{program} run {given[2]}" if runs and re.match(r"^(?:test|spec|e2e)\b", given[2]) else None
+
+
+def _is_checker(simple: SimpleCommand) -> bool:
+    return simple.program in _CHECKERS or _pair(simple) in _CHECK_WORDS
+
+
+def _pair(simple: SimpleCommand) -> str:
+    return f"{simple.program}.{simple.sub}"
+
+
+def _is_sifted(simples: list[SimpleCommand], of: SimpleCommand) -> bool:
+    """Whether what it said was sifted before anybody saw it: then silence proves nothing."""
+    after = simples.index(of) + 1
+    piped = of.piped and any(simple.program in _SIFTERS for simple in simples[after : after + 2])
+    return of.into is not None or piped
+
+
+_TRACE = re.compile(
+    r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Fault)\b(?::.*)?$"
+)
+_PLACED = re.compile(r"^(?:\S+: )?((?:[A-Za-z]:)?[\w@./\\+-]+\.\w{1,12}):(\d+)(?::\d+)?:?\s+(.{3,})$")
+_TYPESCRIPT = re.compile(r"^(.+?\.\w{2,4})\((\d+),\d+\): error (TS\d+: .+)$")
+_MARKED = re.compile(
+    r"^(?:\S{1,40}[:\s]\s*)?(?:error|fatal|panic|FATAL|ERROR|Error|npm ERR!|E)(?:\[\w+\])?:?\s+(?=\S)(.{3,})$"
+)
+_WARNING = re.compile(r"\bwarn(?:ing)?\b", re.I)
+_AT = re.compile(r"^\s*-->\s+(\S+:\d+)")
+_ERROR = 180
+# A slip of the agent's own, not a property of the project: a wrong folder, a wrong quote.
+SLIP = re.compile(
+    r"No such file or directory|cannot find the path|can't open input|ambiguous argument|[Uu]nterminated"
+    r"|unexpected EOF|unexpected token|does not exist|not recognized as|syntax error near|cannot access"
+    r"|pathspec|No such remote|Could not find a part of the path|command not found",
+)
+
+
+def placed(output: str, most: int = 5) -> tuple[str, ...]:
+    """`file:line: message` diagnostics, warnings left out."""
+    found: list[str] = []
+    place = ""
+    for line in output.splitlines()[:3000]:
+        if len(line) > 500 or (_WARNING.search(line) and "error" not in line.lower()):
+            continue
+        if (match := _TYPESCRIPT.match(line)) or (match := _PLACED.match(line.strip())):
+            found.append(f"{match[1]}:{match[2]}: {match[3]}")
+        elif (match := _AT.match(line)) and place:
+            found.append(f"{match[1]}: {place}")
+        place = line.strip() if line.startswith("error") else (place if line.startswith((" ", "\t")) else "")
+        if len(found) >= most * 4:
+            break
+    return unique((shortened(text, _ERROR) for text in found), most)
+
+
+def why(output: str, most: int = 3) -> tuple[str, ...]:
+    """What went wrong, best first: a traceback's end, compilers' places, marked lines, else the last line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    traced = [line for line in lines if len(line) < 500 and (_TRACE.match(line) or "panicked at" in line)]
+    has_trace = any(mark in output for mark in ("Traceback (most recent", "    at ", "panicked at"))
+    marked = [line for line in lines[:3000] if len(line) < 500 and _MARKED.match(line)]
+    found = [*(traced[-1:] if has_trace else ()), *placed(output, most), *marked]
+    if not found and lines:
+        found = [lines[-1] if len(lines) > 1 and len(lines[-1]) > 8 else lines[0]]
+    return unique((shortened(line, _ERROR) for line in found), most)
+
+
+_MADE = re.compile(
+    r"^\[(?P<branch>[^\]]{1,200}?)(?: \(root-commit\))? (?P<sha>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.M
+)
+_STAT = re.compile(r"^ ?(\d+ files? changed(?:, \d+ insertions?\(\+\))?(?:, \d+ deletions?\(-\))?)", re.M)
+_MODE = re.compile(r"^ (?:create|delete) mode \d+ (.+)$", re.M)
+_STAT_LINE = re.compile(r"^ (\S[^|\n]{0,300}?) +\| +(?:\d+|Bin)", re.M)
+_TRAILER = re.compile(r"^(?:[A-Z][\w-]+(?:-[Bb]y|-[Ii]d)?: |🤖|\[?Generated with |Entire-)", re.M)
+_SHORT_M = re.compile(r"-[a-zA-Z]{0,8}m")  # -m, and in a cluster: -am, -qam
+_SAYS_NOTHING = pattern("commit", "says_nothing")
+
+
+def says_nothing(subject: str) -> bool:
+    return _SAYS_NOTHING.fullmatch(subject) is not None
+
+
+@dataclass(slots=True)
+class Commit:
+    at: int
+    subject: str
+    body: str = ""
+    sha: str = ""
+    branch: str = ""
+    stat: str = ""
+    amended: bool = False
+    files: list[str] = field(default_factory=list)
+
+    @property
+    def kind(self) -> ObservationType | None:
+        """By its subject; None if that does not say."""
+        return type_of_commit(self.subject)
+
+    @property
+    def says_nothing(self) -> bool:
+        """“wip”, “Address review: 7 findings”: the work is not told by it."""
+        return says_nothing(self.subject)
+
+    @property
+    def told(self) -> str:
+        where = " ".join(part for part in (self.sha, f"on {self.branch}" if self.branch else "") if part)
+        return f"commit {where}" + (f": {self.stat}" if self.stat else "") if where else ""
+
+
+def commits(at: int, ran: Ran, simples: list[SimpleCommand]) -> list[Commit]:
+    """The commits a command made; none if git says it made none."""
+    calls = [
+        simple
+        for simple in simples
+        if simple.program == "git" and simple.sub == "commit" and "--dry-run" not in simple.words
+    ]
+    made = list(_MADE.finditer(ran.output)) if calls else []
+    if not calls or (not made and (ran.failed or ran.interrupted)):
+        return []
+    stats = _STAT.findall(ran.output)
+    found = []
+    for index, call in enumerate(calls):
+        subject, body = _message(call)
+        line = made[index] if index < len(made) else None
+        if line and not subject.startswith(line["subject"].rstrip("….")):
+            subject = line["subject"]
+        if subject.strip():
+            commit = Commit(at, one_line(subject), body, amended="--amend" in call.words)
+            commit.sha, commit.branch = (line["sha"][:8], line["branch"]) if line else ("", "")
+            commit.stat = stats[index] if index < len(stats) else ""
+            commit.files = _MODE.findall(ran.output)
+            found.append(commit)
+    return found
+
+
+def _message(call: SimpleCommand) -> tuple[str, str]:
+    parts: list[str] = []
+    for index, word in enumerate(call.words):
+        if (word == "--message" or _SHORT_M.fullmatch(word)) and index + 1 < len(call.words):
+            parts.append(call.words[index + 1])
+        elif word.startswith("--message="):
+            parts.append(word[10:])
+    text = "\n\n".join(parts)
+    if call.heredoc is not None and ("HEREDOC" in text or not text):
+        text = call.heredoc
+    subject, _, body = text.strip().partition("\n")
+    paragraphs = [part.strip() for part in re.split(r"\n\s*\n", body.strip())]
+    return subject, "\n\n".join(part for part in paragraphs if part and not _TRAILER.match(part))
+
+
+def taken_back(simple: SimpleCommand) -> int:
+    """How many of the last commits this takes back."""
+    if simple.program != "git" or simple.sub != "reset":
+        return 0
+    found = re.search(r"HEAD(?:~(\d{1,2})|(\^+))?$", " ".join(simple.words))
+    return 0 if not found else int(found[1]) if found[1] else len(found[2] or "")
+
+
+def staged(simples: list[SimpleCommand], output: str) -> list[str]:
+    """The files that were named to `git add`, or listed as staged."""
+    found: list[str] = []
+    for simple in simples:
+        if simple.program != "git":
+            continue
+        if simple.sub == "add":
+            named = (word for word in simple.plain()[1:] if word not in (".", "*", ":/"))
+            found += [word for word in named if not re.search(r"[*$]", word)]
+        elif "--stat" in simple.words and (
+            simple.sub in ("show", "commit") or {"--cached", "--staged"} & set(simple.words)
+        ):
+            names = map(str.strip, _STAT_LINE.findall(output))
+            found += [name for name in names if "=>" not in name and not name.startswith("...")]
+    return found

@@ -1,0 +1,276 @@
+"""What an agent's message says, part by part: what was done, found, decided, checked, left to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from claude_mem.observe.offline.sentences import one_line, pattern, sentences
+
+LONGEST = 60_000
+
+Topic = Literal["done", "next", "learned", "decided", "checked", "other"]
+
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.{1,300}?)\s*#*\s*$")
+_BOLD_LINE = re.compile(r"^\s*\*\*([^*]{2,200})\*\*\s*:?\s*$")
+_ITEM = re.compile(r"^(\s*)(?:[-*+•]|\d{1,2}[.)])\s+(?:\[([ xX])\]\s+)?(.+)$")
+_LEAD = re.compile(r"^\*\*([^*]{2,160}?)\*\*")
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_ROW = re.compile(r"^\s*\|(.+)\|\s*$")
+_RULE = re.compile(r"^\s*(?:[-*_]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$")
+_LINK = re.compile(r"!?\[([^\]]{0,300}+)\]\(([^)\s]{0,500}+)(?:\s[^)]{0,100}+)?\)")
+_WIKI = re.compile(r"\[\[([^\]]{1,100})\]\]")
+_TICKS = re.compile(r"`{1,2}([^`]{1,400})`{1,2}")
+_BOLD = re.compile(r"(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1")
+_EMPHASIS = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]{1,200}?)(?<=\S)\*(?![\w*])")
+# Decoration stands by itself; in a name, or before a full stop, a sign is part of what is said.
+_SIGNS = re.compile(r"(?<!\S)[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f]+(?:\s+|$)")
+
+
+@dataclass(slots=True)
+class Part:
+    """A paragraph, a list item or a row of a table."""
+
+    text: str
+    lead: str = ""  # its bold beginning, if it has one
+    item: bool = False
+    row: bool = False
+    done: bool | None = None  # of a checkbox
+
+
+@dataclass(slots=True)
+class Section:
+    heading: str = ""
+    parts: list[Part] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    text: str
+    topic: Topic
+    item: bool = False
+    lead: str = ""
+    done: bool | None = None
+    row: bool = False
+    heading: str = ""
+
+
+def plain(text: str) -> str:
+    """Without markup. A link to a file becomes the file's path: that is what people search for."""
+    text = _WIKI.sub(r"\1", _LINK.sub(_linked, text))
+    text = _TICKS.sub(r"\1", text)
+    text = _BOLD.sub(r"\2", text)
+    return one_line(_SIGNS.sub("", _EMPHASIS.sub(r"\1", text)))
+
+
+def _linked(found: re.Match[str]) -> str:
+    label, target = found[1], found[2]
+    if "://" in target or target.startswith(("#", "mailto:")):
+        return label or target
+    return label or target.partition("#")[0]
+
+
+def sections(text: str) -> list[Section]:
+    """The message in order: each heading with what stands under it. Code blocks are left out."""
+    reader = _Reader()
+    fence = ""
+    for line in text[:LONGEST].splitlines():
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1] == fence):
+            fence = "" if fence else mark[1]
+        elif not fence:
+            reader.take(line)
+    return reader.end()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.found = [Section()]
+        self.lines: list[str] = []  # of the paragraph that is being read
+        self.head: list[Part] = []  # a row that may turn out to be a table's head
+        self.in_item = False
+
+    def take(self, line: str) -> None:
+        if _RULE.match(line):
+            self._close()
+            self.head.clear()
+            return
+        self.found[-1].parts += self.head
+        self.head.clear()
+        heading = _HEADING.match(line) or _BOLD_LINE.match(line)
+        if heading:
+            self._close()
+            self.found.append(Section(plain(heading[1]).rstrip(":：")))
+            self.in_item = False
+        elif not line.strip():
+            self._close()
+        elif item := _ITEM.match(line):
+            self._item(item)
+        elif row := _ROW.match(line):
+            self._row(row[1])
+        elif self.in_item and line[:1] in (" ", "\t") and self.found[-1].parts and not self.lines:
+            self.found[-1].parts[-1].text += " " + plain(line)
+        else:
+            self.in_item = False
+            if _LABEL.match(line.strip()):
+                self._close()
+            self.lines.append(line.strip())
+
+    def end(self) -> list[Section]:
+        self._close()
+        self.found[-1].parts += self.head
+        return [section for section in self.found if section.heading or section.parts]
+
+    def _close(self) -> None:
+        if self.lines:
+            self.found[-1].parts.append(_part(" ".join(self.lines)))
+            self.lines.clear()
+
+    def _item(self, item: re.Match[str]) -> None:
+        self._close()
+        part = _part(item[3], item=True)
+        part.done = None if item[2] is None else item[2] != " "
+        parts = self.found[-1].parts
+        if len(item[1]) >= 2 and self.in_item and parts and len(parts[-1].text) < 400:
+            joint = " " if parts[-1].text.endswith((":", ".", ";", "：")) else "; "
+            parts[-1].text += joint + part.text
+        else:
+            parts.append(part)
+        self.in_item = True
+
+    def _row(self, cells: str) -> None:
+        self._close()
+        first, *rest = [cell for cell in map(plain, cells.split("|")) if cell] or [""]
+        part = Part(f"{first}: {'; '.join(rest)}" if rest else first, item=True, row=True)
+        parts = self.found[-1].parts
+        (parts if parts and parts[-1].row else self.head).append(part)
+
+
+def _part(text: str, *, item: bool = False) -> Part:
+    lead = _LEAD.match(text)
+    return Part(plain(text), plain(lead[1]).rstrip(":：") if lead else "", item)
+
+
+_TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = tuple(
+    (name, pattern("topic", name)) for name in ("next", "checked", "decided", "learned", "done")
+)
+
+
+def topic(heading: str) -> Topic:
+    """What stands under this heading; 'other' if it does not say. Of a long one only its beginning counts."""
+    words = heading[:120].split()
+    label = " ".join(words if len(words) <= 6 else words[:3])
+    return next((name for name, known in _TOPICS if known.search(label)), "other")
+
+
+# Words that say by themselves that something is left, before a colon or a dash. Small letters only where
+# nothing else is meant: `next:` at a beginning may be anybody's field.
+_LABELS = pattern("left", "labels", 0).pattern
+_LABEL = re.compile(rf"[*_]{{0,3}}(?:{_LABELS})(?: ?:[*_]{{0,3}}(?:\s|$)|：| [—–-] )")
+_WITHIN = re.compile(rf"[;—–] (?=(?:next|remaining|{_LABELS}): )")
+_NONE = re.compile(r"(?:none|nothing|n/a|no (?:open|further|more|other)|keine?|rien|nada|нет|无)\b", re.I)
+# What says it in the middle of a sentence; of pushing and the like only its beginning, for elsewhere it tells
+# of something else ("secrets are not committed").
+_PHRASE = pattern("left", "phrase", 0)
+_UNSENT = pattern("left", "unsent", 0)
+_DENIED = re.compile(r"\b(?:no|not|nothing|none|never|neither|nobody|if|when|unless|whether|would)\b", re.I)
+_OFFER = re.compile(
+    r" [—–-] (?:want me|do you want|shall I|should I|say (?:the )?word|let me know|just say|happy to)\b"
+)
+
+
+@lru_cache(maxsize=4)  # a message is looked at from several sides in a row
+def statements(message: str) -> tuple[Statement, ...]:
+    """Each paragraph and item of a message, with what it is about by its heading or its bold beginning."""
+    found: list[Statement] = []
+    for section in sections(message):
+        under = topic(section.heading) if section.heading else "other"
+        introduced: Topic = "other"  # by a paragraph that ends in a colon before a list
+        for part in section.parts:
+            own = topic(part.lead) if part.lead else "other"
+            if not part.item:
+                introduced = _introduced(part.text)
+            about = own if own != "other" else introduced if introduced != "other" else under
+            found += _split(part, about, under, section.heading)
+    return tuple(found)
+
+
+def _introduced(paragraph: str) -> Topic:
+    """What the list after it is about. Of several sentences the last one may announce what is left."""
+    if not paragraph.endswith((":", "：")):
+        return "other"
+    last = sentences(paragraph)[-1]
+    if len(last) < 80 and topic(last) == "next":
+        return "next"
+    return topic(paragraph) if len(paragraph) < 80 else "other"
+
+
+def _split(part: Part, about: Topic, under: Topic, heading: str) -> Iterator[Statement]:
+    """What is left to do stands apart from what was told in the same paragraph."""
+    if about == "next" and (part.item or part.lead or under == "next"):
+        yield Statement(without_label(part.text), about, part.item, part.lead, part.done, part.row, heading)
+        return
+    if about == "next":  # only announces a list of it
+        about = under
+    told, later = split_off_next(part.text, phrases=about in ("other", "done"))
+    if told:
+        yield Statement(told, about, part.item, part.lead, part.done, part.row, heading)
+    for left in later:
+        yield Statement(left, "next", part.item, heading=heading)
+
+
+def without_label(text: str) -> str:
+    found = _LABEL.match(text)
+    return text[found.end() :].strip() or text if found else text
+
+
+def split_off_next(text: str, phrases: bool) -> tuple[str, list[str]]:
+    """What a paragraph tells, and what it says is left to do. `phrases`: also in the middle of a sentence."""
+    told: list[str] = []
+    later: list[str] = []
+    pieces = list(_pieces(text))
+    for piece in pieces:
+        bare = without_label(piece)
+        if bare != piece:
+            later += [] if _NONE.match(bare) else [_without_offer(bare)]
+        elif _is_left(_without_offer(piece), phrases):
+            later.append(_without_offer(piece))
+        else:
+            told.append(piece)
+    return text if len(told) == len(pieces) else " ".join(told), later
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Sentences, and what follows a semicolon or a dash with such a word."""
+    for sentence in sentences(text):
+        start = 0
+        for found in _WITHIN.finditer(sentence):
+            yield _begun(sentence[start : found.start()].rstrip())
+            start = found.end()
+        yield _begun(sentence[start:]) if start else sentence
+
+
+def _begun(piece: str) -> str:
+    """As a sentence begins: there its word counts."""
+    return piece[:1].upper() + piece[1:]
+
+
+def _is_left(sentence: str, phrases: bool) -> bool:
+    """Says that something is open; not that nothing is, nor what would be, nor in a quotation."""
+    if sentence.endswith(("?", "？")):
+        return False
+    if _UNSENT.match(sentence):
+        return True
+    found = _PHRASE.search(sentence) if phrases else None
+    before = sentence[: found.start()] if found else ""
+    quoted = before.count('"') % 2 == 1 or before.count("“") > before.count("”")
+    return found is not None and not quoted and not _DENIED.search(before)
+
+
+def _without_offer(sentence: str) -> str:
+    """“Not pushed — say the word”: the offer is nothing to remember."""
+    found = _OFFER.search(sentence)
+    return sentence[: found.start()] if found else sentence

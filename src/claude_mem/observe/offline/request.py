@@ -1,0 +1,147 @@
+"""What the user asked for, in their own words: without what a client wrapped around them, and condensed."""
+
+from __future__ import annotations
+
+import re
+
+from claude_mem.observe.offline import message
+from claude_mem.observe.offline.sentences import content_words, one_line, pattern, sentences, shortened
+
+LONGEST = 20_000
+_WRAPPED = re.compile(
+    r"<(system-reminder|local-command-stdout|local-command-caveat|local-command-stderr|bash-stdout|bash-stderr|command-message"
+    r"|ide_[a-z_]+|environment_context|skill-context)\b[^>]*>.*?(?:</\1>|\Z)",
+    re.S,
+)
+_COMMAND = re.compile(r"<command-name>([^<]{1,100})</command-name>")
+_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.S)
+_NOTICE = re.compile(r"^\s*<task-notification>.*?<summary>(.*?)</summary>", re.S)
+_PASTED = re.compile(r"^(?:\s*(?:\[Image[^\]]*\]|@\S+)\s*)+")
+_INJECTED = (
+    "Base directory for this skill:",
+    "Caveat: ",
+    "[Request interrupted",
+    "This session is being continued",
+)
+# A client's own commands: nothing of the work.
+_CLIENT = pattern("request", "client")
+_POLITE = pattern("request", "polite")
+_ASSENT = pattern("request", "assent")
+_TASK_ENDED = re.compile(r"(?:agent|task|background command|monitor)\b.{0,300}", re.I | re.S)
+_PLAN = re.compile(r"implement (?:the following|this) plan", re.I)
+_CONTEXT = re.compile(r"(?:context|problem|background|why|motivation|goal|summary|overview)\b", re.I)
+_SCAFFOLD = re.compile(
+    r"\W*(?:context\s+)?(?:you are|your name is|your (?:task|goal|job) is|provide a brief)\b", re.I
+)
+_ASKS = pattern("request", "asks")
+_BARE_LINK = re.compile(r"\s*(?:https?://\S+|#?\d+|@?\S+/\S+)\s*")
+_ERRAND = pattern("request", "errand")
+_CHORE = pattern("request", "chore")
+_WISH = pattern("request", "wish")
+_REFUTES = pattern("request", "refutes")
+
+
+def cleaned(text: str | None) -> str:
+    """'' for what no user said."""
+    text = (text or "")[:LONGEST].strip().strip('"').strip()
+    if notice := _NOTICE.match(text):
+        return one_line(notice[1])
+    command, args = _COMMAND.search(text), _ARGS.search(text)
+    if command:
+        called = one_line(f"{command[1]} {args[1] if args else ''}")
+        return "" if _CLIENT.match(called) else called
+    text = _WRAPPED.sub(" ", text).strip()
+    if text.startswith("<bash-input>"):
+        return ""
+    return "" if text.startswith(_INJECTED) else _PASTED.sub("", text)
+
+
+def quoted(asked: str, limit: int) -> str:
+    """The request on one line, its code left out, whole sentences as far as they fit."""
+    parts: list[str] = []
+    for section in message.sections(asked):
+        parts += [section.heading] if section.heading else []
+        parts += [part.text for part in section.parts]
+        if sum(map(len, parts)) > limit:
+            break
+    return shortened(" ".join(parts), limit)
+
+
+def condensed(asked: str, limit: int) -> str:
+    """What is wanted, as a heading would say it; '' for “yes” and a bare link."""
+    if is_assent(asked) or _SCAFFOLD.match(asked):
+        return ""
+    if planned := plan_heading(asked):
+        return shortened(planned, limit)
+    for sentence in sentences(quoted(asked, 600)):
+        bare = _blunt(sentence)
+        if len(bare.split()) > 2 and content_words(bare) and not _BARE_LINK.fullmatch(bare):
+            return _begun(shortened(bare.rstrip(" ?.!"), limit))
+    return ""
+
+
+def plan_heading(asked: str) -> str:
+    """What a plan that is to be carried out is called; '' if none is given."""
+    if not _PLAN.match(asked):
+        return ""
+    headings = (section.heading for section in message.sections(asked) if section.heading)
+    return _POLITE.sub("", next(headings, ""), count=1)
+
+
+def plan_context(asked: str) -> list[str]:
+    """Why there is such a plan: the sentences under its heading of that name."""
+    if not _PLAN.match(asked):
+        return []
+    for section in message.sections(asked):
+        if _CONTEXT.match(section.heading):
+            return [each for part in section.parts if not part.item for each in sentences(part.text)]
+    return []
+
+
+def _begun(text: str) -> str:
+    first = text.split(" ", 1)[0]
+    return text if any(sign.isupper() or sign in "_./" for sign in first[1:]) else text[:1].upper() + text[1:]
+
+
+def is_assent(asked: str) -> bool:
+    """“yes”, “go ahead”, “2”: it says nothing of what is wanted; nor does a bare link, or a task's end."""
+    return len(asked) < 400 and any(each.fullmatch(asked) for each in (_ASSENT, _BARE_LINK, _TASK_ENDED))
+
+
+def asks(asked: str) -> bool:
+    """A question, or a request to look at something: it names no outcome."""
+    bare = _blunt(asked)
+    return _ASKS.match(bare) is not None or bare.rstrip().endswith("?")
+
+
+def is_errand(asked: str) -> bool:
+    """Wants something committed, pushed, opened, shown."""
+    return len(asked) < 240 and _ERRAND.match(_blunt(asked)) is not None
+
+
+def is_chore(asked: str) -> bool:
+    """Wants something run, stopped, sent; if no file was changed for it, there is nothing to remember."""
+    return (
+        is_errand(asked)
+        or bool(_SCAFFOLD.match(asked) and "synopsis" in asked[:80])
+        or (len(asked) < 240 and _CHORE.match(_blunt(asked)) is not None)
+    )
+
+
+def _blunt(asked: str) -> str:
+    return _POLITE.sub("", asked, count=1) if _POLITE.match(asked) else asked
+
+
+def standing_wish(asked: str) -> str:
+    """The sentence in which the user says how things are to be done from now on; '' if there is none."""
+    if len(asked) > 600 or message.sections(asked)[:1] != message.sections(asked)[:2]:
+        return ""  # a pasted text, with headings: not the user's own
+    for sentence in sentences(asked):
+        if _WISH.search(sentence) and not sentence.endswith("?") and 20 <= len(sentence) <= 240:
+            return message.plain(sentence)
+    return ""
+
+
+def refutes(asked: str) -> bool:
+    """The user says that what was done or said last is wrong, or is to be taken back."""
+    return len(asked) < 2_000 and any(_REFUTES.match(text) for text in (asked, _blunt(asked)))

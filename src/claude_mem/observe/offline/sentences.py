@@ -1,0 +1,225 @@
+"""Sentences: where they end, where a long one may be cut, and which of them say something."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+TITLE, SUBTITLE, FACT, NARRATIVE, FIELD, FACTS = 72, 140, 200, 900, 600, 8
+
+VOCABULARY: dict[str, dict[str, Any]] = tomllib.loads(
+    (Path(__file__).parent / "vocabulary.toml").read_text(encoding="utf-8")
+)
+
+
+def pattern(group: str, name: str, flags: int = re.I) -> re.Pattern[str]:
+    """One of the word lists."""
+    return re.compile("".join(VOCABULARY[group][name].splitlines()), flags)
+
+
+_SPACE = re.compile(r"\s+")
+# A full stop inside `path.go` or `v1.2` is not an end; one before a space is. CJK ends need no space.
+_END = re.compile(r"(?:(?<=[^.\s][.!?])|(?<=[^.\s][.!?][)\"'”»*]))\s+|(?<=[。！？])")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|z\.B|d\.h|bzw|p\.ex|п\.)|\b[A-Z])\.[)\"']?$"
+)
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CONCRETE = re.compile(r"[a-z][A-Z]|\w_\w|[\w)]/\w|\w\.\w{2,}|\(\)|#\d|\d|[A-Z]{3,}|--\w|`")
+
+# Where a clause ends, and how much shorter a cut may be for ending there: what follows is an explanation, an
+# addition, a detail.
+_CLAUSES = (
+    (re.compile(r"[.;] |\s[—–]\s| - |[。；]"), 0),
+    (re.compile(r": |：|,\s|，| \((?=\S)"), 6),
+    (
+        re.compile(
+            r"\s(?=(?:so that|so|which|because|instead of|rather than|by \w+ing|including|using|while"
+            r"|when|where|if|after|before|unless|without|but|since|via|ensuring|allowing|making|leaving"
+            r"|to [a-z]{2,})\s)"
+        ),
+        10,
+    ),
+    (
+        re.compile(
+            r"\s(?=(?:with|from|into|for|across|under|through|during|in|on|at|as|against|per|and|or|that)\s)"
+        ),
+        20,
+    ),
+)
+_DANGLING = re.compile(
+    r"[\s,;:–—(\[-]+$|\s(?:a|an|the|and|or|but|of|to|in|on|for|with|from|by|as|at|that|which|is|are|was|were"
+    r"|its|their|this|these|into|via|when|if|so|not|no|be|both|all|only|also|than|then|now|new|per)$",
+    re.I,
+)
+
+_BEGINNING = 240  # characters by which a sentence is judged
+_PLEASANT = pattern("sentences", "pleasant")
+_OPENING = pattern("sentences", "opening")
+_COURTESY = pattern("sentences", "courtesy")
+# How the checks went, that it is committed, what is ticked off: no outcome by itself.
+_STATUS = pattern("sentences", "status")
+HEDGED = pattern("sentences", "hedged")
+REASON = pattern("sentences", "reason")
+_CHOSE = pattern("sentences", "chose")
+_RATHER = pattern("sentences", "rather")
+_ALTERNATIVE = re.compile(r"\b(?:instead of|rather than|in favou?r of)\b|, not \w|[:—–] \w")
+_OVER = re.compile(r"(?! to\b)[^.]{1,200}? over \w")  # "chose to go over it" chose nothing over another
+_CONDITION = re.compile(r"(?:if|when|once|unless|until|whether|before)\b", re.I)
+
+
+def words(text: str) -> frozenset[str]:
+    """A table of words, written the way it reads best."""
+    return frozenset(text.split())
+
+
+def one_line(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of one paragraph, in any script that ends them with a mark."""
+    parts: list[list[str]] = []
+    for piece in map(str.strip, _END.split(one_line(text))):
+        if parts and _ABBREVIATED.search(parts[-1][-1]):
+            parts[-1].append(piece)
+        elif piece:
+            parts.append([piece])
+    return [" ".join(part) for part in parts]
+
+
+def shortened(text: str, limit: int) -> str:
+    """At most so long: cut after a clause, else between words, never inside brackets or a quotation."""
+    whole = one_line(text[: limit * 4 + 400])
+    text = whole.rstrip(" ,;:：")
+    if len(text) <= limit:
+        return text if text == whole else _undangled(text)
+    room = text[: limit + 2]
+    ends = [
+        (found.start() - price, found.start())
+        for clause, price in _CLAUSES
+        for found in clause.finditer(room)
+        if limit // 3 <= found.start() <= limit
+    ]
+    for worth, end in sorted(ends, reverse=True)[:20]:
+        head = _undangled(text[:end])
+        if worth >= limit // 4 and len(head) >= limit // 3 and _balanced(head):
+            return head
+    head = text[:limit]
+    space = head.rfind(" ")
+    head = _undangled(head[:space] if space > limit // 2 else head)
+    closed = head if _balanced(head) else _undangled(_to_balance(head))
+    return closed if len(closed) >= limit // 4 else head
+
+
+def _undangled(text: str) -> str:
+    while (cut := _DANGLING.sub("", text)) != text:
+        text = cut
+    return text
+
+
+def _balanced(text: str) -> bool:
+    return (
+        text.count("(") <= text.count(")")
+        and text.count("[") <= text.count("]")
+        and text.count("{") <= text.count("}")
+        and text.count("`") % 2 == 0
+        and text.count('"') % 2 == 0
+        and text.count("“") == text.count("”")
+    )
+
+
+def _to_balance(text: str) -> str:
+    """Up to the last mark that opens and does not close."""
+    at = max(text.rfind(mark) for mark in '([{`"“')
+    return text[:at]
+
+
+def paragraph(text: str, limit: int) -> str:
+    """As many whole sentences as fit."""
+    taken = ""
+    for sentence in sentences(text[: limit * 4]):
+        if taken and len(taken) + len(sentence) + 1 > limit:
+            break
+        taken = f"{taken} {sentence}".strip()
+    return shortened(taken, limit)
+
+
+def is_courtesy(sentence: str) -> bool:
+    """Politeness, a word that it is done, a pointer to elsewhere, an announcement."""
+    begun = sentence[:_BEGINNING]
+    return _PLEASANT.fullmatch(begun) is not None or _COURTESY.match(begun) is not None
+
+
+def is_status(sentence: str) -> bool:
+    return _STATUS.match(sentence[:_BEGINNING]) is not None
+
+
+def without_pleasantry(sentence: str) -> str:
+    """“Perfect! All of it works”, “Yes, but only …”: without the first word."""
+    found = _OPENING.match(sentence[:_BEGINNING])
+    return sentence[found.end() :] if found and len(sentence) > found.end() + 8 else sentence
+
+
+def informs(sentence: str) -> bool:
+    """Says something by itself: long enough, no question, no announcement, no guess, no courtesy."""
+    if sentence.endswith(("?", "？", ":", "：")) or HEDGED.search(sentence) or is_courtesy(sentence):
+        return False
+    if _CJK.search(sentence):
+        return len(sentence) >= 12
+    return len(sentence) >= 25 and len(sentence.split()) >= 4
+
+
+def is_concrete(sentence: str) -> bool:
+    """Names something: an identifier, a path, a number."""
+    return _CONCRETE.search(sentence) is not None
+
+
+def chooses(sentence: str) -> bool:
+    """One thing instead of another with a reason; or a word of deciding, with the one or the other."""
+    if not informs(sentence):
+        return False
+    reason = REASON.search(sentence)
+    if reason and _RATHER.search(sentence):
+        return not _CONDITION.match(sentence)
+    decided = _CHOSE.search(sentence)
+    if decided is None or _CONDITION.match(sentence):
+        return False
+    after = sentence[decided.end() :]
+    return bool(
+        reason or _ALTERNATIVE.search(after) or (not decided[0].endswith("to") and _OVER.match(after))
+    )
+
+
+def content_words(text: str) -> frozenset[str]:
+    """For comparing what two texts are about."""
+    return frozenset(word for word in re.findall(r"[^\W_]{3,}", text.casefold()) if word not in _LITTLE)
+
+
+_LITTLE = words(
+    """the and for with from into that this these those have has had was were are not now its all can will you
+    your our out add added adds new use used uses using fix fixed fixes update updated updates change changed
+    changes remove removed create created implement implemented make made when then than please should would
+    could also more some any one two via per let get set"""
+)
+
+
+def listed(items: Iterable[str], limit: int, more: str = "more") -> str:
+    """As many as fit, comma-separated, with the number of those left out."""
+    names = list(dict.fromkeys(items))
+    shown: list[str] = []
+    length = 0
+    for name in names:
+        if shown and length + len(name) + 2 > limit - (12 if len(names) > len(shown) + 1 else 0):
+            break
+        shown.append(name)
+        length += len(name) + 2
+    left = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {left} {more}" if left else "")
+
+
+def unique(items: Iterable[str], most: int | None = None) -> tuple[str, ...]:
+    """Without repetitions and empties, in their order."""
+    return tuple(dict.fromkeys(item for item in items if item))[:most]

@@ -1,0 +1,102 @@
+"""Which names say that their value is a secret: passwords, keys, tokens; and words for password in languages.
+
+A name is split into its words (DB_PASSWORD_1, apiKey, client-secret). The last that says something decides.
+"""
+
+from __future__ import annotations
+
+# Part of every name that is looked at. Lower-case.
+STEMS = tuple("pass pwd secret token key credential creds salt _pat pw psk auth sess sid".split())
+
+# Words for password in other languages, as they stand in sentences. Some without their first letter, which
+# may be a capital.
+FOREIGN = tuple(
+    """密码,密碼,口令,パスワード,暗証番号,비밀번호,암호,ароль,ароля,аролем,पासवर्ड,कूटशब्द,
+    كلمة المرور,كلمة السر,كلمة مرور,رمز عبور,گذرواژه,סיסמה,סיסמא,รหัสผ่าน,κωδικός,পাসওয়ার্ড,
+    passwort,kennwort,contraseña,contrasena,clave es,clave:,mot de passe,mdp:,senha,palavra-passe,parola,
+    parolă,wachtwoord,hasło,haslo,şifre,sifre:,mật khẩu,kata sandi,lösenord,salasana,heslo,jelszó,adgangskode,
+    passord,лозинка,гасло""".replace("\n    ", "").split(",")
+)
+
+PASSWORD, KEY, WEAK_KEY = "password", "key", "weak key"
+
+PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode", "pwd", "passwort", "passwrd", "pw")
+_PASSWORD_WORDS = frozenset(("pass", "pw", "psk", "pswd", "psw", "passw"))
+_NOT_PASS = frozenset(
+    ("bypass", "compass", "trespass", "encompass", "overpass", "underpass", "surpass", "lowpass")
+)
+_KEY_ENDS = ("secret", "token", "apikey", "credential", "credentials", "creds", "secrets")
+_KEY_WORDS = frozenset(("key", "salt", "auth", "pat", "keys"))
+_SESSION_WORDS = frozenset(("session", "sid", "sess", "sessid", "phpsessid", "jsessionid", "sessionid"))
+NO_KEY_AFTER = frozenset(
+    """primary foreign sort cache partition public pub object row idempotency dedupe host publishable
+    sorting map hash lookup unique index i18n query group routing translation shortcut hot registry
+    message license anon site known_hosts""".split()
+)
+KEY_AFTER = frozenset("api access secret private auth encryption signing master admin service the".split())
+# A name that goes on with one of these names something about the secret.
+NO_SECRET_BEFORE = frozenset(
+    """count counts length len size sizes type types name names id ids url uri urls path paths file files
+    dir field fields label expiry expires expire expiration exp ttl lifetime age timeout interval policy
+    limit limits min max regex pattern arn version prefix suffix header headers param params format
+    algorithm alg method endpoint error errors message input ref hint strength reset required enabled
+    disabled index idx position usage budget manager store provider ring board words event handler props
+    state form column attr attribute class list map validator schema confirmation confirm digest hash
+    hashed fingerprint issuer audience scope scopes rotation service client config settings alias
+    aliases stdin command cmd per used left total minutes seconds days hours vocab""".split()
+)
+
+
+def words_of(name: str) -> list[str]:
+    """DB_PASSWORD_1 -> db password 1; apiKey2 -> api key 2; APIKey -> api key."""
+    words: list[str] = []
+    word = before = ""
+    for at, character in enumerate(name):
+        if not character.isalnum():
+            words.append(word)
+            word = ""
+        elif (
+            (before.islower() and character.isupper())
+            or (before.isdigit() != character.isdigit() and before.isalnum())
+            or (
+                before.isupper()
+                and character.isupper()
+                and name[at + 1 : at + 2].islower()
+                and name[at + 2 : at + 3] != ""
+            )
+        ):
+            words.append(word)
+            word = character.lower()
+        else:
+            word += character.lower()
+        before = character
+    return [word for word in (*words, word) if word]
+
+
+def kind_of(name: str) -> str | None:
+    words = words_of(name)
+    if name.lower().endswith("sessionid"):
+        return WEAK_KEY
+    for at in range(len(words) - 1, -1, -1):
+        word = words[at]
+        if word in NO_SECRET_BEFORE:
+            return None
+        if word.endswith(PASSWORD_ENDS) or word in _PASSWORD_WORDS:
+            return PASSWORD
+        if word.endswith("pass") and len(word) > 4:
+            return None if word in _NOT_PASS else PASSWORD
+        if word.endswith(_KEY_ENDS):
+            return PASSWORD if "shared" in words else KEY
+        if word in _KEY_WORDS or (
+            word.endswith("key") and word not in ("monkey", "turkey", "hockey", "donkey", "whiskey")
+        ):
+            if at and words[at - 1] in NO_KEY_AFTER and word != "salt":
+                return None
+            if word.startswith(tuple(NO_KEY_AFTER)) and word != "key":
+                return None
+            if "shared" in words or "preshared" in words:
+                return PASSWORD
+            return KEY if at or word not in _KEY_WORDS else WEAK_KEY
+        if word in _SESSION_WORDS:
+            return WEAK_KEY
+    return None

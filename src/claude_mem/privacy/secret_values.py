@@ -1,0 +1,172 @@
+"""Whether a value may be a secret: placeholders, code and plain words are not.
+
+Words are told from random letters by their pairs of letters: of those in English and in code, 96 % are among
+the 250 commonest; of random ones, 37 %.
+"""
+
+from __future__ import annotations
+
+MARK = "[redacted:"
+DIGITS = frozenset("0123456789")
+BLANKS = " \t\r\n"
+
+_COMMON_PAIRS = frozenset(
+    a + b
+    for a, second in (
+        *(
+            ("a", "bcdgiklmnpqrstuvwxy"),
+            ("b", "aegijloruys"),
+            ("c", "acehikloprstuyd"),
+            ("d", "adeilorsutbmp"),
+        ),
+        *(("e", "abcdefgilmnopqrstvwxy"), ("f", "aefilortusd"), ("g", "aeghilnorsut"), ("h", "aeioruty")),
+        *(("i", "abcdefgklmnoprstvxz"), ("j", "aeosu"), ("k", "aeisy"), ("l", "abdefiklmoprstuyv")),
+        *(("m", "abeilmopsuydn"), ("n", "acdefgiklmnopstuvyr"), ("o", "abcdefgiklmnoprstuvwx")),
+        *(("p", "aehiloprstuyd"), ("q", "u"), ("r", "abcdefgiklmnoprstuvy"), ("s", "acehiklmnopqstuwy")),
+        *(("t", "acehiloprstuwym"), ("u", "abcdegilmnprst"), ("v", "aeio"), ("w", "aehinors")),
+        *(("x", "aceipty"), ("y", "aeilmnopst"), ("z", "aeioz")),
+    )
+    for b in second
+)
+
+# What stands where a secret will, or says that there is none. Not `postgres`: a password, if a bad one.
+_PLACEHOLDERS = frozenset(
+    """string str text required optional undefined password passwd pass pwd passphrase secret token key
+    apikey boolean bool int null none nil true false changeme change_me change-me changeit example
+    redacted hidden masked todo tbd empty missing invalid incorrect unset value default foo bar here
+    prompt ask env environ inherit placeholder unknown any object buffer bytes disabled enabled yes no
+    on off function number var let const password1 mypassword yourpassword""".split()
+)
+_INVITATIONS = (
+    "your",
+    "insert",
+    "replace",
+    "enter",
+    "change",
+    "put-",
+    "put_",
+    "fill",
+    "some-",
+    "some_",
+    "add-",
+)
+_CODE_ROOTS = frozenset(
+    """process os self this args req request res config settings cfg conf env environ secrets secret vars
+    var local data module each values context ctx options opts params props state user users form input
+    event app cls super import random_password steps github inputs needs matrix kwargs c s.environ
+    system platform deno bun""".split()
+)
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether all of the value stands for a secret that is elsewhere: $TOKEN, <token>, your-token, xxxx."""
+    low = value.lower()
+    if low in _PLACEHOLDERS or value.startswith(MARK) or len(set(low)) == 1:
+        return True
+    if value.startswith("$") and (
+        value[1:].isidentifier() or value[1:2] in ("{", "(", "$") or value[1:].isdigit()
+    ):
+        return not (len(value) > 6 and value[1:].isalnum() and is_random(value[1:], 6))
+    if any(
+        is_word_between(value, opens, closes)
+        for opens, closes in (("<", ">"), ("[", "]"), ("%", "%"), ("{", "}"))
+    ):
+        return True
+    if any(
+        opens in value and closes in value
+        for opens, closes in (("${", "}"), ("{{", "}}"), ("#{", "}"), ("$(", ")"))
+    ):
+        return True
+    if value[:1] in ("<", "{", "%") and is_wordy(value) and not any(c in DIGITS for c in value):
+        return True
+    if not (set(low) - set("x*.-_•#")):
+        return True
+    if ("..." in value or "…" in value) and len(value) <= 20:
+        return True
+    return low.startswith(_INVITATIONS) and is_wordy(value) and not any(c in DIGITS for c in value)
+
+
+def is_word_between(value: str, opens: str, closes: str) -> bool:
+    inner = value[1:-1]
+    return (
+        value.startswith(opens)
+        and value.endswith(closes)
+        and len(value) > 2
+        and (is_wordy(inner) or len(inner) < 6)
+    )
+
+
+def is_wordy(value: str) -> bool:
+    """Whether the value is made of words, as names and sentences are; a number or two may be among them."""
+    known = pairs = humps = letters = numbers = digits = 0
+    before = ""
+    for character in value[:256]:
+        if character.isalpha():
+            letters += 1
+            if before.islower() and character.isupper():
+                humps += 1
+            elif before.isalpha():
+                pairs += 1
+                known += (before + character).lower() in _COMMON_PAIRS or not character.isascii()
+        elif character in DIGITS:
+            digits += 1
+            numbers += before not in DIGITS
+        before = character
+    if letters < 3 or digits * 2 > letters + 6:
+        return False
+    return known * 5 >= pairs * 4 - 1 and humps * 3 < letters + 3 and numbers * 8 <= letters + 8
+
+
+def is_code(value: str, is_env: bool = False) -> bool:
+    """Whether the value is a call, a subscript or a dotted name. In NAME=value it must start as code does."""
+    head = value.partition("(")[0].partition("[")[0]
+    parts = head.lstrip("&*!@").split(".")
+    if not (len(head) < len(value) or len(parts) > 1) or not all(
+        part.rstrip("?!").isidentifier() for part in parts
+    ):
+        return False
+    if parts[0].lower() in _CODE_ROOTS or (len(head) < len(value) and value[-1:] in ")]"):
+        return True
+    return not is_env and all(is_wordy(part) or len(part) < 4 for part in parts)
+
+
+def is_random(value: str, least: int) -> bool:
+    """Whether the value has what names, words, paths and numbers lack."""
+    if len(value) < least or any(blank in value for blank in BLANKS) or "://" in value:
+        return False
+    if value.startswith(("/", "./", "../", "~/", "arn:")) and value.count("/") + value.count(":") > 1:
+        return is_blob(value)
+    if value[:1] == "-" or value.isdigit() or not any(c.isalnum() for c in value):
+        return False
+    return not is_wordy(value) and not is_code(value)
+
+
+def is_blob(value: str) -> bool:
+    """Base64 may start with a slash; a path has words in it."""
+    return (
+        len(value) >= 30 and value.count("/") * 10 < len(value) and "." not in value and not is_wordy(value)
+    )
+
+
+def is_password(value: str, least: int = 6) -> bool:
+    """Whether a word of a sentence is no word: a password."""
+    if len(value) < least or not any(c.isalnum() for c in value) or "://" in value or is_code(value):
+        return False
+    if not value.isascii():
+        return False
+    has_digit = any(c in DIGITS for c in value)
+    if has_digit:
+        if not any(c.isalpha() for c in value):
+            return value.isdigit() and len(value) >= 6
+        return not value[0].isdigit() or not is_quantity(value)
+    return len(value) >= 8 and not is_wordy(value) and not value.endswith(("'s", "n't"))
+
+
+def is_uuid(value: str) -> bool:
+    return len(value) == 36 and [len(part) for part in value.split("-")] == [8, 4, 4, 4, 12]
+
+
+def is_quantity(value: str) -> bool:
+    """8-character, 30s, 2nd, 3.11.2, 12MB."""
+    rest = value.lstrip("0123456789.,-")
+    return len(rest) < 3 or (rest.isalpha() and is_wordy(rest))

@@ -1,0 +1,237 @@
+"""Tokens that vendors mark with a prefix: one row each, from the vendors' own documents as of 2026.
+
+A rule is its name, lower-case keywords separated by | (cheap to look for), a pattern, and an example that the
+tests feed to it. The pattern's last group that matched, if it has one, is the secret; else all of it is.
+
+Three habits keep every pattern linear and redaction idempotent: nothing unbounded stands before the keyword;
+a class that repeats without bound is either the pattern's end or guarded by a look-behind for the same
+class; and the end takes every letter and digit that follows, so that no match begins where another ended.
+"""
+
+from __future__ import annotations
+
+Row = tuple[str, str, str, str]
+
+# A token may follow a newline or tab that nested JSON spells as backslash and letter: \nAKIA…
+START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+RUN_START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+# Their keywords are too common to make a payload suspicious: they are tried in payloads that something else did.
+IN_COMPANY = frozenset(
+    """google-refresh-token google-hmac-id salesforce-token azure-devops-token wandb-key
+    prefixed-token octopus-key midtrans-key adyen-key trello-token""".split()
+)
+
+# fmt: off
+# ruff: noqa: E501 - a rule reads as one row
+TABLE: tuple[Row, ...] = (
+    # Clouds
+    ("aws-key-id", "akia|asia|abia|acca", START + r"A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}[0-9A-Za-z]*", "AKIAIOSFODNN7EXAMPLE"),
+    ("aws-secret-key", "secret_access_key|secretaccesskey|secret access key", r"(?i:secret[_ ]?access[_ ]?key)(?: \[[\w*]{1,24}\])?[\"'\\ \t:=]{1,24}([A-Za-z0-9/+]{40,})", "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    ("google-key", "aiza", r"AIza[\w-]{35,}", "AIzaSyA1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q"),
+    ("google-oauth", "ya29.|gocspx-", r"(?:ya29\.[\w.-]{20,}|GOCSPX-[\w-]{20,})", "ya29.a0AfH6SMBx1234567890abcdefghij"),
+    ("google-service-account", "private_key_id", r"private_key_id[\"'\\ :=]{1,24}([0-9A-Za-z]{40,})", '"private_key_id": "0123456789abcdef0123456789abcdef01234567"'),
+    ("azure-key", "accountkey=|sharedaccesskey=", r"(?i:Account|SharedAccess)Key=([A-Za-z0-9+/]{40,}={0,2})", "AccountName=x;AccountKey=Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYg=="),
+    ("azure-signature", "?sig=|&sig=", r"[?&]sig=([A-Za-z0-9%+/]{30,}=*)", "https://a.blob.core.windows.net/c?sv=2024&sig=q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8l9Z0x1C%3D"),
+    ("azure-client-secret", "q~", r"[A-Za-z0-9_~.]{3}[0-9]Q~[\w~.-]{31,}", "abc8Q~dEfGhIjKlMnOpQrStUvWxYz0123456789Ab"),
+    ("digitalocean-token", "dop_v1_|doo_v1_|dor_v1_", r"do[opr]_v1_[0-9A-Za-z]{40,}", "dop_v1_" + "0123456789abcdef" * 4),
+    ("cloudflare-origin-key", "v1.0-", r"v1\.0-[0-9a-f]{24}-[0-9A-Za-z]{100,}", "v1.0-" + "0123456789abcdef01234567-" + "0123456789abcdef" * 9),
+    ("alibaba-key-id", "ltai", START + r"LTAI[0-9A-Za-z]{12,}", "LTAI5tAbCdEfGhIjKlMnOpQr"),
+    ("heroku-key", "hrku-", r"HRKU-[\w-]{30,}", "HRKU-AA0123456789-abcdefghijklmnopqrstuv"),
+    ("supabase-token", "sbp_", START + r"sbp_[0-9A-Za-z]{40,}", "sbp_" + "0123456789abcdef" * 2 + "01234567"),
+    ("planetscale-token", "pscale_", r"pscale_(?:tkn|oauth|pw)_[\w.-]{30,}", "pscale_tkn_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789abc"),
+    # Models
+    ("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{20,}", "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWx-0123456789_AA"),
+    ("openrouter-key", "sk-or-v1-", r"sk-or-v1-[0-9A-Za-z]{32,}", "sk-or-v1-" + "0123456789abcdef" * 4),
+    ("openai-key", "sk-proj-|sk-svcacct-|sk-admin-", r"sk-(?:proj|svcacct|admin)-[\w-]{20,}", "sk-proj-AbCdEfGhIjKl_MnOpQrStT3BlbkFJuVwXyZ-0123456789"),
+    ("sk-key", "sk-", START + r"sk-(?:[a-z0-9]{2,12}-){0,2}[0-9A-Za-z]{24,}", "sk-AbCdEfGhIjKlMnOpQrStT3BlbkFJuVwXyZ0123456789AbCd"),
+    ("groq-key", "gsk_", START + r"gsk_[0-9A-Za-z]{32,}", "gsk_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGhIjKlMnOp"),
+    ("huggingface-token", "hf_", START + r"hf_[0-9A-Za-z]{30,}", "hf_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh"),
+    ("replicate-token", "r8_", START + r"r8_[0-9A-Za-z]{30,}", "r8_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789A"),
+    ("perplexity-key", "pplx-", r"pplx-[0-9A-Za-z]{32,}", "pplx-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGhIjKl"),
+    ("xai-key", "xai-", START + r"xai-[0-9A-Za-z]{40,}", "xai-" + "AbCdEfGhIj0123456789" * 4),
+    ("nvidia-key", "nvapi-", r"nvapi-[\w-]{40,}", "nvapi-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGhIjKl_MnOp-Qr"),
+    ("langsmith-key", "lsv2_", r"lsv2_(?:pt|sk)_\w{32,}", "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789"),
+    # Code hosts and registries. Since April 2026 ghs_ holds a JWT, dots and all.
+    ("github-token", "ghp_|gho_|ghu_|ghs_|ghr_", r"gh[pousr]_[\w.-]{30,}", "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
+    ("github-token", "github_pat_", r"github_pat_\w{22,}", "github_pat_11ABCDEFG0AbCdEfGhIjKl_MnOpQrStUvWxYz0123456789AbCdEfGhIjKlMnOpQrStUvWxYz0123"),
+    ("gitlab-token", "glpat-|gldt-|glrt-|glrtr-|glptt-|glcbt-|glimt-|glagent-|glft-|glsoat-|glffct-|gloas-|glwt-", r"gl(?:pat|dt|rtr?|ptt|cbt|imt|agent|ft|soat|ffct|oas|wt)-[\w.-]{16,}=*", "glpat-AbCdEfGh_jKlMnOp-rSt"),
+    ("gitlab-token", "gr1348941", r"GR1348941[\w-]{16,}", "GR1348941AbCdEfGhIjKlMnOpQrSt"),
+    ("atlassian-token", "atctt3|atatt3", r"AT[CA]TT3[\w=-]{50,}", "ATCTT3xFfGN0" + "AbCdEfGh_jKlMnOp-rSt" * 4 + "=0123ABCD"),
+    ("bitbucket-password", "atbb", START + r"ATBB[0-9A-Za-z]{24,}", "ATBBAbCdEfGhIjKlMnOpQrStUvWx01234567"),
+    ("npm-token", "npm_", START + r"npm_[0-9A-Za-z]{36,}", "npm_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
+    ("pypi-token", "pypi-age", r"pypi-AgE[\w-]{50,}", "pypi-AgEIcHlwaS5vcmcCJ" + "AbCdEfGhIjKlMnOpQrSt" * 4),
+    ("crates-token", "cio", START + r"cio[0-9A-Za-z]{32,}", "cioAbCdEfGhIjKlMnOpQrStUvWxYz0123456"),
+    ("rubygems-key", "rubygems_", r"rubygems_[0-9A-Za-z]{40,}", "rubygems_" + "0123456789abcdef" * 3),
+    ("docker-token", "dckr_pat_|dckr_oat_", r"dckr_[po]at_[\w-]{20,}", "dckr_pat_AbCdEfGhIjKlMnOpQrSt-0123_45"),
+    # Messages and mail
+    ("slack-token", "xox", START + r"xox[a-z](?:\.xox[a-z])?-[\w-]{10,}", "xoxb-1234567890-1234567890123-AbCdEfGhIjKlMnOpQrStUvWx"),
+    ("slack-token", "xapp-", r"xapp-[0-9]-[\w-]{20,}", "xapp-1-A0123456789-1234567890123-0123456789abcdef0123456789abcdef"),
+    ("slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/+-]{20,})", "https://hooks.slack.com/services/T01234567/B01234567/AbCdEfGhIjKlMnOpQrStUvWx"),
+    ("discord-webhook", "/api/webhooks/", r"/api/webhooks/([0-9]{15,20}/[\w-]{40,})", "https://discord.com/api/webhooks/123456789012345678/" + "AbCdEfGhIjKlMnOp_rSt-vWxYz0123456789" * 2),
+    ("discord-token", "discord|client.login|bot m|bot n|bot o", RUN_START + r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}", "DISCORD: MTIzNDU2Nzg5MDEyMzQ1Njc4.AbCdEf.AbCdEfGhIjKlMnOpQrStUvWxYz0"),
+    ("telegram-token", ":aa", r"(?<![0-9])[0-9]{8,10}:AA[\w-]{32,}", "1234567890:AAbCdEfGhIjKlMnOpQrStUvWxYz01234567"),
+    ("twilio-key", "twilio|account", START + r"SK[0-9a-f]{32}[0-9A-Za-z]*", "twilio SK0123456789abcdef0123456789abcdef"),
+    ("sendgrid-key", "sg.", RUN_START + r"SG\.[\w-]{16,32}\.[\w-]{16,}", "SG.AbCdEfGhIjKlMnOpQrStUv.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfG"),
+    ("mailgun-key", "mailgun", RUN_START + r"(?:key-[0-9a-f]{32}|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})[\w-]*", "mailgun key-0123456789abcdef0123456789abcdef"),
+    # Money and shops
+    ("stripe-key", "k_live_|k_test_|k_prod_", START + r"[a-z]{0,4}[sr]k_(?:live|test|prod)_[0-9A-Za-z_-]{10,}", "sk_live_AbCdEfGhIjKlMnOpQrStUvWx"),
+    ("webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{20,}=*", "whsec_AbCdEfGhIjKlMnOpQrStUvWxYz012345"),
+    ("square-token", "sq0", r"sq0[a-z]{3}-[\w-]{22,}", "sq0atp-AbCdEfGhIjKlMnOpQrStUv"),
+    ("square-token", "eaaa", r"(?:(?<![\w/+-])|(?<=\\[nrt]))EAAA[\w-]{56,}", "EAAA" + "AbCdEfGhIjKlMnOp_rSt" * 3),
+    ("shopify-token", "shpat_|shpca_|shppa_|shpss_", r"shp(?:at|ca|pa|ss)_[0-9A-Za-z]{32,}", "shpat_0123456789abcdef0123456789abcdef"),
+    # Tools
+    ("linear-key", "lin_api_|lin_oauth_", r"lin_(?:api|oauth)_[0-9A-Za-z]{32,}", "lin_api_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd"),
+    ("notion-token", "ntn_|secret_", START + r"(?:ntn_|secret_)[0-9A-Za-z]{40,}", "ntn_123456789012AbCdEfGhIjKlMnOpQrStUvWxYz01234567"),
+    ("figma-token", "figd_", r"figd_[\w-]{36,}", "figd_AbCdEfGhIjKlMnOpQrStUvWxYz-0123456789_Ab"),
+    ("postman-key", "pmak-", r"PMAK-[0-9a-f]{24}-[0-9A-Za-z]{30,}", "PMAK-0123456789abcdef01234567-0123456789abcdef0123456789abcdef01"),
+    ("grafana-token", "glsa_|glc_", START + r"gl(?:sa|c)_[\w+/]{32,}=*", "glsa_AbCdEfGhIjKlMnOpQrStUvWxYz012345_0123abcd"),
+    ("newrelic-key", "nrak-|nrii-|nrjs-|nraa-|nral-", r"NR(?:AK|II|JS|AA|AL)-[\w-]{16,}", "NRAK-ABCDEFGHIJKLMNOPQRSTUVWXYZ0"),
+    ("sentry-token", "sntrys_|sntryu_|sntrya_|sntryi_", r"sntry[suai]_[\w+/.-]{30,}=*", "sntrys_eyJpYXQiOjE2OTAwMDAwMDB9_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
+    ("vault-token", "hvs.|hvb.|hvr.", START + r"hv[sbr]\.[\w-]{20,}", "hvs.CAESIAbCdEfGhIjKlMnOpQrStUvWxYz012345"),
+    ("terraform-token", ".atlasv1.", r"[0-9A-Za-z]{14}\.atlasv1\.[\w-]{40,}", "AbCdEfGhIjKlMn.atlasv1." + "AbCdEfGhIjKlMnOp_rSt" * 3),
+    ("databricks-token", "dapi", START + r"dapi[0-9a-f]{32}[\w-]*", "dapi0123456789abcdef0123456789abcdef-2"),
+    ("doppler-token", "dp.pt.|dp.st.|dp.ct.|dp.sa.|dp.scim.|dp.audit.", START + r"dp\.(?:[ps]t|ct|sa|scim|audit)\.[\w.-]{30,}", "dp.pt.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd"),
+    ("age-key", "age-secret-key-1", r"(?i:AGE-SECRET-KEY-1)[0-9A-Za-z]{50,}", "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" + "QPZRY9X8GF2TVDW0S3JN54KHCE"),
+    ("1password-token", "ops_eyj", r"ops_eyJ[\w+/-]{50,}=*", "ops_eyJ" + "zaWduSW5BZGRyZXNzIjoibXku" * 4),
+    # Webhooks: who knows the address may post
+    ("teams-webhook", "webhook.office.com/|outlook.office.com/webhook/", r"office\.com/webhook(?:b2)?/([\w@/-]{36,})", "https://x.webhook.office.com/webhookb2/" + "01234567-89ab-cdef-0123-456789abcdef@0123/IncomingWebhook/" + "0123456789abcdef" * 2),
+    ("chat-webhook", "hooks.zapier.com/|maker.ifttt.com/|/bot/v2/hook/|.make.com/", r"(?:hooks\.zapier\.com/hooks/catch|maker\.ifttt\.com/trigger/[\w-]{1,64}/with/key|/bot/v2/hook|hook\.[\w.]{2,12}make\.com)/([\w/-]{8,})", "https://hooks.zapier.com/hooks/catch/1234567/abcdef1"),
+    # Formats with a prefix and more than a run of characters
+    ("mailchimp-key", "-us1|-us2|-us3|-us4|-us5|-us6|-us7|-us8|-us9", RUN_START + r"[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])", "0123456789abcdef0123456789abcdef-us14"),
+    ("paypal-token", "access_token$", r"access_token\$\w{1,16}\$[0-9a-z]{8,32}\$[0-9A-Za-z]{16,}", "access_token$production$abcdefgh12345678$0123456789abcdef0123456789abcdef"),
+    ("airtable-token", "airtable", START + r"pat[0-9A-Za-z]{14}\.[0-9a-f]{60,}", "airtable patAbCdEfGhIjKlMn." + "0123456789abcdef" * 4),
+    ("hubspot-token", "pat-na1-|pat-eu1-|pat-na2-", r"pat-(?:na|eu)[0-9]-[0-9a-f-]{36,}", "pat-na1-01234567-89ab-cdef-0123-456789abcdef"),
+    ("plaid-token", "access-sandbox-|access-production-|access-development-", r"access-(?:sandbox|production|development)-[0-9a-f-]{36,}", "access-production-01234567-89ab-cdef-0123-456789abcdef"),
+    ("launchdarkly-key", "sdk-", START + r"sdk-" + _UUID + r"[\w-]*", "sdk-01234567-89ab-cdef-0123-456789abcdef"),
+    ("1password-key", "a3-", START + r"A3-[0-9A-Z]{6}-[0-9A-Z-]{20,}", "A3-ABCDEF-GHIJKL-MNOPQ-RSTUV-WXYZ0"),
+    ("octopus-key", "api-", START + r"API-[0-9A-Z]{25,}", "API-ABCDEFGHIJKLMNOPQRSTUVWXYZ0"),
+    ("openshift-token", "sha256~", r"sha256~[\w-]{40,}", "sha256~AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfG"),
+    ("dynatrace-token", "dt0c01.|dt0s01.|dt0s02.", r"dt0[a-z][0-9]{2}\.[0-9A-Z]{24}\.[0-9A-Z]{60,}", "dt0c01." + "ABCDEFGHIJKLMNOPQRSTUVWX." + "ABCDEFGHIJKLMNOP" * 4),
+    ("facebook-token", "eaac|eaam|eaab|eaag|eaad|eaah", RUN_START + r"EAA[A-Z][0-9A-Za-z]{80,}", "EAAC" + "AbCdEfGhIjKlMnOpQrSt" * 5),
+    ("twitter-token", "aaaaaaaaaaaaaaaaaaaa", r"(?:(?<![\w/+])|(?<=\\[nrt]))A{20,24}[0-9A-Za-z%]{50,}", "A" * 22 + "bCdEfGhIj0123456789%3D" * 4),
+    ("dropbox-token", "sl.", RUN_START + r"sl\.(?:u\.)?[\w-]{100,}", "sl." + "AbCdEfGhIjKlMnOpQrSt" * 7),
+    ("mapbox-token", "sk.eyj", START + r"sk\.eyJ[\w-]{8,}\.[\w-]{16,}", "sk.eyJ1IjoiYWNtZSIsImEiOiJja.AbCdEfGhIjKlMnOpQrStUv"),
+    ("firebase-key", ":apa91", r"(?<![\w-])[\w-]{7,40}:APA91[\w-]{100,}", "AAAAabcdefg:APA91b" + "AbCdEfGhIjKlMnOp_rSt" * 6),
+    ("google-refresh-token", "1//0", r"(?<![\w/])1//0[\w-]{40,}", "1//0gAbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGh"),
+    ("google-hmac-id", "goog1", START + r"GOOG1[0-9A-Z]{20,}", "GOOG1EABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"),
+    ("salesforce-token", "!aq", r"(?<![0-9A-Za-z])00D[0-9A-Za-z]{12,15}!AQ[\w.]{40,}", "00D0123456789ab!AQ" + "AbCdEfGhIj0123456789" * 4),
+    ("intercom-token", "dg9ro", START + r"dG9rO[\w+/]{36,}=*", "dG9rOjAbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd="),
+    ("artifactory-token", "cmvmd", START + r"cmVmd[0-9A-Za-z]{50,}", "cmVmdGtuOjAxOj" + "AbCdEfGhIj0123456789" * 3),
+    ("bedrock-key", "absk", START + r"ABSK[A-Za-z0-9+/]{80,}=*", "ABSK" + "AbCdEfGhIj0123456789" * 6),
+    ("azure-devops-token", "azdo", START + r"[0-9A-Za-z]{60,80}AZDO[0-9A-Za-z]{4,}", "AbCdEfGhIj0123456789" * 4 + "AZDO4abc"),
+        ("vault-token", "vault", RUN_START + r"s\.[0-9A-Za-z]{24,}", "vault unwrapped s.AbCdEfGhIjKlMnOpQrSt1234"),
+    ("yandex-token", "yandex", RUN_START + r"t1\.[\w-]{20,}={0,2}\.[\w-]{60,}=*", "yandex t1." + "AbCdEfGhIj0123456789" * 2 + "." + "AbCdEfGhIj0123456789" * 4),
+    ("pem-in-base64", "ls0tls1crudjti", r"LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM|BUUlVT)[A-Za-z0-9+/]{20,}=*", "tls.key: LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUV2UUlCQURBTkJn"),
+    # Coins
+    ("extended-key", "xprv|tprv|zprv|yprv|uprv|vprv", START + r"[tuvxyz]prv[0-9A-Za-z]{100,}", "xprv" + "AbCdEfGhJk23456789" * 6),
+    ("nostr-key", "nsec1", START + r"nsec1[0-9a-z]{55,}", "nsec1" + "qpzry9x8gf2tvdw0s3jn" * 3),
+    ("tezos-key", "edsk", START + r"edsk[0-9A-Za-z]{50,}", "edsk" + "AbCdEfGhJk23456789" * 3),
+    ("wif-key", "wif|bitcoin|privkey|wallet|btc", START + r"(?:5[1-9A-HJ-NP-Za-km-z]{50}|[KLc][1-9A-HJ-NP-Za-km-z]{51})(?![0-9A-Za-z])", "bitcoin L" + "AbCdEfGhJk23456789" * 2 + "AbCdEfGhJk23456"),
+    ("stellar-seed", "stellar|seed", START + r"S[A-Z2-7]{55}(?![0-9A-Za-z])", "stellar S" + "ABCDEFGHIJK" * 5),
+    ("ripple-seed", "ripple|xrp|rippled", START + r"s(?:Ed)?[1-9A-HJ-NP-Za-km-z]{28,31}(?![0-9A-Za-z])", "ripple sEdAbCdEfGhJk23456789AbCdEfG23"),
+    ("seed-phrase", "mnemonic|phrase|seed|bip39|bip-39|wallet|--recover", r"(?<![\w-])(?:(?!(?:the|and|for|with|from|are|was|not|but|has|its|into|when|will|have) )[a-z]{3,8} ){11,23}[a-z]{3,8}(?![\w-])", "mnemonic: abandon ability able about above absent absorb abstract absurd abuse access accident"),
+    ("private-key-hex", "private|wallet|deployer|accounts|from_key|signer", r"(?i:private[-_ ]?key|privkey|wallet|deployer[-_]?key|accounts|from_key|signer)[\"'\\ :=(\[]{1,12}(?:is )?((?:0x)?[0-9a-fA-F]{64})(?![0-9A-Fa-f])", '"privateKey": "0x' + "0123456789abcdef" * 4 + '"'),
+    ("keypair-bytes", "solana|keypair|id.json", r"\[((?:[0-9]{1,3}, ?){63}[0-9]{1,3})\]", "solana keypair [" + ",".join(["137"] * 64) + "]"),
+    # What new vendors do: a prefix that says live, test, secret or token, and 24 random characters
+    ("prefixed-token", "_live_|_test_|_prod_|_pat_|_sk_|_secret_|_token_|_oat_|_api_", START + r"[a-z][a-z0-9]{1,11}_(?:live|test|prod|pat|sk|secret|token|oat|api)_(?=[A-Za-z_-]{0,60}[0-9])(?=[\w-]{0,60}[A-Z0-9]{2})(?=[\w-]{0,80}[A-Z]|[0-9a-f]{32})[\w-]{20,}", "polar_oat_AbCdEfGhIjKlMnOpQrStUvWx0123"),
+)
+# fmt: on
+
+# Name, prefixes separated by |, how many letters, digits, _ and - follow at least. They stand case and all.
+_PREFIXES: tuple[tuple[str, str, int], ...] = (
+    # Clouds and hosting
+    ("netlify-token", "nfp_|nfc_|nfo_|nfu_", 30),
+    ("fly-token", "fo1_|fm1a_|fm1r_|fm2_", 40),
+    ("pulumi-token", "pul-", 40),
+    ("tailscale-key", "tskey-", 16),
+    ("supabase-key", "sb_secret_", 20),
+    ("tencent-key-id", "AKID", 28),
+    ("render-key", "rnd_", 24),
+    ("neon-key", "napi_", 30),
+    ("yandex-key", "AQVN", 34),
+    ("cloudflare-token", "cfut_|cfat_|cfk_", 30),
+    ("vercel-token", "vercel_blob_rw_|vcp_|vci_|vca_|vck_", 20),
+    ("deno-token", "ddp_|ddo_", 30),
+    ("scalingo-token", "tk-us-", 40),
+    ("netbird-token", "nbp_", 30),
+    ("defined-key", "dnkey-", 40),
+    ("xata-key", "xau_", 24),
+    ("cockroach-key", "CCDB1_", 30),
+    ("atlas-key", "mdb_sa_sk_", 24),
+    ("dbt-token", "dbtc_|dbtu_", 30),
+    ("clickhouse-key", "4b1d", 38),
+    # Models
+    ("pinecone-key", "pcsk_", 40),
+    ("together-key", "tgp_v1_", 30),
+    ("fireworks-key", "fw_", 22),
+    ("tavily-key", "tvly-", 20),
+    ("jina-key", "jina_", 40),
+    ("cerebras-key", "csk-", 40),
+    ("firecrawl-key", "fc-", 32),
+    ("e2b-key", "e2b_", 32),
+    ("anyscale-key", "esecret_", 20),
+    ("runpod-key", "rpa_", 30),
+    ("wandb-key", "wandb_v1_", 30),
+    ("alchemy-key", "alcht_", 24),
+    # Code hosts, registries, pipelines
+    ("nuget-key", "oy2", 40),
+    ("artifactory-key", "AKCp", 60),
+    ("sonar-token", "sqp_|squ_|sqa_", 38),
+    ("circleci-token", "CCIPAT_|CCIPRJ_", 30),
+    ("buildkite-token", "bkua_|bkct_|bkpt_|bkaj_", 30),
+    ("sourcegraph-token", "sgp_|slk_", 38),
+    ("prefect-token", "pnu_|pnb_", 30),
+    ("clojars-token", "CLOJARS_", 50),
+    ("packagist-token", "packagist_", 24),
+    ("jsr-token", "jsrp_|jsrd_", 24),
+    ("settlemint-token", "sm_aat_|sm_pat_|sm_sat_", 16),
+    ("kong-token", "kpat_|spat_", 30),
+    ("contentful-token", "CFPAT-", 36),
+    ("cloudsmith-token", "csk_|ccpat_", 30),
+    ("inngest-key", "signkey-", 24),
+    ("apify-token", "apify_api_", 24),
+    ("wakatime-key", "waka_", 30),
+    # Mail, chat, money, shops
+    ("brevo-key", "xkeysib-|xsmtpsib-", 40),
+    ("resend-key", "re_", 24),
+    ("square-secret", "sq0csp-|sq0idp-", 20),
+    ("flutterwave-key", "FLWSECK", 12),
+    ("razorpay-key", "rzp_live_|rzp_test_", 14),
+    ("paddle-key", "pdl_live_|pdl_sdbx_|pdl_ntfset_", 20),
+    ("midtrans-key", "Mid-server-", 16),
+    ("easypost-key", "EZAK|EZTK", 50),
+    ("shippo-token", "shippo_live_|shippo_test_", 30),
+    ("duffel-token", "duffel_live_|duffel_test_", 30),
+    ("adyen-key", "AQE", 80),
+    ("onesignal-key", "os_v2_", 30),
+    ("pubnub-key", "sec-c-", 30),
+    ("trello-token", "ATTA", 60),
+    # Tools
+    ("posthog-key", "phx_|phc_|phs_", 36),
+    ("honeycomb-key", "hcaik_|hcxik_|hcbik_", 30),
+    ("axiom-token", "xaat-|xapt-", 30),
+    ("readme-token", "rdme_", 40),
+    ("typeform-token", "tfp_", 40),
+    ("frameio-token", "fio-u-", 50),
+    ("postman-token", "PMAT-", 24),
+    ("figma-key", "figu_|figo_", 30),
+    ("adobe-secret", "p8e-", 30),
+    ("stytch-secret", "secret-live-|secret-test-", 20),
+    ("elevenlabs-key", "sk_", 32),
+)
+_SAMPLE = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9" * 8
+
+ROWS: tuple[Row, ...] = (
+    *TABLE,
+    *(
+        (
+            name,
+            prefixes.lower(),
+            START + rf"(?:{prefixes})(?=[\w-]{{0,64}}[0-9])[\w+/-]{{{least},}}=*",
+            prefixes.partition("|")[0] + _SAMPLE[:least],
+        )
+        for name, prefixes, least in _PREFIXES
+    ),
+)

@@ -1,0 +1,168 @@
+"""Maps a failed call to an outcome: wait, retry, or pause until the user fixes something.
+
+By status and error type alone, never by wording: what a server writes changes with its version and may quote
+the prompt. For the same reason nothing of its text goes into a reason but an error type that looks like one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, assert_never
+
+from msgspec import Struct
+
+from claude_mem.model.jobs import Spend
+from claude_mem.model.memory import Broken, Failure, Paused, Throttled
+
+Trouble = Literal[
+    "refused the connection",
+    "reset the connection",
+    "did not answer in time",
+    "could not be found by name",
+    "could not be trusted (TLS)",
+    "answered with more than 4 MiB",
+    "broke off its answer",
+    "did not answer in HTTP",
+    "could not be reached",
+    "could not be reached through the proxy",
+]
+
+LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
+SHORTEST_WAIT_MS = 1000  # "Retry-After: 0" is no licence to storm
+DEFAULT_WAIT_MS = 60 * 1000  # when told to wait, but not how long; jitter adds up to as much again
+
+STATUS_OF_TYPE = {
+    # the Messages API, also in the middle of a stream or under a 200
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    # Claude Code
+    "invalid_request": 400,
+    "authentication_failed": 401,
+    "model_not_found": 404,
+    "rate_limit": 429,
+    "server_error": 500,
+    "overloaded": 529,
+    # OpenAI
+    "context_length_exceeded": 413,
+    "insufficient_quota": 402,
+    "invalid_api_key": 401,
+    "rate_limit_exceeded": 429,
+}
+
+
+class Target(Struct, frozen=True):
+    """Whom a call went to, in words for a person."""
+
+    who: str  # "The Anthropic API"
+    model: str
+    credential: str  # "The Anthropic API key"
+    remedy: str  # "Set ANTHROPIC_API_KEY"
+
+
+class Refused(Struct, frozen=True):
+    """The other side answered, but not with a reply."""
+
+    status: int
+    type: str | None = None
+    retry_after: str | None = None
+
+
+class Unusable(Struct, frozen=True):
+    """It answered 200, with something that is no reply."""
+
+    what: str  # "not JSON"
+    spend: Spend | None = None  # where it says nevertheless what it took
+
+
+class Unreached(Struct, frozen=True):
+    trouble: Trouble
+
+
+Fact = Refused | Unusable | Unreached
+
+
+def classify(fact: Fact, target: Target, *, now: int, jitter: float) -> Failure:
+    """`now` in epoch milliseconds; `jitter` from 0 to 1."""
+    match fact:
+        case Unreached(trouble=trouble):
+            return Broken(f"{target.who} {trouble}.", whose_trouble(trouble))
+        case Unusable(what=what, spend=spend):
+            return Broken(f"{target.who} answered with {what}.", spend=spend)
+        case Refused():
+            return _of_status(fact, target, now, jitter)
+        case _:
+            assert_never(fact)
+
+
+def _of_status(  # noqa: PLR0911 one return for each kind of status, and nothing else
+    fact: Refused, target: Target, now: int, jitter: float
+) -> Failure:
+    match fact.status:
+        case 429:
+            return Throttled(until=wait_until(fact.retry_after, now=now, jitter=jitter))
+        case 401 | 403:
+            return Paused(
+                f"{target.credential} was rejected ({fact.status}). {target.remedy}; "
+                "it then resumes automatically."
+            )
+        case 402:
+            return Paused(
+                f"{target.who} requires payment (402). Add credit, or use another provider "
+                "(CLAUDE_MEM_PROVIDER); it then resumes automatically."
+            )
+        case 404:
+            return Paused(
+                f"{target.who} does not have the model {target.model!r} (404). Set CLAUDE_MEM_MODEL "
+                "to one it has; it then resumes automatically."
+            )
+        case status if 300 <= status < 400:
+            return Paused(
+                f"{target.who} has moved ({status}), and redirects are not followed. Correct its base URL; "
+                "it then resumes automatically."
+            )
+        case 413:
+            return Broken(f"{target.who} says that the request is too long (413).")
+        case 400:
+            return Broken(
+                f"{target.who} says that the request is invalid, perhaps too long (400{_named(fact.type)})."
+            )
+        case status:
+            reason = f"{target.who} answered {status}{_named(fact.type)}."
+            return Broken(reason, "provider" if status >= 500 or status == 408 else "batch")
+
+
+def whose_trouble(trouble: Trouble) -> Literal["batch", "provider"]:
+    """An answer without end was an answer: to this batch. All else would have befallen any other."""
+    return "batch" if trouble == "answered with more than 4 MiB" else "provider"
+
+
+def wait_until(retry_after: str | None, *, now: int, jitter: float) -> int:
+    """Epoch milliseconds. Retry-After holds seconds or a date; anything else counts as unsaid."""
+    asked_ms = _retry_after_ms(retry_after, now)
+    wait = DEFAULT_WAIT_MS * (1 + jitter) if asked_ms is None else max(asked_ms, SHORTEST_WAIT_MS)
+    return now + int(min(wait, LONGEST_WAIT_MS))
+
+
+def _retry_after_ms(retry_after: str | None, now: int) -> float | None:
+    from email.utils import parsedate_to_datetime
+
+    text = (retry_after or "").strip()
+    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,6})?", text):
+        return float(text) * 1000
+    try:
+        return parsedate_to_datetime(text).timestamp() * 1000 - now
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _named(type: str | None) -> str:
+    """Only what looks like an error's name: a server may put anything there, a key or a prompt included."""
+    return f", {type}" if type and re.fullmatch(r"[a-z]+(_[a-z]+){0,5}", type) and len(type) <= 40 else ""

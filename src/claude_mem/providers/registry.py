@@ -1,0 +1,136 @@
+"""The providers of models, a row each, and which of them is used. `doctor` shows it, and why.
+
+To add one: a file of its name here with a class that keeps `Model` and two functions, `find(access)` and
+`build(access)`; and a row in PROVIDERS. Settings, docs, install and estimates are made of the rows. The files
+are imported only when they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
+
+if TYPE_CHECKING:  # settings are made of the rows, and every command reads settings
+    from claude_mem.model.jobs import Spend
+    from claude_mem.model.memory import Failure
+
+
+class Prompt(Struct, frozen=True):
+    """Instructions that never change (so that providers can cache them), then what this call is about."""
+
+    system: str
+    user: str
+    purpose: str = "observe"  # or "summarize": a setting may give each its own model
+
+
+class Reply(Struct, frozen=True):
+    """A model's words, not yet read."""
+
+    text: str
+    spend: Spend
+
+
+class Model(Protocol):
+    """A language model behind some wire. Every adapter passes the contract suite of the tests."""
+
+    def ask(self, prompt: Prompt, *, deadline_s: float) -> Reply | Failure:
+        """Blocking; answers within the deadline whatever the other side does. Never raises for the wire."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections and child processes; a later ask may open them again."""
+        ...
+
+
+class Access(Struct, frozen=True):
+    """What the user has set for whichever provider is used."""
+
+    model: str | None = None
+    summary_model: str | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+    claude_path: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)  # those of VARIABLES that are set
+
+    def __repr__(self) -> str:
+        """Without the key and the variables, which may hold one: it may end up in a log."""
+        shown = {name: getattr(self, name) for name in ("model", "summary_model", "base_url", "claude_path")}
+        return f"Access({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+class Ready(Struct, frozen=True):
+    why: str
+
+
+class Incomplete(Struct, frozen=True):
+    """The user began to set it up."""
+
+    why: str
+
+
+class Absent(Struct, frozen=True):
+    why: str = ""  # a sentence that says what to do, where there is something
+
+
+Found = Ready | Incomplete | Absent
+
+
+class Provider(Struct, frozen=True):
+    name: str  # as in CLAUDE_MEM_PROVIDER; its file here has the same name
+    whose: str  # in words: who is asked
+    auto_rank: int  # `auto` takes the first that is ready in this order
+    key_variable: str | None = None  # of others: taken when there is no CLAUDE_MEM_API_KEY
+    url_variable: str | None = None  # likewise, CLAUDE_MEM_BASE_URL
+    usual_model: str | None = None  # asked where CLAUDE_MEM_MODEL names none, by the name it is priced under
+
+    def find(self, access: Access) -> Found:
+        found: Found = self._module().find(access)
+        return found
+
+    def build(self, access: Access) -> Model:
+        model: Model = self._module().build(access)
+        return model
+
+    def _module(self) -> ModuleType:
+        return import_module(f"claude_mem.providers.{self.name}")
+
+
+CHEAP_CLAUDE = "claude-haiku-5-5"
+MOST_OUTPUT = 8192
+"""Tokens of one reply, with room for the thinking that some models do unasked."""
+
+PROVIDERS = (
+    Provider("claude", "your own Claude Code", 1, usual_model=CHEAP_CLAUDE),
+    Provider("anthropic", "Anthropic's API", 3, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", CHEAP_CLAUDE),
+    Provider("openai", "your endpoint", 2, "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+)
+BY_NAME = {each.name: each for each in PROVIDERS}
+KEY_VARIABLES = tuple(each.key_variable for each in PROVIDERS if each.key_variable)
+URL_VARIABLES = tuple(each.url_variable for each in PROVIDERS if each.url_variable)
+VARIABLES = (*KEY_VARIABLES, *URL_VARIABLES)
+
+
+class Choice(Struct, frozen=True):
+    provider: str  # the name of one of them, or offline
+    why: str
+
+
+def choose(wanted: str, access: Access) -> Choice:
+    """The user's choice, or the best that is there."""
+    if wanted != "auto":
+        return Choice(wanted, "chosen by the setting CLAUDE_MEM_PROVIDER")
+    missing: list[str] = []
+    reasons: list[str] = []
+    for provider in sorted(PROVIDERS, key=lambda each: each.auto_rank):
+        match provider.find(access):
+            case Ready(why):
+                return Choice(provider.name, why)
+            case Incomplete(why):
+                missing.append(why)
+            case Absent(why) if why:
+                reasons.append(why)
+    return Choice("offline", missing[0] if missing else " ".join(["no model is set up.", *reasons]))

@@ -1,0 +1,427 @@
+"""Everything that is read of memory: search, timeline, details, lists, and the viewer's pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.model.clock import DAY_MS
+from claude_mem.model.errors import InvalidInput, NotFound
+from claude_mem.model.full_text import query_words
+from claude_mem.model.refs import KINDS, Card, Filters, Hit, MemoryKind, Ref
+from claude_mem.model.structs import replace
+from claude_mem.recall import json_shapes
+from claude_mem.recall.filters import TYPES, UNDERSTOOD, FilterResolver
+from claude_mem.recall.json_shapes import Json
+from claude_mem.recall.results import PER_SESSION, Fold, SessionHits, by_session, without_question
+from claude_mem.recall.search import Search, SearchResults, Truth
+from claude_mem.store.base import Store
+from claude_mem.store.values import Project
+
+MOST_RESULTS = 200
+MORE_EXIST = f"Only the best {MOST_RESULTS} results are listed. Add words or filters to find others."
+FIRST_FOUND = 120
+"""Hits that the first pages are made of: as many as a search reads at once. A fixed number, so that one page
+does not regroup another."""
+MOST_OF_A_SESSION = 300
+MOST_LOOKED_UP = 20
+"""Memories of which it is said whom they were injected into: each is looked for in all injections."""
+LISTS: dict[str, MemoryKind] = {
+    "observations": "observation",
+    "summaries": "summary",
+    "prompts": "prompt",
+    "evidence": "evidence",
+}
+
+INJECTED = 50
+DUPLICATES = 5
+LIKE = 0.5
+"""Of the words of two titles, how many they share that may say the same."""
+FILES = 30
+NEXT_STEPS = 10
+PINNED = 50
+SESSIONS = 10
+MOST_SELECTED = 500
+
+
+class MemoryReader(Struct, frozen=True, kw_only=True):
+    """Any thread may call it; any call may block. Raises InvalidInput, NotFound, StoreError."""
+
+    store: Store
+    engine: Search
+    resolver: FilterResolver
+    truth: Truth
+    clock: Callable[[], int]
+    catch_up: Callable[[], None]
+    """Brings the index in step, if the store can be written: what was saved a moment ago is found."""
+
+    def search(self, query: str, narrowing: SearchFilters, page: Page, *, explain: bool = False) -> Json:
+        filters = self.resolver.filters(narrowing)
+        words = query_words(query)[0]
+        groups: list[SessionHits] = []
+        if query.strip():
+            self.catch_up()
+            end = page.offset + page.limit
+            found = self.engine(query, filters, FIRST_FOUND if end < FIRST_FOUND // 3 else MOST_RESULTS + 1)
+            if len(found.hits) > MOST_RESULTS and end >= MOST_RESULTS:
+                found = replace(found, note=f"{found.note or ''} {MORE_EXIST}".strip())
+            answers = without_question(found.hits[:MOST_RESULTS], query, self.clock())
+            fold = Fold(
+                partial(self._understood_of, filters),
+                lambda card: self.truth(card)[0],
+                MOST_RESULTS if filters.session or filters.kinds else PER_SESSION,
+            )
+            for group in by_session(answers, None if "evidence" in filters.kinds else fold):
+                groups.append(group)
+                if sum(len(each.hits) for each in groups) > end:
+                    break
+            hits = [hit for group in groups for hit in group.hits][page.offset :]
+        else:
+            hits = [self._hit(card) for card in self._newest(_right(filters), page)]
+            found = SearchResults(hits, ("time",))
+        shown = hits[: page.limit]
+        return {
+            "query": query,
+            "results": [json_shapes.result(hit, words, explain=explain) for hit in shown],
+            "sessions": self._found_sessions(shown, groups),
+            "offset": page.offset,
+            "limit": page.limit,
+            "hasMore": len(hits) > page.limit,
+            "legs": list(found.legs),
+            "note": found.note,
+            "next": None
+            if query.strip()
+            else json_shapes.next_cursor([hit.card for hit in hits], page.limit),
+        }
+
+    def _understood_of(self, filters: Filters, session: str) -> list[Card]:
+        """What events of a session may be folded into: all of it that passes the filters."""
+        of_session = replace(filters, session=session, kinds=UNDERSTOOD, wrong=False)
+        return self.store.memories.list_cards(of_session, limit=MOST_OF_A_SESSION)
+
+    def _found_sessions(self, hits: Sequence[Hit], groups: Sequence[SessionHits]) -> list[Json]:
+        by_id = {group.session: group for group in groups}
+        ids = {hit.card.session: hit.card.session_db_id for hit in hits}
+        rows = self.store.sessions.titles(list(ids.values()))
+        found = ((rows[id], by_id.get(id) or SessionHits(id, [])) for id in ids if id in rows)
+        return [json_shapes.found_session(row, group.events, group.more) for row, group in found]
+
+    def _newest(self, filters: Filters, page: Page) -> list[Card]:
+        """One more than the page holds tells that another follows."""
+        understood = _understood(filters)
+        self._index_files(understood)
+        after = json_shapes.parse_cursor(page.cursor)
+        return self.store.memories.list_cards(
+            understood, limit=page.limit + 1, offset=page.offset, after=after
+        )
+
+    def timeline(
+        self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
+    ) -> Json:
+        filters = self.resolver.filters(narrowing)
+        middle, at = self._anchor(anchor.strip(), query, filters, narrowing)
+        if filters.project_id is None and middle is not None:
+            filters = replace(filters, project_id=middle.card.project_id)
+        filters = _understood(_right(filters))
+        self._index_files(filters)
+        listed, itself = self.store.memories.list_cards, middle.card.ref if middle else None
+        earlier = [
+            card for card in listed(replace(filters, until=at + 1), limit=before + 1) if card.ref != itself
+        ]
+        later = [
+            card
+            for card in listed(replace(filters, since=at), limit=after + 1, newest_first=False)
+            if card.ref != itself and card not in earlier
+        ]
+        return {
+            "anchor": json_shapes.result(middle) if middle else None,
+            "at": json_shapes.iso(at),
+            "before": [json_shapes.result(self._hit(card)) for card in reversed(earlier[:before])],
+            "after": [json_shapes.result(self._hit(card)) for card in later[:after]],
+        }
+
+    def details(self, refs: Sequence[str]) -> Json:
+        parsed = [(text, Ref.parse(str(text))) for text in refs]
+        whole = self.store.memories.details([ref for _, ref in parsed if ref is not None])
+        results = []
+        for ref in dict.fromkeys(ref for _, ref in parsed if ref in whole):
+            card, columns = whole[ref]
+            few = len(parsed) <= MOST_LOOKED_UP
+            injected = self.store.injections.injections(ref=ref, limit=20) if few else None
+            results.append(json_shapes.detail(self._hit(card), columns, injected))
+        missing = [str(text) for text, ref in parsed if ref not in whole]
+        return {"results": results, "missing": missing}
+
+    def session(self, id: str) -> Json:
+        found = self._session(id)
+        filters = Filters(session=found["claude_session_id"])
+        memories: dict[str, list[Json]] = {}
+        for name in ("prompts", "observations", "summaries"):
+            kind = replace(filters, kinds=(LISTS[name],))
+            memories[name] = self._details(
+                self.store.memories.refs(kind, limit=MOST_RESULTS, newest_first=False)
+            )
+        beside = {
+            name: json_shapes.session(found[key]) if found[key] else None
+            for name, key in (("previous", "before"), ("next", "after"))
+        }
+        return {"session": json_shapes.session(found), **memories, **beside}
+
+    def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> Json:
+        if not path.strip():
+            raise InvalidInput("path", "Specify a file: its path, or the end of it.")
+        filters = _right(self.resolver.filters(narrowing))
+        self.catch_up()
+        # Raw evidence repeats what observations tell; it stands in where nothing was understood.
+        touching = self.store.memories.of_file
+        chosen = touching(path.strip(), _understood(filters), limit) or touching(path.strip(), filters, limit)
+        results = [json_shapes.result(self._hit(each.card)) | {"how": each.how} for each in chosen]
+        return {"path": path, "results": results}
+
+    def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> Json:
+        filters = self.resolver.filters(narrowing)
+        if kind == "projects":
+            projects = self.store.projects.newest(page.limit + 1, page.offset)
+            return _page([json_shapes.project(each) for each in projects], page)
+        if kind == "sessions":
+            return self._sessions(filters, page)
+        if kind not in LISTS:
+            lists = ", ".join((*LISTS, "sessions", "projects"))
+            raise InvalidInput("kind", f"Unknown list {kind!r}. Use one of: {lists}.")
+        filters = replace(filters, kinds=(LISTS[kind],))
+        self._index_files(filters)
+        after = json_shapes.parse_cursor(page.cursor)
+        refs = self.store.memories.refs(filters, limit=page.limit + 1, offset=page.offset, after=after)
+        items = self._details(refs[: page.limit])
+        return _page(items, page, more=len(refs) > page.limit) | {
+            "next": json_shapes.cursor_after(items) if len(refs) > page.limit else None,
+            "total": self.store.memories.count(filters) if page.count else None,
+        }
+
+    def last_ids(self) -> dict[MemoryKind, int]:
+        return self.store.memories.last_ids()
+
+    def _session(self, id: str) -> Json:
+        found = self.store.sessions.session(id.strip())
+        if found is None:
+            raise NotFound(f"No session {id!r}.")
+        return found
+
+    def _sessions(self, filters: Filters, page: Page) -> Json:
+        after = json_shapes.parse_session_cursor(page.cursor)
+        rows = self.store.sessions.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
+        last = rows[page.limit - 1] if len(rows) > page.limit else None
+        return _page([json_shapes.session(each) for each in rows], page) | {
+            "next": json_shapes.session_cursor(last) if last else None,
+            "total": self.store.sessions.count_sessions(filters) if page.count else None,
+        }
+
+    def _anchor(
+        self, anchor: str, query: str, filters: Filters, narrowing: SearchFilters
+    ) -> tuple[Hit | None, int]:
+        ref = Ref.parse(anchor)
+        if ref is not None:
+            cards = self.store.memories.cards([ref])
+            if not cards:
+                raise NotFound(f"No memory with id {anchor}.")
+            return self._hit(cards[0]), cards[0].created_at
+        if anchor:
+            session = self.store.sessions.session(anchor)
+            if session is not None:
+                return None, int(session["created_at_epoch"])
+            time = self.resolver.time("anchor", anchor, self.resolver.project(narrowing))[0]
+            return None, time or 0
+        if query.strip():
+            self.catch_up()
+            hits = self.engine(query, filters, 1).hits
+            if not hits:
+                raise NotFound(f"No results for {query!r}.")
+            return hits[0], hits[0].card.created_at
+        return None, self.clock()
+
+    def _index_files(self, filters: Filters) -> None:
+        """Lists by file are as good as the index."""
+        if filters.file:
+            self.catch_up()
+
+    def _details(self, refs: Sequence[Ref]) -> list[Json]:
+        found = self.store.memories.details(refs)
+        whole = [found[ref] for ref in refs if ref in found]
+        return [json_shapes.detail(self._hit(card), columns) for card, columns in whole]
+
+    def _hit(self, card: Card) -> Hit:
+        marks, _ = self.truth(card)
+        return Hit(card, 0.0, marks=marks)
+
+    # -- The viewer's pages --
+
+    def provenance(self, ref: str) -> Json:
+        meant = Ref.parse(ref)
+        found = self.store.memories.details([meant]) if meant else {}
+        if meant is None or not found:
+            raise NotFound(f"No memory with id {ref}.")
+        card, columns = found[meant]
+        session = self.store.sessions.session(card.session)
+        prompt = None
+        if card.prompt_number is not None and meant.kind != "prompt":
+            prompt = self.store.statistics.prompt(card.session_db_id, card.prompt_number)
+        is_observation = meant.kind == "observation"
+        uses = columns["tool_use_ids"] if is_observation else []
+        newer = [Ref("observation", card.superseded_by)] if card.superseded_by is not None else []
+        injections = self.store.injections.injections(ref=meant, limit=INJECTED)
+        return {
+            "ref": str(meant),
+            "branch": card.branch,
+            "commit": card.commit,
+            "client": card.client,
+            "provider": card.provider,
+            "session": json_shapes.session(session) if session else None,
+            "prompt": next(iter(self._shown([prompt] if prompt else [])), None),
+            "tool_uses": self._shown(self.store.statistics.tool_uses(card.session_db_id, uses))
+            if uses
+            else [],
+            "supersedes": self._shown(self.store.statistics.superseded(meant.id)) if is_observation else [],
+            "superseded_by": next(iter(self._shown(newer)), None),
+            "injected": json_shapes.injections(injections),
+            "injected_times": self.store.statistics.times_injected(meant),
+            "duplicates": self._like(meant, card.title, card.project_id) if is_observation else [],
+        }
+
+    def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> Json:
+        found = self._session(session)
+        counts = self.store.memories.count_by_kind(found["claude_session_id"])
+        wanted = tuple(kind for kind in KINDS if kind in kinds)
+        filters = Filters(session=found["claude_session_id"], kinds=wanted)
+        after = json_shapes.parse_cursor(page.cursor)
+        refs = self.store.memories.refs(filters, limit=page.limit + 1, newest_first=False, after=after)
+        items = self._details(refs[: page.limit])
+        return {
+            "session": json_shapes.session(found),
+            "items": items,
+            "next": json_shapes.cursor_after(items) if len(refs) > page.limit else None,
+            "total": sum(counts[kind] for kind in wanted or KINDS),
+            "counts": counts,
+            "first_at_epoch": found["created_at_epoch"],
+            "last_at_epoch": found["updated_at_epoch"],
+        }
+
+    def project(self, narrowing: SearchFilters, *, days: int) -> Json:
+        project = self.resolver.project(narrowing)
+        if project is None:
+            raise NotFound("No memories of that directory.")
+        since = self.clock() - days * DAY_MS
+        activity = self.store.statistics.activity(project.id, since)
+        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
+        pinned = self.store.memories.list_cards(replace(standing, pinned=True), limit=PINNED)
+        sessions = self.store.sessions.sessions(Filters(project_id=project.id), limit=SESSIONS)
+        return {
+            "project": self._figures(project, sessions),
+            "days": days,
+            "activity": [
+                {"day": day, "observations": 0, "prompts": 0, "summaries": 0} | activity[day]
+                for day in sorted(activity)
+            ],
+            "types": self.store.statistics.types(project.id),
+            "files": self._changed_files(project.id),
+            "next_steps": self._next_steps(project.id),
+            "pinned": [json_shapes.result(self._hit(card)) for card in pinned],
+            "sessions": [json_shapes.session(each) for each in sessions],
+        }
+
+    def facets(self, narrowing: SearchFilters) -> Json:
+        project = self.resolver.project(narrowing)
+        return {"types": TYPES, **asdict(self.store.statistics.facets(project.id if project else None))}
+
+    def select(self, query: str, narrowing: SearchFilters, *, cursor: str = "") -> Json:
+        filters = self.resolver.filters(narrowing)
+        if query.strip():
+            self.catch_up()
+            hits = self.engine(query, _understood(filters), MOST_SELECTED + 1).hits
+            # Near in meaning is not enough here: something is always nearest.
+            refs = [hit.card.ref for hit in hits if hit.parts["words"] or hit.parts["file"]]
+            further = None
+        else:
+            # As it is listed: also what was marked wrong.
+            cards = self._newest(filters, Page(MOST_SELECTED, cursor=cursor))
+            refs, further = [card.ref for card in cards], json_shapes.next_cursor(cards, MOST_SELECTED)
+        return {
+            "ids": [str(ref) for ref in refs[:MOST_SELECTED]],
+            "more": len(refs) > MOST_SELECTED,
+            "next": further,
+        }
+
+    def _figures(self, project: Project, sessions: Sequence[Json]) -> Json:
+        count, observations = self.store.sessions.figures(project.id)
+        last = sessions[0]["updated_at_epoch"] if sessions else None
+        return json_shapes.project(replace(project, sessions=count, observations=observations, last_at=last))
+
+    def _changed_files(self, project_id: int) -> list[Json]:
+        return [
+            {
+                "path": each.path,
+                "changes": each.changes,
+                "last_at": json_shapes.iso(each.last_at),
+                "last_at_epoch": each.last_at,
+            }
+            for each in self.store.statistics.changed_files(project_id, FILES)
+        ]
+
+    def _next_steps(self, project_id: int) -> list[Json]:
+        refs = [Ref("summary", id) for id in self.store.sessions.last_summaries(project_id, "", NEXT_STEPS)]
+        whole = self.store.memories.details(refs)
+        return [
+            {
+                "ref": str(ref),
+                "session_id": card.session,
+                "at": json_shapes.iso(card.created_at),
+                "text": columns["next_steps"],
+            }
+            for ref, (card, columns) in ((ref, whole[ref]) for ref in refs if ref in whole)
+            if columns["next_steps"]
+        ]
+
+    def _like(self, ref: Ref, title: str, project_id: int) -> list[Json]:
+        """Others that may say the same; whether they do, a person sees."""
+        filters = Filters(project_id=project_id, kinds=("observation",), superseded=False)
+        hits = self.engine(title, filters, 2 * DUPLICATES, hurried=True).hits
+        ours = _words(title)
+        alike = [
+            hit
+            for hit in hits
+            if hit.card.ref != ref
+            and len(ours & _words(hit.card.title)) >= LIKE * len(ours | _words(hit.card.title))
+        ]
+        return [json_shapes.result(hit) for hit in alike[:DUPLICATES]]
+
+    def _shown(self, refs: Sequence[Ref]) -> list[Json]:
+        cards = {card.ref: card for card in self.store.memories.cards(refs)} if refs else {}
+        return [json_shapes.result(self._hit(cards[ref])) for ref in refs if ref in cards]
+
+
+def _right(filters: Filters) -> Filters:
+    """What was marked wrong is for those who ask for just that."""
+    return filters if filters.wrong is not None else replace(filters, wrong=False)
+
+
+def _understood(filters: Filters) -> Filters:
+    """Raw evidence is for finding; the newest of it is what the agent is doing this moment."""
+    return filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
+
+
+def _page(items: list[Json], page: Page, *, more: bool | None = None) -> Json:
+    """`more`: whether another page follows; None: there is one item too many then."""
+    follows = len(items) > page.limit if more is None else more
+    return {
+        "items": items[: page.limit],
+        "offset": page.offset,
+        "limit": page.limit,
+        "hasMore": follows,
+    }
+
+
+def _words(title: str) -> frozenset[str]:
+    return frozenset(title.casefold().split())

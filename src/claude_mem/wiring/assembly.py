@@ -1,0 +1,94 @@
+"""Puts the observing half together: the chosen provider, the options, the budget, the pump."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from claude_mem.hook import paths
+from claude_mem.model.clock import now
+from claude_mem.model.jobs import Spent
+from claude_mem.model.memory import Batch, Memory
+from claude_mem.observe import mode as modes
+from claude_mem.observe.observer import Limits, Observer, ObserverOptions
+from claude_mem.observe.policy import due_at
+from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.providers import registry
+from claude_mem.providers.registry import Access, Choice, Model
+from claude_mem.queue.pump import Pump
+from claude_mem.settings import Settings
+from claude_mem.store.base import Store
+
+if TYPE_CHECKING:  # commands ask for the choice alone, and need no worker
+    from claude_mem.serve.services import Observing
+
+
+def choice(settings: Settings) -> Choice:
+    """Who observes, and why."""
+    return registry.choose(settings.provider, _access(settings))
+
+
+def model(settings: Settings, provider: str) -> Model | None:
+    """The chosen provider's model; None: none is needed."""
+    chosen = registry.BY_NAME.get(provider)
+    return chosen.build(_access(settings)) if chosen else None
+
+
+def _access(settings: Settings) -> Access:
+    return Access(
+        model=settings.model,
+        summary_model=settings.summary_model,
+        base_url=settings.base_url,
+        api_key=settings.api_key,
+        claude_path=settings.claude_path,
+        variables=settings.provider_variables,
+    )
+
+
+def mode_of(settings: Settings) -> modes.Mode:
+    """What is worth remembering, as the user has it. Raises SettingsError, naming the file."""
+    return modes.load(settings.mode, [settings.place(paths.MODES)])
+
+
+def mode_in_force(settings: Settings) -> tuple[modes.Mode, str | None]:
+    """The user's; or the one that ships, and why."""
+    return modes.load_or_usual(settings.mode, [settings.place(paths.MODES)])
+
+
+def observe_offline(batch: Batch, seen: Sequence[ReadEvent]) -> Memory:
+    """The offline observer, imported with the first batch it is given: a worker starts sooner without it."""
+    from claude_mem.observe.offline import Offline
+
+    return Offline().observe(batch, seen)
+
+
+def assemble(
+    settings: Settings,
+    store: Store,
+    *,
+    mode: modes.Mode,
+    tell: Callable[[str], None],
+    clean: Callable[[str], str] = str,
+) -> Observing:
+    from claude_mem.serve.services import Observing
+
+    chosen = choice(settings)
+    called = model(settings, chosen.provider)
+    options = ObserverOptions(
+        mode=mode,
+        verbosity=settings.verbosity,
+        language=settings.language,
+        limits=Limits(
+            daily_tokens=settings.daily_tokens or None,
+            session_tokens=settings.session_tokens or None,
+            daily_usd=settings.daily_usd or None,
+            session_usd=settings.session_usd or None,
+        ),
+    )
+
+    def spent(session_id: int) -> Spent:
+        return store.queue.spent(session_id, now())
+
+    observer = Observer(called, observe_offline, options, spent, tell, clean=clean)
+    pump = Pump(store.queue, observer.observe, due_at, now, tell)
+    return Observing(pump, observer, chosen, called, store, now)

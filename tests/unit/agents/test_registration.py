@@ -1,0 +1,138 @@
+"""The hooks and the server as they are told to the client."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.harness import hook_process, payloads
+
+from claude_mem.agents import launcher
+from claude_mem.agents.claude_code import registration
+from claude_mem.agents.launcher import Machine
+
+SRC = str(Path(registration.__file__).resolve().parents[3])
+ODD = '/home/Jörg\'s "old" \\ $HOME/${X}/memory'
+
+
+def run(machine: Machine, verb: str, payload: bytes, **env: str) -> subprocess.CompletedProcess[bytes]:
+    command = launcher.hook_command(machine, verb)
+    return subprocess.run(
+        command, input=payload, env={"HOME": "/nonexistent", **env}, capture_output=True, check=False
+    )
+
+
+def test_every_event_that_is_recorded_or_asked_about_has_one_hook_without_a_shell() -> None:
+    made = registration.hooks(Machine("/py", "/package", None))
+    assert set(made) == {*registration.RECORDED, *registration.RECALLED}
+    for (group,) in made.values():
+        (entry,) = group["hooks"]
+        assert (entry["type"], entry["command"], entry["timeout"]) == ("command", "/py", 10)
+        assert isinstance(entry["args"], list)
+        assert launcher.is_ours(entry)
+        assert not registration.is_foreign_hook(entry)
+
+
+def test_a_hook_records_where_it_was_told_when_it_was_installed(tmp_path: Path) -> None:
+    told = tmp_path / 'Jörg\'s "own"'
+    with hook_process.listening(told):  # it starts no worker
+        ran = run(Machine(sys.executable, SRC, str(told)), "hook", payloads.stop("Bye."))
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert len(list((told / "spool").glob("*-*"))) == 1
+
+
+def test_a_sessions_own_data_directory_comes_first(tmp_path: Path) -> None:
+    told, own = tmp_path / "told", tmp_path / "own"
+    machine = Machine(sys.executable, SRC, str(told))
+    with hook_process.listening(own):
+        run(machine, "hook", payloads.stop("Bye."), CLAUDE_MEM_DATA_DIR=str(own))
+    assert not told.exists()
+    assert len(list((own / "spool").glob("*-*"))) == 1
+
+
+@pytest.mark.parametrize("broken", ["gone", "half gone", "half written"])
+def test_without_its_program_a_hook_leaves_in_silence_and_the_start_says_why(
+    tmp_path: Path, broken: str
+) -> None:
+    capture = tmp_path / "claude_mem/hook"
+    if broken != "gone":
+        capture.mkdir(parents=True)
+        (capture / "entry.py").write_text("def mai" if broken == "half written" else "")
+    machine = Machine(sys.executable, str(tmp_path), None)
+    hook = run(machine, "hook", payloads.stop("Bye."))
+    assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")
+    start = run(machine, "context", payloads.payload("SessionStart"))
+    assert (start.returncode, start.stderr) == (0, b"")
+    assert "claude-mem is not recording" in json.loads(start.stdout)["systemMessage"]
+
+
+@pytest.mark.parametrize("data_dir", [None, "/srv/memory", ODD, os.fsdecode(b"/srv/\xff")])
+def test_a_hook_says_where_it_records(data_dir: str | None) -> None:
+    (group,) = registration.hooks(Machine("/py", "/package", data_dir))["Stop"]
+    assert launcher.data_dir_of(group["hooks"][0]) == data_dir
+
+
+def test_hooks_of_older_installs_are_ours_and_a_users_are_not() -> None:
+    old = {"type": "command", "command": "/py", "args": ["-I", "-S", "/x/claude_mem/capture/hook.py", "hook"]}
+    assert launcher.is_ours(old)
+    for own in (
+        {"command": "claude_mem/capture/hook.py"},
+        {"command": "x", "args": "claude_mem/capture/hook.py"},
+        {"command": "x", "args": [5, None, "hook.py"]},
+        "claude_mem/capture/hook.py",
+        None,
+    ):
+        assert not launcher.is_ours(own)
+
+
+def test_the_server_knows_the_data_directory_only_if_it_is_not_the_default() -> None:
+    assert "env" not in launcher.mcp_server(Machine("/py", "/package", None))
+    server = launcher.mcp_server(Machine("/py", "/package", "/srv/memory"))
+    assert server["env"] == {"CLAUDE_MEM_DATA_DIR": "/srv/memory"}
+    assert launcher.is_our_server(server)
+    assert not launcher.is_our_server({"command": "claude-mem", "args": ["mcp"]})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'node "${CLAUDE_PLUGIN_ROOT}/scripts/bun-runner.js" start',
+        'bun "${CLAUDE_PLUGIN_ROOT}/scripts/worker-service.cjs" hook',
+        "bun ~/.claude/plugins/marketplaces/thedotmack/claude-mem/scripts/context-hook.js",
+        "npx claude-mem hook claude-code observation",
+    ],
+)
+def test_the_hooks_of_the_other_claude_mem_are_known(command: str) -> None:
+    assert registration.is_foreign_hook({"type": "command", "command": command})
+    assert (
+        registration.foreign_hooks(
+            {"hooks": {"Stop": [{"hooks": [{"command": command}, {"command": "true"}]}]}}
+        )
+        == 1
+    )
+
+
+def test_the_other_claude_mems_plugin_is_known_while_it_is_switched_on() -> None:
+    on = {
+        "claude-mem@thedotmack": True,
+        "claude-mem@off": False,
+        registration.PLUGIN_ID: True,
+        "claude-memo@x": True,
+    }
+    assert registration.foreign_plugins({"enabledPlugins": on}) == ["claude-mem@thedotmack"]
+
+
+def test_every_text_of_the_plugin_is_filled_in_and_its_name_is_one_the_client_allows() -> None:
+    texts = {
+        ".claude-plugin/plugin.json": '{"description": "D", "v": "{{version}}"}',
+        "a.md": "{{claude-mem}} x",
+    }
+    made = registration.marketplace(texts, Machine("/py", "/package", None), "/bin/claude-mem", "1.2")
+    assert made["plugins/mem/a.md"] == "/bin/claude-mem x"
+    assert '"v": "1.2"' in made["plugins/mem/.claude-plugin/plugin.json"]
+    assert json.loads(made[".claude-plugin/marketplace.json"])["plugins"][0]["source"] == "./plugins/mem"
+    assert not registration.PLUGIN.startswith("claude")

@@ -1,0 +1,127 @@
+"""The title says what came of a turn, in the agent's own words, within a line of a list."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.observe.offline.acting import Acting
+
+from claude_mem.observe.offline import request, titles
+from claude_mem.observe.offline.sentences import TITLE, shortened
+
+
+def titled(message: str, asked: str = "round the prices of the shop") -> str:
+    return Acting(asked).edit("shop/price.py", "+y = 1").stop(message).only().title or ""
+
+
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        (
+            "Perfect! I've rounded prices in shop/price.py to cents. All tests pass.",
+            "Rounded prices in shop/price.py to cents",
+        ),
+        (
+            "All 12 tests pass and lint is clean. Fixed the rounding of refunds.",
+            "Fixed the rounding of refunds",
+        ),
+        ("Done.\n\n**Summary**: Added `round_to_cents()` to the shop.", "Added round_to_cents() to the shop"),
+        (
+            "Prices are now rounded once, at the end of the sum.",
+            "Prices are now rounded once, at the end of the sum",
+        ),
+        (
+            "Updated the price module so that refunds no longer lose a cent.",
+            "Refunds no longer lose a cent",
+        ),
+        (
+            "Committed as `abc1234`. Removed the old rounding table, because nobody read it any more "
+            "since 2019.",
+            "Removed the old rounding table, because nobody read it any more",
+        ),
+    ],
+)
+def test_the_sentence_that_says_what_was_done_is_the_title(message: str, title: str) -> None:
+    assert titled(message) == title
+
+
+@pytest.mark.parametrize("message", ["", "Done.", "Perfect! Everything passes.", "Should I commit it?"])
+def test_a_message_that_says_nothing_leaves_the_request_as_the_title(message: str) -> None:
+    assert titled(message) == "Round the prices of the shop"
+
+
+def test_a_plan_that_is_carried_out_gives_its_name() -> None:
+    plan = "Implement the following plan:\n\n# Plan: Round prices once\n\n## Context\n\n"
+    plan += "Refunds lose a cent each time today."
+    acted = Acting(plan).edit("shop/price.py", "+y = 1").stop("- Added `a`\n- Changed `b` to c\n- Removed d")
+    seen = acted.only()
+    assert seen.title == "Round prices once"
+    assert "Refunds lose a cent each time today." in (seen.narrative or "")
+
+
+def test_one_point_of_several_is_not_the_title_of_the_whole() -> None:
+    points = "- Added `round()` to a.py\n- Removed the table from b.py\n- Moved `tax()` to c.py"
+    assert titled(points) == "Round the prices of the shop"
+
+
+def test_a_sentence_without_a_subject_gets_it_from_the_request() -> None:
+    assert titles.headline("It is only read at start.", "how is the cache of prices read?") == (
+        "How is the cache of prices read: it is only read at start"
+    )
+
+
+def test_a_place_is_the_last_resort_and_only_for_a_piece_of_work() -> None:
+    small = Acting("yes").edit("src/a.py", "+y = 1").stop("Done.")
+    assert small.observations() == ()
+    large = Acting("yes").edit("src/a.py", *["+y = 1"] * 20).stop("Done.")
+    assert large.only().title == "a.py changed"
+
+
+def test_a_sign_in_a_name_is_part_of_it_and_one_by_itself_is_decoration() -> None:
+    assert request.quoted("Tame 鷺 🦩.py. ✅ All of it", 600) == "Tame 鷺 🦩.py. All of it"
+
+
+def test_a_new_file_is_a_piece_of_work_however_small() -> None:
+    made = Acting("yes").write("src/a.py", "def a(): ...\n").stop("Done.")
+    assert (made.only().title, made.only().files_modified) == ("a.py created", ("src/a.py",))
+
+
+@pytest.mark.parametrize("asked", ["yes", "why does it fail?"])
+def test_an_edit_of_a_turn_cut_before_its_summary_is_not_lost(asked: str) -> None:
+    assert Acting(asked).edit("src/a.py", "+y = 1").only().files_modified == ("src/a.py",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 40,
+        "x" * 300,
+        "One clause that is rather long already, and another one that does not fit into it at all, and more",
+        "A longer sentence with an aside (which is much too long to fit into the room of a title) and an end",
+        "日本語" * 60,
+    ],
+)
+def test_a_long_sentence_is_cut_without_a_mark(text: str) -> None:
+    cut = shortened(text, TITLE)
+    assert 20 < len(cut) <= TITLE
+    assert text.startswith(cut)
+    assert not cut.endswith(("…", ",", "(", " "))
+    assert cut.count("(") == cut.count(")")
+
+
+@pytest.mark.parametrize(
+    "asked", ["yes", "go ahead", "Yes, please add it.", "https://example.com/a/1", "2", "push", "ok, do it"]
+)
+def test_what_says_nothing_of_what_is_wanted_names_nothing(asked: str) -> None:
+    assert request.condensed(asked, 72) == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ("Can you please add a dark mode?", "Add a dark mode"),
+        ("ok, let's move the parser to its own file. It is too long.", "Move the parser to its own file"),
+        ("parse_user() fails on spaces", "parse_user() fails on spaces"),
+    ],
+)
+def test_a_request_is_condensed_to_what_is_wanted(asked: str, wanted: str) -> None:
+    assert request.condensed(asked, 72) == wanted

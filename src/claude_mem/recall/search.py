@@ -28,7 +28,7 @@ from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.truth import with_newer
 from claude_mem.store.base import Memories, MemoryFilter
 from claude_mem.store.values import TextQuery
-from claude_mem.vectors.backend import VectorsUnavailable
+from claude_mem.vectors.backend import VectorsStarting, VectorsUnavailable
 from claude_mem.vectors.indexer import Similarity
 
 CHUNK = 120
@@ -130,6 +130,8 @@ class Search:
         leading = nlargest(CHUNK, words, key=words.__getitem__)
         try:
             found = self._near.cosines(query, within, leading, nearest=not hurried, passing=passing)
+        except VectorsStarting:
+            return {}, ("text",), None
         except VectorsUnavailable as why:
             return {}, ("text",), str(why)
         return found, ("text", "vectors"), None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 class VectorsUnavailable(Exception):
     """The backend or the model cannot be used now; full text answers alone. `str()` says why, in one
     sentence."""
+
+
+class VectorsStarting(VectorsUnavailable):
+    """They are being opened in the background and will answer soon: nothing is wrong."""
 
 
 class OtherDimension(VectorsUnavailable):
@@ -109,20 +114,24 @@ class Keeper(Protocol):
 
 class LazyBackend:
     """A Keeper that becomes another one when it is opened: its libraries are loaded then, in the background,
-    and never while somebody waits. Until then all else raises VectorsUnavailable."""
+    and never while somebody waits. Until then all else raises VectorsStarting, or why it could not be
+    opened."""
 
     def __init__(self, name: str, make: Callable[[], Keeper]) -> None:
         self.name = name
         self._make = make
         self._made: Keeper | None = None
         self._ready = False
+        self._failure: VectorsUnavailable | None = None
 
     def open(self, stamp: str) -> bool:
-        self._ready = self._keeper().open(stamp)
+        with self._noted():
+            self._ready = self._keeper().open(stamp)
         return self._ready
 
     def begin(self, stamp: str, before: str | None) -> None:
-        self._keeper().begin(stamp, before)
+        with self._noted():
+            self._keeper().begin(stamp, before)
         self._ready = True
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
@@ -160,7 +169,17 @@ class LazyBackend:
                 raise VectorsUnavailable(f"What {self.name} vectors need cannot be used: {error}.") from error
         return self._made
 
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Whoever queries it before it is open learns why it could not be opened."""
+        try:
+            yield
+        except VectorsUnavailable as why:
+            self._failure = why
+            raise
+        self._failure = None
+
     def _opened(self) -> Keeper:
         if self._made is None or not self._ready:
-            raise VectorsUnavailable("The vectors are not ready yet.")
+            raise VectorsUnavailable(str(self._failure)) if self._failure else VectorsStarting()
         return self._made

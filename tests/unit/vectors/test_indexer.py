@@ -22,7 +22,7 @@ from claude_mem.model.memory import Summary
 from claude_mem.model.refs import span
 from claude_mem.settings import Settings
 from claude_mem.vectors import indexer
-from claude_mem.vectors.backend import Keeper, LazyBackend, VectorsUnavailable
+from claude_mem.vectors.backend import Keeper, LazyBackend, VectorsStarting, VectorsUnavailable
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import LOOK_MS, RETRY_MS, Similarity, VectorIndexer
 
@@ -271,6 +271,18 @@ class TestChroma:
         embedding = VectorIndexer(memories.source, LazyBackend("chroma", unhappy), Letters())
         assert embedding.step(0) == 0
         assert "unsupported version" in (embedding.trouble or "")
+
+    def test_before_it_is_opened_it_is_starting_and_after_a_failure_it_says_why(self) -> None:
+        def unhappy() -> Keeper:
+            raise RuntimeError("your system has an unsupported version of sqlite3")
+
+        backend = LazyBackend("chroma", unhappy)
+        with pytest.raises(VectorsStarting):
+            backend.count()
+        with pytest.raises(VectorsUnavailable):
+            backend.open("stamp")
+        with pytest.raises(VectorsUnavailable, match="unsupported version"):
+            backend.count()
 
 
 def test_a_database_that_cannot_be_used_stops_nothing(memories: Memories) -> None:
